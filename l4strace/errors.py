@@ -1,0 +1,35 @@
+"""What can go wrong, and with which exit code the command line says so.
+
+* L4straceError
+  - UsageError (2): the call's words are off
+  - InputError (3): a file that cannot be read or is no capture or log
+  - CollectorError (4): capture cannot run here (privileges, kernel, tools)
+"""
+
+
+class L4straceError(Exception):
+    """Base: ``str(error)`` is one line; ``hint`` says what to do, or is empty."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(L4straceError):
+    """The call asks for something that does not go together."""
+
+    exit_code = 2
+
+
+class InputError(L4straceError):
+    """An input cannot be read or is not what it should be."""
+
+    exit_code = 3
+
+
+class CollectorError(L4straceError):
+    """A collector cannot run on this host."""
+
+    exit_code = 4

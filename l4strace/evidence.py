@@ -1,0 +1,37 @@
+"""The two values that the stages hand on: what the inputs say, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Tables read from the inputs; each is declared under the same name in `l4strace.schema`."""
+
+    sources: pl.DataFrame
+    flows: pl.DataFrame
+    directions: pl.DataFrame
+    rounds: pl.DataFrame
+    paths: pl.DataFrame
+    kernel: pl.DataFrame
+    stats: pl.DataFrame
+    hosts: tuple[dict[str, Any], ...] = field(default=())
+    """Parsed `*.host.json` files, each with its `path`."""
+    aggregates: dict[str, Any] = field(default_factory=dict)
+    """Map output of bpftrace and the like: counters that have no time, by name."""
+
+
+@dataclass(frozen=True)
+class Evidence(Capture):
+    """The capture plus the tables derived from it: all that a rule may look at."""
+
+    cuts: pl.DataFrame = field(kw_only=True)
+    detector: pl.DataFrame = field(kw_only=True)
+    bottlenecks: pl.DataFrame = field(kw_only=True)
+    coexistence: pl.DataFrame = field(kw_only=True)
+    spikes: pl.DataFrame = field(kw_only=True)

@@ -1,0 +1,87 @@
+"""The values that rules make and outputs read. A rule never knows how its finding is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Evidence
+
+MAX_FRAMES = 20
+"""Most frames that a finding names: a Wireshark filter that a person can still paste."""
+
+
+class Severity(IntEnum):
+    """How bad it is if true."""
+
+    INFO = 0
+    NOTICE = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class Confidence(IntEnum):
+    """How sure the evidence makes it: a passive trace often suggests more than it proves."""
+
+    LOW = 0
+    MEDIUM = 1
+    HIGH = 2
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number behind a finding, with what it should have been."""
+
+    name: str
+    value: float | int | str
+    unit: str = ""
+    expected: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a rule found.
+
+    ``message`` is one sentence that stands alone; ``action`` one that says what to do. ``flow`` and
+    ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
+    clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``.
+    """
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    action: str = ""
+    source: int | None = None
+    flow: int | None = None
+    forward: bool | None = None
+    span_ns: tuple[int, int] | None = None
+    frames: tuple[int, ...] = ()
+    measures: tuple[Measure, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.frames) > MAX_FRAMES:
+            object.__setattr__(self, "frames", self.frames[:MAX_FRAMES])
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A rule that could not judge, for the whole run or for one flow: absence is not health."""
+
+    rule: str
+    reason: str
+    flow: int | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its module's docstring is its manual page."""
+
+    code: str
+    name: str
+    summary: str
+    check: Callable[[Evidence], list[Finding | Skipped]]
+    doc: str = field(repr=False, default="")

@@ -1,0 +1,140 @@
+//! The one value that decoding hands to tracking: a TCP packet with everything that L4S needs.
+
+/// IP ECN codepoints as they stand on the wire (RFC 3168 section 5, RFC 9331 section 2).
+pub mod ecn {
+    pub const NOT_ECT: u8 = 0;
+    pub const ECT1: u8 = 1;
+    pub const ECT0: u8 = 2;
+    pub const CE: u8 = 3;
+}
+
+/// TCP flag bits; AE is the former NS bit (RFC 9768 section 3.1).
+pub mod flag {
+    pub const FIN: u16 = 0x001;
+    pub const SYN: u16 = 0x002;
+    pub const RST: u16 = 0x004;
+    pub const PSH: u16 = 0x008;
+    pub const ACK: u16 = 0x010;
+    pub const URG: u16 = 0x020;
+    pub const ECE: u16 = 0x040;
+    pub const CWR: u16 = 0x080;
+    pub const AE: u16 = 0x100;
+}
+
+/// An IPv4 address is kept as an IPv4-mapped IPv6 one, so that a flow key has one shape.
+pub type Address = [u8; 16];
+
+/// Who talks to whom, in the direction of this packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FlowKey {
+    pub src: Address,
+    pub dst: Address,
+    pub src_port: u16,
+    pub dst_port: u16,
+}
+
+impl FlowKey {
+    pub fn reversed(&self) -> Self {
+        FlowKey { src: self.dst, dst: self.src, src_port: self.dst_port, dst_port: self.src_port }
+    }
+}
+
+/// The AccECN option (RFC 9768 section 3.2.3) as found; a field that was left out is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnOption {
+    /// 172 (order 0), 174 (order 1) or 254 (experimental).
+    pub kind: u8,
+    /// 0xACC0, 0xACC1 or 0xACCE when `kind` is 254.
+    pub exid: Option<u16>,
+    /// The option's length byte.
+    pub length: u8,
+    /// 24-bit wire values.
+    pub e0b: Option<u32>,
+    pub ceb: Option<u32>,
+    pub e1b: Option<u32>,
+}
+
+/// At most four SACK blocks fit beside nothing else (RFC 2018 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack {
+    pub count: u8,
+    pub blocks: [(u32, u32); 4],
+}
+
+/// What the outermost of the headers around the inner IP packet was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Tunnel {
+    #[default]
+    None,
+    Gre,
+    Vxlan,
+    Geneve,
+    IpInIp,
+    Gtp,
+}
+
+/// One decoded TCP packet. Sequence numbers are raw; tracking unwraps them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// 1-based number of the packet in its file, as Wireshark counts (non-TCP packets count too).
+    pub frame: u64,
+    /// Byte offset of the packet's record in the (decompressed) file.
+    pub offset: u64,
+    /// Nanoseconds since the Unix epoch.
+    pub ts_ns: i64,
+    pub captured_len: u32,
+    pub wire_len: u32,
+    pub key: FlowKey,
+    pub ip_version: u8,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    pub dscp: u8,
+    /// Codepoint of the innermost IP header: the one the flow's endpoints see.
+    pub ip_ecn: u8,
+    /// Codepoint of the outermost IP header when the packet was tunnelled.
+    pub outer_ecn: Option<u8>,
+    pub tunnel: Tunnel,
+    /// IPv4 identification; `None` for IPv6 without a fragment header.
+    pub ip_id: Option<u16>,
+    /// Twelve bits: AE and the classic eight, reserved bits above.
+    pub flags: u16,
+    pub seq: u32,
+    pub ack: u32,
+    pub window: u16,
+    /// From the IP length field, so a short snaplen does not matter.
+    pub payload_len: u32,
+    pub mss: Option<u16>,
+    pub wscale: Option<u8>,
+    pub sack_permitted: bool,
+    pub timestamps: Option<(u32, u32)>,
+    pub accecn: Option<AccEcnOption>,
+    pub sack: Sack,
+    /// The TCP header was cut by the snaplen: options may be missing.
+    pub options_cut: bool,
+}
+
+impl Packet {
+    /// ACE, the three-bit counter or handshake code (RFC 9768 section 3.2.2): AE, CWR, ECE.
+    pub fn ace(&self) -> u8 {
+        ((self.flags >> 6) & 7) as u8
+    }
+
+    pub fn has(&self, flags: u16) -> bool {
+        self.flags & flags == flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ace_is_ae_cwr_ece() {
+        let ace = |flags| Packet { flags, ..Packet::default() }.ace();
+        assert_eq!(ace(flag::AE), 4);
+        assert_eq!(ace(flag::CWR), 2);
+        assert_eq!(ace(flag::ECE | flag::SYN), 1);
+        assert_eq!(ace(flag::AE | flag::CWR | flag::ECE), 7);
+    }
+}

@@ -1,0 +1,47 @@
+"""What a table declaration is made of."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: ``unit`` is empty where the values have none."""
+
+    name: str
+    dtype: pl.DataType
+    unit: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: ``doc`` says what one row is, ``key`` which columns identify it."""
+
+    name: str
+    doc: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The polars schema, in declared order."""
+        return pl.Schema({column.name: column.dtype for column in self.columns})
+
+    def empty(self) -> pl.DataFrame:
+        """The table without rows: what a stage returns when it has nothing to say."""
+        return pl.DataFrame(schema=self.schema)
+
+    def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The declared columns of ``frame``, cast and in order; missing ones become null.
+
+        Columns that are not declared are dropped. Raises polars' own errors when a value does not
+        fit the declared dtype: a stage that returns the wrong thing is a bug, not bad input.
+        """
+        return frame.select(
+            pl.col(c.name).cast(c.dtype)
+            if c.name in frame.columns
+            else pl.lit(None, dtype=c.dtype).alias(c.name)
+            for c in self.columns
+        )
