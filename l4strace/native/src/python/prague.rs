@@ -1,0 +1,114 @@
+//! Prague's replay for Python: plain lists in, plain lists out, one flow a call.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::prague::detector::floored_alpha;
+use crate::prague::log::{replay, LoggedStep};
+use crate::prague::{alpha, build, Build};
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(prague_builds, m)?)?;
+    m.add_function(wrap_pyfunction!(prague_identify, m)?)?;
+    m.add_function(wrap_pyfunction!(prague_replay, m)?)?;
+    m.add_function(wrap_pyfunction!(prague_alpha, m)?)?;
+    m.add_function(wrap_pyfunction!(prague_floor, m)?)?;
+    m.add_function(wrap_pyfunction!(prague_reduce, m)?)
+}
+
+/// Names, bits, zone limits and residues of the published builds.
+#[pyfunction]
+fn prague_builds(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let describe = |build: Build| {
+        let row = PyDict::new(py);
+        row.set_item("name", build.name)?;
+        row.set_item("bits", build.bits)?;
+        row.set_item("l_sticky", build.l_sticky())?;
+        row.set_item("classic_ecn", build.classic_ecn())?;
+        row.set_item("c_sticky", build.c_sticky())?;
+        row.set_item("modulus", build.modulus())?;
+        row.set_item("residues", build.residues().to_vec())?;
+        Ok(row)
+    };
+    Build::ALL.into_iter().map(describe).collect()
+}
+
+/// Build whose constants one step of classic_ecn carries, and the residue that says so.
+#[pyfunction]
+fn prague_identify(bits: u32, before: i64, after: i64) -> Option<(&'static str, i64)> {
+    build::identify(bits, before, after).map(|(build, residue)| (build.name, residue))
+}
+
+/// Logged detector steps of one flow, in order: dict of lists, see `prague::log`.
+#[pyfunction]
+#[pyo3(signature = (*, classic_ecn, srtt_us, mdev_us, srtt_shift, min_rtt_us, rest_mdev, rest_depth))]
+#[allow(clippy::too_many_arguments)]
+fn prague_replay<'py>(
+    py: Python<'py>,
+    classic_ecn: Vec<Option<i64>>,
+    srtt_us: Vec<u64>,
+    mdev_us: Vec<u64>,
+    srtt_shift: Vec<Option<u8>>,
+    min_rtt_us: Vec<Option<u32>>,
+    rest_mdev: Vec<Option<u32>>,
+    rest_depth: Vec<Option<u32>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let n = classic_ecn.len();
+    let others = [srtt_us.len(), mdev_us.len(), srtt_shift.len(), min_rtt_us.len(), rest_mdev.len()];
+    if others.iter().chain(&[rest_depth.len()]).any(|len| *len != n) {
+        return Err(PyValueError::new_err("prague_replay: columns differ in length"));
+    }
+    let steps: Vec<LoggedStep> = (0..n)
+        .map(|i| LoggedStep {
+            classic_ecn: classic_ecn[i],
+            srtt_us: srtt_us[i],
+            mdev_us: mdev_us[i],
+            srtt_shift: srtt_shift[i],
+            min_rtt_us: min_rtt_us[i],
+            rest_mdev: rest_mdev[i],
+            rest_depth: rest_depth[i],
+        })
+        .collect();
+    let rows = replay(&steps);
+    let out = PyDict::new(py);
+    out.set_item("fixed", rows.iter().map(|row| row.fixed).collect::<Vec<_>>())?;
+    out.set_item("buggy", rows.iter().map(|row| row.buggy).collect::<Vec<_>>())?;
+    out.set_item("exact", rows.iter().map(|row| row.exact).collect::<Vec<_>>())?;
+    for (i, build) in Build::ALL.iter().enumerate() {
+        out.set_item(build.name, rows.iter().map(|row| row.after[i]).collect::<Vec<_>>())?;
+    }
+    Ok(out)
+}
+
+/// upscaled_alpha after one update each, from logged states.
+#[pyfunction]
+fn prague_alpha(bits: u32, upscaled: Vec<u64>, delivered: Vec<u32>, ce: Vec<u32>) -> PyResult<Vec<u64>> {
+    check_bits(bits)?;
+    if upscaled.len() != delivered.len() || delivered.len() != ce.len() {
+        return Err(PyValueError::new_err("prague_alpha: columns differ in length"));
+    }
+    let rows = upscaled.into_iter().zip(delivered.into_iter().zip(ce));
+    Ok(rows.map(|(upscaled, (delivered, ce))| alpha::update(bits, upscaled, delivered, ce)).collect())
+}
+
+/// Alpha that the cut uses in the classic zone: prague_classic_ecn_fallback.
+#[pyfunction]
+fn prague_floor(build: &str, alpha: u64, classic_ecn: i64) -> PyResult<u64> {
+    let build = Build::named(build).ok_or_else(|| PyValueError::new_err("no such build"))?;
+    Ok(floored_alpha(&build, alpha, classic_ecn))
+}
+
+/// frac_cwnd after prague_enter_cwr.
+#[pyfunction]
+fn prague_reduce(bits: u32, frac_cwnd: u64, alpha: u64) -> PyResult<u64> {
+    check_bits(bits)?;
+    Ok(alpha::reduce(bits, frac_cwnd, alpha))
+}
+
+fn check_bits(bits: u32) -> PyResult<()> {
+    if bits <= 31 {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("alpha has at most 31 bits"))
+}
