@@ -22,11 +22,13 @@ pub enum Loss {
     BadLengths,
     /// Cut by the snapshot length before the end of the fixed TCP header.
     HeadersCut,
+    /// Packets whose block has no time stamp (pcapng simple packet blocks).
+    NoTimestamp,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
 }
 
-pub const LOSSES: [Loss; 10] = [
+pub const LOSSES: [Loss; 11] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -36,6 +38,7 @@ pub const LOSSES: [Loss; 10] = [
     Loss::IpFragments,
     Loss::BadLengths,
     Loss::HeadersCut,
+    Loss::NoTimestamp,
     Loss::Opaque,
 ];
 
@@ -51,6 +54,7 @@ impl Loss {
             Loss::IpFragments => "ip_fragments",
             Loss::BadLengths => "bad_lengths",
             Loss::HeadersCut => "headers_cut",
+            Loss::NoTimestamp => "no_timestamp",
             Loss::Opaque => "opaque",
         }
     }
@@ -97,6 +101,11 @@ impl Stats {
         self.counts[i] = self.counts[i].saturating_add(count);
     }
 
+    /// Replaces a number that the file states as a running total.
+    pub fn set(&mut self, loss: Loss, count: u64) {
+        self.counts[loss as usize] = count;
+    }
+
     /// Says more about a loss than its first frame; only the first text is kept.
     pub fn explain(&mut self, loss: Loss, detail: impl FnOnce() -> String) {
         if !self.details.iter().any(|(i, _)| *i == loss as u8) {
@@ -117,6 +126,11 @@ impl Stats {
         let i = loss as usize;
         let said = self.details.iter().find(|(k, _)| *k == loss as u8).map(|(_, text)| text.clone());
         let first = (self.first_frame[i] > 0).then(|| format!("First in frame {}.", self.first_frame[i]));
-        StatRow { name: loss.name(), count: self.counts[i], severity: loss.severity(), detail: said.or(first) }
+        StatRow {
+            name: loss.name(),
+            count: self.counts[i],
+            severity: loss.severity(),
+            detail: said.or(first),
+        }
     }
 }

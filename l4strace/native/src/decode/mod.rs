@@ -1,0 +1,62 @@
+//! One captured frame -> one TCP packet, through whatever is wrapped around it.
+//!
+//! Every length is checked against the bytes at hand; what is not TCP is named by a [`Loss`].
+
+mod bytes;
+mod ip;
+pub mod link;
+mod options;
+mod tcp;
+mod tunnel;
+
+use crate::packet::Packet;
+use crate::read::Loss;
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The packet is filled in.
+    Tcp,
+    /// The packet is filled in, but some lengths in it contradict each other.
+    OddTcp(Loss),
+    /// Not a TCP packet that can be decoded; the packet's flow fields are meaningless.
+    Not(Loss),
+}
+
+/// Decodes the frame `data`, of which the wire carried `wire_len` bytes, into `packet`.
+///
+/// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps.
+#[inline]
+pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
+    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None };
+    match link::link(&mut layers, link_type, data, wire_len) {
+        Ok(()) => layers.odd.map_or(Outcome::Tcp, Outcome::OddTcp),
+        Err(loss) => Outcome::Not(loss),
+    }
+}
+
+/// Nested headers beyond this are an attack, not a network.
+const MAX_STEPS: u8 = 24;
+
+/// What the walk down the headers has gathered.
+struct Layers<'p> {
+    packet: &'p mut Packet,
+    ip_headers: u8,
+    steps: u8,
+    odd: Option<Loss>,
+}
+
+impl Layers<'_> {
+    /// Called once per header, so that a packet made of headers only cannot recurse for long.
+    #[inline]
+    fn step(&mut self) -> Decoded {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(Loss::Opaque);
+        }
+        Ok(())
+    }
+}
+
+/// `Ok` when a TCP header was reached and read.
+type Decoded = Result<(), Loss>;

@@ -1,0 +1,99 @@
+//! Tunnels that carry IP: GRE, and VXLAN, Geneve and GTP-U over UDP.
+
+use super::bytes::{after, be16, head};
+use super::ip::inside;
+use super::{ip, link, Decoded, Layers};
+use crate::packet::Tunnel;
+use crate::read::Loss;
+
+/// IANA's port and the one that Linux used before it was assigned.
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const GENEVE_PORT: u16 = 6081;
+const GTP_U_PORT: u16 = 2152;
+
+/// A tunnel is known by its destination port; all other UDP is not ours.
+#[inline]
+pub(super) fn udp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let header = head::<8>(data)?;
+    let port = be16(header, 2);
+    let (rest, length) = after(data, length, 8)?;
+    match port {
+        GENEVE_PORT => inside(layers, Tunnel::Geneve, |l| geneve(l, rest, length)),
+        GTP_U_PORT => inside(layers, Tunnel::Gtp, |l| gtp_u(l, rest, length)),
+        _ if VXLAN_PORTS.contains(&port) => inside(layers, Tunnel::Vxlan, |l| vxlan(l, rest, length)),
+        _ => Err(Loss::NotTcp),
+    }
+}
+
+/// RFC 7348 section 5: only the I flag may be set.
+fn vxlan(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    if head::<8>(data)?[0] & 0x08 == 0 {
+        return Err(Loss::Opaque);
+    }
+    let (rest, length) = after(data, length, 8)?;
+    link::ethernet(layers, rest, length)
+}
+
+/// RFC 8926 section 3.4: options of 4 bytes each, then the protocol that the header names.
+fn geneve(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let header = head::<8>(data)?;
+    if header[0] >> 6 != 0 {
+        return Err(Loss::Opaque);
+    }
+    let size = 8 + usize::from(header[0] & 0x3f) * 4;
+    let kind = be16(header, 2);
+    let (rest, length) = after(data, length, size)?;
+    payload(layers, kind, rest, length)
+}
+
+/// 3GPP TS 29.281 section 5: G-PDU messages, with their extension headers.
+fn gtp_u(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let header = head::<8>(data)?;
+    let (flags, message) = (header[0], header[1]);
+    if flags >> 5 != 1 || flags & 0x10 == 0 || message != 255 {
+        return Err(Loss::NotTcp);
+    }
+    let (mut data, mut length) = after(data, length, 8)?;
+    if flags & 0x07 != 0 {
+        let mut next = head::<4>(data)?[3] * u8::from(flags & 0x04 != 0);
+        (data, length) = after(data, length, 4)?;
+        while next != 0 {
+            layers.step()?;
+            let size = usize::from(head::<1>(data)?[0]) * 4;
+            if size == 0 {
+                return Err(Loss::BadLengths);
+            }
+            next = *data.get(size - 1).ok_or(Loss::HeadersCut)?;
+            (data, length) = after(data, length, size)?;
+        }
+    }
+    ip::any(layers, data, length)
+}
+
+/// RFC 2784 and 2890; version 1 is PPTP's (RFC 2637 section 4.1).
+pub(super) fn gre(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let header = head::<4>(data)?;
+    let (flags, kind) = (be16(header, 0), be16(header, 2));
+    let present = |bit: u16| usize::from(flags & bit != 0) * 4;
+    let (key, sequence) = (present(0x2000), present(0x1000));
+    match flags & 7 {
+        // A checksum or the long-gone source route both bring the checksum word.
+        0 if flags & 0x4000 == 0 => {
+            let (rest, length) = after(data, length, 4 + present(0x8000) + key + sequence)?;
+            payload(layers, kind, rest, length)
+        }
+        1 if kind == 0x880b => {
+            let (rest, length) = after(data, length, 4 + key + sequence + present(0x0080))?;
+            link::ppp(layers, rest, length)
+        }
+        _ => Err(Loss::Opaque),
+    }
+}
+
+/// What is no IP inside a tunnel cannot be told from garbage: it counts as not IP.
+fn payload(layers: &mut Layers, kind: u16, data: &[u8], length: u32) -> Decoded {
+    if kind <= 1500 {
+        return Err(Loss::NotIp);
+    }
+    link::ethertype(layers, kind, data, length)
+}

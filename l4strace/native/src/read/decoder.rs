@@ -1,0 +1,199 @@
+//! Bytes -> packets, fed in pieces of any size: files, pipes and decompressors all end here.
+
+use super::info::{Kind, SourceInfo};
+use super::pcap::{self, Pcap};
+use super::pcapng::{self, Pcapng};
+use super::record::{Record, Step};
+use super::stats::{Loss, Stats};
+use crate::decode::{self, Outcome};
+use crate::packet::Packet;
+
+#[derive(Clone, Debug)]
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// What [`Decoder::next`] made of the bytes at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// [`Decoder::packet`] is set; so many bytes are done with.
+    Packet(u64),
+    /// No packet in so many bytes.
+    Skipped(u64),
+    /// At least so many bytes must be offered together.
+    More(usize),
+    /// The rest of the input is not to be read.
+    Stop,
+}
+
+/// State between pieces. The number of consumed bytes may exceed what was offered: skip the rest.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    format: Format,
+    /// Bytes of the file header, still to be consumed.
+    header: usize,
+    pub packet: Packet,
+    pub info: SourceInfo,
+    pub stats: Stats,
+    offset: u64,
+}
+
+impl Decoder {
+    /// Recognises the format by the first bytes (24 suffice); the error is one clause.
+    pub fn new(start: &[u8]) -> Result<Self, String> {
+        let mut info = SourceInfo { complete: true, ..SourceInfo::default() };
+        let (format, header) = if pcapng::is_pcapng(start) {
+            info.kind = Kind::Pcapng;
+            (Format::Pcapng(Pcapng::default()), 0)
+        } else if pcap::is_pcap(start) {
+            let header = start.get(..pcap::HEADER).ok_or("ends inside the file header")?;
+            (Format::Pcap(Pcap::new(header, &mut info).ok_or("not a capture")?), pcap::HEADER)
+        } else {
+            return Err(describe(start));
+        };
+        Ok(Decoder { format, header, packet: Packet::default(), info, stats: Stats::default(), offset: 0 })
+    }
+
+    /// Looks at the next record.
+    #[inline]
+    pub fn next(&mut self, bytes: &[u8]) -> Next {
+        match self.record(bytes) {
+            Ok(record) => {
+                let size = record.size;
+                if self.decode(&record, bytes) {
+                    Next::Packet(size)
+                } else {
+                    Next::Skipped(size)
+                }
+            }
+            Err(next) => next,
+        }
+    }
+
+    /// Consumes all records that are complete in `bytes`; returns how many bytes that was and
+    /// how many are needed for one step more (`None`: stop).
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&Packet)) -> (u64, Option<usize>) {
+        let mut done = 0u64;
+        loop {
+            let rest = usize::try_from(done).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
+            match self.next(rest) {
+                Next::Packet(n) => {
+                    sink(&self.packet);
+                    done += n;
+                }
+                Next::Skipped(n) => done += n,
+                Next::More(wanted) => return (done, Some(wanted)),
+                Next::Stop => return (done, None),
+            }
+        }
+    }
+
+    /// Steps over all complete records without decoding them: the unit of the benchmark.
+    pub fn walk(&mut self, bytes: &[u8]) -> (u64, Option<usize>) {
+        let mut done = 0u64;
+        loop {
+            let rest = usize::try_from(done).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
+            match self.record(rest) {
+                Ok(record) => done += record.size,
+                Err(Next::More(wanted)) => return (done, Some(wanted)),
+                Err(Next::Stop) => return (done, None),
+                Err(Next::Skipped(n) | Next::Packet(n)) => done += n,
+            }
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, bytes: &[u8]) -> Result<Record, Next> {
+        if self.header > 0 {
+            let size = std::mem::take(&mut self.header) as u64;
+            self.offset = size;
+            return Err(Next::Skipped(size));
+        }
+        let step = match &mut self.format {
+            Format::Pcap(pcap) => pcap.step(bytes),
+            Format::Pcapng(pcapng) => pcapng.step(bytes, &mut self.info, &mut self.stats),
+        };
+        match step {
+            Step::Packet(record) => {
+                self.note(&record);
+                Ok(record)
+            }
+            Step::Skip(size) => {
+                self.offset += size;
+                Err(Next::Skipped(size))
+            }
+            Step::More(wanted) => Err(Next::More(wanted)),
+            Step::Damaged(why) => Err(self.damaged(&why)),
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, record: &Record) {
+        self.info.records += 1;
+        self.packet.offset = self.offset;
+        self.offset += record.size;
+        self.info.first_ns.get_or_insert(record.ts_ns);
+        self.info.last_ns = Some(record.ts_ns);
+    }
+
+    #[inline]
+    fn decode(&mut self, record: &Record, bytes: &[u8]) -> bool {
+        let frame = self.info.records;
+        self.packet = Packet {
+            frame,
+            offset: self.packet.offset,
+            ts_ns: record.ts_ns,
+            captured_len: record.captured_len,
+            wire_len: record.wire_len,
+            ..Packet::default()
+        };
+        match decode::frame(record.link_type, record.bytes(bytes), record.wire_len, &mut self.packet) {
+            Outcome::Tcp => {}
+            Outcome::OddTcp(loss) => self.stats.count(loss, frame),
+            Outcome::Not(loss) => {
+                self.stats.count(loss, frame);
+                return false;
+            }
+        }
+        self.info.tcp_packets += 1;
+        true
+    }
+
+    fn damaged(&mut self, why: &str) -> Next {
+        let (offset, frame) = (self.offset, self.info.records);
+        self.info.complete = false;
+        self.stats.add(Loss::DamagedFile, 1);
+        self.stats.explain(Loss::DamagedFile, || format!("At byte {offset}, after frame {frame}: {why}."));
+        Next::Stop
+    }
+
+    /// To be called at the end of input, with how many bytes were left over.
+    pub fn finish(&mut self, left: u64) {
+        if let Format::Pcapng(pcapng) = &self.format {
+            self.stats.set(Loss::CaptureDrops, pcapng.drops());
+        }
+        if left > 0 {
+            let frame = self.info.records;
+            self.info.complete = false;
+            self.stats.add(Loss::TruncatedFile, 1);
+            self.stats.explain(Loss::TruncatedFile, || {
+                format!("The file ends inside a record after frame {frame} ({left} bytes of it are there).")
+            });
+        }
+    }
+}
+
+/// What a file that is no capture looks like, for the error message.
+fn describe(start: &[u8]) -> String {
+    if start.is_empty() {
+        return "is empty".into();
+    }
+    let text = start.iter().all(|&b| b == b'\t' || b == b'\n' || b == b'\r' || (32..127).contains(&b));
+    let zeros = start.iter().all(|&b| b == 0);
+    match (text, zeros) {
+        (true, _) => "is text, not a pcap or pcapng capture".into(),
+        (_, true) => "begins with zero bytes, not a pcap or pcapng capture".into(),
+        _ => "is not a pcap or pcapng capture".into(),
+    }
+}
