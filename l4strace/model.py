@@ -85,3 +85,13 @@ class Rule:
     summary: str
     check: Callable[[Evidence], list[Finding | Skipped]]
     doc: str = field(repr=False, default="")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the rules said of one run: findings worst first, and what could not be judged."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    """The rules that were asked, in the order of their codes."""

@@ -1,0 +1,1 @@
+"""Values in, text out: one module per format, each with one `render`."""

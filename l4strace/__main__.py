@@ -1,0 +1,5 @@
+"""`python -m l4strace`."""
+
+from l4strace.cli import main
+
+main()

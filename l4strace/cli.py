@@ -1,0 +1,113 @@
+"""The command line: what commands there are, and how errors become exit codes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from l4strace import console
+from l4strace.commands import diagnose, explain, export, flows
+from l4strace.errors import L4straceError
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    diagnose.diagnose,
+    flows.flows,
+    export.export,
+    explain.explain,
+)
+"""In the order of the help. A new command is one line here."""
+
+HELP = """Diagnose L4S, TCP Prague and Accurate ECN from captures and kernel logs.
+
+Exit codes: 0 done; 1 findings at or above --fail-on (diagnose); 2 usage; 3 an input is
+unreadable or unsupported; 4 a collector cannot run; 130 interrupted.
+
+\b
+Examples:
+  l4strace diagnose run.pcapng
+  l4strace explain L4S301
+"""
+
+SWITCHES = {
+    "quiet": (("--quiet", "-q"), "Say nothing but results and errors."),
+    "verbose": (("--verbose", "-v"), "Say how long each stage took and what was found."),
+    "no_color": (("--no-color",), "No colour (also: NO_COLOR)."),
+    "debug": (("--debug",), "Show the traceback of an error."),
+}
+
+app = typer.Typer(
+    name="l4strace",
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        console.emit(f"l4strace {version('l4strace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _l4strace(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+_l4strace.__doc__ = HELP
+
+
+def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
+    """``function`` with the switches that every command has."""
+
+    @functools.wraps(function)
+    def command(**arguments: Any) -> None:
+        switches = {name: arguments.pop(name) for name in SWITCHES}
+        console.configure(console.Settings(**switches))
+        function(**arguments)
+
+    signature = inspect.signature(function, eval_str=True)
+    parameters = list(signature.parameters.values())
+    for name, (flags, text) in SWITCHES.items():
+        annotation = Annotated[bool, typer.Option(*flags, help=text)]
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
+            )
+        )
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+for _function in COMMANDS:
+    app.command(no_args_is_help="paths" in inspect.signature(_function).parameters)(
+        _with_switches(_function)
+    )
+
+
+def main() -> None:
+    """Entry point: errors of ours become one line, a hint and an exit code."""
+    try:
+        app(prog_name="l4strace")
+    except L4straceError as error:
+        if console.settings().debug:
+            raise
+        console.fail(str(error), error.hint)
+        sys.exit(error.exit_code)
+    except MemoryError:
+        console.fail("out of memory", "Diagnose fewer or smaller inputs at once.")
+        sys.exit(3)

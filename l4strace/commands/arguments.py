@@ -1,0 +1,26 @@
+"""Arguments and completions that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="Captures, kernel logs, host files; - for standard input."),
+]
+
+
+def complete_rules(incomplete: str) -> list[tuple[str, str]]:
+    """Codes of rules with their summary."""
+    from l4strace.rules import RULES
+
+    return [(r.code, r.summary) for r in RULES if r.code.startswith(incomplete.upper())]
+
+
+def complete_tables(incomplete: str) -> list[tuple[str, str]]:
+    """Names of tables with their sentence."""
+    from l4strace.schema import TABLES
+
+    return [(t.name, t.doc) for t in TABLES.values() if t.name.startswith(incomplete)]

@@ -1,0 +1,136 @@
+"""`l4strace diagnose`: from files to a verdict and a page."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.arguments import Paths, complete_rules
+from l4strace.errors import UsageError
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Evidence
+    from l4strace.model import Analysis
+
+
+class Format(str, Enum):
+    """What goes to standard output."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    sarif = "sarif"
+    junit = "junit"
+
+
+class FailOn(str, Enum):
+    """From which severity on the exit code is 1."""
+
+    error = "error"
+    warning = "warning"
+    notice = "notice"
+    info = "info"
+    never = "never"
+
+
+def diagnose(
+    paths: Paths,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="PAGE",
+            help="Write the page here; - for standard output. [default: STEM.html]",
+        ),
+    ] = "",
+    no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that is no page of l4strace.")
+    ] = False,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format, typer.Option("--format", "-f", help="What to print on standard output.")
+    ] = Format.text,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="Exit with 1 from this severity on.")
+    ] = FailOn.error,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select", metavar="RULE", autocompletion=complete_rules,
+            help="Ask only these rules: code, prefix (L4S3) or name.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="RULE", autocompletion=complete_rules,
+            help="Do not ask these rules.",
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Say what is wrong with L4S in a capture.
+
+    And how sure that is, the evidence, and what to do.
+
+    Reads captures (pcap, pcapng; gz, xz, zst; - for standard input), kernel logs and host
+    files, told apart by content. Logs beside a capture with the same stem are found by
+    themselves. Prints a summary; writes STEM.html beside the first input (not with --format
+    other than text, unless -o says so).
+
+    \b
+    Examples:
+      l4strace diagnose run.pcapng
+      l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
+    """
+    from l4strace import pipeline, rules
+    from l4strace.commands.page_file import PageFile
+
+    wanted = Format.json if json else format
+    chosen, ignored = _words(select), _words(ignore)
+    rules.select(chosen, ignored)
+    page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
+    with console.Progress("reading") as progress, console.stage("read"):
+        capture = pipeline.read(paths, progress)
+    with console.stage("derive"):
+        evidence = pipeline.derive(capture)
+    with console.stage("judge"):
+        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+    summary = _render(wanted, evidence, analysis, color=console.colored_results())
+    if page is not None and page.to_stdout:
+        if wanted is not Format.text:
+            raise UsageError("-o - and --format both want standard output", "Leave one out.")
+        console.note(summary)
+    else:
+        console.emit(summary)
+    if page is not None:
+        with console.stage("page"):
+            page.write(evidence, analysis)
+    raise typer.Exit(_exit_code(analysis, FailOn.never if wanted is Format.sarif else fail_on))
+
+
+def _words(values: list[str] | None) -> list[str]:
+    """`--select L4S1,L4S301 --select 402` as one list."""
+    return [word for value in values or [] for word in value.replace(",", " ").split()]
+
+
+def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bool) -> str:
+    from importlib import import_module
+
+    from l4strace.output import text
+
+    if wanted is Format.text:
+        return text.render(evidence, analysis, color=color)
+    rendered: str = import_module(f"l4strace.output.{wanted.value}").render(evidence, analysis)
+    return rendered
+
+
+def _exit_code(analysis: Analysis, fail_on: FailOn) -> int:
+    from l4strace.model import Severity
+
+    if fail_on is FailOn.never:
+        return 0
+    limit = Severity[fail_on.value.upper()]
+    return int(any(finding.severity >= limit for finding in analysis.findings))

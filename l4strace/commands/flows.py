@@ -1,0 +1,43 @@
+"""`l4strace flows`: what flows there are and how ECN went on each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.arguments import Paths
+
+
+def flows(
+    paths: Paths,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
+    ] = False,
+) -> None:
+    """List the flows: ECN mode, codepoints, CE, RTT.
+
+    Also retransmissions and how much was sent.
+
+    One line per direction that carries data. With --json the same object as `diagnose
+    --json`, its findings and skipped rules empty because none was asked.
+
+    \b
+    Examples:
+      l4strace flows run.pcapng
+      l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
+    """
+    from l4strace import pipeline
+    from l4strace.model import Analysis
+    from l4strace.output import flow_lines
+    from l4strace.output import json as as_json
+
+    with console.Progress("reading") as progress, console.stage("read"):
+        capture = pipeline.read(paths, progress)
+    if json:
+        console.emit(as_json.render(capture, Analysis(())))
+    elif capture.flows.height:
+        console.emit("\n".join(flow_lines.table(flow_lines.rows(capture))))
+    else:
+        console.note("no TCP flow found")

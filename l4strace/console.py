@@ -1,0 +1,139 @@
+"""The terminal: results on stdout, everything else on stderr, and how both look.
+
+`cli` sets the four switches that every command has (`--quiet`, `--verbose`, `--no-color`,
+`--debug`) once through `configure`; commands then only say what they have to say.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+PROGRESS_AFTER_S = 0.5
+"""A run that is done by then shows no progress at all."""
+PROGRESS_EVERY_S = 0.1
+PLAIN_EVERY_S = 10.0
+"""How often a log file gets a line of progress."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The switches that every command has."""
+
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
+    debug: bool = False
+
+
+_settings = Settings()
+
+
+def configure(settings: Settings) -> None:
+    """Sets the switches of this process."""
+    global _settings
+    _settings = settings
+
+
+def settings() -> Settings:
+    """The switches in force."""
+    return _settings
+
+
+def colored(stream: TextIO) -> bool:
+    """Whether to colour ``stream``: https://no-color.org, FORCE_COLOR, dumb terminals, pipes."""
+    if _settings.no_color or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def colored_results() -> bool:
+    """Whether results on stdout are coloured."""
+    return colored(sys.stdout)
+
+
+def printable(text: str) -> str:
+    """``text`` without control characters: names from a capture must not drive the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+def emit(text: str) -> None:
+    """Prints a result. A reader that went away (`| head`) is no error."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def note(text: str) -> None:
+    """Says something that is not a result."""
+    if not _settings.quiet:
+        print(printable(text), file=sys.stderr)
+
+
+def detail(text: str) -> None:
+    """Says something that only `--verbose` wants to hear."""
+    if _settings.verbose:
+        print(printable(text), file=sys.stderr)
+
+
+def fail(message: str, hint: str = "") -> None:
+    """One line what is wrong, one line what to do."""
+    word = "\x1b[1;31merror:\x1b[0m" if colored(sys.stderr) else "error:"
+    print(f"{word} {printable(message)}", file=sys.stderr)
+    if hint:
+        print(printable(hint), file=sys.stderr)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Times one stage of the work for `--verbose`."""
+    start = time.perf_counter()
+    yield
+    detail(f"{name}: {time.perf_counter() - start:.3f} s")
+
+
+class Progress:
+    """Shows how many bytes of how many are done; call it as often as you like.
+
+    On a terminal one line that is rewritten, after half a second; elsewhere a plain line every ten
+    seconds; nothing with `--quiet`. ``total`` 0 means that the size is not known.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._start = self._shown = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        self._drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        every = PROGRESS_EVERY_S if self._terminal else PLAIN_EVERY_S
+        if _settings.quiet or now - self._start < PROGRESS_AFTER_S or now - self._shown < every:
+            return
+        self._shown = now
+        share = f"{100 * done / total:3.0f} %" if total else f"{done / 1e6:,.0f} MB"
+        line = f"{self._what}: {share}, {now - self._start:.0f} s"
+        self._drawn = self._terminal
+        print(f"\r{line}\x1b[K" if self._terminal else line, end="", file=sys.stderr, flush=True)
+        if not self._terminal:
+            print(file=sys.stderr)
+
+    def close(self) -> None:
+        """Takes the line away again."""
+        if self._drawn:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

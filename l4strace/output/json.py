@@ -1,0 +1,123 @@
+"""JSON: a contract. Within a schema number keys are only ever added."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from l4strace.evidence import Capture
+from l4strace.model import Analysis, Finding, Measure, Skipped
+from l4strace.verdict import verdict
+
+SCHEMA = 1
+
+FLOW_KEYS = (
+    "source", "flow", "client", "client_port", "server", "server_port", "mode", "mode_reason",
+    "handshake", "initiator", "vantage", "syn_ace", "syn_ecn", "synack_ace", "synack_ecn",
+    "syn_arrived_ecn", "synack_arrived_ecn", "tunnel", "ended", "first_ns", "last_ns",
+)  # fmt: skip
+DIRECTION_KEYS = (
+    "packets", "data_packets", "payload_bytes", "acked_bytes", "not_ect", "ect1", "ect0", "ce",
+    "retransmits", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples",
+    "ceb_bytes", "e0b_bytes", "e1b_bytes", "ece_acks", "first_frame", "last_frame", "first_ce_ns",
+)  # fmt: skip
+
+
+def render(capture: Capture, analysis: Analysis) -> str:
+    """The whole diagnosis as one JSON object."""
+    return dumps(document(capture, analysis))
+
+
+def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
+    """The same as plain data."""
+    flows = _flows(capture)
+    said = verdict(analysis, len({flow["flow"] for flow in flows}))
+    return {
+        "schema": SCHEMA,
+        "tool": tool(),
+        "verdict": {
+            "sentence": said.sentence,
+            "severity": said.severity.name.lower() if said.severity is not None else None,
+            "rule": said.finding.rule if said.finding else None,
+        },
+        "sources": capture.sources.to_dicts(),
+        "flows": flows,
+        "findings": [finding_value(finding) for finding in analysis.findings],
+        "skipped": [_skipped(skipped) for skipped in analysis.skipped],
+    }
+
+
+def tool() -> dict[str, str]:
+    """Name and version of this program."""
+    from importlib.metadata import version
+
+    return {"name": "l4strace", "version": version("l4strace")}
+
+
+def dumps(value: Any) -> str:
+    """Indented JSON; numbers that JSON has not become null."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def finding_value(finding: Finding) -> dict[str, Any]:
+    """One finding as plain data."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.name.lower(),
+        "confidence": finding.confidence.name.lower(),
+        "message": finding.message,
+        "action": finding.action,
+        "source": finding.source,
+        "flow": finding.flow,
+        "forward": finding.forward,
+        "span_ns": list(finding.span_ns) if finding.span_ns else None,
+        "frames": list(finding.frames),
+        "measures": [_measure(measure) for measure in finding.measures],
+    }
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "value": measure.value,
+        "unit": measure.unit,
+        "expected": measure.expected,
+    }
+
+
+def _skipped(skipped: Skipped) -> dict[str, Any]:
+    return {"rule": skipped.rule, "reason": skipped.reason, "flow": skipped.flow}
+
+
+def _flows(capture: Capture) -> list[dict[str, Any]]:
+    """One object per conversation and input, with both directions."""
+    ways = {
+        (row["source"], row["flow"], row["forward"]): _direction(row)
+        for row in capture.directions.iter_rows(named=True)
+    }
+    return [
+        {key: row[key] for key in FLOW_KEYS}
+        | {
+            name: ways.get((row["source"], row["flow"], forward), _direction({}))
+            for name, forward in (("forward", True), ("reverse", False))
+        }
+        for row in capture.flows.iter_rows(named=True)
+    ]
+
+
+def _direction(row: dict[str, Any]) -> dict[str, Any]:
+    counted = ("packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits")
+    fed_back = {bound: row.get(f"ce_fed_back_{bound}") for bound in ("lo", "hi", "best")}
+    return {key: row.get(key, 0 if key in counted else None) for key in DIRECTION_KEYS} | {
+        "ce_fed_back": fed_back
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,97 @@
+"""The order of the stages, stated once: bytes -> Capture -> Evidence -> Analysis.
+
+`read` turns files into tables, `derive` adds the tables that follow from them, `judge` asks the
+rules. What comes after (`report`, `output`) only shows the Analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields as fields_of
+from typing import Any
+
+import polars as pl
+
+from l4strace import rules
+from l4strace.evidence import Capture, Evidence
+from l4strace.ingest import inputs
+from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.schema import TABLES
+
+Progress = Callable[[int, int], None]
+"""Called with bytes done and bytes in all (0: not known)."""
+
+DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {}
+"""Tables that follow from the capture; each module has one ``table(capture)``."""
+
+
+def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
+    """Reads captures, kernel logs and host files, those beside a capture too.
+
+    Raises InputError for what cannot be read. A cut file is no error: `stats` and `sources` say so.
+    """
+    return inputs.load(paths, progress)
+
+
+def derive(capture: Capture) -> Evidence:
+    """Adds the tables that follow from the capture's."""
+
+    def table(name: str) -> pl.DataFrame:
+        make = DERIVED.get(name)
+        return TABLES[name].conform(make(capture)) if make else TABLES[name].empty()
+
+    fields: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
+    return Evidence(
+        **fields,
+        cuts=table("cuts"),
+        detector=table("detector"),
+        bottlenecks=table("bottlenecks"),
+        coexistence=table("coexistence"),
+        spikes=table("spikes"),
+    )
+
+
+def judge(
+    evidence: Evidence,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    *,
+    strict: bool = False,
+) -> Analysis:
+    """Asks the rules: findings worst first, and what could not be judged.
+
+    ``select`` and ``ignore`` hold codes, prefixes of codes or names. A rule that breaks on odd data
+    is reported as skipped, so that the others are still heard; ``strict`` lets it raise.
+    """
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    asked = rules.select(select, ignore)
+    for rule in asked:
+        for said in _ask(rule, evidence, strict):
+            if isinstance(said, Finding):
+                findings.append(said)
+            else:
+                skipped.append(said)
+    return Analysis(tuple(sorted(findings, key=_worst_first)), tuple(skipped), asked)
+
+
+def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
+    try:
+        return rule.check(evidence)
+    except Exception as error:
+        if strict:
+            raise
+        reason = f"the rule itself failed ({type(error).__name__}: {error}): please report this"
+        return [Skipped(rule.code, reason.splitlines()[0])]
+
+
+def _worst_first(finding: Finding) -> tuple[int, int, str, int, int, int]:
+    """Order of findings: the same input gives the same order."""
+    return (
+        -finding.severity,
+        -finding.confidence,
+        finding.rule,
+        -1 if finding.source is None else finding.source,
+        -1 if finding.flow is None else finding.flow,
+        finding.span_ns[0] if finding.span_ns else 0,
+    )

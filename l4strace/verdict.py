@@ -1,0 +1,44 @@
+"""The one sentence that terminal, page and ticket open with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4strace.model import Analysis, Confidence, Finding, Severity
+
+HEADLINE_ORDER = "3125460"
+"""Families by how well they explain the rest: a cause before what follows from it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``sentence`` stands alone; ``severity`` is null when nothing at all was found."""
+
+    sentence: str
+    severity: Severity | None
+    finding: Finding | None = None
+
+
+def verdict(analysis: Analysis, flows: int) -> Verdict:
+    """The headline of ``analysis`` over ``flows`` conversations."""
+    top = headline(analysis)
+    if top is not None and top.severity >= Severity.WARNING:
+        return Verdict(top.message, top.severity, top)
+    judged = f"in {flows} {'flow' if flows == 1 else 'flows'}"
+    unsure = len({skipped.rule for skipped in analysis.skipped})
+    limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
+    if not flows:
+        return Verdict("No TCP flow found: nothing to judge.", None, None)
+    if top is None:
+        return Verdict(f"Nothing wrong found {judged}{limits}.", None, None)
+    return Verdict(f"Nothing seriously wrong {judged}{limits}. {top.message}", top.severity, top)
+
+
+def headline(analysis: Analysis) -> Finding | None:
+    """The finding that explains most: worst first, causes before consequences."""
+    return min(analysis.findings, key=_rank, default=None)
+
+
+def _rank(finding: Finding) -> tuple[int, int, int, str]:
+    family = HEADLINE_ORDER.find(finding.rule[3:4])
+    return (-finding.severity, finding.confidence == Confidence.LOW, family, finding.rule)

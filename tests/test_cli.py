@@ -1,0 +1,86 @@
+"""The conventions that every command keeps."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from l4strace import cli
+
+COMMANDS = [function.__name__ for function in cli.COMMANDS]
+HELP_SECONDS = 0.2
+HEAVY = ("polars", "l4strace._native", "plotly", "jinja2", "rich")
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "l4strace", *words], capture_output=True, text=True, timeout=60
+    )
+
+
+def help_of(*words: str) -> str:
+    result = CliRunner().invoke(cli.app, [*words, "--help"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_no_arguments_print_help_and_exit_2():
+    result = run()
+    assert result.returncode == 2
+    assert "Usage: l4strace" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
+    text = help_of(command)
+    examples = text.split("Examples:")[1].split("Arguments:")[0].split("Options:")[0]
+    assert len(re.findall(rf"^ +l4strace {command}\b", examples, re.MULTILINE)) == 2
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_exit_codes_are_in_the_help():
+    text = " ".join(help_of().split())
+    for code in ("0 done", "1 findings", "2 usage", "3 an input", "4 a collector", "130"):
+        assert code in text
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from l4strace import cli; from typer.testing import CliRunner\n"
+        "before = set(sys.modules)\n"
+        "assert CliRunner().invoke(cli.app, ['--help']).exit_code == 0\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_help_is_instant():
+    code = (
+        "import sys, time; from l4strace.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(time.process_time(), file=sys.stderr)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
+    assert min(float(r.stderr) for r in runs) < HELP_SECONDS
+
+
+def test_unknown_command_suggests_the_near_one():
+    result = run("diagnos")
+    assert result.returncode == 2
+    assert "diagnose" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["diagnose", "flows"])
+def test_a_missing_file_is_one_line_and_exit_3(command: str):
+    result = run(command, "no-such.pcap")
+    assert result.returncode == 3
+    assert result.stderr.startswith("error: no-such.pcap: ")
+    assert "Traceback" not in result.stderr
+    assert not result.stdout
