@@ -2,10 +2,15 @@
 
 use pyo3::prelude::*;
 
+mod arrow;
+mod errors;
 mod prague;
+mod reading;
 
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<arrow::ArrowTable>()?;
     prague::register(m)?;
+    reading::register(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))
 }

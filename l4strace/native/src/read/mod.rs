@@ -21,7 +21,7 @@ mod window;
 pub use decoder::{Decoder, Next};
 pub use error::ReadError;
 pub use info::{Kind, SourceInfo};
-pub use source::Source;
+pub use source::{reason, Source};
 pub use stats::{Loss, StatRow, Stats};
 pub use stream::{open, PacketStream};
 

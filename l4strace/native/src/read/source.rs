@@ -9,7 +9,7 @@ use super::error::ReadError;
 
 /// A readable input with its name, compression and how far it has been read.
 pub struct Source {
-    reader: Box<dyn Read + Send>,
+    reader: Box<dyn Read + Send + Sync>,
     pub compression: Option<&'static str>,
     read: Arc<AtomicU64>,
     /// 0 for a pipe.
@@ -19,7 +19,7 @@ pub struct Source {
 impl Source {
     /// Opens `path` (`-`: standard input); fails with one clear line.
     pub fn open(path: &str) -> Result<Self, ReadError> {
-        let (raw, total): (Box<dyn Read + Send>, u64) =
+        let (raw, total): (Box<dyn Read + Send + Sync>, u64) =
             if path == "-" { (Box::new(io::stdin()), 0) } else { open_file(path)? };
         let read = Arc::new(AtomicU64::new(0));
         let mut raw = Counted { raw, read: Arc::clone(&read) };
@@ -45,7 +45,7 @@ impl Source {
     }
 }
 
-fn open_file(path: &str) -> Result<(Box<dyn Read + Send>, u64), ReadError> {
+fn open_file(path: &str) -> Result<(Box<dyn Read + Send + Sync>, u64), ReadError> {
     let file = File::open(path).map_err(|e| ReadError::new(path, reason(&e)))?;
     let metadata = file.metadata().map_err(|e| ReadError::new(path, reason(&e)))?;
     if metadata.is_dir() {
@@ -95,7 +95,10 @@ fn compression(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn decompressor(kind: Option<&str>, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+fn decompressor(
+    kind: Option<&str>,
+    raw: impl Read + Send + Sync + 'static,
+) -> io::Result<Box<dyn Read + Send + Sync>> {
     let buffered = |raw| io::BufReader::with_capacity(64 * 1024, raw);
     Ok(match kind {
         Some("gz") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
