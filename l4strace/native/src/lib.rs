@@ -1,6 +1,7 @@
 //! Per-packet work of l4strace: decode, tracking and replay. Everything but `python` is plain Rust.
 
 pub mod decode;
+pub mod ktext;
 pub mod packet;
 pub mod prague;
 pub mod read;

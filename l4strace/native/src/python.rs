@@ -4,12 +4,14 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod errors;
+mod ktext;
 mod prague;
 mod reading;
 
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<arrow::ArrowTable>()?;
+    ktext::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -1,0 +1,11 @@
+//! Kernel logs that come as text: lines of `key=value` fields become columns.
+//!
+//! Only the shape is read here; what a field means, and in which unit, is the importer's business.
+
+pub mod columns;
+pub mod event;
+pub mod fields;
+pub mod reader;
+
+pub use columns::{Column, Columns};
+pub use reader::{Counts, Reader, Shape};

@@ -1,0 +1,146 @@
+//! Chunks of a text log in, batches of columns out.
+
+use super::columns::{Column, Columns};
+use super::event;
+use super::fields::set_fields;
+
+/// A line longer than this is damage, and is dropped.
+const MAX_LINE: usize = 1 << 20;
+/// Rows of one batch.
+const BATCH: usize = 1 << 17;
+
+/// How one line becomes a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// tracefs, trace-cmd report, perf script.
+    Event,
+    /// Nothing but `key=value` fields: what a bpftrace script prints.
+    Fields,
+}
+
+/// What was read besides rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub rows: u64,
+    /// Lines that hold text but no row; comments do not count.
+    pub unread: u64,
+    /// Number of the first such line, from 1.
+    pub first_unread: u64,
+    /// Events that the log says were lost before it was written.
+    pub lost: u64,
+}
+
+pub struct Reader {
+    shape: Shape,
+    columns: Columns,
+    partial: Vec<u8>,
+    line: u64,
+    counts: Counts,
+}
+
+impl Reader {
+    pub fn new(shape: Shape) -> Self {
+        Reader { shape, columns: Columns::default(), partial: Vec::new(), line: 0, counts: Counts::default() }
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// True when `feed` left enough rows for a batch.
+    pub fn ready(&self) -> bool {
+        self.columns.rows() >= BATCH
+    }
+
+    pub fn take(&mut self) -> Vec<(String, Column)> {
+        self.columns.take()
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) {
+        let mut rest = chunk;
+        while let Some(end) = rest.iter().position(|b| *b == b'\n') {
+            let (line, tail) = (&rest[..end], &rest[end + 1..]);
+            if self.partial.is_empty() {
+                self.line(line);
+            } else {
+                self.partial.extend_from_slice(line);
+                let whole = std::mem::take(&mut self.partial);
+                self.line(&whole);
+            }
+            rest = tail;
+        }
+        if self.partial.len() + rest.len() <= MAX_LINE {
+            self.partial.extend_from_slice(rest);
+        }
+    }
+
+    /// The last line may lack its end.
+    pub fn finish(&mut self) {
+        let last = std::mem::take(&mut self.partial);
+        if !last.is_empty() {
+            self.line(&last);
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8]) {
+        self.line += 1;
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.trim_end();
+        let read = match self.shape {
+            Shape::Event => event::read_line(line, &mut self.columns),
+            Shape::Fields => {
+                let found = set_fields(line, &mut self.columns) > 0;
+                if found {
+                    self.columns.end_row();
+                }
+                found
+            }
+        };
+        if read {
+            self.counts.rows += 1;
+        } else {
+            self.unread(line);
+        }
+    }
+
+    fn unread(&mut self, line: &str) {
+        if let Some(lost) = event::lost_events(line).or_else(|| event::overwritten(line)) {
+            self.counts.lost += lost;
+        } else if !line.is_empty() && !line.starts_with('#') {
+            self.counts.unread += 1;
+            if self.counts.first_unread == 0 {
+                self.counts.first_unread = self.line;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "# entries-in-buffer/entries-written: 2/9   #P:1\n\
+        x-1 [000] 1.5: ack: a=1\nnoise\n\nx-1 [000] 2.5: ack: a=2";
+
+    #[test]
+    fn chunk_borders_do_not_matter() {
+        let mut whole = Reader::new(Shape::Event);
+        whole.feed(LOG.as_bytes());
+        whole.finish();
+        let mut split = Reader::new(Shape::Event);
+        LOG.as_bytes().chunks(3).for_each(|chunk| split.feed(chunk));
+        split.finish();
+        assert_eq!(whole.counts(), Counts { rows: 2, unread: 1, first_unread: 3, lost: 7 });
+        assert_eq!(split.counts(), whole.counts());
+        assert_eq!(split.take(), whole.take());
+    }
+
+    #[test]
+    fn damage_is_survived() {
+        let mut reader = Reader::new(Shape::Fields);
+        reader.feed(&vec![b'a'; 3 * MAX_LINE]);
+        reader.feed(b"\n\xff\xfe=1 a=1\n");
+        reader.finish();
+        assert_eq!(reader.counts().rows, 1);
+    }
+}

@@ -1,0 +1,72 @@
+//! Text logs for Python: chunks in, Arrow tables out.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::arrow::{ArrowTable, Columns};
+use crate::ktext::{Column, Reader, Shape};
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<LogLines>()
+}
+
+/// Reads one text log: `shape` is `event` (tracefs, trace-cmd, perf) or `fields` (bare key=value).
+#[pyclass(module = "l4strace._native")]
+struct LogLines(Reader);
+
+#[pymethods]
+impl LogLines {
+    #[new]
+    fn new(shape: &str) -> PyResult<Self> {
+        let shape = match shape {
+            "event" => Shape::Event,
+            "fields" => Shape::Fields,
+            _ => return Err(PyValueError::new_err(format!("no such shape: {shape}"))),
+        };
+        Ok(LogLines(Reader::new(shape)))
+    }
+
+    /// Takes a chunk; a table when enough rows have come together.
+    fn feed(&mut self, py: Python<'_>, chunk: &[u8]) -> PyResult<Option<ArrowTable>> {
+        py.detach(|| self.0.feed(chunk));
+        if self.0.ready() {
+            return self.table();
+        }
+        Ok(None)
+    }
+
+    /// The rows that are left.
+    fn finish(&mut self) -> PyResult<Option<ArrowTable>> {
+        self.0.finish();
+        self.table()
+    }
+
+    /// `rows`, `unread`, `first_unread` (line, 0 when none) and `lost`, so far.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.0.counts();
+        let out = PyDict::new(py);
+        out.set_item("rows", counts.rows)?;
+        out.set_item("unread", counts.unread)?;
+        out.set_item("first_unread", counts.first_unread)?;
+        out.set_item("lost", counts.lost)?;
+        Ok(out)
+    }
+}
+
+impl LogLines {
+    fn table(&mut self) -> PyResult<Option<ArrowTable>> {
+        let columns = self.0.take();
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let mut table = Columns::default();
+        for (name, values) in columns {
+            match values {
+                Column::Int(values) => table.i64(&name, values.into_iter()),
+                Column::Text(values) => table.str(&name, values.into_iter()),
+            };
+        }
+        table.finish().map(Some)
+    }
+}
