@@ -1,0 +1,23 @@
+"""Run one collector: `python3 collectors NAME ...`, from this folder or a zipapp of it."""
+
+import importlib
+import sys
+
+COLLECTORS = {
+    "record": "packets, kernel state and host, one run",
+    "packets": "packets into a pcapng file",
+    "tracefs": "kernel state from tracepoints",
+    "diag": "kernel state by polling inet_diag",
+    "host": "what this host is set to",
+}
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] not in COLLECTORS:
+        names = "\n".join("  %-10s %s" % item for item in COLLECTORS.items())
+        sys.exit("usage: python3 collectors NAME [OPTION...]\n" + names)
+    importlib.import_module(sys.argv[1]).main(sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()
