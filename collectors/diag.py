@@ -20,7 +20,7 @@ from netlink import Sockets, address, request
 COLLECTOR = "diag/inet_diag"
 INFO, VEGAS, CONG, DCTCP = 2, 3, 4, 9
 PRAGUE = (23, 20)
-"""INET_DIAG_PRAGUEINFO: 23 in 5.15 and later trees, 20 in older ones (SK_BPF_STORAGES in mainline)."""
+"""INET_DIAG_PRAGUEINFO: 23 since 5.15, 20 in older trees (SK_BPF_STORAGES in mainline)."""
 UNLIMITED_RATE = 0xFFFFFFFFFFFFFFFF
 
 TCP_INFO = (
@@ -202,7 +202,9 @@ def collect(arguments, stream):
     log = Log(stream, COLLECTOR, fields, layout, {"interval_ms": arguments.interval})
     tell({"started": COLLECTOR})
     alpha_bits = (layout or {}).get("alpha_bits")
-    finish(log, stop, lambda log: poll(log, stop, sockets, requests, arguments.interval, alpha_bits))
+    finish(
+        log, stop, lambda log: poll(log, stop, sockets, requests, arguments.interval, alpha_bits)
+    )
     log.status()
 
 

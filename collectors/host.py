@@ -46,7 +46,9 @@ SYSCTLS = (
     "net.core.default_qdisc",
 )
 MODULES = ("tcp_prague", "tcp_dctcp", "tcp_bbr", "sch_dualpi2", "sch_fq", "sch_fq_codel")
-NETSTAT = re.compile(r"^(In(NoECT|ECT0|ECT1|CE)Pkts|TCPDelivered(CE)?|TCPLostRetransmit|TCPTimeouts)$")
+NETSTAT = re.compile(
+    r"^(In(NoECT|ECT0|ECT1|CE)Pkts|TCPDelivered(CE)?|TCPLostRetransmit|TCPTimeouts)$"
+)
 VERSIONS = {
     "dumpcap": ["--version"],
     "tcpdump": ["--version"],
@@ -97,7 +99,7 @@ def version_of(name, arguments):
         return None
     try:
         run = subprocess.run(
-            [program] + arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=5
+            [program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=5
         )
     except (OSError, subprocess.SubprocessError):
         return None

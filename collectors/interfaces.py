@@ -1,4 +1,4 @@
-"""What an interface is set to: driver, speed, MTU, offloads (ethtool ioctls), qdiscs (rtnetlink)."""
+"""What an interface is set to: driver, speed, MTU, offloads (ethtool), qdiscs (rtnetlink)."""
 
 import ctypes
 import fcntl
@@ -61,7 +61,7 @@ def mtu(name):
 
 
 def read_number(path):
-    """Return the integer in a file, None for none: `speed` of a virtual interface cannot be read."""
+    """Return the integer in a file, None for none: not every interface has a `speed`."""
     try:
         with open(path) as file:
             value = int(file.read())
@@ -119,7 +119,7 @@ def qdisc(data, at, end, wanted):
 
 
 def tc_options(name):
-    """Return {(kind, handle): {"options": ..., "more": ...}} as `tc` explains them, {} without it."""
+    """Return {(kind, handle): {"options": ..., "more": ...}} as `tc` says, {} without it."""
     program = shutil.which("tc", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not program:
         return {}

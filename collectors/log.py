@@ -19,7 +19,7 @@ INFINITE_SSTHRESH = 0x7FFFFFFF
 
 
 def read_clock():
-    """Return Unix time minus CLOCK_MONOTONIC and half the bracket's width, both in ns (best of 9)."""
+    """Return Unix time minus CLOCK_MONOTONIC and half the bracket's width in ns, best of 9."""
     best = None
     for _ in range(9):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -99,7 +99,7 @@ class Log:
             "collector": "%s %s" % (collector, VERSION),
             "kernel": platform.release(),
             "machine": platform.machine(),
-            "command": [os.path.basename(sys.argv[0])] + sys.argv[1:],
+            "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
             "clock": dict({"id": "monotonic"}, **read_clock()),
             "fields": fields,
         }

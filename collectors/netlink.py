@@ -91,7 +91,9 @@ class Sockets:
                     return
                 if kind == ERROR:
                     code = -struct.unpack_from("=i", data, at + NLMSG.size)[0]
-                    raise OSError(code, errno.errorcode.get(code, "netlink") + ": " + os.strerror(code))
+                    raise OSError(
+                        code, errno.errorcode.get(code, "netlink") + ": " + os.strerror(code)
+                    )
                 if length < NLMSG.size + DIAG.size or at + length > len(data):
                     return
                 start = at + NLMSG.size

@@ -1,4 +1,4 @@
-"""Packets through an AF_PACKET ring of our own (TPACKET_V3), for hosts without dumpcap and tcpdump."""
+"""Packets through an AF_PACKET ring of our own (TPACKET_V3): needs no program installed."""
 
 import ctypes
 import mmap
@@ -25,20 +25,20 @@ LINK_TYPES = {1: ETHERNET, 772: ETHERNET}
 """ARPHRD_ETHER and ARPHRD_LOOPBACK carry Ethernet headers; what else is taken here is bare IP."""
 
 
-class UnknownFilter(ValueError):
+class UnknownFilterError(ValueError):
     """The filter is beyond what this module compiles."""
 
 
 def ports_of(text):
     """Return the ports of a filter like `tcp port 80 or port 443`, [] for `tcp` or none.
 
-    Raises UnknownFilter for all else: that takes dumpcap or tcpdump.
+    Raises UnknownFilterError for all else: that takes dumpcap or tcpdump.
     """
     ports = []
     for term in re.split(r"\s+or\s+", text.strip()) if text.strip() else []:
         match = re.fullmatch(r"(?:tcp\s+)?port\s+(\d+)|tcp", term)
         if not match:
-            raise UnknownFilter(text)
+            raise UnknownFilterError(text)
         if match.group(1) is None:
             return []
         ports.append(int(match.group(1)))
@@ -149,7 +149,9 @@ class Ring:
     def _block(self, at, count, emit):
         ring = self.map
         for _ in range(count):
-            step, sec, nsec, length, wire, status, mac, _, _, tci, tpid = FRAME.unpack_from(ring, at)
+            step, sec, nsec, length, wire, status, mac, _, _, tci, tpid = FRAME.unpack_from(
+                ring, at
+            )
             data = ring[at + mac : at + mac + length]
             if status & VLAN_VALID:
                 # The kernel took the tag out; the wire had it.

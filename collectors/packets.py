@@ -1,6 +1,6 @@
 """Packets of one or more interfaces into one pcapng file: dumpcap, else tcpdump, else our own ring.
 
-    python3 collectors packets -i eth0 --filter 'tcp port 5201' -w run.pcapng
+python3 collectors packets -i eth0 --filter 'tcp port 5201' -w run.pcapng
 """
 
 import argparse
@@ -20,7 +20,7 @@ EXTRA_PATH = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/b
 
 def which(name):
     """Find a program, also where an ssh session's PATH does not look."""
-    path = os.pathsep.join([os.environ.get("PATH", "")] + list(EXTRA_PATH))
+    path = os.pathsep.join([os.environ.get("PATH", ""), *list(EXTRA_PATH)])
     return shutil.which(name, path=path)
 
 
@@ -51,7 +51,7 @@ def parse(arguments):
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB megabytes")
     parser.add_argument("--buffer", type=int, default=BUFFER_MB, metavar="MB")
-    parser.add_argument("--backend", choices=("auto",) + BACKENDS, default="auto")
+    parser.add_argument("--backend", choices=("auto", *BACKENDS), default="auto")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--with-parent", action="store_true")
     return parser.parse_args(arguments)

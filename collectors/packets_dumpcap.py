@@ -28,7 +28,7 @@ def command(arguments):
     if arguments.ring:
         kilobytes = max(1, arguments.ring * 1000 // RING_FILES)
         line += ["-b", "filesize:%d" % kilobytes, "-b", "files:%d" % RING_FILES]
-    return line + ["-w", arguments.write]
+    return [*line, "-w", arguments.write]
 
 
 def files(arguments):

@@ -159,8 +159,10 @@ def open_sources(arguments, backend):
         ]
     except PermissionError:
         cannot("capturing packets needs CAP_NET_RAW", "run with sudo")
-    except packet_socket.UnknownFilter as error:
-        cannot("our own ring cannot compile the filter %r" % str(error), "install dumpcap or tcpdump")
+    except packet_socket.UnknownFilterError as error:
+        cannot(
+            "our own ring cannot compile the filter %r" % str(error), "install dumpcap or tcpdump"
+        )
     return []
 
 

@@ -16,7 +16,7 @@ TAIL_LINES = 20
 
 def program(name, arguments):
     """Return the command line that runs one collector of this folder or zipapp."""
-    return [sys.executable, HERE, name] + arguments + ["--with-parent"]
+    return [sys.executable, HERE, name, *arguments, "--with-parent"]
 
 
 class Part:
@@ -59,7 +59,7 @@ class Part:
             self.status.update(record.pop("status", {}))
             self.told.update(record)
         except (ValueError, AttributeError, TypeError):
-            self.noise = self.noise[1 - TAIL_LINES :] + [line.decode(errors="replace")]
+            self.noise = [*self.noise[1 - TAIL_LINES :], line.decode(errors="replace")]
 
     def wait_started(self, seconds, stop):
         """Wait until the collector says that it runs; False if it ended or cannot."""
@@ -114,7 +114,7 @@ class Compressor:
             found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/bin:/bin")
             if found:
                 self.path = path + ending
-                self._start([found] + arguments)
+                self._start([found, *arguments])
                 return
         self.input = open(self.path, "wb")
 

@@ -7,14 +7,16 @@ the parameters must pass `plausible` on real sockets before it is believed.
 import os
 
 PARAMETERS = "/sys/module/tcp_prague/parameters"
-NAMES = (
-    "cwr_stamp alpha_stamp upscaled_alpha ai_ack_increase mtu_cache hsrtt_us rate_offset cwnd_cnt "
-    "loss_cwnd_cnt frac_cwnd rate_bytes loss_frac_cwnd loss_rate_bytes loss_cwnd max_tso_burst "
-    "rest_depth_us rest_mdev_us old_delivered old_delivered_ce next_seq round "
-    "rtt_transition_delay rtt_target bits"
-).split()
+NAMES = tuple(
+    (
+        "cwr_stamp alpha_stamp upscaled_alpha ai_ack_increase mtu_cache hsrtt_us rate_offset "
+        "cwnd_cnt loss_cwnd_cnt frac_cwnd rate_bytes loss_frac_cwnd loss_rate_bytes loss_cwnd "
+        "max_tso_burst rest_depth_us rest_mdev_us old_delivered old_delivered_ce next_seq round "
+        "rtt_transition_delay rtt_target bits"
+    ).split()
+)
 SIZES = dict.fromkeys(NAMES, 4)
-SIZES.update(dict.fromkeys(NAMES[:4] + ["hsrtt_us", "cwnd_cnt", "loss_cwnd_cnt"], 8))
+SIZES.update(dict.fromkeys([*NAMES[:4], "hsrtt_us", "cwnd_cnt", "loss_cwnd_cnt"], 8))
 SIZES.update(frac_cwnd=8, rate_bytes=8, loss_frac_cwnd=8, loss_rate_bytes=8, bits=1)
 
 OFFSETS = {

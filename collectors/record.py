@@ -33,7 +33,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="record", description=__doc__.splitlines()[0])
     parser.add_argument("-i", "--interface", action="append", required=True)
     parser.add_argument("-o", "--output", required=True, metavar="STEM")
-    parser.add_argument("--kernel", choices=("auto", "none") + SOURCES, default="auto")
+    parser.add_argument("--kernel", choices=("auto", "none", *SOURCES), default="auto")
     parser.add_argument("--filter", default="", help="pcap filter")
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB of packets")
@@ -222,7 +222,7 @@ class Recording:
     # --- ending
 
     def finish(self, ended):
-        """Stop the parts, packets first, so that no packet is without state; write the host file."""
+        """Stop the parts, packets first so that none is without state; write the host file."""
         code = None
         if self.packets:
             self.packets.ask_to_stop()
@@ -247,7 +247,9 @@ class Recording:
 
     def notice_deaths_at_end(self, code):
         if code not in (0, None) and "packets" not in self.died:
-            self.died["packets"] = self.packets.told.get("packets", {}).get("ended", self.packets.why())
+            self.died["packets"] = self.packets.told.get("packets", {}).get(
+                "ended", self.packets.why()
+            )
             self.say("packets: %s" % self.died["packets"])
 
     def end_command(self, ended):

@@ -20,7 +20,7 @@ EVENT_ID = struct.Struct("=H")
 def events_of_page(page):
     """Yield (time in ns, event id, offset of its fields) of every event of one page.
 
-    Lengths come from the kernel but are checked all the same: a page that does not add up ends early.
+    Lengths come from the kernel but are checked all the same: a page that does not add up ends.
     """
     now, commit = HEADER.unpack_from(page)
     at, end = HEADER.size, min(HEADER.size + (commit & COMMIT_MASK), len(page))
@@ -33,7 +33,7 @@ def events_of_page(page):
             yield now, id_at(page, at + 4)[0], at + 4
             at += 4 + 4 * kind
             continue
-        if kind == PADDING and delta == 0 or at + 8 > end:
+        if (kind == PADDING and delta == 0) or at + 8 > end:
             return
         (array,) = word_at(page, at + 4)
         if kind == 0:

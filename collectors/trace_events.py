@@ -76,7 +76,7 @@ def text_of_sockaddr(raw):
 
 
 def text_of_in6(raw):
-    """Return an IPv6 address as text; a mapped IPv4 address as IPv4, which is what is on the wire."""
+    """Return an IPv6 address as text; a mapped IPv4 address as IPv4, as on the wire."""
     if raw[:12] == b"\0" * 10 + b"\xff\xff":
         return socket.inet_ntop(socket.AF_INET, raw[12:])
     return socket.inet_ntop(socket.AF_INET6, raw)
@@ -92,7 +92,9 @@ class Probe:
         self.id = form.id
         self.present = [row for row in PROBE if row[0] in form.fields]
         self.extended = "classic_ecn" in form.fields
-        names = ["saddr", "daddr", "sport", "dport", "sock_cookie"] + [row[0] for row in self.present]
+        names = ["saddr", "daddr", "sport", "dport", "sock_cookie"] + [
+            row[0] for row in self.present
+        ]
         names = [name for name in names if name in form.fields]
         self.struct, self.order = form.struct(names)
         self.heads = {}
@@ -136,7 +138,9 @@ def socket_head(saddr, daddr, sport, dport, cookie):
     """Return the part of a line that names the socket; kernel pointers stay out of the log."""
     named = {"sk": "%x" % cookie if cookie else None, "saddr": saddr, "daddr": daddr}
     named.update(sport=sport, dport=dport)
-    return json.dumps({k: v for k, v in named.items() if v is not None}, separators=(",", ":"))[1:-1]
+    return json.dumps({k: v for k, v in named.items() if v is not None}, separators=(",", ":"))[
+        1:-1
+    ]
 
 
 class Change:
@@ -147,7 +151,7 @@ class Change:
     def __init__(self, form, name, event, own, log_name, kind):
         self.name, self.event, self.id = name, event, form.id
         self.log_name, self.kind = log_name, kind
-        names = [n for n in self.NAMES + (own,) if n in form.fields]
+        names = [n for n in (*self.NAMES, own) if n in form.fields]
         self.struct, order = form.struct(names)
         self.order = [("own" if n == own else n) for n in order]
 
@@ -176,7 +180,7 @@ CHANGES = (
 def load(folder):
     """Return readers for the tracepoints that this kernel has."""
     found = []
-    for name in ("tcp_probe",) + tuple(row[0] for row in CHANGES):
+    for name in ("tcp_probe", *tuple(row[0] for row in CHANGES)):
         try:
             with open(os.path.join(folder, name, "format")) as file:
                 form = Format(file.read())

@@ -90,7 +90,11 @@ def sweep(tracing):
     parent = os.path.join(tracing, "instances")
     for name in os.listdir(parent):
         pid = name[len(Instance.PREFIX) :]
-        if name.startswith(Instance.PREFIX) and pid.isdigit() and not os.path.exists("/proc/" + pid):
+        if (
+            name.startswith(Instance.PREFIX)
+            and pid.isdigit()
+            and not os.path.exists("/proc/" + pid)
+        ):
             stale = Instance.__new__(Instance)
             stale.path = os.path.join(parent, name)
             stale.remove()
