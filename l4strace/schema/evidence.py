@@ -1,5 +1,6 @@
 """Tables of the Evidence stage: what follows from the Capture, computed in polars or by replay."""
 
+
 from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U32, U64
 from l4strace.schema.table import Column, Table
 
@@ -13,25 +14,16 @@ CUTS = Table(
         FORWARD,
         Column("ts_ns", I64, "ns", "When the reduction began."),
         Column("round", U32, "", "Round in which it began."),
-        Column(
-            "origin",
-            STR,
-            "",
-            "`kernel` (a cwr sample) or `packets` (estimated from the window's ramp).",
-        ),
+        Column("origin", STR, "", "`kernel` (a cwr sample) or `packets` (estimated from the window's ramp)."),
         Column("cause", STR, "", "`ce`, `ece`, `loss` or `unknown`."),
         Column("cwnd_before", F64, "packet", "Window before."),
         Column("cwnd_after", F64, "packet", "Window after the ramp."),
         Column("fraction", F64, "", "Share of the window that was given up."),
         Column("fraction_lo", F64, "", "Lower bound of that share."),
         Column("fraction_hi", F64, "", "Upper bound of that share."),
-        Column(
-            "alpha", F64, "", "Alpha in force: recorded by the kernel, else replayed from packets."
-        ),
+        Column("alpha", F64, "", "Alpha in force: recorded by the kernel, else replayed from packets."),
         Column("classic_ecn", F64, "", "Score 0..17 in force, where the kernel recorded one."),
-        Column(
-            "law", STR, "", "Which law explains it: `alpha/2`, `floor` (0.3125), `half` or `none`."
-        ),
+        Column("law", STR, "", "Which law explains it: `alpha/2`, `floor` (0.3125), `half` or `none`."),
     ),
 )
 
@@ -46,32 +38,14 @@ DETECTOR = Table(
         Column("ts_ns", I64, "ns", "When."),
         Column("origin", STR, "", "`kernel` or `packets`."),
         Column("mdev_us", F64, "us", "RTT mean deviation that went in: reference 750 us."),
-        Column(
-            "depth_us", F64, "us", "Queue depth (srtt - min_rtt) that went in: reference 2000 us."
-        ),
+        Column("depth_us", F64, "us", "Queue depth (srtt - min_rtt) that went in: reference 2000 us."),
         Column("score", F64, "", "Recorded score 0..17 before the step; null without kernel log."),
         Column("score_after", F64, "", "Recorded score after the step."),
-        Column(
-            "score_fixed", F64, "", "Score before the step, replayed with the correct references."
-        ),
-        Column(
-            "score_buggy",
-            F64,
-            "",
-            "Score before the step, replayed with the references of the scaling bug.",
-        ),
-        Column(
-            "exact", BOOL, "", "The carry of the logarithms was recorded, so the replay is exact."
-        ),
-        Column(
-            "residue", U64, "", "Step modulo 2^(B-1); null when clamped (reference section 3.6)."
-        ),
-        Column(
-            "build",
-            STR,
-            "",
-            "Build that the residue names: `20-bit`, `24-bit buggy` or `24-bit fixed`.",
-        ),
+        Column("score_fixed", F64, "", "Score before the step, replayed with the correct references."),
+        Column("score_buggy", F64, "", "Score before the step, replayed with the references of the scaling bug."),
+        Column("exact", BOOL, "", "The carry of the logarithms was recorded, so the replay is exact."),
+        Column("residue", U64, "", "Step modulo 2^(B-1); null when clamped (reference section 3.6)."),
+        Column("build", STR, "", "Build that the residue names: `20-bit`, `24-bit buggy` or `24-bit fixed`."),
     ),
 )
 
@@ -83,12 +57,7 @@ BOTTLENECKS = Table(
         SOURCE,
         FLOW,
         FORWARD,
-        Column(
-            "kind",
-            STR,
-            "",
-            "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `fifo`, `none` or `unknown`.",
-        ),
+        Column("kind", STR, "", "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `fifo`, `none` or `unknown`."),
         Column("confidence", F64, "", "0 to 1."),
         Column("marking", STR, "", "`step`, `ramp` or null."),
         Column("marking_delay_us", F64, "us", "Queue delay at which marks set in, estimated."),
@@ -117,12 +86,7 @@ COEXISTENCE = Table(
         Column("other_rate_bps", F64, "bit/s", "The other's goodput."),
         Column("share", F64, "", "rate / (rate + other rate)."),
         Column("jain", F64, "", "Jain's index of the two."),
-        Column(
-            "starved_since_ns",
-            I64,
-            "ns",
-            "Since when this flow stayed under a fifth of the pair's rate; null when it did not.",
-        ),
+        Column("starved_since_ns", I64, "ns", "Since when this flow stayed under a fifth of the pair's rate; null when it did not."),
     ),
 )
 
@@ -139,9 +103,7 @@ SPIKES = Table(
         Column("height_us", F64, "us", "Largest queue delay."),
         Column("usual_us", F64, "us", "Median queue delay outside spikes."),
         Column("rounds", U64, "", "Rounds in the spike."),
-        Column(
-            "cause", STR, "", "`slow-start`, `rate-drop`, `new-flow`, `burst`, `loss` or `unknown`."
-        ),
+        Column("cause", STR, "", "`slow-start`, `rate-drop`, `new-flow`, `burst`, `loss` or `unknown`."),
         Column("first_frame", U64, "", "First frame of the spike."),
         Column("last_frame", U64, "", "Last frame of the spike."),
     ),
