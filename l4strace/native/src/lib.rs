@@ -5,6 +5,7 @@ pub mod ktext;
 pub mod packet;
 pub mod prague;
 pub mod read;
+pub mod track;
 
 #[cfg(feature = "python")]
 mod python;

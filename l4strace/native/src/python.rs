@@ -7,6 +7,8 @@ mod errors;
 mod ktext;
 mod prague;
 mod reading;
+mod track;
+mod track_tables;
 
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -14,5 +16,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ktext::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
+    track::register(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -1,0 +1,218 @@
+//! The CE count of one direction as its receiver reports it in ACE, as bounds and a best value.
+//!
+//! ACE is the receiver's CE packet count modulo 8, starting at 5 (RFC 9768 section 3.2.2; reference
+//! sections 6.3 and 6.4). Between two feedback packets the count may have moved by `delta + 8 k`, as
+//! long as that many packets can have arrived in between. Where the AccECN option counts the CE bytes,
+//! it narrows `k`.
+
+/// Where the counter starts on the wire (RFC 9768 section 3.2.2.2).
+pub const ACE_START: u8 = 5;
+
+/// Share of the newest step in the running CE share that predicts what a lost ACK said.
+const SHARE_GAIN: f32 = 1.0 / 16.0;
+
+/// By how much the count moved with one feedback packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    pub lo: u32,
+    pub hi: u32,
+    pub best: u32,
+}
+
+/// What may have arrived between two feedback packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrived {
+    /// Data packets newly acknowledged or SACKed.
+    pub delivered: u32,
+    /// Packets that can have arrived without moving the acknowledgement: pure ACKs, second copies.
+    pub extra: u32,
+}
+
+/// CE bytes that the option reported since the last option, and the payloads they can come in.
+#[derive(Clone, Copy, Debug)]
+pub struct CeBytes {
+    pub bytes: u32,
+    pub shortest: u32,
+    pub longest: u32,
+}
+
+/// CE packets fed back so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CeCount {
+    pub lo: u64,
+    pub hi: u64,
+    pub best: u64,
+    pub naive: u64,
+    /// Counter value of the last accepted and of the last seen feedback packet.
+    ace: u8,
+    naive_ace: u8,
+    started: bool,
+    /// Running share of CE among delivered packets.
+    share: f32,
+    /// Bounds when the last option was accepted, and packets without payload since.
+    option_lo: u64,
+    option_hi: u64,
+    option_best: u64,
+    option_extra: u32,
+}
+
+impl CeCount {
+    pub fn started(&self) -> bool {
+        self.started
+    }
+
+    /// Says which counter value means zero: 5 after a seen handshake, else the first one seen.
+    pub fn start(&mut self, ace: u8) {
+        if !self.started {
+            self.started = true;
+            (self.ace, self.naive_ace) = (ace, ace);
+        }
+    }
+
+    /// The plain sum over every ACK, in whatever order: what this module improves on.
+    #[inline]
+    pub fn sum_naively(&mut self, ace: u8) {
+        self.naive += u64::from(ace.wrapping_sub(self.naive_ace) & 7);
+        self.naive_ace = ace;
+    }
+
+    /// A feedback packet that is known to be newer than the last.
+    #[inline]
+    pub fn feed(&mut self, ace: u8, arrived: Arrived) -> Step {
+        let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
+        self.ace = ace;
+        let most = arrived.delivered + arrived.extra;
+        let wraps = most.saturating_sub(delta) / 8;
+        let step = Step { lo: delta, hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
+        self.learn(step, arrived);
+        self.option_extra = self.option_extra.saturating_add(arrived.extra);
+        self.lo += u64::from(step.lo);
+        self.hi += u64::from(step.hi);
+        self.best += u64::from(step.best);
+        step
+    }
+
+    /// The member of `delta + 8 k` nearest to what the share of CE so far predicts.
+    fn guess(&self, delta: u32, wraps: u32, arrived: Arrived) -> u32 {
+        if wraps == 0 {
+            return delta;
+        }
+        let expected = self.share * arrived.delivered as f32;
+        let k = ((expected - delta as f32) / 8.0).round().max(0.0) as u32;
+        delta + 8 * k.min(wraps)
+    }
+
+    fn learn(&mut self, step: Step, arrived: Arrived) {
+        if arrived.delivered > 0 {
+            let share = (step.best as f32 / arrived.delivered as f32).min(1.0);
+            // An ACK for many packets says as much as many ACKs.
+            let gain = (SHARE_GAIN * arrived.delivered as f32).min(0.5);
+            self.share += gain * (share - self.share);
+        }
+    }
+
+    /// Narrows the bounds with the CE bytes reported since the last option.
+    ///
+    /// Returns what the caller must add to the round's sums, as signed corrections.
+    pub fn narrow(&mut self, ce: CeBytes) -> (i64, i64, i64) {
+        let before = (self.lo, self.hi, self.best);
+        if ce.shortest > 0 && self.hi > self.lo {
+            let least = u64::from(ce.bytes.div_ceil(ce.longest.max(1)));
+            let most = u64::from(ce.bytes / ce.shortest) + u64::from(self.option_extra);
+            self.raise_to(self.option_lo + least);
+            self.lower_to(self.option_hi + most);
+            let mean = (ce.shortest + ce.longest) / 2;
+            let likely = u64::from((ce.bytes + mean / 2) / mean.max(1));
+            self.settle(self.option_best + likely);
+        }
+        (self.option_lo, self.option_hi, self.option_best) = (self.lo, self.hi, self.best);
+        self.option_extra = 0;
+        let moved = |now: u64, old: u64| now as i64 - old as i64;
+        (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
+    }
+
+    fn raise_to(&mut self, bound: u64) {
+        if bound > self.lo {
+            // The count is known modulo 8.
+            self.lo = (self.lo + (bound - self.lo).div_ceil(8) * 8).min(self.hi);
+        }
+    }
+
+    fn lower_to(&mut self, bound: u64) {
+        if bound < self.hi {
+            self.hi = self.hi.saturating_sub((self.hi - bound).div_ceil(8) * 8).max(self.lo);
+        }
+    }
+
+    /// The value modulo 8 nearest to `likely` within the bounds.
+    fn settle(&mut self, likely: u64) {
+        let k = (likely.saturating_sub(self.lo) + 4) / 8;
+        self.best = (self.lo + 8 * k).min(self.hi);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(delivered: u32) -> Arrived {
+        Arrived { delivered, extra: 0 }
+    }
+
+    fn started() -> CeCount {
+        let mut c = CeCount::default();
+        c.start(ACE_START);
+        c
+    }
+
+    #[test]
+    fn small_steps_are_exact_across_the_wrap() {
+        let mut c = started();
+        for i in 1..=20u8 {
+            c.feed((ACE_START + i) & 7, of(2));
+        }
+        assert_eq!((c.lo, c.hi, c.best), (20, 20, 20));
+    }
+
+    #[test]
+    fn lost_acks_leave_bounds() {
+        let mut c = started();
+        assert_eq!(c.feed(7, of(20)), Step { lo: 2, hi: 18, best: 2 });
+    }
+
+    #[test]
+    fn the_share_so_far_decides_between_the_bounds() {
+        let mut c = started();
+        for i in 1..=40u32 {
+            c.feed(((5 + i) & 7) as u8, of(1)); // every packet is marked
+        }
+        let before = c.best;
+        // 18 packets with ACKs lost, all marked: ACE moves by 18 modulo 8.
+        c.feed(((5 + 40 + 18) & 7) as u8, of(18));
+        assert_eq!(c.best - before, 18);
+    }
+
+    #[test]
+    fn an_ack_without_new_packets_cannot_wrap() {
+        let mut c = started();
+        assert_eq!(c.feed(4, of(0)), Step { lo: 7, hi: 7, best: 7 });
+    }
+
+    #[test]
+    fn the_option_decides_the_number_of_wraps() {
+        let mut c = started();
+        c.feed(5, of(20));
+        assert_eq!((c.lo, c.hi), (0, 16));
+        c.narrow(CeBytes { bytes: 8000, shortest: 1000, longest: 1000 });
+        assert_eq!((c.lo, c.hi, c.best), (8, 8, 8));
+    }
+
+    #[test]
+    fn the_naive_sum_runs_away_under_reordering() {
+        let mut c = started();
+        for ace in [6, 5, 6, 5, 6] {
+            c.sum_naively(ace);
+        }
+        assert_eq!(c.naive, 1 + 7 + 1 + 7 + 1);
+    }
+}

@@ -1,0 +1,142 @@
+//! One direction of a conversation: its counters, and what the other side reports of it.
+
+use super::echo::Echoes;
+use super::feedback::Feedback;
+use super::sender::Sender;
+use super::seq::SeqSpace;
+use crate::packet::{ecn, flag, AccEcnOption, Packet};
+
+/// A stamp that runs back further than this is a clock step, not reordering in the capture.
+const CLOCK_STEP_NS: i64 = 1_000_000;
+
+/// Counters over the whole direction; names as in the `directions` table.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub packets: u64,
+    pub data_packets: u64,
+    pub payload_bytes: u64,
+    /// By codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub ecn: [u64; 4],
+    pub data_ecn: [u64; 4],
+    pub ce_payload_bytes: u64,
+    pub retransmits: u64,
+    pub retransmitted_bytes: u64,
+    pub out_of_order: u64,
+    pub duplicates: u64,
+    pub max_payload: u32,
+    pub super_packets: u64,
+    pub outer_inner_differ: u64,
+    pub ece_acks: u64,
+    pub cwr_packets: u64,
+    pub acks: u64,
+    pub options_cut: u64,
+    pub clock_steps: u32,
+    pub first_frame: u64,
+    pub last_frame: u64,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub first_ce: Option<(i64, u64)>,
+    pub fin: bool,
+}
+
+/// What the direction's own packets showed of the counter and the option that they carry.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
+    pub ace_first: Option<u8>,
+    /// Bit i: ACE value i was seen.
+    pub ace_seen: u8,
+    pub ae_seen: bool,
+    zero_run: u64,
+    pub zero_run_max: u64,
+    pub option: Option<Box<CarriedOption>>,
+}
+
+/// The AccECN options of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct CarriedOption {
+    pub packets: u64,
+    pub kind: u8,
+    pub exid: Option<u16>,
+    pub first_frame: u64,
+    pub last_frame: u64,
+    pub zeroed: u64,
+    pub implausible: u64,
+    pub contradicts: u64,
+    pub fault_frame: Option<u64>,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub struct Direction {
+    pub space: SeqSpace,
+    pub totals: Totals,
+    pub carried: Carried,
+    /// What the other side reports of this direction.
+    pub feedback: Feedback,
+    pub echoes: Echoes,
+    /// Present once the direction sent data.
+    pub sender: Option<Box<Sender>>,
+    /// Highest acknowledgement that the other side sent for this direction.
+    pub acked: i64,
+    pub handshake_rtt_ns: Option<i64>,
+}
+
+impl Totals {
+    /// Counts one packet, whatever it is.
+    #[inline]
+    pub fn packet(&mut self, p: &Packet) {
+        if self.packets == 0 {
+            (self.first_frame, self.first_ns, self.last_ns) = (p.frame, p.ts_ns, p.ts_ns);
+        }
+        self.packets += 1;
+        self.last_frame = p.frame;
+        if p.ts_ns < self.last_ns - CLOCK_STEP_NS {
+            self.clock_steps += 1;
+        }
+        self.last_ns = p.ts_ns;
+        self.ecn[usize::from(p.ip_ecn & 3)] += 1;
+        self.options_cut += u64::from(p.options_cut);
+        self.outer_inner_differ += u64::from(p.outer_ecn.is_some_and(|o| o != p.ip_ecn));
+        if p.ip_ecn == ecn::CE && self.first_ce.is_none() {
+            self.first_ce = Some((p.ts_ns, p.frame));
+        }
+        if p.payload_len > 0 {
+            self.data(p);
+        } else if p.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
+            self.acks += 1;
+        }
+    }
+
+    #[inline]
+    fn data(&mut self, p: &Packet) {
+        self.data_packets += 1;
+        self.payload_bytes += u64::from(p.payload_len);
+        self.data_ecn[usize::from(p.ip_ecn & 3)] += 1;
+        self.max_payload = self.max_payload.max(p.payload_len);
+        if p.ip_ecn == ecn::CE {
+            self.ce_payload_bytes += u64::from(p.payload_len);
+        }
+    }
+}
+
+impl Carried {
+    /// A packet that carries the counter.
+    #[inline]
+    pub fn ace(&mut self, ace: u8) {
+        self.ace_first.get_or_insert(ace);
+        self.ace_seen |= 1 << ace;
+        self.ae_seen |= ace & 4 != 0;
+        self.zero_run = if ace == 0 { self.zero_run + 1 } else { 0 };
+        self.zero_run_max = self.zero_run_max.max(self.zero_run);
+    }
+
+    pub fn option(&mut self, option: &AccEcnOption, frame: u64) -> &mut CarriedOption {
+        let seen = self.option.get_or_insert_default();
+        if seen.packets == 0 {
+            (seen.kind, seen.exid, seen.first_frame) = (option.kind, option.exid, frame);
+        }
+        seen.packets += 1;
+        seen.last_frame = frame;
+        seen
+    }
+}

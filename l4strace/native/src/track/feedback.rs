@@ -1,0 +1,75 @@
+//! What one direction's receiver reports of it: CE count, CE bytes, and whether the two agree.
+
+use super::ace::{Arrived, CeBytes, CeCount, Step};
+use super::counters::ByteCounters;
+use super::segments::Delivered;
+use crate::packet::AccEcnOption;
+
+/// Feedback on one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Feedback {
+    pub ce: CeCount,
+    /// Counters of the option, once one came.
+    pub bytes: Option<Box<ByteCounters>>,
+    /// Packets of the direction since the last feedback that move no acknowledgement.
+    pub extra: u32,
+    shortest: u32,
+    /// Sums since the last option that counts CE bytes.
+    since: [u32; 2],
+    extra_since: u32,
+}
+
+/// What one option said besides its counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionSays {
+    pub zeroed: bool,
+    pub implausible: bool,
+    pub contradicts: bool,
+    pub ce_bytes: Option<u32>,
+    /// Corrections to the CE bounds: lo, hi, best.
+    pub moved: [i64; 3],
+}
+
+impl Feedback {
+    /// A newer ACE value.
+    #[inline]
+    pub fn ace(&mut self, ace: u8, got: &Delivered) -> Step {
+        let arrived = Arrived { delivered: got.packets, extra: self.extra };
+        let step = self.ce.feed(ace, arrived);
+        self.since[0] += step.lo;
+        self.since[1] += step.hi;
+        self.extra_since = self.extra_since.saturating_add(self.extra);
+        self.extra = 0;
+        if got.shortest > 0 {
+            self.shortest = if self.shortest == 0 { got.shortest } else { self.shortest.min(got.shortest) };
+        }
+        step
+    }
+
+    /// The option of the same packet.
+    pub fn option(&mut self, option: &AccEcnOption, most: u64, from_start: bool, longest: u32) -> OptionSays {
+        let first = self.bytes.is_none();
+        let counters = self.bytes.get_or_insert_default();
+        let verdict = counters.read(option, most, from_start);
+        let mut says = OptionSays {
+            zeroed: verdict.zeroed,
+            implausible: verdict.implausible,
+            ce_bytes: verdict.ce_bytes,
+            ..OptionSays::default()
+        };
+        let Some(bytes) = verdict.ce_bytes else { return says };
+        if from_start || !first {
+            says.contradicts = self.contradicts(bytes);
+            let (lo, hi, best) = self.ce.narrow(CeBytes { bytes, shortest: self.shortest, longest });
+            says.moved = [lo, hi, best];
+        }
+        (self.since, self.extra_since, self.shortest) = ([0, 0], 0, 0);
+        says
+    }
+
+    /// CE bytes without a CE packet, or data packets with CE without CE bytes.
+    fn contradicts(&self, bytes: u32) -> bool {
+        let [lo, hi] = self.since;
+        (bytes > 0 && hi == 0) || (bytes == 0 && lo > self.extra_since)
+    }
+}

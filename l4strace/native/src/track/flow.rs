@@ -1,0 +1,485 @@
+//! One conversation: hands each packet to the parts that follow it.
+
+use super::ace::ACE_START;
+use super::direction::Direction;
+use super::handshake::{Handshake, Mode};
+use super::round::RoundRow;
+use super::segments::{Data, Delivered, Sent};
+use super::sender::{Context, Sender, Wait};
+use super::vantage::Vantage;
+use crate::packet::{flag, Packet, Tunnel};
+
+/// Reordering that lasts longer than this is taken for a retransmission while no RTT is known
+/// (Wireshark's choice, too).
+const PATIENCE_NS: i64 = 3_000_000;
+
+/// Longest segment when the SYN did not say.
+const DEFAULT_MSS: u32 = 1460;
+
+/// How a conversation ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ended {
+    Fin,
+    Rst,
+    #[default]
+    Open,
+}
+
+impl Ended {
+    pub fn name(self) -> &'static str {
+        match self {
+            Ended::Fin => "fin",
+            Ended::Rst => "rst",
+            Ended::Open => "open",
+        }
+    }
+}
+
+/// One conversation as one capture saw it; side 0 is the client.
+#[derive(Debug)]
+pub struct Flow {
+    pub id: u32,
+    pub dirs: [Direction; 2],
+    pub handshake: Box<Handshake>,
+    pub tunnel: Tunnel,
+    pub ended: Ended,
+    pub timestamps: bool,
+    pub vantage: Vantage,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// `None` until the handshake is over.
+    mode: Option<Mode>,
+    /// AE or an AccECN option showed AccECN where the handshake was not seen.
+    pub inferred: bool,
+    patience_ns: i64,
+    /// Payload per packet on the wire, by side.
+    mss: [u32; 2],
+    shift: [Option<u8>; 2],
+}
+
+/// How one packet relates to those before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// It carries bytes beyond all before.
+    new_data: bool,
+    /// Its timestamp is newer than all before.
+    new_stamp: bool,
+}
+
+impl Flow {
+    pub fn new(id: u32, p: &Packet) -> Self {
+        Flow {
+            id,
+            dirs: Default::default(),
+            handshake: Box::default(),
+            tunnel: p.tunnel,
+            ended: Ended::Open,
+            timestamps: false,
+            vantage: Vantage::Unknown,
+            first_ns: p.ts_ns,
+            last_ns: p.ts_ns,
+            mode: None,
+            inferred: false,
+            patience_ns: PATIENCE_NS,
+            mss: [DEFAULT_MSS; 2],
+            shift: [None; 2],
+        }
+    }
+
+    /// Mode as far as it is known by now.
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or_else(|| self.handshake.decide().0)
+    }
+
+    /// Follows one packet of side `side`; a finished round is appended to `rows`.
+    #[inline]
+    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+        self.last_ns = p.ts_ns;
+        self.dirs[side].totals.packet(p);
+        if p.flags & flag::SYN != 0 {
+            self.syn(p, side);
+        } else if self.mode.is_none() {
+            self.open(side);
+        }
+        let mut place = self.sequence(p, side, rows);
+        if let Some((tsval, tsecr)) = p.timestamps {
+            place.new_stamp = self.dirs[side].echoes.send(tsval, p.ts_ns);
+            self.timestamps = true;
+            if p.flags & flag::ACK != 0 {
+                self.dirs[side ^ 1].echoes.echoed(tsecr, p.ts_ns);
+            }
+        }
+        if p.flags & flag::ACK != 0 && p.flags & flag::RST == 0 {
+            self.acknowledge(p, side, place, rows);
+        }
+        if p.flags & (flag::FIN | flag::RST) != 0 {
+            self.close(p, side);
+        }
+        for dir in &mut self.dirs {
+            if let Some(sender) = dir.sender.as_mut().filter(|s| s.round.open) {
+                sender.round.last_frame = p.frame;
+            }
+        }
+    }
+
+    /// A SYN or SYN/ACK: places the sequence spaces and feeds the handshake.
+    #[cold]
+    fn syn(&mut self, p: &Packet, side: usize) {
+        self.handshake.syn_packet(p, side);
+        self.mode = None;
+        self.dirs[side].space.start(p.seq, 0);
+        self.dirs[side].space.advance(p.seq.wrapping_add(1), 1);
+        if p.has(flag::ACK) {
+            let peer = &mut self.dirs[side ^ 1];
+            peer.space.start(p.ack.wrapping_sub(1), 0);
+            peer.space.advance(p.ack, 1);
+            if side == 1 && self.handshake.syn_count == 1 && self.handshake.synack_count == 1 {
+                let syn = self.handshake.syn.map(|s| s.ts_ns);
+                self.dirs[0].handshake_rtt_ns = syn.map(|t| p.ts_ns - t);
+            }
+        }
+    }
+
+    /// The first packet after the handshake's SYNs: fixes what they agreed.
+    #[cold]
+    fn open(&mut self, side: usize) {
+        let (mode, _) = self.handshake.decide();
+        self.mode = Some(mode);
+        if side == 0 && self.handshake.synack.is_some() {
+            self.handshake.established = true;
+        }
+        let stamps = if self.timestamps { 12 } else { 0 };
+        for side in 0..2 {
+            let mss = self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from);
+            self.mss[side] = mss.saturating_sub(stamps).max(1);
+            let both = self.handshake.syn.is_some() && self.handshake.synack.is_some();
+            let scaled = self.handshake.wscale[0].is_some() && self.handshake.wscale[1].is_some();
+            self.shift[side] =
+                both.then(|| if scaled { self.handshake.wscale[side].unwrap_or(0) } else { 0 });
+        }
+    }
+
+    /// Places the packet in its direction's sequence space; data goes to the sender.
+    #[inline]
+    fn sequence(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Place {
+        let dir = &mut self.dirs[side];
+        if !dir.space.started() {
+            dir.space.start(p.seq, 0);
+        }
+        if p.payload_len == 0 {
+            if p.flags & flag::SYN == 0 {
+                dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+            }
+            return Place::default();
+        }
+        let syn = p.flags & flag::SYN;
+        let start = dir.space.unwrap(p.seq) + i64::from(syn != 0);
+        let data = Data {
+            start,
+            end: start + i64::from(p.payload_len),
+            ts_ns: p.ts_ns,
+            ip_id: p.ip_id.unwrap_or(0),
+            weight: p.payload_len.div_ceil(self.mss[side]).min(u32::from(u16::MAX)) as u16,
+        };
+        let raw_end = p.seq.wrapping_add(p.payload_len).wrapping_add(u32::from(syn != 0));
+        dir.space.advance(raw_end, data.end);
+        self.data(p, side, &data, rows)
+    }
+
+    #[inline]
+    fn data(&mut self, p: &Packet, side: usize, data: &Data, rows: &mut Vec<RoundRow>) -> Place {
+        let came_round =
+            self.dirs[side].sender.as_ref().is_some_and(|s| s.came_round(p.timestamps.map(|t| t.1), p.ts_ns));
+        if came_round {
+            self.end_round(side, p, rows);
+        }
+        let dir = &mut self.dirs[side];
+        let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(data.start)));
+        if is_probe(data, sender) {
+            dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+            return Place::default();
+        }
+        let sent = sender.send(data, p.ip_ecn, p.frame, self.patience_ns);
+        if p.payload_len > self.mss[side] && p.payload_len > self.said_mss(side) {
+            self.dirs[side].totals.super_packets += 1;
+        }
+        let dir = &mut self.dirs[side];
+        match sent {
+            Sent::New => return Place { new_data: true, new_stamp: false },
+            Sent::OutOfOrder => dir.totals.out_of_order += 1,
+            Sent::Duplicate => dir.totals.duplicates += 1,
+            Sent::Retransmit => {
+                dir.totals.retransmits += 1;
+                dir.totals.retransmitted_bytes += u64::from(p.payload_len);
+                dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+            }
+        }
+        Place::default()
+    }
+
+    fn said_mss(&self, side: usize) -> u32 {
+        self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from)
+    }
+
+    /// The ACK half of a packet from `side`: it reports on the other side's data.
+    #[inline]
+    fn acknowledge(&mut self, p: &Packet, side: usize, place: Place, rows: &mut Vec<RoundRow>) {
+        let peer = &mut self.dirs[side ^ 1];
+        if !peer.space.started() {
+            peer.space.start(p.ack, 0);
+        }
+        let ack = peer.space.unwrap(p.ack);
+        let old = ack < peer.acked;
+        let advances = ack > peer.acked;
+        if advances {
+            peer.acked = ack;
+            peer.space.advance(p.ack, ack);
+        }
+        let mut got = Delivered::default();
+        if let Some(sender) = peer.sender.as_mut() {
+            let mut blocks = [(0, 0); 4];
+            let count = usize::from(p.sack.count).min(4);
+            for (block, raw) in blocks.iter_mut().zip(&p.sack.blocks[..count]) {
+                *block = (peer.space.unwrap(raw.0), peer.space.unwrap(raw.1));
+            }
+            got = sender.ack(ack, &blocks[..count], p.ts_ns);
+            if let (Some(shift), 0) = (self.shift[side], p.flags & flag::SYN) {
+                sender.offered(u64::from(p.window) << shift);
+            }
+        }
+        let newer = !old && (advances || got.packets > 0 || place.new_data || place.new_stamp);
+        self.feedback(p, side, ack, newer, &got);
+        if self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.wait == Wait::Ack && s.round_is_acked()) {
+            self.round_acked(p, side ^ 1, rows);
+        }
+    }
+
+    /// The round's data is acknowledged: it is over here, or once the sender has reacted.
+    fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+        if !self.vantage.is_far(side == 0) {
+            return self.end_round(side, p, rows);
+        }
+        let half = self.halves()[side ^ 1].unwrap_or(0);
+        if let Some(sender) = self.dirs[side].sender.as_mut() {
+            sender.wait = match p.timestamps {
+                Some((tsval, _)) => Wait::Echo(tsval),
+                None => Wait::Until(p.ts_ns + half),
+            };
+        }
+    }
+
+    fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Vec<RoundRow>) {
+        self.look_around();
+        let context = self.context(side);
+        if let Some(sender) = self.dirs[side].sender.as_mut() {
+            rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
+        }
+    }
+
+    /// Ends the rounds that still run at the end of the capture.
+    pub fn finish(&mut self, rows: &mut Vec<RoundRow>) {
+        self.look_around();
+        for side in 0..2 {
+            let context = self.context(side);
+            let last_ns = self.last_ns;
+            if let Some(sender) = self.dirs[side].sender.as_mut().filter(|s| s.round.open) {
+                let frame = sender.round.last_frame;
+                rows.extend(sender.end_round(last_ns, frame, &context));
+            }
+        }
+    }
+
+    fn context(&self, side: usize) -> Context {
+        let mode = self.mode();
+        Context {
+            flow: self.id,
+            forward: side == 0,
+            accecn: mode == Mode::AccEcn,
+            far: self.vantage.is_far(side == 0),
+            mss: self.mss[side],
+        }
+    }
+
+    /// Smallest RTT seen from here to the receiver of each side and back.
+    fn halves(&self) -> [Option<i64>; 2] {
+        [0, 1].map(|side| {
+            let dir = &self.dirs[side];
+            let data = dir.sender.as_ref().filter(|s| s.rtt.samples > 0).map(|s| s.rtt.min_ns);
+            [dir.handshake_rtt_ns, data, dir.echoes.min_ns].into_iter().flatten().min()
+        })
+    }
+
+    /// Where the capture stands, and how long reordering may last, from the RTTs so far.
+    fn look_around(&mut self) {
+        let [to_server, to_client] = self.halves();
+        self.vantage = Vantage::from_halves(to_server, to_client);
+        if let (Some(a), Some(b)) = (to_server, to_client) {
+            // A retransmission needs at least one round trip; half of it separates the two well.
+            self.patience_ns = ((a + b) / 2).max(500_000);
+        }
+    }
+
+    /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
+    #[inline]
+    fn feedback(&mut self, p: &Packet, side: usize, ack: i64, newer: bool, got: &Delivered) {
+        if p.flags & flag::SYN != 0 {
+            if let Some(option) = &p.accecn {
+                self.dirs[side].carried.option(option, p.frame);
+            }
+            return;
+        }
+        if self.is_code(p, side, ack) {
+            return self.code(p, side);
+        }
+        match self.mode() {
+            Mode::None => return,
+            Mode::Classic => return self.classic(p, side),
+            Mode::AccEcn => {}
+            Mode::Unknown => self.unknown(p, side),
+        }
+        self.counter(p, side, newer, got);
+    }
+
+    fn classic(&mut self, p: &Packet, side: usize) {
+        let ece = p.flags & flag::ECE != 0;
+        self.dirs[side].totals.ece_acks += u64::from(ece);
+        self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
+        let peer = &mut self.dirs[side ^ 1];
+        if ece {
+            if let Some(sender) = peer.sender.as_mut() {
+                sender.round.ece_acks += 1;
+            }
+            peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
+        }
+    }
+
+    /// Without a handshake, AE or the option show AccECN; ECE and CWR alone prove nothing.
+    fn unknown(&mut self, p: &Packet, side: usize) {
+        self.dirs[side].totals.ece_acks += u64::from(p.flags & flag::ECE != 0);
+        self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
+        if p.flags & flag::AE != 0 || p.accecn.is_some() {
+            self.mode = Some(Mode::AccEcn);
+            self.inferred = true;
+        }
+    }
+
+    /// A bare ACK of the SYN/ACK before any data: its ACE is a handshake code (reference section 6.2).
+    #[inline]
+    fn is_code(&self, p: &Packet, side: usize, ack: i64) -> bool {
+        ack == 1
+            && p.payload_len == 0
+            && self.dirs[side].sender.is_none()
+            && self.handshake.synack.is_some()
+            && ((side == 0 && self.handshake.final_acks < self.handshake.synack_count)
+                || self.handshake.simultaneous)
+    }
+
+    #[cold]
+    fn code(&mut self, p: &Packet, side: usize) {
+        if let Some(option) = &p.accecn {
+            self.dirs[side].carried.option(option, p.frame);
+        }
+        if side != 0 {
+            return;
+        }
+        if let (Some(synack), 1, None) =
+            (self.handshake.synack, self.handshake.synack_count, self.handshake.final_ack)
+        {
+            self.dirs[1].handshake_rtt_ns = Some(p.ts_ns - synack.ts_ns);
+            self.look_around();
+        }
+        self.handshake.answer(p);
+        let ce = &mut self.dirs[1].feedback.ce;
+        if p.ace() == 0b110 && !ce.started() {
+            // The SYN/ACK arrived with CE: the counter begins at 6 (reference section 6.2).
+            ce.start(ACE_START + 1);
+            (ce.lo, ce.hi, ce.best, ce.naive) = (1, 1, 1, 1);
+        }
+    }
+
+    #[inline]
+    fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
+        let ace = p.ace();
+        let from_start = self.handshake.synack.is_some() && self.handshake.syn.is_some();
+        let [client, server] = &mut self.dirs;
+        let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
+        me.carried.ace(ace);
+        let ce = &mut peer.feedback.ce;
+        ce.start(if from_start { ACE_START } else { ace });
+        ce.sum_naively(ace);
+        if newer {
+            let step = peer.feedback.ace(ace, got);
+            if step.best > 0 {
+                peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
+            }
+            if let Some(sender) = peer.sender.as_mut() {
+                sender.round.ce[0] += i64::from(step.lo);
+                sender.round.ce[1] += i64::from(step.hi);
+                sender.round.ce[2] += i64::from(step.best);
+            }
+        }
+        if let Some(option) = &p.accecn {
+            self.option(p, option, side, newer, from_start);
+        }
+    }
+
+    fn option(
+        &mut self,
+        p: &Packet,
+        option: &crate::packet::AccEcnOption,
+        side: usize,
+        newer: bool,
+        from_start: bool,
+    ) {
+        let [client, server] = &mut self.dirs;
+        let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let seen = me.carried.option(option, p.frame);
+        if !newer {
+            return;
+        }
+        let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
+        let says = peer.feedback.option(option, peer.totals.payload_bytes, from_start, longest);
+        seen.zeroed += u64::from(says.zeroed);
+        seen.implausible += u64::from(says.implausible);
+        seen.contradicts += u64::from(says.contradicts);
+        if says.zeroed || says.implausible || says.contradicts {
+            seen.fault_frame.get_or_insert(p.frame);
+        }
+        if let Some(sender) = peer.sender.as_mut() {
+            for (sum, moved) in sender.round.ce.iter_mut().zip(says.moved) {
+                *sum += moved;
+            }
+            if let Some(bytes) = says.ce_bytes {
+                *sender.round.ce_bytes.get_or_insert(0) += u64::from(bytes);
+            }
+        }
+    }
+
+    #[cold]
+    fn close(&mut self, p: &Packet, side: usize) {
+        if p.flags & flag::RST != 0 {
+            if self.ended == Ended::Open {
+                self.ended = Ended::Rst;
+            }
+            return;
+        }
+        self.dirs[side].totals.fin = true;
+        if self.dirs.iter().all(|d| d.totals.fin) && self.ended == Ended::Open {
+            self.ended = Ended::Fin;
+        }
+    }
+
+    /// Mode, and the sentence that says why, once everything is known.
+    pub fn verdict(&self) -> (Mode, String) {
+        let (mode, reason) = self.handshake.decide();
+        if mode == Mode::Unknown && self.inferred {
+            return (Mode::AccEcn, format!("{reason} AE or an AccECN option in later packets shows AccECN."));
+        }
+        (mode, reason)
+    }
+}
+
+/// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.
+fn is_probe(data: &Data, sender: &Sender) -> bool {
+    data.end - data.start == 1 && data.end == sender.segments.max && sender.segments.una == data.end
+}

@@ -1,0 +1,180 @@
+//! One round trip of one direction: sums while it runs, a row when it ends.
+
+/// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoundRow {
+    pub flow: u32,
+    pub forward: bool,
+    pub round: u32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub first_frame: u64,
+    pub last_frame: u64,
+    pub sent_packets: u32,
+    pub sent_bytes: u64,
+    /// By codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub ecn: [u32; 4],
+    pub acked_packets: u32,
+    pub acked_bytes: u64,
+    /// Of AccECN and of classic ECN; which of the two holds is known when the flow ends.
+    pub ce: CeRange,
+    pub ce_bytes: Option<u64>,
+    pub ece_acks: u32,
+    pub rtt: Option<RttSummary>,
+    pub rtt_samples: u32,
+    pub queue_delay_us: Option<f64>,
+    pub inflight_max_bytes: u64,
+    pub inflight_max_packets: u32,
+    pub cwnd_packets: Option<f64>,
+    pub rwnd_bytes: Option<u64>,
+    pub limited_by: Limit,
+    pub goodput_bps: Option<f64>,
+    pub retransmits: u32,
+    pub out_of_order: u32,
+    pub burst_bytes: u32,
+    pub burst_frame: Option<u64>,
+    pub slow_start: bool,
+    /// From the best CE count, its lower and upper bound, and with the 25 ms period.
+    pub alpha: [f64; 4],
+    pub srtt_pace_us: Option<f64>,
+    pub mdev_pace_us: Option<f64>,
+    pub classic_ecn: Option<f64>,
+    pub classic_ecn_buggy: Option<f64>,
+}
+
+/// CE packets fed back in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CeRange {
+    pub lo: u32,
+    pub hi: u32,
+    pub best: u32,
+}
+
+/// RTT samples of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RttSummary {
+    pub min_us: f64,
+    pub mean_us: f64,
+    pub max_us: f64,
+    pub mdev_us: f64,
+}
+
+/// What kept the sender from sending more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    Cwnd,
+    Rwnd,
+    App,
+    #[default]
+    Unknown,
+}
+
+impl Limit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Cwnd => "cwnd",
+            Limit::Rwnd => "rwnd",
+            Limit::App => "app",
+            Limit::Unknown => "unknown",
+        }
+    }
+}
+
+/// Samples kept for the mean deviation of a round; further ones only enter min, mean and max.
+const MOST_SAMPLES: usize = 4096;
+
+/// The sums of the round that runs.
+#[derive(Debug, Default)]
+pub struct Round {
+    pub open: bool,
+    pub start_ns: i64,
+    pub first_frame: u64,
+    pub last_frame: u64,
+    /// The round has come back when everything below this is acknowledged.
+    pub mark: i64,
+    pub sent_packets: u32,
+    pub sent_bytes: u64,
+    pub ecn: [u32; 4],
+    pub acked_packets: u32,
+    pub acked_bytes: u64,
+    pub ce: [i64; 3],
+    pub ce_bytes: Option<u64>,
+    pub ece_acks: u32,
+    pub inflight_max_bytes: u64,
+    pub inflight_max_packets: u32,
+    pub drained: bool,
+    pub rwnd_min: Option<u64>,
+    pub retransmits: u32,
+    pub out_of_order: u32,
+    rtts_us: Vec<f32>,
+    rtt_sum_ns: i64,
+    rtt_min_ns: i64,
+    rtt_max_ns: i64,
+    rtt_samples: u32,
+}
+
+impl Round {
+    pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64) {
+        let mut rtts_us = std::mem::take(&mut self.rtts_us);
+        rtts_us.clear();
+        *self = Round {
+            open: true,
+            start_ns: now_ns,
+            first_frame: frame,
+            last_frame: frame,
+            mark,
+            rtts_us,
+            ..Round::default()
+        };
+    }
+
+    pub fn rtt(&mut self, ns: i64) {
+        if self.rtt_samples == 0 {
+            (self.rtt_min_ns, self.rtt_max_ns) = (ns, ns);
+        }
+        self.rtt_min_ns = self.rtt_min_ns.min(ns);
+        self.rtt_max_ns = self.rtt_max_ns.max(ns);
+        self.rtt_sum_ns += ns;
+        self.rtt_samples += 1;
+        if self.rtts_us.len() < MOST_SAMPLES {
+            self.rtts_us.push(ns as f32 / 1e3);
+        }
+    }
+
+    pub fn offered(&mut self, rwnd: u64) {
+        self.rwnd_min = Some(self.rwnd_min.map_or(rwnd, |r| r.min(rwnd)));
+    }
+
+    pub fn rtt_samples(&self) -> u32 {
+        self.rtt_samples
+    }
+
+    /// The round carried nothing worth a row.
+    pub fn is_empty(&self) -> bool {
+        self.sent_packets == 0 && self.acked_packets == 0 && self.acked_bytes == 0
+    }
+
+    pub fn rtt_summary(&self) -> Option<RttSummary> {
+        if self.rtt_samples == 0 {
+            return None;
+        }
+        let mean_us = self.rtt_sum_ns as f64 / f64::from(self.rtt_samples) / 1e3;
+        let spread: f64 = self.rtts_us.iter().map(|&r| (f64::from(r) - mean_us).abs()).sum();
+        Some(RttSummary {
+            min_us: self.rtt_min_ns as f64 / 1e3,
+            mean_us,
+            max_us: self.rtt_max_ns as f64 / 1e3,
+            mdev_us: spread / self.rtts_us.len() as f64,
+        })
+    }
+
+    pub fn ce_range(&self) -> CeRange {
+        let count = |i: usize| self.ce[i].clamp(0, i64::from(u32::MAX)) as u32;
+        CeRange { lo: count(0), hi: count(1).max(count(0)), best: count(2) }
+    }
+
+    pub fn goodput_bps(&self, end_ns: i64) -> Option<f64> {
+        let ns = end_ns - self.start_ns;
+        (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64)
+    }
+}

@@ -1,0 +1,414 @@
+//! Outstanding segments of one direction: what was sent, acknowledged, SACKed and sent again.
+
+use std::collections::VecDeque;
+
+/// What a data packet turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    New,
+    /// Its bytes had been sent before.
+    Retransmit,
+    /// Late here, sent once.
+    OutOfOrder,
+    /// The capture saw the same packet twice.
+    Duplicate,
+}
+
+const SACKED: u8 = 1;
+const RETRANSMITTED: u8 = 2;
+
+/// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
+/// let the list grow without end; the oldest are then forgotten.
+const MOST: usize = 1 << 18;
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    start: i64,
+    end: i64,
+    ts_ns: i64,
+    ip_id: u16,
+    weight: u16,
+    flags: u8,
+}
+
+/// Bytes that were skipped when a later packet came first.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    start: i64,
+    end: i64,
+    since_ns: i64,
+    /// IP id of the packet that came instead.
+    ip_id: u16,
+}
+
+/// One data packet, unwrapped.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub start: i64,
+    pub end: i64,
+    pub ts_ns: i64,
+    /// 0 where there is none.
+    pub ip_id: u16,
+    /// Packets on the wire: more than one for an offload super-packet.
+    pub weight: u16,
+}
+
+/// What one ACK delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    pub bytes: u64,
+    pub packets: u32,
+    /// RTT of the newest segment acknowledged, where Karn's rule and an exact match allow it.
+    pub rtt_ns: Option<i64>,
+    /// Shortest payload among the delivered segments; 0 when none were delivered.
+    pub shortest: u32,
+}
+
+/// The send side of one direction, as it can be followed at the capture point.
+#[derive(Debug, Default)]
+pub struct Segments {
+    ring: VecDeque<Segment>,
+    /// Highest byte sent; lowest byte not acknowledged.
+    pub max: i64,
+    pub una: i64,
+    holes: Vec<Hole>,
+    sack_before: [(i64, i64); 4],
+    sacked_bytes: u64,
+    sacked_packets: u32,
+    packets: u32,
+}
+
+impl Segments {
+    pub fn new(at: i64) -> Self {
+        Segments { max: at, una: at, ..Segments::default() }
+    }
+
+    /// Unacknowledged and not SACKed.
+    pub fn inflight_bytes(&self) -> u64 {
+        ((self.max - self.una).max(0) as u64).saturating_sub(self.sacked_bytes)
+    }
+
+    pub fn inflight_packets(&self) -> u32 {
+        self.packets - self.sacked_packets
+    }
+
+    pub fn sacked_packets(&self) -> u32 {
+        self.sacked_packets
+    }
+
+    /// Takes note of a data packet. `patience_ns`: how late a packet may be to count as reordered.
+    #[inline]
+    pub fn send(&mut self, data: &Data, patience_ns: i64) -> Sent {
+        if data.start >= self.max {
+            if data.start > self.max && self.max > self.una {
+                self.hole(data);
+            }
+            self.max = data.end;
+            self.push(data, 0);
+            return Sent::New;
+        }
+        self.send_again(data, patience_ns)
+    }
+
+    fn push(&mut self, data: &Data, flags: u8) {
+        if self.ring.len() >= MOST {
+            self.forget_oldest();
+        }
+        let Data { start, end, ts_ns, ip_id, weight } = *data;
+        self.ring.push_back(Segment { start, end, ts_ns, ip_id, weight, flags });
+        self.packets += u32::from(weight);
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(old) = self.ring.pop_front() {
+            self.account(&old);
+            self.una = self.una.max(old.end);
+        }
+    }
+
+    fn account(&mut self, gone: &Segment) {
+        self.packets -= u32::from(gone.weight);
+        if gone.flags & SACKED != 0 {
+            self.sacked_bytes -= (gone.end - gone.start) as u64;
+            self.sacked_packets -= u32::from(gone.weight);
+        }
+    }
+
+    fn hole(&mut self, data: &Data) {
+        // A handful of holes is usual; a hostile capture gets no more than this.
+        if self.holes.len() < 1024 {
+            let (start, end) = (self.max, data.start);
+            self.holes.push(Hole { start, end, since_ns: data.ts_ns, ip_id: data.ip_id });
+        }
+    }
+
+    /// A packet that does not advance the sequence: copy, retransmission or late arrival.
+    fn send_again(&mut self, data: &Data, patience_ns: i64) -> Sent {
+        if let Some(hole) = self.fill(data) {
+            let sent = if came_late(&hole, data, patience_ns) { Sent::OutOfOrder } else { Sent::Retransmit };
+            self.insert(data, if sent == Sent::Retransmit { RETRANSMITTED } else { 0 });
+            self.max = self.max.max(data.end);
+            return sent;
+        }
+        let at = self.ring.partition_point(|s| s.end <= data.start);
+        if let Some(s) = self.ring.get(at) {
+            if s.start == data.start && s.end == data.end && s.ip_id == data.ip_id && data.ip_id != 0 {
+                return Sent::Duplicate;
+            }
+        }
+        for s in self.ring.range_mut(at..) {
+            if s.start >= data.end {
+                break;
+            }
+            s.flags |= RETRANSMITTED;
+        }
+        if data.end > self.max {
+            let fresh = Data { start: self.max, ..*data };
+            self.max = data.end;
+            self.push(&fresh, RETRANSMITTED);
+        }
+        Sent::Retransmit
+    }
+
+    /// Takes the packet's bytes out of the hole that they belong to.
+    fn fill(&mut self, data: &Data) -> Option<Hole> {
+        let at = self.holes.iter().position(|h| data.start < h.end && data.end > h.start)?;
+        let hole = self.holes.swap_remove(at);
+        if hole.start < data.start && self.holes.len() < 1024 {
+            self.holes.push(Hole { end: data.start, ..hole });
+        }
+        if data.end < hole.end && self.holes.len() < 1024 {
+            self.holes.push(Hole { start: data.end, ..hole });
+        }
+        Some(hole)
+    }
+
+    fn insert(&mut self, data: &Data, flags: u8) {
+        if data.end <= self.una || self.ring.len() >= MOST {
+            return;
+        }
+        let Data { start, end, ts_ns, ip_id, weight } = *data;
+        let at = self.ring.partition_point(|s| s.end <= start);
+        self.ring.insert(at, Segment { start, end, ts_ns, ip_id, weight, flags });
+        self.packets += u32::from(weight);
+    }
+
+    /// Cumulative acknowledgement; tells what it delivers beyond earlier SACKs.
+    #[inline]
+    pub fn ack(&mut self, ack: i64, ts_ns: i64) -> Delivered {
+        let mut got = Delivered::default();
+        if ack <= self.una {
+            return got;
+        }
+        let mut retransmitted = false;
+        let mut newest = None;
+        while let Some(s) = self.ring.front().copied() {
+            if s.end > ack {
+                self.split_front(ack, &mut got);
+                break;
+            }
+            self.ring.pop_front();
+            self.account(&s);
+            retransmitted |= s.flags & RETRANSMITTED != 0;
+            newest = None;
+            if s.flags & SACKED == 0 {
+                got.add(&s);
+                newest = Some(s);
+            }
+        }
+        // Karn: an ACK that covers a retransmission, or data that came long before a hole was
+        // filled (SACKed), says nothing about the round trip.
+        if let Some(s) = newest.filter(|s| s.end == ack && !retransmitted) {
+            got.rtt_ns = Some(ts_ns - s.ts_ns);
+        }
+        self.una = ack;
+        if self.max < ack {
+            self.max = ack;
+        }
+        if !self.holes.is_empty() {
+            self.holes.retain(|h| h.end > ack);
+        }
+        got
+    }
+
+    /// Part of an (offload) packet was acknowledged: its rest stays outstanding.
+    fn split_front(&mut self, ack: i64, got: &mut Delivered) {
+        let Some(s) = self.ring.front_mut() else { return };
+        if ack <= s.start {
+            return;
+        }
+        let (len, done) = (s.end - s.start, ack - s.start);
+        let weight = ((i64::from(s.weight) * done) / len) as u16;
+        s.start = ack;
+        s.weight -= weight;
+        self.packets -= u32::from(weight);
+        if s.flags & SACKED != 0 {
+            self.sacked_bytes -= done as u64;
+            self.sacked_packets -= u32::from(weight);
+        } else {
+            got.bytes += done as u64;
+            got.packets += u32::from(weight);
+        }
+    }
+
+    /// Selective acknowledgement; returns what is newly delivered.
+    pub fn sack(&mut self, blocks: &[(i64, i64)], got: &mut Delivered) {
+        let mut now = [(0, 0); 4];
+        for (i, &(left, right)) in blocks.iter().take(4).enumerate() {
+            now[i] = (left, right);
+            if right <= self.una || right > self.max || left >= right {
+                continue; // DSACK (RFC 2883), or nonsense
+            }
+            // Blocks are repeated and grow: look at the new part only.
+            let known = self.sack_before.iter().find(|b| b.0 == left && b.1 <= right && b.1 > b.0);
+            self.mark(known.map_or(left, |b| b.1), right, got);
+        }
+        self.sack_before = now;
+    }
+
+    fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
+        let at = self.ring.partition_point(|s| s.end <= left);
+        for s in self.ring.range_mut(at..) {
+            if s.end > right {
+                break;
+            }
+            if s.flags & SACKED == 0 && s.start >= left {
+                s.flags |= SACKED;
+                self.sacked_bytes += (s.end - s.start) as u64;
+                self.sacked_packets += u32::from(s.weight);
+                got.add(s);
+            }
+        }
+    }
+}
+
+impl Delivered {
+    fn add(&mut self, s: &Segment) {
+        let len = (s.end - s.start) as u32;
+        self.bytes += u64::from(len);
+        self.packets += u32::from(s.weight);
+        let each = len / u32::from(s.weight.max(1));
+        self.shortest = if self.shortest == 0 { each } else { self.shortest.min(each) };
+    }
+}
+
+/// A hole filled soon, or by a packet whose IP id is older than that of its overtaker, was reordering;
+/// otherwise the first copy was lost before this point and this is the second.
+fn came_late(hole: &Hole, data: &Data, patience_ns: i64) -> bool {
+    if hole.ip_id != 0 && data.ip_id != 0 {
+        let step = data.ip_id.wrapping_sub(hole.ip_id) as i16;
+        // Ids that count up by few are a counter of this connection; others say nothing.
+        if (-512..0).contains(&step) {
+            return true;
+        }
+        if (1..512).contains(&step) {
+            return false;
+        }
+    }
+    data.ts_ns - hole.since_ns < patience_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn data(start: i64, ts_ms: i64) -> Data {
+        Data { start, end: start + 100, ts_ns: ts_ms * MS, ip_id: 0, weight: 1 }
+    }
+
+    fn sent(n: i64) -> Segments {
+        let mut s = Segments::new(0);
+        for i in 0..n {
+            s.send(&data(i * 100, i), MS);
+        }
+        s
+    }
+
+    #[test]
+    fn rtt_is_that_of_the_newest_segment() {
+        let mut s = sent(3);
+        let got = s.ack(200, 11 * MS);
+        assert_eq!(got, Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100 });
+        assert_eq!(s.inflight_bytes(), 100);
+        assert_eq!(s.inflight_packets(), 1);
+    }
+
+    #[test]
+    fn karn_no_rtt_from_a_retransmission() {
+        let mut s = sent(2);
+        assert_eq!(s.send(&data(0, 50), MS), Sent::Retransmit);
+        assert_eq!(s.ack(100, 60 * MS).rtt_ns, None);
+        assert_eq!(s.ack(200, 61 * MS).rtt_ns, Some(60 * MS));
+    }
+
+    #[test]
+    fn karn_no_rtt_from_data_that_was_sacked_before() {
+        let mut s = sent(3);
+        let mut got = Delivered::default();
+        s.sack(&[(100, 300)], &mut got);
+        assert_eq!((got.bytes, got.packets), (200, 2));
+        assert_eq!(s.inflight_packets(), 1);
+        s.send(&data(0, 50), MS);
+        let got = s.ack(300, 60 * MS);
+        assert_eq!((got.bytes, got.packets, got.rtt_ns), (100, 1, None));
+        assert_eq!(s.inflight_bytes(), 0);
+    }
+
+    #[test]
+    fn growing_sack_blocks_count_once() {
+        let mut s = sent(6);
+        let mut total = 0;
+        for right in [200, 300, 300, 500] {
+            let mut got = Delivered::default();
+            s.sack(&[(100, right)], &mut got);
+            total += got.packets;
+        }
+        assert_eq!(total, 4);
+    }
+
+    #[test]
+    fn a_hole_filled_soon_is_reordering_and_late_is_retransmission() {
+        let mut s = sent(1);
+        s.send(&data(200, 1), 5 * MS);
+        assert_eq!(s.send(&data(100, 2), 5 * MS), Sent::OutOfOrder);
+        s.send(&data(400, 3), 5 * MS);
+        assert_eq!(s.send(&data(300, 30), 5 * MS), Sent::Retransmit);
+    }
+
+    #[test]
+    fn an_older_ip_id_is_reordering_however_late() {
+        let mut s = sent(1);
+        s.send(&Data { ip_id: 11, ..data(200, 1) }, MS);
+        assert_eq!(s.send(&Data { ip_id: 10, ..data(100, 20) }, MS), Sent::OutOfOrder);
+        s.send(&Data { ip_id: 13, ..data(400, 21) }, MS);
+        assert_eq!(s.send(&Data { ip_id: 14, ..data(300, 21) }, MS), Sent::Retransmit);
+    }
+
+    #[test]
+    fn the_same_packet_twice_is_a_duplicate() {
+        let mut s = Segments::new(0);
+        s.send(&Data { ip_id: 7, ..data(0, 0) }, MS);
+        assert_eq!(s.send(&Data { ip_id: 7, ..data(0, 0) }, MS), Sent::Duplicate);
+        assert_eq!(s.send(&Data { ip_id: 8, ..data(0, 0) }, MS), Sent::Retransmit);
+    }
+
+    #[test]
+    fn a_super_packet_is_acknowledged_in_parts() {
+        let mut s = Segments::new(0);
+        s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
+        let got = s.ack(300, MS);
+        assert_eq!((got.bytes, got.packets, s.inflight_packets()), (300, 3, 7));
+        assert_eq!(s.ack(1000, 9 * MS).rtt_ns, Some(9 * MS));
+    }
+
+    #[test]
+    fn without_acks_memory_stays_bounded() {
+        let mut s = Segments::new(0);
+        for i in 0..(MOST as i64 + 10) {
+            s.send(&data(i * 100, i), MS);
+        }
+        assert_eq!(s.ring.len(), MOST);
+    }
+}

@@ -1,0 +1,320 @@
+//! A direction that sends data: its segments, its rounds and what they say about its window.
+
+use super::alpha::Alpha;
+use super::burst::Bursts;
+use super::round::{CeRange, Limit, Round, RoundRow};
+use super::segments::{Data, Delivered, Segments, Sent};
+use crate::prague::{PacketReplay, Scores};
+
+/// Prague's target RTT (reference section 4.4).
+const TARGET_NS: i64 = 25_000_000;
+
+/// Half of the span over which the smallest RTT is remembered (schema: 300 s).
+const MIN_HALF_NS: i64 = 150_000_000_000;
+
+/// RTTs of the whole direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttTotals {
+    pub min_ns: i64,
+    pub max_ns: i64,
+    pub sum_ns: i64,
+    pub samples: u64,
+}
+
+impl RttTotals {
+    fn add(&mut self, ns: i64) {
+        if self.samples == 0 {
+            (self.min_ns, self.max_ns) = (ns, ns);
+        }
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.samples += 1;
+    }
+}
+
+/// Smallest value of the last 150 to 300 s.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowedMin {
+    since_ns: i64,
+    now: Option<i64>,
+    before: Option<i64>,
+}
+
+impl WindowedMin {
+    fn add(&mut self, ns: i64, at_ns: i64) {
+        if at_ns - self.since_ns > MIN_HALF_NS {
+            (self.before, self.now, self.since_ns) = (self.now, None, at_ns);
+        }
+        self.now = Some(self.now.map_or(ns, |m| m.min(ns)));
+    }
+
+    fn get(&self) -> Option<i64> {
+        match (self.now, self.before) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// What the flow knows when a round ends, and the sender does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context {
+    pub flow: u32,
+    pub forward: bool,
+    /// ACE counts CE.
+    pub accecn: bool,
+    /// The capture stands where the window cannot be seen.
+    pub far: bool,
+    pub mss: u32,
+}
+
+/// What a round still waits for.
+///
+/// Near the sender a round has ended when everything sent before it is acknowledged. Further away the
+/// ACK has yet to reach the sender, and what it lets go has yet to come here: the first data packet
+/// that echoes the ACK's timestamp, or without timestamps the RTT of that half of the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    #[default]
+    Ack,
+    Echo(u32),
+    Until(i64),
+}
+
+/// Send side of one direction.
+#[derive(Debug)]
+pub struct Sender {
+    pub segments: Segments,
+    pub wait: Wait,
+    pub round: Round,
+    pub rtt: RttTotals,
+    pub acked_bytes: u64,
+    bursts: Bursts,
+    number: u32,
+    smallest: WindowedMin,
+    /// From best, lo, hi, and best with the 25 ms period.
+    alphas: [Alpha; 4],
+    /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
+    replay: PacketReplay,
+    saw_ce: bool,
+    slow_start: bool,
+    inflight_before: u32,
+    rwnd: Option<u64>,
+}
+
+impl Sender {
+    pub fn new(at: i64) -> Self {
+        Sender {
+            segments: Segments::new(at),
+            wait: Wait::Ack,
+            round: Round::default(),
+            rtt: RttTotals::default(),
+            acked_bytes: 0,
+            bursts: Bursts::default(),
+            number: 0,
+            smallest: WindowedMin::default(),
+            alphas: Default::default(),
+            replay: PacketReplay::default(),
+            saw_ce: false,
+            slow_start: true,
+            inflight_before: 0,
+            rwnd: None,
+        }
+    }
+
+    /// A data packet; opens a round when none runs.
+    #[inline]
+    pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
+        let sent = self.segments.send(data, patience_ns);
+        if sent == Sent::Duplicate {
+            return sent;
+        }
+        if !self.round.open {
+            self.round.begin(data.ts_ns, frame, data.end);
+            if let Some(rwnd) = self.rwnd {
+                self.round.offered(rwnd);
+            }
+        }
+        let len = (data.end - data.start) as u32;
+        let round = &mut self.round;
+        round.sent_packets += 1;
+        round.sent_bytes += u64::from(len);
+        round.ecn[usize::from(ecn & 3)] += 1;
+        round.retransmits += u32::from(sent == Sent::Retransmit);
+        round.out_of_order += u32::from(sent == Sent::OutOfOrder);
+        round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
+        round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
+        self.bursts.send(data.ts_ns, len, frame);
+        sent
+    }
+
+    /// An acknowledgement of this direction, with its SACK blocks.
+    #[inline]
+    pub fn ack(&mut self, ack: i64, blocks: &[(i64, i64)], ts_ns: i64) -> Delivered {
+        let mut got = self.segments.ack(ack, ts_ns);
+        if !blocks.is_empty() {
+            self.segments.sack(blocks, &mut got);
+        }
+        self.acked_bytes += got.bytes;
+        self.round.acked_bytes += got.bytes;
+        self.round.acked_packets += got.packets;
+        if self.segments.una >= self.segments.max {
+            self.round.drained = true;
+        }
+        if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
+            self.rtt.add(ns);
+            self.round.rtt(ns);
+            self.smallest.add(ns, ts_ns);
+            self.replay.on_rtt(ns as u64 / 1000);
+        }
+        got
+    }
+
+    /// The window that the peer offers, scaled.
+    #[inline]
+    pub fn offered(&mut self, rwnd: u64) {
+        self.rwnd = Some(rwnd);
+        if self.round.open {
+            self.round.offered(rwnd);
+        }
+    }
+
+    /// Everything sent before the round began is acknowledged.
+    #[inline]
+    pub fn round_is_acked(&self) -> bool {
+        self.round.open && self.segments.una >= self.round.mark
+    }
+
+    /// A data packet that shows the round to be over, seen away from the sender.
+    #[inline]
+    pub fn came_round(&self, tsecr: Option<u32>, now_ns: i64) -> bool {
+        match (self.wait, tsecr) {
+            (Wait::Ack, _) => false,
+            (Wait::Echo(tsval), Some(tsecr)) => tsecr.wrapping_sub(tsval) as i32 >= 0,
+            (Wait::Echo(_), None) => true,
+            (Wait::Until(ns), _) => now_ns >= ns,
+        }
+    }
+
+    /// Ends the round; the next begins at once if data is outstanding, else with the next data packet.
+    pub fn end_round(&mut self, now_ns: i64, frame: u64, context: &Context) -> Option<RoundRow> {
+        let row = (!self.round.is_empty()).then(|| self.row(now_ns, context));
+        let (acked, ns) = (self.round.acked_bytes, now_ns - self.round.start_ns);
+        self.bursts.round(acked, ns);
+        self.wait = Wait::Ack;
+        if self.segments.inflight_bytes() > 0 {
+            self.round.begin(now_ns, frame, self.segments.max);
+            self.round.inflight_max_bytes = self.segments.inflight_bytes();
+            self.round.inflight_max_packets = self.segments.inflight_packets();
+            if let Some(rwnd) = self.rwnd {
+                self.round.offered(rwnd);
+            }
+        } else {
+            self.round.open = false;
+        }
+        row
+    }
+
+    fn row(&mut self, end_ns: i64, context: &Context) -> RoundRow {
+        let limited_by = self.limited_by(context);
+        let rtt = self.round.rtt_summary();
+        let ce = self.round.ce_range();
+        let smallest = self.smallest.get();
+        let alpha = self.alpha(ce, end_ns);
+        let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
+        let scores = self.detect(context.accecn && ce.best > 0, smallest);
+        let pace = self.replay.pace_us();
+        let round = &self.round;
+        let row = RoundRow {
+            flow: context.flow,
+            forward: context.forward,
+            round: self.number,
+            start_ns: round.start_ns,
+            end_ns,
+            first_frame: round.first_frame,
+            last_frame: round.last_frame,
+            sent_packets: round.sent_packets,
+            sent_bytes: round.sent_bytes,
+            ecn: round.ecn,
+            acked_packets: round.acked_packets,
+            acked_bytes: round.acked_bytes,
+            ce,
+            ce_bytes: round.ce_bytes,
+            ece_acks: round.ece_acks,
+            rtt,
+            rtt_samples: round.rtt_samples(),
+            queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
+            inflight_max_bytes: round.inflight_max_bytes,
+            inflight_max_packets: round.inflight_max_packets,
+            cwnd_packets: (limited_by == Limit::Cwnd).then_some(f64::from(round.inflight_max_packets)),
+            rwnd_bytes: round.rwnd_min,
+            limited_by,
+            goodput_bps: round.goodput_bps(end_ns),
+            retransmits: round.retransmits,
+            out_of_order: round.out_of_order,
+            burst_bytes: self.bursts.largest,
+            burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
+            slow_start,
+            alpha,
+            srtt_pace_us: pace.map(|p| p.0),
+            mdev_pace_us: pace.map(|p| p.1),
+            classic_ecn: scores.map(|s| s.fixed),
+            classic_ecn_buggy: scores.map(|s| s.buggy),
+            ..RoundRow::default()
+        };
+        self.number += 1;
+        row
+    }
+
+    fn alpha(&mut self, ce: CeRange, now_ns: i64) -> [f64; 4] {
+        let acked = self.round.acked_packets;
+        let inputs = [(ce.best, 0), (ce.lo, 0), (ce.hi, 0), (ce.best, TARGET_NS)];
+        for (alpha, (ce, period_ns)) in self.alphas.iter_mut().zip(inputs) {
+            alpha.round(acked, ce, now_ns, period_ns);
+        }
+        self.alphas.map(|a| a.value)
+    }
+
+    /// One step of the fallback's detector; `None` before the first mark, while it sleeps.
+    fn detect(&mut self, marked: bool, smallest_ns: Option<i64>) -> Option<Scores> {
+        self.saw_ce |= marked;
+        if marked {
+            // A mark makes the kernel enter CWR, where the window becomes the threshold.
+            self.replay.on_reduction(self.round.inflight_max_packets.max(1));
+        }
+        let min_rtt_us = smallest_ns.map(|ns| (ns / 1000) as u32);
+        let scores = self.replay.on_round(min_rtt_us, self.saw_ce);
+        self.saw_ce.then_some(scores)
+    }
+
+    fn limited_by(&self, context: &Context) -> Limit {
+        let round = &self.round;
+        if context.far {
+            return Limit::Unknown;
+        }
+        if round.rwnd_min.is_some_and(|rwnd| round.inflight_max_bytes + u64::from(context.mss) > rwnd) {
+            return Limit::Rwnd;
+        }
+        // Everything was acknowledged and nothing more came: the application had nothing to send.
+        if round.drained {
+            return Limit::App;
+        }
+        Limit::Cwnd
+    }
+
+    /// Slow start ends with the first loss or mark, or when the window no longer grows by half of what
+    /// is acknowledged.
+    fn still_slow_start(&mut self, marked: bool, limit: Limit) -> bool {
+        let round = &self.round;
+        let now = round.inflight_max_packets;
+        let grown =
+            now.saturating_sub(self.inflight_before) * 2 >= round.acked_packets.min(self.inflight_before);
+        let reduced = round.retransmits > 0 || round.ece_acks > 0 || marked;
+        if reduced || (limit == Limit::Cwnd && !grown) {
+            self.slow_start = false;
+        }
+        self.inflight_before = now;
+        self.slow_start
+    }
+}

@@ -1,0 +1,30 @@
+"""The tables that the native core returns are the declared ones, column by column."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace import _native
+from l4strace.schema import TABLES
+
+CAPTURE_TABLES = ("sources", "flows", "directions", "rounds", "paths", "stats")
+
+# A pcap header (little-endian, microseconds, snaplen 65535, Ethernet) without a packet.
+EMPTY_PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+
+
+@pytest.mark.parametrize("name", CAPTURE_TABLES)
+def test_columns_and_types_are_as_declared(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(EMPTY_PCAP)
+    table = pl.DataFrame(_native.track([str(path)])[name])
+    assert table.schema == TABLES[name].schema
+
+
+def test_progress_can_end_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(EMPTY_PCAP)
+    calls: list[tuple[int, int]] = []
+    _native.track([str(path)], lambda done, total: bool(calls.append((done, total))))
+    assert calls == [(24, 24)]
