@@ -55,7 +55,7 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Capture:
     captures, logs, hosts = _sorted_out(paths)
     capture = _track(captures, progress) if captures else _capture({})
     if logs:
-        from l4strace.ingest import logs as kernel_logs  # type: ignore[attr-defined]
+        from l4strace.ingest import logs as kernel_logs
 
         capture = kernel_logs.load_logs(capture, logs, progress)
     return replace(capture, hosts=tuple(_host(path) for path in hosts))

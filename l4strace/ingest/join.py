@@ -1,0 +1,125 @@
+"""Sockets of a log -> flows of the captures, by ports and, where both sides name them, addresses.
+
+A probe may see no more than a socket pointer (a return probe, a closed socket); the pointer keeps
+the ports of its last sample. A pointer that is used again with other ports is another socket.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.ingest.samples import IDENTITY
+from l4strace.schema.capture import FLOWS
+
+LIFE = ["sk", "sport", "dport"]
+"""What tells one socket's life from another's."""
+SLACK_NS = 1_000_000_000
+"""How far a socket's samples may reach over the packets of its flow."""
+
+
+def with_ports(samples: pl.DataFrame) -> pl.DataFrame:
+    """Fills in each socket's identity where a sample lacks it, as that of a closed socket does."""
+    ports = ["sport", "dport"]
+    samples = samples.with_columns(
+        pl.when(pl.col("sport") > 0).then(pl.col(name)).alias(name) for name in ports
+    ).with_columns(pl.col(name).forward_fill().backward_fill().over("sk") for name in ports)
+    return samples.with_columns(
+        pl.col(name).drop_nulls().first().over(LIFE) for name in ("saddr", "daddr")
+    )
+
+
+def sockets(samples: pl.DataFrame) -> pl.DataFrame:
+    """One row per socket's life: LIFE, addresses, first and last time."""
+    return samples.group_by(LIFE, maintain_order=True).agg(
+        pl.col("saddr", "daddr").first(),
+        first_ns=pl.col("ts_ns").min(),
+        last_ns=pl.col("ts_ns").max(),
+    )
+
+
+def candidates(lives: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Sockets and the flow directions with their ports and, where known, addresses.
+
+    Columns of ``lives`` plus flow, forward, flow_first_ns, flow_last_ns.
+    """
+    seen = flows.group_by("flow").agg(
+        pl.col("client", "client_port", "server", "server_port").first(),
+        flow_first_ns=pl.col("first_ns").min(),
+        flow_last_ns=pl.col("last_ns").max(),
+    )
+    times = ["flow", "flow_first_ns", "flow_last_ns"]
+    forward = seen.select(
+        *times,
+        fs="client",
+        sport="client_port",
+        fd="server",
+        dport="server_port",
+        forward=pl.lit(True),
+    )
+    backward = seen.select(
+        *times,
+        fs="server",
+        sport="server_port",
+        fd="client",
+        dport="client_port",
+        forward=pl.lit(False),
+    )
+    found = lives.join(pl.concat([forward, backward]), on=["sport", "dport"])
+    return found.filter(_agrees("saddr", "fs") & _agrees("daddr", "fd")).drop("fs", "fd")
+
+
+def _agrees(logged: str, captured: str) -> pl.Expr:
+    return (_plain(logged) == _plain(captured)).fill_null(True)
+
+
+def _plain(name: str) -> pl.Expr:
+    """IPv4-mapped IPv6 addresses read as IPv4."""
+    return pl.col(name).str.replace(r"^::ffff:", "")
+
+
+def chosen(found: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
+    """One flow direction per socket: the one that its samples overlap most, ``offset_ns`` added.
+
+    Sockets whose samples lie outside all candidates are left out.
+    """
+    first, last = pl.col("first_ns") + offset_ns, pl.col("last_ns") + offset_ns
+    overlap = pl.min_horizontal(last, "flow_last_ns") - pl.max_horizontal(first, "flow_first_ns")
+    return (
+        found.with_columns(overlap=overlap)
+        .filter(pl.col("overlap") >= -SLACK_NS)
+        .sort("overlap", descending=True, maintain_order=True)
+        .unique(LIFE, keep="first", maintain_order=True)
+        .select(*LIFE, "flow", "forward")
+    )
+
+
+def own_flows(lives: pl.DataFrame, source: int, first_flow: int, offset_ns: int) -> pl.DataFrame:
+    """Flow rows, with LIFE, for sockets that no capture shows; the lower port serves."""
+    sends = pl.col("sport") >= pl.col("dport")
+    client, server = pl.when(sends).then(pl.col("saddr")), pl.when(sends).then(pl.col("daddr"))
+    rows = lives.with_row_index("flow", offset=first_flow).select(
+        *LIFE,
+        source=pl.lit(source),
+        flow=pl.col("flow"),
+        client=client.otherwise(pl.col("daddr")),
+        client_port=pl.when(sends).then(pl.col("sport")).otherwise(pl.col("dport")),
+        server=server.otherwise(pl.col("saddr")),
+        server_port=pl.when(sends).then(pl.col("dport")).otherwise(pl.col("sport")),
+        initiator=pl.lit("port"),
+        handshake=pl.lit("none"),
+        mode=pl.lit("unknown"),
+        mode_reason=pl.lit("Known from a kernel log only: no packets of this flow are at hand."),
+        vantage=pl.when(sends).then(pl.lit("client")).otherwise(pl.lit("server")),
+        ended=pl.lit("open"),
+        first_ns=pl.col("first_ns") + offset_ns,
+        last_ns=pl.col("last_ns") + offset_ns,
+        forward=sends,
+    )
+    keys = rows.select(*(pl.col(name).alias(f"_{name}") for name in LIFE), _forward="forward")
+    return pl.concat([FLOWS.conform(rows), keys], how="horizontal")
+
+
+def identified(samples: pl.DataFrame, flow_of: pl.DataFrame) -> pl.DataFrame:
+    """``samples`` with flow and forward of their socket, without the identity columns."""
+    joined = samples.join(flow_of, on=LIFE, how="left", nulls_equal=True, maintain_order="left")
+    return joined.drop(*IDENTITY)

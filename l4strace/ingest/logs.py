@@ -1,0 +1,114 @@
+"""Kernel logs -> the capture: read, put on the captures' clock, joined to the captures' flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from l4strace import _native
+from l4strace.errors import InputError
+from l4strace.evidence import Capture
+from l4strace.ingest import clock, join, sniff
+from l4strace.ingest.samples import Log
+from l4strace.kernel.scale import alpha_bits, scaled
+from l4strace.schema.capture import FLOWS, KERNEL, SOURCES, STATS
+
+Progress = Callable[[int, int], None]
+
+
+def load_logs(capture: Capture, paths: Sequence[str], progress: Progress | None = None) -> Capture:
+    """``capture`` with the logs' samples, sources, losses and aggregates.
+
+    Sockets that no capture shows get flow rows of their own, so that a log alone can be judged too.
+    Raises InputError for a file that cannot be read or is in no known dialect.
+    """
+    for done, path in enumerate(paths):
+        capture = _added(capture, read(path))
+        if progress:
+            progress(done + 1, len(paths))
+    return capture
+
+
+def read(path: str) -> Log:
+    """Reads one log in whatever dialect it is."""
+    try:
+        log = sniff.reader(path, _head(path))(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {error}") from error
+    clock.beside(log)
+    return log
+
+
+def _head(path: str) -> bytes:
+    """The first 64 KiB, decompressed."""
+    head = b""
+    for chunk in _native.read_text(path):
+        head += chunk
+        if len(head) >= 1 << 16:
+            break
+    return head
+
+
+def _added(capture: Capture, log: Log) -> Capture:
+    source = _next(capture.sources["source"])
+    bits = log.alpha_bits if log.alpha_bits is not None else alpha_bits(log.samples)
+    samples = scaled(join.with_ports(log.samples), bits)
+    lives = join.sockets(samples)
+    offset = log.unix_offset_ns or 0
+    joined = join.chosen(join.candidates(lives, capture.flows), offset)
+    alone = lives.join(joined, on=join.LIFE, how="anti", nulls_equal=True)
+    own = join.own_flows(alone, source, _next(capture.flows["flow"]), offset)
+    flow_of = pl.concat([joined, _keys(own)])
+    kernel = join.identified(samples, flow_of).with_columns(
+        pl.col("ts_ns") + offset, source=pl.lit(source)
+    )
+    return replace(
+        capture,
+        sources=pl.concat([capture.sources, _source(log, source, offset)]),
+        flows=pl.concat([capture.flows, own.select(FLOWS.schema.names())]),
+        kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
+        stats=pl.concat([capture.stats, _stats(log, source)]),
+        aggregates=capture.aggregates | log.aggregates,
+    )
+
+
+def _keys(own: pl.DataFrame) -> pl.DataFrame:
+    return own.select(
+        *(pl.col(f"_{name}").alias(name) for name in join.LIFE),
+        "flow",
+        pl.col("_forward").alias("forward"),
+    )
+
+
+def _next(numbers: pl.Series) -> int:
+    """The first number after all that are in use."""
+    return 0 if numbers.is_empty() else int(numbers.max()) + 1  # type: ignore[arg-type]
+
+
+def _source(log: Log, source: int, offset: int) -> pl.DataFrame:
+    first, last = log.samples["ts_ns"].min(), log.samples["ts_ns"].max()
+    row = {
+        "source": source,
+        "path": log.path,
+        "kind": log.kind,
+        "compression": log.compression,
+        "records": log.records,
+        "bytes": log.bytes_read,
+        "first_ns": None if first is None else first + offset,  # type: ignore[operator]
+        "last_ns": None if last is None else last + offset,  # type: ignore[operator]
+        "complete": log.complete,
+        "clock": log.clock,
+        "clock_offset_ns": log.unix_offset_ns,
+        "comment": log.comment,
+    }
+    return SOURCES.conform(pl.DataFrame([row], infer_schema_length=None))
+
+
+def _stats(log: Log, source: int) -> pl.DataFrame:
+    rows = [
+        {"source": source, "name": name, "count": count, "severity": severity, "detail": detail}
+        for name, count, severity, detail in log.stats
+    ]
+    return STATS.conform(pl.DataFrame(rows)) if rows else STATS.empty()

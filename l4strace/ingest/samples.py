@@ -1,0 +1,146 @@
+"""What every importer hands on: samples of kernel state with the columns of the table `kernel`.
+
+An importer names, per column, the fields of its dialect and how they convert; the rest of a line is
+kept in `extra`. Addresses and ports stay beside the columns until `join` has found the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from l4strace.schema.capture import KERNEL
+
+IDENTITY = {
+    "saddr": pl.String(),
+    "sport": pl.UInt16(),
+    "daddr": pl.String(),
+    "dport": pl.UInt16(),
+}
+"""Who sent, as the log names it: the host under test first."""
+
+SAMPLES = pl.Schema(
+    {
+        c.name: c.dtype
+        for c in KERNEL.columns
+        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn")
+    }
+    | IDENTITY
+)
+"""`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later."""
+
+INFINITE_SSTHRESH = 0x7FFF_FFFF
+"""TCP_INFINITE_SSTHRESH."""
+NO_RTT = 0xFFFF_FFFF
+"""tcp_min_rtt before the first sample."""
+
+EVENTS = {
+    "prague_cong_control": "ack",
+    "prague_update_alpha": "alpha",
+    "prague_classic_ecn_detection": "detect",
+    "prague_enter_cwr": "cwr",
+    "prague_classic_ecn_fallback": "fallback",
+    "prague_enter_loss": "loss",
+    "enter_loss": "loss",
+    "prague_init": "init",
+    "prague_release": "release",
+    "prague_state": "state",
+    "tcp_cong_state_set": "state",
+    "tcp_probe": "probe",
+}
+"""What a probe is called -> the event of the table `kernel`."""
+KNOWN_EVENTS = {*EVENTS.values(), "ack", "poll"}
+
+
+@dataclass
+class Log:
+    """One log as read: its samples, its clock and what was lost."""
+
+    path: str
+    kind: str
+    samples: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SAMPLES))
+    clock: str = "unknown"
+    unix_offset_ns: int | None = None
+    end_offset_ns: int | None = None
+    uncertainty_ns: int = 0
+    records: int = 0
+    complete: bool = True
+    compression: str | None = None
+    bytes_read: int = 0
+    alpha_bits: int | None = None
+    comment: str | None = None
+    aggregates: dict[str, Any] = field(default_factory=dict)
+    stats: list[tuple[str, int, str, str | None]] = field(default_factory=list)
+    """Name, count, severity and detail, as in the table `stats`."""
+
+    def lose(self, name: str, count: int, severity: str, detail: str | None = None) -> None:
+        """Notes a loss, unless there was none."""
+        if count:
+            self.stats.append((name, count, severity, detail))
+
+
+class Fields:
+    """The raw columns of one batch, taken one by one; what is not taken goes to `extra`."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+        self.taken: set[str] = set()
+
+    def has(self, *names: str) -> bool:
+        """Whether any of the fields is in the batch."""
+        return any(name in self.frame.columns for name in names)
+
+    def integer(self, *names: str) -> pl.Expr:
+        """The first of the fields that a row has, as Int64; null where it is no integer."""
+        return self._first(names, pl.Int64())
+
+    def real(self, *names: str) -> pl.Expr:
+        """The same as Float64."""
+        return self._first(names, pl.Float64())
+
+    def text(self, *names: str) -> pl.Expr:
+        """The same as String."""
+        return self._first(names, pl.String())
+
+    def _first(self, names: Sequence[str], dtype: pl.DataType) -> pl.Expr:
+        present = [name for name in names if name in self.frame.columns]
+        self.taken.update(present)
+        if not present:
+            return pl.lit(None, dtype=dtype)
+        return pl.coalesce(pl.col(name).cast(dtype, strict=False) for name in present)
+
+    def rest(self, ignored: Iterable[str] = ()) -> pl.Expr:
+        """All fields that were not taken, as one JSON object."""
+        dropped = self.taken | set(ignored)
+        rest = [
+            name
+            for name in self.frame.columns
+            if name not in dropped and self.frame[name].null_count() < self.frame.height
+        ]
+        if not rest:
+            return pl.lit(None, dtype=pl.String())
+        return pl.struct(rest).struct.json_encode()
+
+
+def unsigned(expr: pl.Expr, bits: int = 64) -> pl.Expr:
+    """Negative and oversized values (a field that was read wrongly) become null."""
+    dtype = {8: pl.UInt8(), 16: pl.UInt16(), 32: pl.UInt32(), 64: pl.UInt64()}[bits]
+    return expr.cast(dtype, strict=False)
+
+
+def below(expr: pl.Expr, limit: int) -> pl.Expr:
+    """Null from ``limit`` on: the kernel's way to say infinite or unknown."""
+    return pl.when(expr < limit).then(expr)
+
+
+def shaped(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with exactly the columns of SAMPLES; missing ones become null."""
+    return frame.select(
+        pl.col(name).cast(dtype, strict=False)
+        if name in frame.columns
+        else pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in SAMPLES.items()
+    )

@@ -1,0 +1,90 @@
+"""How many bits alpha has in a log that does not say so, and the scores that follow.
+
+Alpha 1.0 and one point of classic_ecn are both 2^PRAGUE_ALPHA_BITS. Published builds have 20 bits
+(P1, P2), 24 (P3 to P7) or 31 (P0); reading one as another is off by a factor of 16 or more.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace import _native
+
+BITS = (20, 24, 31)
+C_STICKY = 17
+"""Upper end of the score, in units of 2^bits."""
+ENOUGH = 3
+"""Alpha updates that must agree before they are taken for proof."""
+
+
+def alpha_bits(samples: pl.DataFrame) -> int | None:
+    """PRAGUE_ALPHA_BITS that explains the logged values; None when they fit several.
+
+    In order of proof: alpha updates reproduced to the last bit, values on a build's own plateau
+    (initial alpha 1.0, classic_ecn at its clamp), values too large for fewer bits.
+    """
+    return _by_updates(samples) or _by_plateau(samples) or _by_size(samples)
+
+
+def updates(samples: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of consecutive `alpha` samples of one socket: state before and after one update.
+
+    Columns: sk, ts_ns, upscaled_alpha, delivered_now, ce_now (packets of the round), saw_ce,
+    upscaled_after. The call on the SYN/ACK, which runs before prague_init, is left out.
+    """
+    alpha = samples.filter((pl.col("event") == "alpha") & pl.col("upscaled_alpha").is_not_null())
+    return (
+        alpha.select(
+            "sk",
+            "ts_ns",
+            "upscaled_alpha",
+            "saw_ce",
+            delivered_now=(pl.col("delivered").cast(pl.Int64) - pl.col("old_delivered")) % 2**32,
+            ce_now=(pl.col("delivered_ce").cast(pl.Int64) - pl.col("old_delivered_ce")) % 2**32,
+            initialised=pl.col("g_srtt_shift").is_null() | (pl.col("g_srtt_shift") > 0),
+            upscaled_after=pl.col("upscaled_alpha").shift(-1).over("sk"),
+            began=pl.col("frac_cwnd").is_null() | (pl.col("frac_cwnd") > 0),
+        )
+        .filter(pl.col("initialised") & pl.col("began"))
+        .drop_nulls(["upscaled_after", "delivered_now", "ce_now"])
+        .drop("initialised", "began")
+    )
+
+
+def _by_updates(samples: pl.DataFrame) -> int | None:
+    told = updates(samples).filter((pl.col("ce_now") > 0) & (pl.col("saw_ce") != False))  # noqa: E712
+    if told.height < ENOUGH:
+        return None
+    columns = [told[name].to_list() for name in ("upscaled_alpha", "delivered_now", "ce_now")]
+    after = told["upscaled_after"].to_list()
+    hits = {}
+    for bits in BITS:
+        replayed = _native.prague_alpha(bits, *columns)
+        hits[bits] = sum(a == b for a, b in zip(replayed, after, strict=True))
+    best = max(hits, key=lambda bits: hits[bits])
+    return best if hits[best] * 2 > told.height else None
+
+
+def _by_plateau(samples: pl.DataFrame) -> int | None:
+    alpha, score = samples["alpha_raw"].max(), samples["classic_ecn_raw"].max()
+    for bits in BITS:
+        if alpha == 1 << bits or score == C_STICKY << bits:
+            return bits
+    return None
+
+
+def _by_size(samples: pl.DataFrame) -> int | None:
+    alpha = samples["alpha_raw"].max() or 0
+    score = samples["classic_ecn_raw"].max() or 0
+    fits = [bits for bits in BITS if alpha <= 1 << bits and score <= C_STICKY << bits]  # type: ignore[operator]
+    if 20 in fits or not fits:
+        return None
+    return fits[0]
+
+
+def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
+    """Adds `alpha` (0..1) and `classic_ecn` (0..17); null when the scale is not known."""
+    unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
+    return samples.with_columns(
+        alpha=pl.col("alpha_raw") / unit, classic_ecn=pl.col("classic_ecn_raw") / unit
+    )
