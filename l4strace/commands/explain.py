@@ -30,7 +30,7 @@ def explain(
     from l4strace import rules
 
     if not rule:
-        console.emit("\n".join(f"{r.code}  {r.name:<28}  {r.summary}" for r in rules.RULES))
+        console.emit("\n".join(f"{r.code}  {r.name:<30}  {r.summary}" for r in rules.RULES))
         return
     found = rules.find(rule)
     console.emit(f"{found.code} {found.name}\n\n{found.doc.strip()}")

@@ -9,8 +9,55 @@ from collections.abc import Iterable
 
 from l4strace.errors import UsageError
 from l4strace.model import Rule
+from l4strace.rules import (
+    l4s001_truncated_capture,
+    l4s002_capture_drops,
+    l4s003_offload_super_packets,
+    l4s004_mid_stream_start,
+    l4s005_one_sided_capture,
+    l4s006_clock_steps,
+    l4s007_undecoded_packets,
+    l4s008_kernel_log_incomplete,
+    l4s009_kernel_log_not_joined,
+    l4s101_accecn_not_negotiated,
+    l4s102_ect1_without_accecn,
+    l4s103_ect0_under_accecn,
+    l4s104_ecn_bleached,
+    l4s105_ect1_remarked,
+    l4s106_ce_on_syn,
+    l4s107_path_changes_codepoint,
+    l4s108_ace_mangled,
+    l4s109_accecn_option_stripped,
+    l4s110_accecn_option_implausible,
+    l4s111_accecn_option_contradicts_ace,
+    l4s112_feedback_mismatch,
+    l4s113_accecn_without_ect,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    l4s001_truncated_capture.RULE,
+    l4s002_capture_drops.RULE,
+    l4s003_offload_super_packets.RULE,
+    l4s004_mid_stream_start.RULE,
+    l4s005_one_sided_capture.RULE,
+    l4s006_clock_steps.RULE,
+    l4s007_undecoded_packets.RULE,
+    l4s008_kernel_log_incomplete.RULE,
+    l4s009_kernel_log_not_joined.RULE,
+    l4s101_accecn_not_negotiated.RULE,
+    l4s102_ect1_without_accecn.RULE,
+    l4s103_ect0_under_accecn.RULE,
+    l4s104_ecn_bleached.RULE,
+    l4s105_ect1_remarked.RULE,
+    l4s106_ce_on_syn.RULE,
+    l4s107_path_changes_codepoint.RULE,
+    l4s108_ace_mangled.RULE,
+    l4s109_accecn_option_stripped.RULE,
+    l4s110_accecn_option_implausible.RULE,
+    l4s111_accecn_option_contradicts_ace.RULE,
+    l4s112_feedback_mismatch.RULE,
+    l4s113_accecn_without_ect.RULE,
+)
 
 FAMILIES = {
     "0": "capture quality",

@@ -1,0 +1,70 @@
+"""The capture shows super-packets that segmentation or receive offload made.
+
+What it checks
+--------------
+Whether packets carry more payload than the maximum segment size that the other side allowed.
+
+Why it matters
+--------------
+A super-packet stands for many packets on the wire. Receive offload may merge packets with and
+without CE or repeat CWR, and segmentation offload hides pacing: counts of packets and marks, bursts
+and ACE then describe the host's stack, not the path.
+
+Evidence
+--------
+`directions.super_packets`, `max_payload`; `flows.mss_client`, `mss_server`.
+
+When it is wrong
+----------------
+An endpoint may send more than the MSS option after it learnt a larger path MTU, which no common
+stack does.
+
+What to do
+----------
+Switch GRO, LRO, TSO and GSO off while counting marks (`ethtool -K IF gro off lro off tso off gso
+off`), or capture in the middle of the path.
+
+References
+----------
+https://github.com/L4STeam/linux/issues/21
+"""
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S003"
+SOME = 0.01
+"""Share of super-packets under which counts are hardly touched."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each flow direction with super-packets."""
+    found = evidence.directions.filter(
+        (pl.col("super_packets") > 0) & (pl.col("super_packets") >= SOME * pl.col("data_packets"))
+    )
+    return [_finding(row) for row in found.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, int]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.HIGH,
+        f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "
+        "peer's MSS: offload merged or not yet cut them, so counts are not those of the wire.",
+        "Switch GRO, LRO, TSO and GSO off for the measurement, or capture on the path.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=bool(row["forward"]),
+        measures=(
+            Measure("super-packets", row["super_packets"], "", "0"),
+            Measure("largest payload", row["max_payload"], "byte"),
+        ),
+    )
+
+
+RULE = Rule(
+    CODE, "offload-super-packets", "Packets are larger than the wire allows.", check, __doc__
+)

@@ -1,0 +1,69 @@
+"""The clock that stamped the packets was stepped during the capture.
+
+What it checks
+--------------
+Packets of one flow direction whose time stamps run back by more than 1 ms, and kernel logs whose
+clock moved against Unix time during the run.
+
+Why it matters
+--------------
+RTTs, queue delays and rates around the step are wrong, and a kernel log joined by time lands on the
+wrong packets.
+
+Evidence
+--------
+`directions.clock_steps`, `stats` rows `clock_steps`.
+
+When it is wrong
+----------------
+A file merged from several captures out of order, or a multi-queue capture without ordering, looks
+like a stepped clock.
+
+What to do
+----------
+Let the clock be slewed, not stepped, while measuring (`chronyc` without `makestep`), and order
+merged files with `reordercap`.
+
+References
+----------
+https://www.wireshark.org/docs/man-pages/reordercap.html
+"""
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S006"
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each input with steps."""
+    logged = evidence.stats.filter(pl.col("name") == "clock_steps").select("source", "count")
+    packets = evidence.directions.select(
+        "source", pl.col("clock_steps").cast(pl.UInt64).alias("count")
+    )
+    steps = (
+        pl.concat([logged, packets])
+        .group_by("source")
+        .agg(pl.col("count").max())
+        .filter(pl.col("count") > 0)
+        .sort("source")
+    )
+    paths = dict(evidence.sources.select("source", "path").iter_rows())
+    return [
+        Finding(
+            CODE,
+            Severity.WARNING,
+            Confidence.MEDIUM,
+            f"{paths.get(row['source'], 'An input')}: the clock was stepped {row['count']:,} times "
+            "during the run: delays and rates around the steps are wrong.",
+            "Slew the clock instead of stepping it while measuring.",
+            source=row["source"],
+            measures=(Measure("clock steps", row["count"], "", "0"),),
+        )
+        for row in steps.iter_rows(named=True)
+    ]
+
+
+RULE = Rule(CODE, "clock-steps", "Time stamps run backwards.", check, __doc__)

@@ -1,0 +1,75 @@
+"""Data travels as ECT(1) although AccECN was not negotiated.
+
+What it checks
+--------------
+Flow directions that carry ECT(1) data while the handshake settled on classic ECN or none.
+
+Why it matters
+--------------
+ECT(1) asks the network for L4S treatment, which only a sender with accurate feedback may do (RFC
+9331 section 4.2). With classic feedback one ECE per round trip hides how much was marked: such a
+sender takes more than its share of the L4S queue.
+
+Evidence
+--------
+`flows.mode` and `directions.data_ect1`.
+
+When it is wrong
+----------------
+A path that re-marks ECT(0) to ECT(1) looks the same behind the place that does it. ECT(1) was also
+the codepoint of the ECN nonce, which nobody sends any more (RFC 8311).
+
+What to do
+----------
+Update the sender: trees before 2023 keep Prague on when only RFC 3168 was negotiated. Until then
+use another congestion control towards such servers.
+
+References
+----------
+RFC 9331 section 4.2, https://github.com/L4STeam/linux/issues/10
+"""
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S102"
+FEW = 3
+"""Packets that a re-ordering of the handshake or one odd probe may explain."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each flow direction."""
+    found = (
+        evidence.directions.filter(pl.col("data_ect1") > FEW)
+        .join(evidence.flows.select("source", "flow", "mode", "handshake"), on=["source", "flow"])
+        .filter(pl.col("mode").is_in(["classic", "none"]))
+        .unique(["flow", "forward"], keep="first", maintain_order=True)
+    )
+    return [_finding(row) for row in found.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    settled = "classic ECN" if row["mode"] == "classic" else "no ECN"
+    return Finding(
+        CODE,
+        Severity.ERROR,
+        Confidence.HIGH if row["handshake"] == "full" else Confidence.MEDIUM,
+        f"{row['data_ect1']:,} data packets are ECT(1) although the handshake settled on "
+        f"{settled}: the sender claims L4S treatment without the feedback that L4S needs.",
+        "Update the sender's kernel, or use another congestion control towards this server.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["first_ns"], row["last_ns"]),
+        measures=(
+            Measure("data packets with ECT(1)", row["data_ect1"], "", "0"),
+            Measure("data packets", row["data_packets"]),
+        ),
+    )
+
+
+RULE = Rule(CODE, "ect1-without-accecn", "ECT(1) without accurate feedback.", check, __doc__)

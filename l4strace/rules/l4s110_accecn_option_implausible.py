@@ -1,0 +1,78 @@
+"""The AccECN option carries counters that cannot be.
+
+What it checks
+--------------
+Options whose first byte counter is 0 (it starts at 1), whose counters run backwards, or that report
+more bytes than the other side has sent.
+
+Why it matters
+--------------
+A sender that believes them computes a wrong share of marks; a Linux sender that notices ignores the
+option for the rest of the connection.
+
+Evidence
+--------
+`directions.option_zeroed`, `option_implausible`, `option_fault_frame`.
+
+When it is wrong
+----------------
+Stacks of the drafts started their counters elsewhere: a FreeBSD of 2022 begins at 16,777,215, one
+below zero. In a capture that began mid-stream the starting value is not known, and nothing is said.
+
+What to do
+----------
+Update the stack that writes the option, or look for a middlebox that zeroes unknown options.
+
+References
+----------
+RFC 9768 sections 3.2.3.1 and 3.2.3.2.4
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S110"
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each flow direction that carries such options."""
+    rows = evidence.directions.filter(
+        (pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0)
+    ).unique(["flow", "forward"], keep="first", maintain_order=True)
+    return [_finding(row) for row in rows.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    zeroed, implausible = row["option_zeroed"] or 0, row["option_implausible"] or 0
+    what = [
+        text
+        for number, text in (
+            (zeroed, f"{zeroed:,} begin with a counter of 0, which starts at 1"),
+            (implausible, f"{implausible:,} run back or report more bytes than were sent"),
+        )
+        if number
+    ]
+    return Finding(
+        CODE,
+        Severity.WARNING,
+        Confidence.HIGH,
+        f"Of {row['accecn_options'] or 0:,} AccECN options {' and '.join(what)}.",
+        "Update the stack that writes the option, or look for a middlebox that zeroes it.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        frames=() if row["option_fault_frame"] is None else (row["option_fault_frame"],),
+        measures=(
+            Measure("zeroed options", zeroed, "", "0"),
+            Measure("implausible options", implausible, "", "0"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "accecn-option-implausible", "AccECN counters that cannot be.", check, __doc__)

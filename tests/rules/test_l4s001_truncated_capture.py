@@ -1,0 +1,34 @@
+"""Cut files and cut packets."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s001_truncated_capture import check
+
+
+def test_fires_on_a_file_that_ends_inside_a_record():
+    stats = frame("stats", name="truncated_file", severity="error")
+    (found,) = check(evidence(sources=frame("sources"), stats=stats))
+    assert found.severity is Severity.NOTICE
+    assert "run.pcap ends inside a record" in found.message
+
+
+def test_fires_on_damage_with_the_place():
+    stats = frame("stats", name="damaged_file", severity="error", detail="bad block at byte 4096")
+    (found,) = check(evidence(sources=frame("sources"), stats=stats))
+    assert found.severity is Severity.WARNING
+    assert "bad block at byte 4096" in found.message
+
+
+def test_fires_on_options_that_the_snaplen_cut():
+    (found,) = check(
+        evidence(directions=frame("directions", options_cut=[3, 4], forward=[True, False]))
+    )
+    assert "7 packets" in found.message
+
+
+def test_silent_on_a_whole_capture():
+    assert (
+        check(evidence(sources=frame("sources"), directions=frame("directions", options_cut=0)))
+        == []
+    )

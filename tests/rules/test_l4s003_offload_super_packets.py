@@ -1,0 +1,17 @@
+"""Packets larger than the wire allows."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s003_offload_super_packets import check
+
+
+def test_fires_on_a_direction_of_super_packets():
+    ways = frame("directions", super_packets=400, max_payload=65_160)
+    (found,) = check(evidence(directions=ways))
+    assert found.severity is Severity.NOTICE
+    assert (found.flow, found.forward) == (0, True)
+
+
+def test_silent_without_any_and_with_a_stray_one():
+    assert check(evidence(directions=frame("directions", super_packets=[0, 1], flow=[0, 1]))) == []

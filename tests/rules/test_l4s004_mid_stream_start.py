@@ -1,0 +1,26 @@
+"""Flows without handshake."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s004_mid_stream_start import check
+
+
+def test_fires_on_a_flow_without_handshake():
+    flows = frame("flows", handshake="none", mode="unknown")
+    (found,) = check(evidence(flows=flows, directions=frame("directions")))
+    assert (found.severity, found.flow) == (Severity.NOTICE, 0)
+
+
+def test_fires_once_for_many_flows():
+    many = list(range(50))
+    flows = frame("flows", flow=many, handshake="none")
+    (found,) = check(evidence(flows=flows, directions=frame("directions", flow=many)))
+    assert found.flow is None
+    assert "50 flows" in found.message
+
+
+def test_silent_on_a_full_handshake_and_on_a_flow_without_data():
+    flows = frame("flows", flow=[0, 1], handshake=["full", "none"])
+    ways = frame("directions", flow=[0, 1], payload_bytes=[100, 0])
+    assert check(evidence(flows=flows, directions=ways)) == []

@@ -1,0 +1,21 @@
+"""Flows of which one direction is missing."""
+
+from frames import evidence, frame, stack
+
+from l4strace.rules.l4s005_one_sided_capture import check
+
+
+def test_fires_when_the_other_direction_never_shows():
+    (found,) = check(evidence(directions=frame("directions")))
+    assert (found.flow, found.forward) == (0, True)
+
+
+def test_fires_when_its_row_is_there_but_empty():
+    ways = frame("directions", forward=[True, False], packets=[1000, 0])
+    assert len(check(evidence(directions=ways))) == 1
+
+
+def test_silent_with_both_directions_and_on_a_handful_of_packets():
+    both = frame("directions", forward=[True, False])
+    few = frame("directions", flow=1, packets=3)
+    assert check(evidence(directions=stack(both, few))) == []

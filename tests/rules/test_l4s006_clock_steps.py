@@ -1,0 +1,21 @@
+"""Stepped clocks."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s006_clock_steps import check
+
+
+def test_fires_on_stamps_that_run_back():
+    (found,) = check(
+        evidence(sources=frame("sources"), directions=frame("directions", clock_steps=2))
+    )
+    assert found.severity is Severity.WARNING
+    assert "stepped 2 times" in found.message
+
+
+def test_silent_on_steady_stamps():
+    assert (
+        check(evidence(sources=frame("sources"), directions=frame("directions", clock_steps=0)))
+        == []
+    )

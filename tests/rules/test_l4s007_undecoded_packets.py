@@ -1,0 +1,26 @@
+"""Packets left out."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s007_undecoded_packets import check
+
+
+def test_fires_on_an_unknown_link_type():
+    stats = frame(
+        "stats", name="unknown_link_type", count=90, severity="loss", detail="link type 160"
+    )
+    (found,) = check(evidence(sources=frame("sources", records=100), stats=stats))
+    assert found.severity is Severity.WARNING
+    assert "link type 160" in found.message
+
+
+def test_fires_as_notice_on_a_few():
+    stats = frame("stats", name="bad_lengths", count=1, severity="error")
+    (found,) = check(evidence(sources=frame("sources", records=100), stats=stats))
+    assert found.severity is Severity.NOTICE
+
+
+def test_silent_on_traffic_that_is_not_tcp():
+    stats = frame("stats", name="not_tcp", count=50, severity="info")
+    assert check(evidence(sources=frame("sources", records=100), stats=stats)) == []

@@ -1,0 +1,28 @@
+"""Kernel logs that lack something."""
+
+import polars as pl
+from frames import evidence, frame, stack
+
+from l4strace.rules.l4s008_kernel_log_incomplete import check
+
+
+def log(**columns: object) -> pl.DataFrame:
+    return frame("sources", path="run.kernel.ndjson", kind="kernel-log", **columns)
+
+
+def test_fires_on_a_log_without_trailer():
+    (found,) = check(evidence(sources=log(complete=False)))
+    assert "ends without its trailer" in found.message
+
+
+def test_fires_on_lost_samples():
+    stats = frame("stats", name="ring_lost", count=117, severity="loss")
+    (found,) = check(evidence(sources=log(complete=True), stats=stats))
+    assert "117" in found.message
+    assert found.measures[0].name == "ring lost"
+
+
+def test_silent_on_a_whole_log_and_on_captures():
+    whole = log(complete=True)
+    capture = frame("sources", source=1, complete=False)
+    assert check(evidence(sources=stack(whole, capture))) == []

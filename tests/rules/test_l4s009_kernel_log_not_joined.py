@@ -1,0 +1,27 @@
+"""Logs of another run."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity, Skipped
+from l4strace.rules.l4s009_kernel_log_not_joined import check
+
+SOURCES = frame(
+    "sources", source=[0, 1], path=["run.pcap", "other.trace"], kind=["pcap", "tcp-probe"]
+)
+
+
+def test_fires_when_no_sample_finds_its_flow():
+    kernel = frame("kernel", source=[1, 1], flow=[None, None])
+    (found,) = check(evidence(sources=SOURCES, flows=frame("flows"), kernel=kernel))
+    assert found.severity is Severity.WARNING
+    assert "None of the 2 samples of other.trace" in found.message
+
+
+def test_silent_when_some_do():
+    kernel = frame("kernel", source=[1, 1], flow=[0, None])
+    assert check(evidence(sources=SOURCES, flows=frame("flows"), kernel=kernel)) == []
+
+
+def test_skipped_without_a_capture():
+    (said,) = check(evidence(kernel=frame("kernel", flow=None)))
+    assert isinstance(said, Skipped)

@@ -1,0 +1,46 @@
+"""AccECN asked for and refused."""
+
+import polars as pl
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s101_accecn_not_negotiated import check
+
+
+def refused(**columns: object) -> pl.DataFrame:
+    plain = {"syn_ace": 7, "synack_ace": 1, "mode": "classic", "syn_ecn": 1}
+    return frame("flows", **(plain | columns))
+
+
+def test_fires_as_error_when_l4s_was_meant():
+    (found,) = check(evidence(flows=refused(syn_frame=1, synack_frame=2)))
+    assert found.severity is Severity.ERROR
+    assert "classic ECN only (ACE 001)" in found.message
+    assert found.frames == (1, 2)
+
+
+def test_fires_as_error_when_the_kernel_says_prague():
+    kernel = frame("kernel", cc="prague-reno", flow=0)
+    (found,) = check(evidence(flows=refused(syn_ecn=0, mode="none", synack_ace=0), kernel=kernel))
+    assert found.severity is Severity.ERROR
+
+
+def test_fires_as_notice_for_any_other_client():
+    (found,) = check(evidence(flows=refused(syn_ecn=0)))
+    assert found.severity is Severity.NOTICE
+
+
+def test_fires_once_for_a_flow_that_two_captures_saw():
+    assert len(check(evidence(flows=refused(source=[0, 1])))) == 1
+
+
+def test_fires_and_names_the_client_that_gave_up_after_lost_syns():
+    (found,) = check(
+        evidence(flows=refused(syn_retry_ace=0, syn_count=3, synack_ace=0, mode="none"))
+    )
+    assert "gave ECN up itself after 3 SYNs" in found.message
+
+
+def test_silent_when_negotiated_and_when_never_asked_for():
+    flows = frame("flows", flow=[0, 1], syn_ace=[7, 3], mode=["accecn", "classic"])
+    assert check(evidence(flows=flows)) == []

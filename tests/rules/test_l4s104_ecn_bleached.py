@@ -1,0 +1,73 @@
+"""Bleaching: reflection, counters, both ends."""
+
+import polars as pl
+from frames import evidence, frame
+
+from l4strace.model import Confidence, Severity
+from l4strace.rules.l4s104_ecn_bleached import check
+
+
+def syn(**columns: object) -> pl.DataFrame:
+    plain = {"syn_ecn": 1, "syn_arrived_ecn": 0, "synack_frame": 2}
+    return frame("flows", **(plain | columns))
+
+
+def test_fires_on_the_reflection_of_the_syn():
+    ways = frame("directions", data_ect1=1000)
+    (found,) = check(evidence(flows=syn(), directions=ways))
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
+    assert (found.forward, found.frames) == (True, (2,))
+
+
+def test_fires_with_certainty_when_the_counters_never_moved_either():
+    ways = frame("directions", data_ect1=1000, e1b_bytes=0, e0b_bytes=0, ceb_bytes=0)
+    (found,) = check(evidence(flows=syn(), directions=ways))
+    assert found.confidence is Confidence.HIGH
+    assert "no ECT byte was ever reported" in found.message
+
+
+def test_fires_as_notice_when_only_the_syn_is_bleached():
+    ways = frame("directions", data_ect1=1000, e1b_bytes=1_448_000, e0b_bytes=0, ceb_bytes=0)
+    (found,) = check(evidence(flows=syn(), directions=ways))
+    assert found.severity is Severity.NOTICE
+
+
+def test_fires_on_counters_alone():
+    ways = frame("directions", data_ect1=1000, data_ect0=0, e1b_bytes=0, e0b_bytes=0, ceb_bytes=0)
+    (found,) = check(evidence(flows=syn(syn_arrived_ecn=None), directions=ways))
+    assert "not one was reported" in found.message
+
+
+def test_fires_on_the_way_back():
+    flows = syn(syn_ecn=0, synack_ecn=1, synack_arrived_ecn=0, final_ack_frame=3)
+    (found,) = check(evidence(flows=flows, directions=frame("directions", forward=False)))
+    assert (found.forward, found.frames) == (False, (3,))
+
+
+def test_fires_once_with_the_strongest_evidence():
+    paths = frame(
+        "paths",
+        near=0,
+        far=1,
+        matched=1000,
+        ect1_to_not_ect=990,
+        ect0_to_not_ect=0,
+        first_change_frame_near=4,
+    )
+    (found,) = check(
+        evidence(flows=syn(), directions=frame("directions", data_ect1=1000), paths=paths)
+    )
+    assert found.confidence is Confidence.HIGH
+    assert "990 of 1,000" in found.message
+
+
+def test_silent_on_a_synack_that_left_as_not_ect():
+    """Prague of 2020: its SYN/ACK was never ECT, so it cannot have been bleached."""
+    flows = syn(syn_arrived_ecn=1, synack_ecn=0, synack_arrived_ecn=0)
+    assert check(evidence(flows=flows, directions=frame("directions", data_ect1=1000))) == []
+
+
+def test_silent_when_codepoints_arrive():
+    flows = syn(syn_arrived_ecn=1, synack_ecn=1, synack_arrived_ecn=1)
+    ways = frame("directions", data_ect1=1000, e1b_bytes=1_400_000, e0b_bytes=0, ceb_bytes=10_000)
+    assert check(evidence(flows=flows, directions=ways)) == []

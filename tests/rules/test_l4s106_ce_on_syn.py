@@ -1,0 +1,27 @@
+"""CE on handshake packets."""
+
+from frames import evidence, frame
+
+from l4strace.model import Confidence, Severity
+from l4strace.rules.l4s106_ce_on_syn import check
+
+
+def test_fires_on_a_syn_that_arrived_marked():
+    (found,) = check(evidence(flows=frame("flows", syn_ecn=1, syn_arrived_ecn=3)))
+    assert found.severity is Severity.NOTICE
+    assert "left here as ECT(1) and arrived with CE" in found.message
+
+
+def test_fires_as_warning_when_it_was_not_ect():
+    (found,) = check(evidence(flows=frame("flows", synack_ecn=0, synack_arrived_ecn=3)))
+    assert (found.severity, found.forward) == (Severity.WARNING, False)
+
+
+def test_fires_on_ce_at_this_point():
+    (found,) = check(evidence(flows=frame("flows", syn_ecn=3)))
+    assert found.confidence is Confidence.HIGH
+
+
+def test_silent_on_an_unmarked_handshake():
+    flows = frame("flows", syn_ecn=1, syn_arrived_ecn=1, synack_ecn=0, synack_arrived_ecn=0)
+    assert check(evidence(flows=flows)) == []

@@ -1,0 +1,27 @@
+"""Options that do not arrive."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity, Skipped
+from l4strace.rules.l4s109_accecn_option_stripped import check
+
+
+def test_fires_on_removed_options():
+    paths = frame(
+        "paths", near=1, far=0, forward=False, matched=900, option_stripped=800, option_changed=0
+    )
+    (found,) = check(evidence(paths=paths))
+    assert found.severity is Severity.WARNING
+    assert "800 were removed" in found.message
+
+
+def test_silent_when_they_arrive():
+    assert (
+        check(evidence(paths=frame("paths", matched=900, option_stripped=0, option_changed=0)))
+        == []
+    )
+
+
+def test_skipped_with_one_capture():
+    (said,) = check(evidence())
+    assert isinstance(said, Skipped)

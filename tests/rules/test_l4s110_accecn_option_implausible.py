@@ -1,0 +1,25 @@
+"""Counters that cannot be."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s110_accecn_option_implausible import check
+
+
+def test_fires_on_counters_beyond_what_was_sent():
+    ways = frame(
+        "directions", option_zeroed=0, option_implausible=4, accecn_options=9, option_fault_frame=2
+    )
+    (found,) = check(evidence(directions=ways))
+    assert found.severity is Severity.WARNING
+    assert found.frames == (2,)
+
+
+def test_fires_on_zeroed_options():
+    ways = frame("directions", option_zeroed=9, option_implausible=0, accecn_options=9)
+    assert "begin with a counter of 0" in check(evidence(directions=ways))[0].message
+
+
+def test_silent_on_plausible_options():
+    ways = frame("directions", option_zeroed=0, option_implausible=0, accecn_options=9)
+    assert check(evidence(directions=ways)) == []

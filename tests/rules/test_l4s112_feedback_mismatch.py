@@ -1,0 +1,32 @@
+"""Marks seen against marks reported."""
+
+from frames import evidence, frame
+
+from l4strace.evidence import Evidence
+from l4strace.model import Severity, Skipped
+from l4strace.rules.l4s112_feedback_mismatch import check
+
+
+def at(vantage: str, ce: int, low: int, high: int) -> Evidence:
+    ways = frame("directions", ce=ce, ce_fed_back_lo=low, ce_fed_back_hi=high)
+    return evidence(flows=frame("flows", vantage=vantage), directions=ways)
+
+
+def test_fires_when_less_is_reported_than_arrived():
+    (found,) = check(at("server", 500, 100, 120))
+    assert found.severity is Severity.WARNING
+    assert "reported 100 to 120" in found.message
+
+
+def test_fires_when_more_is_reported():
+    assert len(check(at("server", 100, 500, 500))) == 1
+
+
+def test_silent_within_the_bounds_and_the_last_round_trip():
+    assert check(at("server", 500, 490, 510)) == []
+    assert check(at("server", 500, 492, 492)) == []
+
+
+def test_skipped_at_the_sender():
+    (said,) = check(at("client", 0, 100, 120))
+    assert isinstance(said, Skipped)

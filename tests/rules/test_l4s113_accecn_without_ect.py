@@ -1,0 +1,36 @@
+"""AccECN without ECT."""
+
+from frames import evidence, frame, stack
+
+from l4strace.model import Confidence, Severity
+from l4strace.rules.l4s113_accecn_without_ect import check
+
+NOT_ECT = {"data_not_ect": 1000, "data_ect1": 0, "data_ect0": 0, "data_ce": 0}
+
+
+def test_fires_on_not_ect_data_behind_the_path():
+    flows = frame("flows", vantage="server")
+    (found,) = check(evidence(flows=flows, directions=frame("directions", **NOT_ECT)))
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert "bleached before this point, or never set" in found.message
+
+
+def test_fires_with_certainty_at_the_sender():
+    flows = frame("flows", vantage="client")
+    (found,) = check(evidence(flows=flows, directions=frame("directions", **NOT_ECT)))
+    assert found.confidence is Confidence.HIGH
+
+
+def test_silent_when_another_capture_saw_it_leave_as_ect():
+    near = frame("directions", source=1, data_not_ect=0, data_ect1=1000, data_ect0=0, data_ce=0)
+    flows = frame("flows", source=[0, 1], vantage=["server", "client"])
+    assert (
+        check(evidence(flows=flows, directions=stack(frame("directions", **NOT_ECT), near))) == []
+    )
+
+
+def test_silent_on_ect_data_and_under_classic_ecn():
+    ect = frame("directions", data_not_ect=0, data_ect1=1000, data_ect0=0, data_ce=0)
+    classic = frame("directions", flow=1, **NOT_ECT)
+    flows = frame("flows", flow=[0, 1], mode=["accecn", "none"])
+    assert check(evidence(flows=flows, directions=stack(ect, classic))) == []
