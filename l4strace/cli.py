@@ -33,6 +33,9 @@ Examples:
   l4strace explain L4S301
 """
 
+INTERNAL = 70
+"""Exit code of a bug: EX_SOFTWARE of sysexits.h."""
+
 SWITCHES = {
     "quiet": (("--quiet", "-q"), "Say nothing but results and errors."),
     "verbose": (("--verbose", "-v"), "Say how long each stage took and what was found."),
@@ -111,3 +114,12 @@ def main() -> None:
     except MemoryError:
         console.fail("out of memory", "Diagnose fewer or smaller inputs at once.")
         sys.exit(3)
+    except Exception as error:
+        if console.settings().debug:
+            raise
+        text = str(error).partition("\n")[0]
+        console.fail(
+            f"l4strace itself failed ({type(error).__name__}: {text})",
+            "This is a bug: please report it with what --debug prints.",
+        )
+        sys.exit(INTERNAL)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import rules
+from l4strace import bottlenecks, coexistence, cuts, rules, spikes
 from l4strace.evidence import Capture, Evidence
 from l4strace.ingest import inputs
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -21,7 +21,12 @@ from l4strace.schema import TABLES
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
 
-DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {}
+DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {
+    "cuts": cuts.table,
+    "bottlenecks": bottlenecks.table,
+    "coexistence": coexistence.table,
+    "spikes": spikes.table,
+}
 """Tables that follow from the capture; each module has one ``table(capture)``."""
 
 

@@ -106,18 +106,13 @@ def _head(path: str) -> bytes:
     try:
         with Path(path).open("rb"):
             pass
-        return next(iter(_native.read_text(path)), b"")
+        return next(_native.read_text(path), b"")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 def _track(paths: list[str], progress: Progress | None) -> Capture:
-    try:
-        tables = _native.track(paths, progress)
-    except (OSError, ValueError) as error:
-        raise InputError(str(error)) from error
+    tables = _native.track(paths, progress)
     return _capture({name: pl.DataFrame(table) for name, table in tables.items()})
 
 

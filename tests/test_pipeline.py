@@ -1,0 +1,49 @@
+"""The order of the stages, and what happens when a rule breaks."""
+
+import pytest
+from frames import capture, evidence, frame
+
+from l4strace import pipeline, rules
+from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
+from l4strace.schema import TABLES
+
+
+def rule(code: str, *said: Finding | Skipped) -> Rule:
+    return Rule(code, code.lower(), "", lambda _: list(said))
+
+
+def broken(_: object) -> list[Finding | Skipped]:
+    raise ValueError("no such column")
+
+
+def test_derive_gives_every_declared_table():
+    derived = pipeline.derive(capture())
+    for name in TABLES.keys() - {"packets"}:
+        assert getattr(derived, name).schema == TABLES[name].schema
+
+
+def test_judge_sorts_worst_first(monkeypatch: pytest.MonkeyPatch):
+    mild = Finding("L4S001", Severity.INFO, Confidence.HIGH, "mild")
+    sure = Finding("L4S402", Severity.ERROR, Confidence.HIGH, "sure")
+    unsure = Finding("L4S401", Severity.ERROR, Confidence.LOW, "unsure")
+    monkeypatch.setattr(rules, "RULES", (rule("L4S001", mild), rule("L4S401", unsure, sure)))
+    assert [f.message for f in pipeline.judge(evidence()).findings] == ["sure", "unsure", "mild"]
+
+
+def test_a_broken_rule_is_skipped_with_the_reason_and_the_others_are_heard(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    bad = Rule("L4S001", "bad", "", broken)
+    good = rule("L4S002", Finding("L4S002", Severity.INFO, Confidence.HIGH, "heard"))
+    monkeypatch.setattr(rules, "RULES", (bad, good))
+    analysis = pipeline.judge(evidence())
+    assert [f.message for f in analysis.findings] == ["heard"]
+    assert "ValueError: no such column" in analysis.skipped[0].reason
+    with pytest.raises(ValueError, match="no such column"):
+        pipeline.judge(evidence(), strict=True)
+
+
+def test_judge_asks_only_the_selected_rules():
+    analysis = pipeline.judge(evidence(flows=frame("flows")), ["L4S1"], ["L4S107"])
+    assert {r.code[:4] for r in analysis.rules} == {"L4S1"}
+    assert "L4S107" not in {r.code for r in analysis.rules}
