@@ -5,6 +5,7 @@ import sys
 
 COLLECTORS = {
     "record": "packets, kernel state and host, one run",
+    "serve": "record for a controller over ssh",
     "packets": "packets into a pcapng file",
     "tracefs": "kernel state from tracepoints",
     "diag": "kernel state by polling inet_diag",

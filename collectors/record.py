@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -40,8 +41,7 @@ def parse(arguments):
     parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump or ring")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
-    parser.add_argument("--wait", action="store_true", help="begin when a line comes on stdin")
-    parser.add_argument("--stop-on-eof", action="store_true", help="end when stdin is closed")
+    parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
     parser.add_argument("--status-fd", type=int, default=2)
     parser.add_argument("--with-parent", action="store_true")
     parser.add_argument("command", nargs="*", help="record while this runs")
@@ -64,6 +64,8 @@ class Recording:
         self.began = time.monotonic()
         self.packets = self.kernel = self.compressor = self.command = None
         self.source = "none"
+        self.begun = False
+        self.orders = b""
         self.told = []
         self.died = {}
         self.sockets = {}
@@ -157,15 +159,30 @@ class Recording:
     # --- during
 
     def wait_for_start(self):
-        """Tell that all is ready and wait for the word, so that several hosts start together."""
+        """Tell that all is ready; under control wait for the word, so that hosts start together."""
         self.tell({"ready": True})
-        if self.arguments.wait:
-            self.stop.sleep(3600.0, [0])
-            if not self.stop and not os.read(0, 4096):
-                self.stop.reason = "reader"
+        while self.arguments.control and not self.begun and not self.stop:
+            self.stop.sleep(1.0, [0])
+            self.obey()
         self.began = time.monotonic()
         if self.arguments.duration:
             self.stop.deadline = self.began + self.arguments.duration
+
+    def obey(self):
+        """Carry out what stdin says; its end means that whoever controls this is gone."""
+        while self.arguments.control and select.select([0], [], [], 0)[0]:
+            chunk = os.read(0, 4096)
+            if not chunk:
+                self.stop.reason = self.stop.reason or "reader"
+                return
+            *lines, self.orders = (self.orders + chunk).split(b"\n")
+            for line in lines:
+                if line == b"clock":
+                    self.tell({"clock": time.time_ns()})
+                elif line == b"start":
+                    self.begun = True
+                elif line == b"stop":
+                    self.stop.reason = self.stop.reason or "exit"
 
     def run_command(self):
         if self.arguments.command and not self.stop:
@@ -180,12 +197,11 @@ class Recording:
         sampled = 0.0
         while not self.stop:
             parts = [part for part in (self.packets, self.kernel) if part and part.open]
-            stdin = [0] if self.arguments.stop_on_eof else []
+            stdin = [0] if self.arguments.control else []
             self.stop.sleep(0.2, parts + stdin)
             for part in parts:
                 part.read()
-            if stdin and self.stdin_closed():
-                self.stop.reason = self.stop.reason or "reader"
+            self.obey()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
                 self.sockets.update(host.sockets())
@@ -196,11 +212,6 @@ class Recording:
                 self.stop.sleep(LINGER_SECONDS)
                 self.stop.reason = self.stop.reason or "exit"
         return self.stop.reason or "error"
-
-    def stdin_closed(self):
-        import select
-
-        return bool(select.select([0], [], [], 0)[0]) and not os.read(0, 4096)
 
     def notice_deaths(self):
         """Say once what died. Without packets the run is over; without kernel state it goes on."""
@@ -307,14 +318,19 @@ class Recording:
                 pass
 
 
-def main(arguments=None):
-    recording = Recording(parse(arguments))
+def record(arguments):
+    """Record one run; return (exit code, recording)."""
+    recording = Recording(arguments)
     recording.start()
     if not recording.stop:
         recording.wait_for_start()
     recording.run_command()
     ended = recording.run()
-    sys.exit(recording.finish(ended))
+    return recording.finish(ended), recording
+
+
+def main(arguments=None):
+    sys.exit(record(parse(arguments))[0])
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from l4strace import console
-from l4strace.commands import diagnose, explain, export, flows
+from l4strace.commands import capture, diagnose, explain, export, flows
 from l4strace.errors import L4straceError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
+    capture.capture,
     diagnose.diagnose,
     flows.flows,
     export.export,

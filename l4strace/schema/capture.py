@@ -285,7 +285,7 @@ KERNEL = Table(
         FLOW,
         FORWARD,
         Column("sk", STR, "", "Socket identity in the log: pointer, cookie or the four-tuple as text."),
-        Column("event", STR, "", "`ack`, `alpha`, `detect`, `cwr`, `fallback`, `loss`, `init`, `release`, `probe`, `poll` or `state`; all show the state before the call's own update."),
+        Column("event", STR, "", "`ack`, `alpha`, `detect`, `cwr`, `fallback`, `loss`, `init`, `release`, `probe`, `poll`, `state` or `retransmit`; all show the state before the call's own update."),
         Column("cc", STR, "", "Congestion control of the socket."),
         Column("snd_cwnd", U32, "packet", "Congestion window."),
         Column("ssthresh", U32, "packet", "Slow-start threshold; null when infinite."),

@@ -1,0 +1,1 @@
+"""Recording a run: collectors as subprocesses, here or over ssh. Nothing of them is imported."""

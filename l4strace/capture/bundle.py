@@ -1,0 +1,21 @@
+"""The collectors as one file that any Python 3.8 runs."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from l4strace import share
+
+SUFFIXES = (".py", ".c", ".h")
+
+
+def zipapp() -> bytes:
+    """The folder `collectors` as a zipapp: `python3 FILE NAME ...` runs one of them."""
+    folder = share.path("collectors")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            if path.suffix in SUFFIXES:
+                archive.write(path, path.name)
+    return buffer.getvalue()

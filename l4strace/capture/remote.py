@@ -1,0 +1,207 @@
+"""Several hosts that start together and come back as one run: STEM-NAME.pcapng and its logs."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from l4strace import console
+from l4strace.capture import summary
+from l4strace.capture.local import follow
+from l4strace.capture.progress import Live
+from l4strace.capture.request import Request, check_free
+from l4strace.capture.ssh import Host, parse
+from l4strace.errors import CollectorError, UsageError
+
+LINGER_S = 0.5
+"""After the command: the last packets are still on their way."""
+FETCH_S = 600.0
+"""How long a host may take to stop and hand over its files."""
+
+
+def capture(request: Request, targets: list[str], ssh: str, force: bool) -> list[str]:
+    """Records on all hosts; returns the names of those that were lost on the way.
+
+    A host that dies costs only what it had recorded. Raises CollectorError when one cannot begin:
+    nothing is recorded then.
+    """
+    hosts = [parse(text, request.interfaces) for text in targets]
+    check(hosts)
+    stems = {h.name: request.stem.with_name(f"{request.stem.name}-{h.name}") for h in hosts}
+    for stem in stems.values():
+        check_free(stem, force)
+    options = replace(request, duration_s=None)
+    try:
+        for host in hosts:
+            host.begin(ssh, options.options(host.interfaces))
+        for host in hosts:
+            host.read_until("ready")
+            host.compare_clock()
+            say_clock(host)
+        for host in hosts:
+            host.order("start")
+        run = Run(hosts, stems)
+        run.watch(request)
+    finally:
+        for host in hosts:
+            host.end()
+    return run.report()
+
+
+def check(hosts: list[Host]) -> None:
+    """Raises UsageError for what cannot work."""
+    names = [host.name for host in hosts]
+    if len(set(names)) < len(names):
+        raise UsageError("two hosts have the same name", "Name them: --host client=root@a")
+    for host in hosts:
+        if not host.interfaces:
+            raise UsageError(f"{host.name}: no interface", "Say -i IF, or --host USER@HOST,IF.")
+
+
+def say_clock(host: Host) -> None:
+    """Tells how far the host's clock is from ours."""
+    best = tightest(host.clock)
+    offset, width = best["offset_ns"] / 1e6, best["uncertainty_ns"] / 1e6
+    console.note(f"{host.name}: clock {offset:+.3f} ms from here, known to {width:.3f} ms")
+
+
+def tightest(answers: list[dict[str, int]]) -> dict[str, int]:
+    """The answer with the narrowest bracket."""
+    return min(answers, key=lambda answer: answer["uncertainty_ns"])
+
+
+class Run:
+    """Hosts that record; one thread each listens, the main one decides."""
+
+    def __init__(self, hosts: list[Host], stems: dict[str, Path]) -> None:
+        self.hosts = hosts
+        self.stems = stems
+        self.done: dict[str, dict[str, Any]] = {}
+        self.lost: dict[str, CollectorError] = {}
+        self._told: queue.Queue[tuple[str, dict[str, Any] | CollectorError]] = queue.Queue()
+        self._live = Live()
+        for host in hosts:
+            threading.Thread(target=self._listen, args=(host,), daemon=True).start()
+
+    def _listen(self, host: Host) -> None:
+        """Passes on what one host tells, then fetches its files."""
+        try:
+            while "summary" not in (told := host.follow()):
+                self._told.put((host.name, told))
+            told["summary"]["files"] = host.fetch(self.stems[host.name])
+            self._told.put((host.name, told))
+        except CollectorError as error:
+            self._told.put((host.name, error))
+        except (OSError, ValueError, KeyError) as error:
+            self._told.put((host.name, CollectorError(f"{host.name}: {error}")))
+
+    def watch(self, request: Request) -> None:
+        """Waits for the command, the duration, Ctrl-C or the hosts' own end, then for the files."""
+        with interruptions() as asked:
+            command = start_command(request)
+            deadline = None if request.duration_s is None else time.monotonic() + request.duration_s
+            while self._open() and not asked:
+                self._take(0.2)
+                if command and command.poll() is not None:
+                    time.sleep(LINGER_S)
+                    break
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+            if command and command.poll() is None and (asked or deadline is not None):
+                command.terminate()
+            for host in self.hosts:
+                if host.name in self._open():
+                    host.finish()
+            deadline = time.monotonic() + FETCH_S
+            while self._open() and time.monotonic() < deadline:
+                self._take(0.2)
+            if command:
+                command.wait()
+        self._live.clear()
+
+    def _open(self) -> list[str]:
+        return [h.name for h in self.hosts if h.name not in self.done and h.name not in self.lost]
+
+    def _take(self, seconds: float) -> None:
+        try:
+            name, told = self._told.get(timeout=seconds)
+        except queue.Empty:
+            return
+        if isinstance(told, CollectorError):
+            self.lost[name] = told
+            self._live.note(f"{told}")
+        elif (last := follow(told, self._live, name)) is not None:
+            if "summary" in last:
+                self.done[name] = last["summary"]
+            else:
+                self.lost[name] = CollectorError(f"{name}: {last['cannot']}")
+
+    def report(self) -> list[str]:
+        """Says what each host recorded and what was lost; returns the names of lost hosts."""
+        captures = []
+        for host in self.hosts:
+            if host.name in self.done:
+                recorded = summary.packed(self.done[host.name])
+                add_clock(host, self.stems[host.name])
+                console.note(f"{host.name}: {summary.render(recorded)}")
+                captures.append(
+                    self.stems[host.name].with_name(f"{self.stems[host.name].name}.pcapng")
+                )
+            else:
+                error = self.lost.get(
+                    host.name, CollectorError(f"{host.name}: did not end in time")
+                )
+                console.fail(str(error), error.hint)
+        if captures:
+            console.emit(summary.next_step(captures))
+        return [host.name for host in self.hosts if host.name not in self.done]
+
+
+def add_clock(host: Host, stem: Path) -> None:
+    """Writes into the host file how far its clock was from the controller's, before and after."""
+    path = stem.with_name(f"{stem.name}.host.json")
+    try:
+        described = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return
+    middle = len(host.clock) // 2
+    described["clock_vs_controller"] = {
+        "before": tightest(host.clock[:middle] or host.clock),
+        "after": tightest(host.clock[middle:]),
+    }
+    path.write_text(json.dumps(described, indent=1) + "\n")
+
+
+def start_command(request: Request) -> subprocess.Popen[bytes] | None:
+    """Runs the command here. Raises CollectorError if there is none of that name."""
+    if not request.command:
+        return None
+    try:
+        return subprocess.Popen(request.command, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise CollectorError(f"{request.command[0]}: {error.strerror}") from error
+
+
+@contextmanager
+def interruptions() -> Iterator[list[int]]:
+    """While inside, Ctrl-C and SIGTERM fill the list instead of ending the program."""
+    asked: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        asked.append(number)
+
+    before = {n: signal.signal(n, note) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
