@@ -77,7 +77,9 @@ def judge(
                 findings.append(said)
             else:
                 skipped.append(said)
-    return Analysis(tuple(sorted(findings, key=_worst_first)), tuple(skipped), asked)
+    carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
+    findings.sort(key=lambda finding: _worst_first(finding, carried))
+    return Analysis(tuple(findings), tuple(skipped), asked)
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
@@ -90,13 +92,16 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
         return [Skipped(rule.code, reason.splitlines()[0])]
 
 
-def _worst_first(finding: Finding) -> tuple[int, int, str, int, int, int]:
-    """Order of findings: the same input gives the same order."""
+def _worst_first(finding: Finding, carried: dict[int, int]) -> tuple[int | str, ...]:
+    """Order of findings: flows that carried more first; the same input gives the same order."""
+    flow = -1 if finding.flow is None else finding.flow
     return (
         -finding.severity,
         -finding.confidence,
         finding.rule,
+        -(carried.get(flow) or 0),
+        flow,
         -1 if finding.source is None else finding.source,
-        -1 if finding.flow is None else finding.flow,
+        finding.forward is False,
         finding.span_ns[0] if finding.span_ns else 0,
     )

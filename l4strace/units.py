@@ -19,7 +19,7 @@ def quantity(value: float | int | str, unit: str = "") -> str:
         return f"{share(value if unit == 'share' else value / 100)}"
     for size, name in _SCALES.get(unit, ()):
         if abs(value) >= size:
-            return f"{digits(value / size)} {name}"
+            return f"{digits(value if size == 1 else value / size)} {name}"
     number = digits(value)
     return f"{number} {unit}" if unit else number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Severity
 
 HEADLINE_ORDER = "3125460"
@@ -17,6 +18,12 @@ class Verdict:
     sentence: str
     severity: Severity | None
     finding: Finding | None = None
+
+
+def conversations(capture: Capture) -> int:
+    """Conversations of the captures; of the logs where there is no capture."""
+    seen: int = capture.directions["flow"].n_unique() or capture.flows["flow"].n_unique()
+    return seen
 
 
 def verdict(analysis: Analysis, flows: int) -> Verdict:

@@ -7,46 +7,71 @@ from typing import Any
 
 from l4strace.console import printable
 from l4strace.evidence import Capture
-from l4strace.units import digits, quantity, share
+from l4strace.units import quantity, share
 
-HEADS = ("flow", "from", "to", "ECN", "sends", "MB", "CE", "retx", "RTT")
-LEFT = 5
-"""Columns that are left-aligned; the rest are numbers."""
-ADDRESS_WIDTH = 21
-"""`255.255.255.255:65535`; longer ones lose their middle."""
+HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
+NUMBERS = ("bytes", "CE", "retx", "RTT")
+"""Right-aligned."""
+WIDTH = 80
 
 
 def rows(capture: Capture, limit: int | None = None) -> list[tuple[str, ...]]:
-    """One line per flow direction that carries data; a flow without data gets one line."""
-    ways: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    """One line per flow direction that carries data; a flow without data gets one line.
+
+    Of several captures the one nearest to the sender speaks, but for CE: the most that any saw.
+    """
+    flows: dict[int, dict[int, dict[str, Any]]] = {}
+    for row in capture.flows.iter_rows(named=True):
+        flows.setdefault(row["flow"], {})[row["source"]] = row
+    ways: dict[tuple[int, bool], list[dict[str, Any]]] = {}
+    shown = list(flows)[:limit]
+    wanted = set(shown)
     for row in capture.directions.iter_rows(named=True):
-        ways.setdefault((row["source"], row["flow"]), []).append(row)
+        if row["flow"] in wanted:
+            ways.setdefault((row["flow"], row["forward"]), []).append(row)
     return [
-        _line(flow, way)
-        for flow in capture.flows.head(limit or capture.flows.height).iter_rows(named=True)
-        for way in _worth_a_line(ways.get((flow["source"], flow["flow"]), []))
+        _line(flows[flow], way)
+        for flow in shown
+        for way in _worth_a_line([ways.get((flow, True), []), ways.get((flow, False), [])])
     ]
 
 
 def table(lines: list[tuple[str, ...]]) -> Iterator[str]:
-    """Lines under their heads, columns as wide as their content."""
-    everything = [HEADS, *lines]
-    widths = [max(len(line[i]) for line in everything) for i in range(len(HEADS))]
-    for line in everything if lines else []:
+    """Lines under their heads; long addresses go on a line of their own."""
+    if lines:
+        flat = list(_columns([HEADS, *lines]))
+        yield from flat if max(map(len, flat)) <= WIDTH else _stacked(lines)
+
+
+def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
         cells = (
-            cell.ljust(width) if i < LEFT else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.rjust(width) if head in NUMBERS else cell.ljust(width)
+            for head, cell, width in zip(HEADS[-len(line) :], line, widths, strict=True)
         )
         yield printable(" ".join(cells).rstrip())
 
 
-def _worth_a_line(ways: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    carrying = [way for way in ways if way["payload_bytes"]]
-    return carrying or ways[:1]
+def _stacked(lines: list[tuple[str, ...]]) -> Iterator[str]:
+    numbers = _columns([line[3:] for line in (HEADS, *lines)])
+    yield f"      {next(numbers)}"
+    for line, rest in zip(lines, numbers, strict=True):
+        yield printable(f"{line[0]:<5} {line[1]} > {line[2]}")
+        yield f"      {rest}"
 
 
-def _line(flow: dict[str, Any], way: dict[str, Any]) -> tuple[str, ...]:
-    ends = [_address(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
+def _worth_a_line(ways: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    seen = [way for way in ways if way]
+    return [way for way in seen if any(row["payload_bytes"] for row in way)] or seen[:1]
+
+
+def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple[str, ...]:
+    """One flow direction as all inputs saw it."""
+    sender = "client" if ways[0]["forward"] else "server"
+    way = min(ways, key=lambda row: views[row["source"]]["vantage"] != sender)
+    flow = views[way["source"]]
+    ends = [address(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
     if not way["forward"]:
         ends.reverse()
     rtt = way["rtt_min_us"]
@@ -55,19 +80,16 @@ def _line(flow: dict[str, Any], way: dict[str, Any]) -> tuple[str, ...]:
         *ends,
         flow["mode"] or "unknown",
         _codepoint(way),
-        digits((way["payload_bytes"] or 0) / 1e6),
-        _marked(way),
+        quantity(way["payload_bytes"] or 0, "byte"),
+        share(max(_marked(row) for row in ways)),
         str(way["retransmits"] or 0),
         quantity(rtt, "us") if rtt is not None else "-",
     )
 
 
-def _address(address: str, port: int) -> str:
-    text = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-    if len(text) <= ADDRESS_WIDTH:
-        return text
-    tail = text[-(ADDRESS_WIDTH // 2) :]
-    return f"{text[: ADDRESS_WIDTH - len(tail) - 2]}..{tail}"
+def address(host: str, port: int) -> str:
+    """`10.0.0.1:80` or `[2001:db8::1]:80`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _codepoint(way: dict[str, Any]) -> str:
@@ -76,8 +98,7 @@ def _codepoint(way: dict[str, Any]) -> str:
     return max(named, key=lambda name: way[named[name]] or 0)
 
 
-def _marked(way: dict[str, Any]) -> str:
-    """Share of CE: seen here, else as the receiver reported it."""
-    packets = way["data_packets"] or way["packets"] or 0
-    marks = way["ce"] or way["ce_fed_back_best"] or 0
-    return share(marks / packets) if packets else "-"
+def _marked(way: dict[str, Any]) -> float:
+    """Share of CE: seen here, or as the receiver reported it."""
+    packets = way["data_packets"] or way["packets"] or 1
+    return min(1.0, max(way["ce"] or 0, way["ce_fed_back_best"] or 0) / packets)

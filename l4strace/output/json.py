@@ -7,7 +7,7 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Skipped
-from l4strace.verdict import verdict
+from l4strace.verdict import conversations, verdict
 
 SCHEMA = 1
 
@@ -31,7 +31,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
 def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     """The same as plain data."""
     flows = _flows(capture)
-    said = verdict(analysis, len({flow["flow"] for flow in flows}))
+    said = verdict(analysis, conversations(capture))
     return {
         "schema": SCHEMA,
         "tool": tool(),

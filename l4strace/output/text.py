@@ -12,11 +12,12 @@ from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Severity
 from l4strace.output import flow_lines
 from l4strace.units import count, quantity, seconds
-from l4strace.verdict import verdict
+from l4strace.verdict import conversations, verdict
 
 WIDTH = 80
 FINDINGS_OF_A_RULE = 3
 """Findings of one rule that are shown in full; the page and JSON have all."""
+PLACES_SHOWN = 3
 FLOWS_SHOWN = 12
 SKIPPED_SHOWN = 12
 FRAMES_SHOWN = 5
@@ -29,7 +30,7 @@ INDENT = " " * 4
 
 def render(capture: Capture, analysis: Analysis, *, color: bool = False) -> str:
     """The summary of a diagnosis."""
-    said = verdict(analysis, capture.flows["flow"].n_unique())
+    said = verdict(analysis, conversations(capture))
     style = CALM if said.severity is None else COLORS.get(said.severity, CALM)
     blocks = [
         _paint(_wrap(said.sentence), style, color),
@@ -57,24 +58,28 @@ def _findings(capture: Capture, analysis: Analysis, color: bool) -> Iterator[str
     start_ns = capture.sources["first_ns"].min() if capture.sources.height else None
     flows = {row["flow"]: row for row in capture.flows.iter_rows(named=True)}
     for rule, group in groupby(analysis.findings, key=lambda finding: finding.rule):
-        same = list(group)
-        for finding in same[:FINDINGS_OF_A_RULE]:
-            yield "\n".join(_finding(finding, names.get(rule, ""), flows, start_ns, color))
-        if (more := len(same) - FINDINGS_OF_A_RULE) > 0:
-            yield f"{INDENT}{rule}: {count(more, 'more finding')} of this rule."
+        same: dict[tuple[Severity, str], list[Finding]] = {}
+        for finding in group:
+            same.setdefault((finding.severity, finding.message), []).append(finding)
+        alike = list(same.values())
+        for findings in alike[:FINDINGS_OF_A_RULE]:
+            places = [_where(finding, flows, start_ns) for finding in findings]
+            yield "\n".join(_finding(findings[0], names.get(rule, ""), places, color))
+        if (more := sum(map(len, alike[FINDINGS_OF_A_RULE:]))) > 0:
+            yield f"{INDENT}{rule}: {count(more, 'more finding')} of this rule (--json has all)."
 
 
-def _finding(
-    finding: Finding, name: str, flows: dict[int, dict[str, Any]], start_ns: Any, color: bool
-) -> Iterator[str]:
-    word = finding.severity.name.lower()
-    head = f"{MARKS[finding.severity]} {word} {finding.rule} {name}"
+def _finding(finding: Finding, name: str, places: list[str], color: bool) -> Iterator[str]:
+    """One finding, and all ``places`` where it was made word for word."""
+    head = f"{MARKS[finding.severity]} {finding.severity.name.lower()} {finding.rule} {name}"
     sure = f"{finding.confidence.name.lower()} confidence"
     style = COLORS.get(finding.severity, "1")
     yield _paint(head, style, color) + sure.rjust(WIDTH - len(head))
-    where = _where(finding, flows, start_ns)
-    if where:
-        yield _wrap(where, INDENT)
+    for place in places[:PLACES_SHOWN]:
+        if place:
+            yield _wrap(place, INDENT + "  ", INDENT)
+    if (more := len(places) - PLACES_SHOWN) > 0:
+        yield f"{INDENT}and {count(more, 'more flow')}"
     yield _wrap(finding.message, INDENT)
     for measure in finding.measures:
         yield _wrap(_measure(measure), INDENT + "    ", INDENT + "  ")
@@ -88,7 +93,7 @@ def _where(finding: Finding, flows: dict[int, dict[str, Any]], start_ns: Any) ->
     parts = []
     if finding.flow is not None and finding.flow in flows:
         row = flows[finding.flow]
-        ends = [f"{row[e]}:{row[f'{e}_port']}" for e in ("client", "server")]
+        ends = [flow_lines.address(row[e], row[f"{e}_port"]) for e in ("client", "server")]
         if finding.forward is False:
             ends.reverse()
         arrow = " <-> " if finding.forward is None else " > "
@@ -114,7 +119,7 @@ def _filter(frames: tuple[int, ...]) -> str:
 def _flows(capture: Capture) -> Iterator[str]:
     rows = flow_lines.rows(capture, limit=FLOWS_SHOWN)
     yield from flow_lines.table(rows)
-    if (more := capture.flows.height - FLOWS_SHOWN) > 0:
+    if (more := capture.flows["flow"].n_unique() - FLOWS_SHOWN) > 0:
         yield f"{count(more, 'more flow')}: l4strace flows shows all."
 
 

@@ -39,14 +39,15 @@ CODE = "L4S009"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each log none of whose samples found its flow."""
-    if not evidence.flows.height:
+    captured = evidence.directions["flow"].unique()
+    if not captured.len():
         return (
             [Skipped(CODE, "no capture to join a kernel log with")]
             if evidence.kernel.height
             else []
         )
     joined = evidence.kernel.group_by("source").agg(
-        pl.len().alias("samples"), pl.col("flow").is_not_null().sum().alias("joined")
+        pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )
     lone = joined.filter(pl.col("joined") == 0).join(
         evidence.sources.select("source", "path", "clock_residual_ns"), on="source", how="left"

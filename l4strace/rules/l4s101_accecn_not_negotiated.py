@@ -57,19 +57,28 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("syn_ace") == REQUEST) & pl.col("mode").is_in(["classic", "none"])
     ).unique("flow", keep="first", maintain_order=True)
     senders = set(evidence.kernel.filter(pl.col("cc").is_in(L4S_CONTROLS))["flow"].drop_nulls())
-    return [_finding(row, row["flow"] in senders) for row in refused.iter_rows(named=True)]
+    data = (
+        evidence.directions.filter("forward")
+        .group_by("flow")
+        .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
+    )
+    return [
+        _finding(row, row["flow"] in senders)
+        for row in refused.join(data, on="flow", how="left").iter_rows(named=True)
+    ]
 
 
 def _finding(row: dict[str, Any], prague: bool) -> Finding:
     meant = prague or row["syn_ecn"] == ECT1
     why, confidence = _by_whom(row)
-    became = "classic ECN" if row["mode"] == "classic" else "no ECN"
+    plain = row["mode"] == "none" or 2 * (row["data_not_ect"] or 0) > (row["data_packets"] or 0)
+    became = "the client's data is Not-ECT" if plain else "the flow has classic ECN"
     l4s = " The SYN was ECT(1): L4S was meant, and this flow cannot be L4S." if meant else ""
     return Finding(
         CODE,
         Severity.ERROR if meant else Severity.NOTICE,
         confidence,
-        f"AccECN was asked for and not negotiated, {why}: the flow has {became}.{l4s}",
+        f"AccECN was asked for and not negotiated, {why}: {became}.{l4s}",
         "Set net.ipv4.tcp_ecn=3 on the server; if it is set, compare the SYN's flags there.",
         source=row["source"],
         flow=row["flow"],

@@ -11,15 +11,15 @@ SOURCES = frame(
 
 
 def test_fires_when_no_sample_finds_its_flow():
-    kernel = frame("kernel", source=[1, 1], flow=[None, None])
-    (found,) = check(evidence(sources=SOURCES, flows=frame("flows"), kernel=kernel))
+    kernel = frame("kernel", source=[1, 1], flow=[7, None])
+    (found,) = check(evidence(sources=SOURCES, directions=frame("directions"), kernel=kernel))
     assert found.severity is Severity.WARNING
     assert "None of the 2 samples of other.trace" in found.message
 
 
 def test_silent_when_some_do():
     kernel = frame("kernel", source=[1, 1], flow=[0, None])
-    assert check(evidence(sources=SOURCES, flows=frame("flows"), kernel=kernel)) == []
+    assert check(evidence(sources=SOURCES, directions=frame("directions"), kernel=kernel)) == []
 
 
 def test_skipped_without_a_capture():
