@@ -32,6 +32,12 @@ from l4strace.rules import (
     l4s111_accecn_option_contradicts_ace,
     l4s112_feedback_mismatch,
     l4s113_accecn_without_ect,
+    l4s601_no_fq_under_prague,
+    l4s602_offloads_on,
+    l4s603_tcp_ecn_cannot_negotiate,
+    l4s604_fallback_parameter_off,
+    l4s605_wrong_qdisc,
+    l4s606_accecn_option_off,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -57,6 +63,12 @@ RULES: tuple[Rule, ...] = (
     l4s111_accecn_option_contradicts_ace.RULE,
     l4s112_feedback_mismatch.RULE,
     l4s113_accecn_without_ect.RULE,
+    l4s601_no_fq_under_prague.RULE,
+    l4s602_offloads_on.RULE,
+    l4s603_tcp_ecn_cannot_negotiate.RULE,
+    l4s604_fallback_parameter_off.RULE,
+    l4s605_wrong_qdisc.RULE,
+    l4s606_accecn_option_off.RULE,
 )
 
 FAMILIES = {

@@ -23,7 +23,7 @@ capture at the server's end tells the two apart.
 
 What to do
 ----------
-Set `net.ipv4.tcp_ecn=3` on the server (Linux 6.18 or newer), or 4 to ask only as a client. If the
+Set `net.ipv4.tcp_ecn=3` on the server (4 or 5 where it only answers; Linux 6.18 or newer). If the
 server has it, capture there and compare the flags of the SYN.
 
 References

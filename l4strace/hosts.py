@@ -1,0 +1,66 @@
+"""What a `*.host.json` says, asked in the words of the rules; its writer is `collectors/host.py`.
+
+A host file is hostile input like any other: every step down checks what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Host = dict[str, Any]
+
+PRAGUE = ("prague", "prague-reno")
+
+
+def name(host: Host) -> str:
+    """The file that describes the host."""
+    return Path(str(host.get("path", "the host file"))).name
+
+
+def sysctl(host: Host, key: str) -> int | None:
+    """A numeric sysctl; null when it is not there or no number."""
+    try:
+        return int(str(_mapping(host.get("sysctls")).get(key)))
+    except ValueError:
+        return None
+
+
+def runs_prague(host: Host) -> bool:
+    """Whether Prague is the default or some socket uses it."""
+    default = _mapping(host.get("sysctls")).get("net.ipv4.tcp_congestion_control")
+    sockets = host.get("sockets")
+    used = [_mapping(s).get("cc") for s in sockets] if isinstance(sockets, list) else []
+    return any(control in PRAGUE for control in (default, *used))
+
+
+def prague_parameter(host: Host, key: str) -> str | None:
+    """A parameter of the module tcp_prague as text."""
+    module = _mapping(_mapping(host.get("modules")).get("tcp_prague"))
+    value = _mapping(module.get("parameters")).get(key)
+    return None if value is None else str(value)
+
+
+def offloads(host: Host) -> Iterator[tuple[str, list[str]]]:
+    """Interfaces with the offloads that are on."""
+    for interface, setting in _mapping(host.get("interfaces")).items():
+        known = _mapping(_mapping(setting).get("offloads"))
+        yield interface, sorted(offload for offload, on in known.items() if on is True)
+
+
+def qdiscs(host: Host, when: str) -> Iterator[tuple[str, list[Host]]]:
+    """Interfaces with their qdiscs `before` or `after` the run."""
+    for interface, state in _mapping(_mapping(host.get(when)).get("interfaces")).items():
+        rows = _mapping(state).get("qdiscs")
+        yield interface, [_mapping(row) for row in rows] if isinstance(rows, list) else []
+
+
+def number(row: Host, key: str) -> int:
+    """A counter of a qdisc; 0 where it has none."""
+    value = row.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _mapping(value: object) -> Host:
+    return value if isinstance(value, dict) else {}

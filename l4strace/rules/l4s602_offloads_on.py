@@ -1,0 +1,62 @@
+"""Offloads were on while marks were counted.
+
+What it checks
+--------------
+Receive and segmentation offloads of the captured interfaces.
+
+Why it matters
+--------------
+GRO and LRO merge packets before the capture sees them: several marks become one, and an ACK may
+repeat another's flags. TSO and GSO hand super-packets to the interface: their spacing on the wire
+is not in the capture.
+
+Evidence
+--------
+`interfaces.*.offloads` of the host file; `directions.super_packets` shows whether it mattered.
+
+When it is wrong
+----------------
+At low rates packets seldom meet, and nothing is merged: without super-packets in the capture this
+is only information.
+
+What to do
+----------
+`ethtool -K IF gro off lro off tso off gso off` for the time of the measurement.
+
+References
+----------
+https://github.com/L4STeam/linux/issues/21
+"""
+
+import polars as pl
+
+from l4strace import hosts
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S602"
+MERGING = ("gro", "gso", "lro", "tso")
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each interface."""
+    if not evidence.hosts:
+        return [Skipped(CODE, "no host file (STEM.host.json)")]
+    merged = bool(evidence.directions.filter(pl.col("super_packets") > 0).height)
+    return [
+        Finding(
+            CODE,
+            Severity.NOTICE if merged else Severity.INFO,
+            Confidence.HIGH,
+            f"{hosts.name(host)}: {', '.join(names).upper()} were on at {interface} during the "
+            "capture" + (", and it shows super-packets." if merged else "; no packet was merged."),
+            f"ethtool -K {interface} {' '.join(f'{name} off' for name in names)}",
+            measures=(Measure(f"offloads of {interface}", ", ".join(names), "", "none"),),
+        )
+        for host in evidence.hosts
+        for interface, on in hosts.offloads(host)
+        if (names := [name for name in on if name in MERGING])
+    ]
+
+
+RULE = Rule(CODE, "offloads-on", "Offloads were on during the capture.", check, __doc__)

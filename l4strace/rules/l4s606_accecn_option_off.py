@@ -1,0 +1,56 @@
+"""The host does not send the AccECN option.
+
+What it checks
+--------------
+`net.ipv4.tcp_ecn_option` on hosts of the run.
+
+Why it matters
+--------------
+Without the option the sender has three bits of ACE to count by. When ACKs are lost or thinned it
+must assume the worst and may count marks that never were.
+
+Evidence
+--------
+`sysctls` of the host file.
+
+When it is wrong
+----------------
+On a path that drops packets with unknown options it may be off by intent.
+
+What to do
+----------
+`sysctl net.ipv4.tcp_ecn_option=2` (send when it helps, with a beacon).
+
+References
+----------
+RFC 9768 section 3.2.3, Documentation/networking/ip-sysctl.rst of Linux
+"""
+
+from l4strace import hosts
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+
+CODE = "L4S606"
+SYSCTL = "net.ipv4.tcp_ecn_option"
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each host that has it off."""
+    if not evidence.hosts:
+        return [Skipped(CODE, "no host file (STEM.host.json)")]
+    return [
+        Finding(
+            CODE,
+            Severity.NOTICE,
+            Confidence.HIGH,
+            f"{hosts.name(host)}: {SYSCTL} is 0: feedback is three bits of ACE only, which ACK "
+            "loss and thinning make ambiguous.",
+            f"sysctl {SYSCTL}=2",
+            measures=(Measure(SYSCTL, 0, "", "2"),),
+        )
+        for host in evidence.hosts
+        if hosts.sysctl(host, SYSCTL) == 0
+    ]
+
+
+RULE = Rule(CODE, "accecn-option-off", "The host sends no AccECN option.", check, __doc__)

@@ -1,0 +1,26 @@
+"""Offloads during the capture."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s602_offloads_on import check
+
+
+def host(**offloads: bool) -> dict[str, object]:
+    return {"path": "run.host.json", "interfaces": {"eth0": {"offloads": offloads}}}
+
+
+def test_fires_as_notice_when_packets_were_merged():
+    ways = frame("directions", super_packets=10)
+    (found,) = check(evidence(hosts=(host(gro=True, tso=False),), directions=ways))
+    assert found.severity is Severity.NOTICE
+    assert found.action == "ethtool -K eth0 gro off"
+
+
+def test_fires_as_information_when_none_was():
+    (found,) = check(evidence(hosts=(host(gro=True, tso=True),), directions=frame("directions")))
+    assert found.severity is Severity.INFO
+
+
+def test_silent_when_they_were_off():
+    assert check(evidence(hosts=(host(gro=False, rx_checksum=True),))) == []

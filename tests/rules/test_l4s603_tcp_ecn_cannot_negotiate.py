@@ -1,0 +1,28 @@
+"""tcp_ecn against AccECN."""
+
+from frames import evidence, frame
+
+from l4strace.model import Severity
+from l4strace.rules.l4s603_tcp_ecn_cannot_negotiate import check
+
+
+def host(value: object) -> dict[str, object]:
+    return {"path": "server.host.json", "sysctls": {"net.ipv4.tcp_ecn": value}}
+
+
+def test_fires_when_accecn_was_asked_for():
+    flows = frame("flows", mode="classic", syn_ace=7)
+    (found,) = check(evidence(hosts=(host("1"),), flows=flows))
+    assert found.severity is Severity.WARNING
+    assert "tcp_ecn is 1" in found.message
+
+
+def test_fires_as_information_when_nobody_asked():
+    (found,) = check(evidence(hosts=(host("2"),), flows=frame("flows", mode="none", syn_ace=0)))
+    assert found.severity is Severity.INFO
+
+
+def test_silent_when_it_can_and_when_a_flow_has_it_anyway():
+    assert check(evidence(hosts=(host("3"),), flows=frame("flows", mode="none"))) == []
+    assert check(evidence(hosts=(host("1"),), flows=frame("flows", mode="accecn"))) == []
+    assert check(evidence(hosts=(host("?"),), flows=frame("flows", mode="none"))) == []

@@ -1,0 +1,25 @@
+"""The fallback parameter."""
+
+from frames import evidence
+
+from l4strace.model import Severity
+from l4strace.rules.l4s604_fallback_parameter_off import check
+
+
+def host(value: str | None) -> dict[str, object]:
+    parameters = {} if value is None else {"prague_ecn_fallback": value}
+    return {
+        "path": "run.host.json",
+        "sockets": [{"cc": "prague"}],
+        "modules": {"tcp_prague": {"parameters": parameters}},
+    }
+
+
+def test_fires_when_off_and_when_it_only_detects():
+    found = check(evidence(hosts=(host("0"), host("2"))))
+    assert [f.severity for f in found] == [Severity.NOTICE] * 2
+    assert "off (prague_ecn_fallback=0)" in found[0].message
+
+
+def test_silent_when_on_and_where_there_is_none():
+    assert check(evidence(hosts=(host("1"), host(None)))) == []

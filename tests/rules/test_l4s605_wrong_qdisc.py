@@ -1,0 +1,24 @@
+"""Drops of the host's own queues."""
+
+from frames import evidence
+
+from l4strace.model import Severity
+from l4strace.rules.l4s605_wrong_qdisc import check
+
+
+def host(kind: str, before: int, after: int) -> dict[str, object]:
+    def state(drops: int) -> dict[str, object]:
+        row = {"kind": kind, "handle": "8001:0", "parent": "root", "drops": drops}
+        return {"interfaces": {"eth0": {"qdiscs": [row]}}}
+
+    return {"path": "run.host.json", "before": state(before), "after": state(after)}
+
+
+def test_fires_on_drops_during_the_run():
+    (found,) = check(evidence(hosts=(host("pfifo_fast", 7, 57),)))
+    assert found.severity is Severity.WARNING
+    assert "dropped 50 packets" in found.message
+
+
+def test_silent_on_old_drops_and_on_l4s_queues():
+    assert check(evidence(hosts=(host("pfifo_fast", 7, 7), host("dualpi2", 0, 50)))) == []
