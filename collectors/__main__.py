@@ -10,6 +10,7 @@ COLLECTORS = {
     "tracefs": "kernel state from tracepoints",
     "diag": "kernel state by polling inet_diag",
     "host": "what this host is set to",
+    "doctor": "what this host can do",
 }
 
 

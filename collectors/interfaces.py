@@ -11,7 +11,8 @@ import subprocess
 
 from netlink import DONE, ERROR, NLMSG, REQUEST_DUMP, attributes
 
-SIOCETHTOOL, SIOCGIFMTU = 0x8946, 0x8921
+SIOCETHTOOL, SIOCGIFMTU, SIOCGIFFLAGS = 0x8946, 0x8921, 0x8913
+FLAG_UP = 1
 GET_DRIVER = 0x03
 OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B, "rx_checksum": 0x14, "tx_checksum": 0x16}
 GET_FLAGS, FLAG_LRO = 0x25, 1 << 15
@@ -58,6 +59,15 @@ def mtu(name):
         except OSError:
             return None
     return struct.unpack_from("=i", answer, 16)[0]
+
+
+def is_up(name):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            answer = fcntl.ioctl(sock, SIOCGIFFLAGS, struct.pack("16s16x", name.encode()))
+        except OSError:
+            return False
+    return bool(struct.unpack_from("=H", answer, 16)[0] & FLAG_UP)
 
 
 def read_number(path):

@@ -14,9 +14,27 @@ COMPRESSORS = (("zstd", ["-q", "-c", "-"], ".zst"), ("gzip", ["-1", "-c"], ".gz"
 TAIL_LINES = 20
 
 
+def python_with_bcc():
+    """Return a Python that can import BCC: distributions install it for their own one only."""
+    for candidate in (sys.executable, "/usr/bin/python3"):
+        try:
+            run = subprocess.run(
+                [candidate, "-I", "-c", "import bcc"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=60,
+            )
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if run.returncode == 0:
+            return candidate
+    return None
+
+
 def program(name, arguments):
     """Return the command line that runs one collector of this folder or zipapp."""
-    return [sys.executable, HERE, name, *arguments, "--with-parent"]
+    python = (python_with_bcc() if name == "bcc" else None) or sys.executable
+    return [python, HERE, name, *arguments, "--with-parent"]
 
 
 class Part:

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from l4strace import console
-from l4strace.commands import capture, diagnose, explain, export, flows
+from l4strace.commands import capture, diagnose, doctor, explain, export, flows
 from l4strace.errors import L4straceError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     capture.capture,
+    doctor.doctor,
     diagnose.diagnose,
     flows.flows,
     export.export,
