@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -55,8 +54,7 @@ class PageFile:
         """Renders the page and puts it in place in one step."""
         from l4strace import report
 
-        command = shlex.join(["l4strace", *sys.argv[1:]])
-        page: str = report.render(evidence, analysis, command=command)  # type: ignore[attr-defined]
+        page: str = report.render(evidence, analysis)  # type: ignore[attr-defined]
         if self.path is None:
             sys.stdout.buffer.write(page.encode())
             sys.stdout.buffer.flush()
