@@ -36,7 +36,7 @@ def test_no_arguments_print_help_and_exit_2():
 def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
     text = help_of(command)
     examples = text.split("Examples:")[1].split("Arguments:")[0].split("Options:")[0]
-    assert len(re.findall(rf"^ +l4strace {command}\b", examples, re.MULTILINE)) == 2
+    assert len(re.findall(rf"^ +(?:sudo )?l4strace {command}\b", examples, re.MULTILINE)) == 2
     assert max(len(line) for line in text.splitlines()) <= 80
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -54,7 +55,8 @@ class PageFile:
         """Renders the page and puts it in place in one step."""
         from l4strace import report
 
-        page: str = report.render(evidence, analysis)  # type: ignore[attr-defined]
+        command = shlex.join(["l4strace", *sys.argv[1:]])
+        page: str = report.render(evidence, analysis, command=command)  # type: ignore[attr-defined]
         if self.path is None:
             sys.stdout.buffer.write(page.encode())
             sys.stdout.buffer.flush()

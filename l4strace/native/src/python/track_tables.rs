@@ -298,7 +298,8 @@ fn direction_rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
 
 fn direction_feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("ce_fed_back_lo", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.lo)));
-    t.u64("ce_fed_back_hi", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.hi)));
+    let open = |d: &DirectionView<'_>| d.flow.flow.unreported(usize::from(!d.forward));
+    t.u64("ce_fed_back_hi", dirs.iter().map(|d| Some(d.fed_back(|d| d.feedback.ce.hi)? + open(d))));
     t.u64("ce_fed_back_best", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.best)));
     t.u64("ce_fed_back_naive", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.naive)));
     let bytes = |d: &DirectionView<'_>, i: usize| {

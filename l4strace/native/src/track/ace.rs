@@ -11,6 +11,9 @@ pub const ACE_START: u8 = 5;
 /// Share of the newest step in the running CE share that predicts what a lost ACK said.
 const SHARE_GAIN: f32 = 1.0 / 16.0;
 
+/// Share of CE from which runs of eight and more are likely.
+const RUNS_SHARE: f32 = 0.5;
+
 /// By how much the count moved with one feedback packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
@@ -26,6 +29,8 @@ pub struct Arrived {
     pub delivered: u32,
     /// Packets that can have arrived without moving the acknowledgement: pure ACKs, second copies.
     pub extra: u32,
+    /// No feedback packet was lost in between: the receiver's IP ids are consecutive.
+    pub gapless: bool,
 }
 
 /// CE bytes that the option reported since the last option, and the payloads they can come in.
@@ -82,7 +87,7 @@ impl CeCount {
         let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
         self.ace = ace;
         let most = arrived.delivered + arrived.extra;
-        let wraps = most.saturating_sub(delta) / 8;
+        let wraps = if self.tells_all(arrived) { 0 } else { most.saturating_sub(delta) / 8 };
         let step = Step { lo: delta, hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
         self.learn(step, arrived);
         self.option_extra = self.option_extra.saturating_add(arrived.extra);
@@ -90,6 +95,13 @@ impl CeCount {
         self.hi += u64::from(step.hi);
         self.best += u64::from(step.best);
         step
+    }
+
+    /// The receiver must send feedback before seven marks went unreported (RFC 9768 section 3.2.2.5.1), so
+    /// without a lost ACK nothing wraps, however much one ACK covers. Receive offload can break that
+    /// rule with a run of marks, which needs a high share of them.
+    fn tells_all(&self, arrived: Arrived) -> bool {
+        arrived.gapless && self.share < RUNS_SHARE
     }
 
     /// The member of `delta + 8 k` nearest to what the share of CE so far predicts.
@@ -156,7 +168,7 @@ mod tests {
     use super::*;
 
     fn of(delivered: u32) -> Arrived {
-        Arrived { delivered, extra: 0 }
+        Arrived { delivered, ..Arrived::default() }
     }
 
     fn started() -> CeCount {
@@ -178,6 +190,17 @@ mod tests {
     fn lost_acks_leave_bounds() {
         let mut c = started();
         assert_eq!(c.feed(7, of(20)), Step { lo: 2, hi: 18, best: 2 });
+    }
+
+    #[test]
+    fn a_stretch_ack_after_no_loss_is_exact_unless_marks_come_in_runs() {
+        let stretch = Arrived { delivered: 20, extra: 0, gapless: true };
+        let mut c = started();
+        assert_eq!(c.feed(7, stretch), Step { lo: 2, hi: 2, best: 2 });
+        for i in 1..=40u8 {
+            c.feed((7 + i) & 7, of(1));
+        }
+        assert!(c.feed(7, stretch).hi > 7);
     }
 
     #[test]

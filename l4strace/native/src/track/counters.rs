@@ -30,16 +30,21 @@ impl ByteCounters {
     /// Reads one option. `most`: payload bytes that the other side had sent; `from_start`: the
     /// handshake was seen, so the counters have not moved before.
     pub fn read(&mut self, option: &AccEcnOption, most: u64, from_start: bool) -> Verdict {
-        let mut verdict = Verdict { zeroed: is_zeroed(option), ..Verdict::default() };
-        if verdict.zeroed {
+        let mut verdict = Verdict::default();
+        let values = [option.e0b, option.ceb, option.e1b];
+        if values.iter().flatten().all(|&v| v == 0) && is_zeroed(option) {
+            verdict.zeroed = true;
             return verdict;
         }
-        let values = [option.e0b, option.ceb, option.e1b];
         let steps: [Option<i64>; 3] = std::array::from_fn(|i| Some(self.step(i, values[i]?, from_start)));
         let sum: i64 = steps.iter().flatten().sum();
         let known: i64 = self.total.iter().flatten().sum();
         if steps.iter().flatten().any(|&s| s < 0) || known + sum > most as i64 {
             verdict.implausible = true;
+            return verdict;
+        }
+        if is_zeroed(option) {
+            verdict.zeroed = true;
             return verdict;
         }
         for i in 0..3 {
@@ -56,7 +61,8 @@ impl ByteCounters {
     fn step(&self, i: usize, value: u32, from_start: bool) -> i64 {
         let before = match (self.wire[i], from_start) {
             (Some(before), _) => before,
-            (None, true) => START[i],
+            // Drafts before the RFC (0xACC0) start EE1B at 0.
+            (None, true) => START[i].min(value),
             (None, false) => value,
         };
         let step = value.wrapping_sub(before) << 8;
@@ -84,6 +90,14 @@ mod tests {
         let mut c = ByteCounters::default();
         assert_eq!(c.read(&option(1001, 500, 1), 1500, true).ce_bytes, Some(500));
         assert_eq!(c.total, [Some(1000), Some(500), Some(0)]);
+    }
+
+    #[test]
+    fn an_old_draft_starts_ee1b_at_zero() {
+        let mut c = ByteCounters::default();
+        assert!(!c.read(&option(1, 0, 0), 0, true).implausible);
+        c.read(&option(1, 0, 1432), 1432, true);
+        assert_eq!(c.total[E1B], Some(1432));
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct Totals {
     pub last_ns: i64,
     pub first_ce: Option<(i64, u64)>,
     pub fin: bool,
+    ip_id: u16,
+    /// The packet's IP id is the last one plus one: no packet of this direction is missing.
+    pub gapless: bool,
 }
 
 /// What the direction's own packets showed of the counter and the option that they carry.
@@ -89,6 +92,9 @@ impl Totals {
             (self.first_frame, self.first_ns, self.last_ns) = (p.frame, p.ts_ns, p.ts_ns);
         }
         self.packets += 1;
+        let id = p.ip_id.unwrap_or(0);
+        self.gapless = id != 0 && id == self.ip_id.wrapping_add(1);
+        self.ip_id = id;
         self.last_frame = p.frame;
         if p.ts_ns < self.last_ns - CLOCK_STEP_NS {
             self.clock_steps += 1;

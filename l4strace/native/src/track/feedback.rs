@@ -33,8 +33,8 @@ pub struct OptionSays {
 impl Feedback {
     /// A newer ACE value.
     #[inline]
-    pub fn ace(&mut self, ace: u8, got: &Delivered) -> Step {
-        let arrived = Arrived { delivered: got.packets, extra: self.extra };
+    pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool) -> Step {
+        let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
         self.since[0] += step.lo;
         self.since[1] += step.hi;

@@ -324,7 +324,7 @@ impl Flow {
     fn feedback(&mut self, p: &Packet, side: usize, ack: i64, newer: bool, got: &Delivered) {
         if p.flags & flag::SYN != 0 {
             if let Some(option) = &p.accecn {
-                self.dirs[side].carried.option(option, p.frame);
+                self.option(p, option, side, newer);
             }
             return;
         }
@@ -377,7 +377,7 @@ impl Flow {
     #[cold]
     fn code(&mut self, p: &Packet, side: usize) {
         if let Some(option) = &p.accecn {
-            self.dirs[side].carried.option(option, p.frame);
+            self.option(p, option, side, true);
         }
         if side != 0 {
             return;
@@ -400,7 +400,7 @@ impl Flow {
     #[inline]
     fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
         let ace = p.ace();
-        let from_start = self.handshake.synack.is_some() && self.handshake.syn.is_some();
+        let from_start = self.from_start();
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         me.carried.ace(ace);
@@ -408,7 +408,7 @@ impl Flow {
         ce.start(if from_start { ACE_START } else { ace });
         ce.sum_naively(ace);
         if newer {
-            let step = peer.feedback.ace(ace, got);
+            let step = peer.feedback.ace(ace, got, me.totals.gapless);
             if step.best > 0 {
                 peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
             }
@@ -419,7 +419,7 @@ impl Flow {
             }
         }
         if let Some(option) = &p.accecn {
-            self.option(p, option, side, newer, from_start);
+            self.option(p, option, side, newer);
         }
     }
 
@@ -429,8 +429,8 @@ impl Flow {
         option: &crate::packet::AccEcnOption,
         side: usize,
         newer: bool,
-        from_start: bool,
     ) {
+        let from_start = self.from_start();
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         let seen = me.carried.option(option, p.frame);
@@ -438,7 +438,9 @@ impl Flow {
             return;
         }
         let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
-        let says = peer.feedback.option(option, peer.totals.payload_bytes, from_start, longest);
+        // Of what the capture missed, the acknowledgements tell.
+        let most = peer.totals.payload_bytes.max(peer.acked.max(0) as u64);
+        let says = peer.feedback.option(option, most, from_start, longest);
         seen.zeroed += u64::from(says.zeroed);
         seen.implausible += u64::from(says.implausible);
         seen.contradicts += u64::from(says.contradicts);
@@ -455,6 +457,11 @@ impl Flow {
         }
     }
 
+    /// The capture saw the counters at their initial values.
+    fn from_start(&self) -> bool {
+        self.handshake.synack.is_some() && self.handshake.syn.is_some()
+    }
+
     #[cold]
     fn close(&mut self, p: &Packet, side: usize) {
         if p.flags & flag::RST != 0 {
@@ -467,6 +474,15 @@ impl Flow {
         if self.dirs.iter().all(|d| d.totals.fin) && self.ended == Ended::Open {
             self.ended = Ended::Fin;
         }
+    }
+
+    /// Packets of a side that nothing had acknowledged when the capture or the connection ended: what
+    /// became of them was not reported. They matter where marks are to be expected.
+    pub fn unreported(&self, side: usize) -> u64 {
+        if self.dirs[side].feedback.ce.hi == 0 {
+            return 0;
+        }
+        self.dirs[side].sender.as_ref().map_or(0, |s| u64::from(s.segments.inflight_packets()))
     }
 
     /// Mode, and the sentence that says why, once everything is known.

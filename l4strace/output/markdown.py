@@ -1,0 +1,110 @@
+"""Markdown to paste into a ticket: verdict, findings, flows folded away. At most 60 kB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from l4strace.console import printable
+from l4strace.evidence import Capture
+from l4strace.model import Analysis, Finding, Measure
+from l4strace.output import flow_lines
+from l4strace.output.json import tool
+from l4strace.units import count, quantity
+from l4strace.verdict import conversations, verdict
+
+MAX_BYTES = 60_000
+"""What the common trackers take as one comment (GitHub: 65,536 characters)."""
+FINDINGS_SHOWN = 40
+FLOWS_SHOWN = 60
+MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
+
+
+def render(capture: Capture, analysis: Analysis) -> str:
+    """The diagnosis as Markdown; what does not fit is counted."""
+    said = verdict(analysis, conversations(capture))
+    blocks = [
+        f"**{text(said.sentence)}**",
+        "\n".join(_findings(analysis)),
+        "\n".join(_sources(capture)),
+        "\n".join(_flows(capture)),
+        "\n".join(_skipped(analysis)),
+        f"l4strace {tool()['version']}",
+    ]
+    return _fitting("\n\n".join(block for block in blocks if block))
+
+
+def text(raw: str) -> str:
+    """``raw`` so that it shows as it is: names from a capture are no markup."""
+    return MARKUP.sub(r"\\\1", printable(raw).replace("\n", " "))
+
+
+def code(raw: str) -> str:
+    """``raw`` as inline code that it cannot leave, in a table too."""
+    return f"`{printable(raw).replace('`', chr(39)).replace('|', '¦')}`"
+
+
+def _findings(analysis: Analysis) -> Iterator[str]:
+    if not analysis.findings:
+        return
+    names = {rule.code: rule.name for rule in analysis.rules}
+    yield "| | rule | flow | finding | evidence |"
+    yield "|---|---|---|---|---|"
+    for finding in analysis.findings[:FINDINGS_SHOWN]:
+        yield f"| {' | '.join(_cells(finding, names.get(finding.rule, '')))} |"
+    if (more := len(analysis.findings) - FINDINGS_SHOWN) > 0:
+        yield f"\n{count(more, 'more finding')} left out."
+
+
+def _cells(finding: Finding, name: str) -> Iterator[str]:
+    yield f"**{finding.severity.name.lower()}**, {finding.confidence.name.lower()} confidence"
+    yield f"{finding.rule} {text(name)}"
+    yield "" if finding.flow is None else str(finding.flow)
+    yield text(f"{finding.message} {finding.action}".strip())
+    evidence = [_measure(measure) for measure in finding.measures]
+    if finding.frames:
+        evidence.append(code(f"frame.number in {{{', '.join(map(str, finding.frames))}}}"))
+    yield "<br>".join(evidence)
+
+
+def _measure(measure: Measure) -> str:
+    expected = f" (expected {text(measure.expected)})" if measure.expected else ""
+    return f"{text(measure.name)}: {text(quantity(measure.value, measure.unit))}{expected}"
+
+
+def _sources(capture: Capture) -> Iterator[str]:
+    for row in capture.sources.iter_rows(named=True):
+        cut = ", cut short" if row["complete"] is False else ""
+        sha256 = f", sha256 {code(row['sha256'])}" if row["sha256"] else ""
+        yield f"- {code(row['path'])}: {row['kind']}, {row['records'] or 0:,} records{cut}{sha256}"
+
+
+def _flows(capture: Capture) -> Iterator[str]:
+    lines = flow_lines.rows(capture, FLOWS_SHOWN)
+    if not lines:
+        return
+    yield f"<details><summary>{count(conversations(capture), 'flow')}</summary>\n"
+    yield f"| {' | '.join(flow_lines.HEADS)} |"
+    yield f"|{'---|' * len(flow_lines.HEADS)}"
+    for line in lines:
+        yield f"| {' | '.join(text(cell) for cell in line)} |"
+    yield "\n</details>"
+
+
+def _skipped(analysis: Analysis) -> Iterator[str]:
+    reasons: dict[str, set[str]] = {}
+    for skipped in analysis.skipped:
+        reasons.setdefault(skipped.reason, set()).add(skipped.rule)
+    if reasons:
+        yield "Not judged:\n"
+    for reason, codes in reasons.items():
+        yield f"- {', '.join(sorted(codes))}: {text(reason)}"
+
+
+def _fitting(whole: str) -> str:
+    """``whole`` within the limit, cut at a line."""
+    if len(whole.encode()) <= MAX_BYTES:
+        return whole
+    kept = whole.encode()[:MAX_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    closing = "\n\n</details>" if kept.count("<details>") > kept.count("</details>") else ""
+    return f"{kept}{closing}\n\nCut here: the page has the rest."

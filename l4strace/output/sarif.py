@@ -1,0 +1,94 @@
+"""SARIF 2.1.0, for archives and viewers.
+
+A finding's place is the capture as artifact; flow and frames stand in logical location and
+properties. Code scanning services want lines of files in a repository: this is not for them.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from l4strace.evidence import Capture
+from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
+from l4strace.output.flow_lines import address
+from l4strace.output.json import dumps, finding_value, tool
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTICE: "note",
+    Severity.INFO: "note",
+}
+RANKS = {Confidence.LOW: 25.0, Confidence.MEDIUM: 50.0, Confidence.HIGH: 90.0}
+"""SARIF's rank: how much to trust a result, 0 to 100."""
+
+
+def render(capture: Capture, analysis: Analysis) -> str:
+    """The diagnosis as one SARIF run."""
+    paths = dict(capture.sources.select("source", "path").iter_rows())
+    flows = {row["flow"]: _flow_name(row) for row in capture.flows.iter_rows(named=True)}
+    index = {rule.code: number for number, rule in enumerate(analysis.rules)}
+    run = {
+        "tool": {"driver": tool() | {"rules": [_rule(rule) for rule in analysis.rules]}},
+        "artifacts": [{"location": {"uri": _uri(path)}} for path in paths.values()],
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [
+                    {
+                        "level": "note",
+                        "message": {"text": f"not judged: {skipped.reason}"},
+                        "associatedRule": {"id": skipped.rule},
+                    }
+                    for skipped in analysis.skipped
+                ],
+            }
+        ],
+        "results": [_result(finding, paths, flows, index) for finding in analysis.findings],
+    }
+    return dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.doc.strip().partition("\n")[0]},
+        "help": {"text": rule.doc.strip()},
+    }
+
+
+def _result(
+    finding: Finding, paths: dict[int, str], flows: dict[int, str], index: dict[str, int]
+) -> dict[str, Any]:
+    value = finding_value(finding)
+    place: dict[str, Any] = {}
+    if finding.source in paths:
+        place["physicalLocation"] = {"artifactLocation": {"uri": _uri(paths[finding.source])}}
+    if finding.flow in flows:
+        place["logicalLocations"] = [
+            {"name": f"flow {finding.flow}", "fullyQualifiedName": flows[finding.flow]}
+        ]
+    kept = ("confidence", "action", "forward", "span_ns", "frames", "measures")
+    result = {
+        "ruleId": finding.rule,
+        "level": LEVELS[finding.severity],
+        "rank": RANKS[finding.confidence],
+        "message": {"text": finding.message},
+        "locations": [place] if place else [],
+        "properties": {key: value[key] for key in kept},
+    }
+    return result | ({"ruleIndex": index[finding.rule]} if finding.rule in index else {})
+
+
+def _flow_name(row: dict[str, Any]) -> str:
+    client, server = (address(row[end], row[f"{end}_port"]) for end in ("client", "server"))
+    return f"{client} > {server}"
+
+
+def _uri(path: str) -> str:
+    return "stdin:" if path == "-" else quote(PurePath(path).as_posix())

@@ -1,0 +1,61 @@
+"""The JSON contract: its keys, and what a flow's two directions mean."""
+
+import json
+import math
+
+from frames import evidence, frame, stack
+
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.output import json as as_json
+
+PROMISED = {
+    "packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits", "rtt_min_us",
+    "ce_fed_back",
+}  # fmt: skip
+
+
+def test_top_level_keys_are_the_contract():
+    document = json.loads(as_json.render(evidence(), Analysis(())))
+    assert document["schema"] == 1
+    assert document["tool"]["name"] == "l4strace"
+    assert {"schema", "tool", "sources", "flows", "findings", "skipped"} <= document.keys()
+    assert document["flows"] == document["findings"] == document["skipped"] == []
+
+
+def test_a_flow_has_both_directions_with_the_promised_keys():
+    ways = stack(
+        frame("directions", ect1=900, ce_fed_back_lo=4, ce_fed_back_hi=6, ce_fed_back_best=5),
+        frame("directions", forward=False, payload_bytes=0, rtt_min_us=None),
+    )
+    (flow,) = as_json.document(evidence(flows=frame("flows"), directions=ways), Analysis(()))[
+        "flows"
+    ]
+    assert (flow["client"], flow["client_port"]) == ("10.0.1.2", 40001)
+    assert (flow["server"], flow["server_port"]) == ("10.0.3.2", 5201)
+    assert flow["mode"] == "accecn"
+    assert flow["mode_reason"]
+    assert flow["forward"].keys() >= PROMISED
+    assert flow["forward"]["ce_fed_back"] == {"lo": 4, "hi": 6, "best": 5}
+    assert flow["reverse"]["rtt_min_us"] is None
+
+
+def test_a_direction_that_was_never_seen_counts_zero():
+    flows, ways = frame("flows"), frame("directions")
+    (flow,) = as_json.document(evidence(flows=flows, directions=ways), Analysis(()))["flows"]
+    assert flow["reverse"]["packets"] == 0
+    assert flow["reverse"]["ce_fed_back"] == {"lo": None, "hi": None, "best": None}
+
+
+def test_findings_and_skipped_are_plain_data():
+    finding = Finding(
+        "L4S104", Severity.ERROR, Confidence.MEDIUM, "bleached", "find it",
+        source=0, flow=3, forward=True, span_ns=(1, 2), frames=(7,),
+        measures=(Measure("share", math.inf, "%", "0"),),
+    )  # fmt: skip
+    analysis = Analysis((finding,), (Skipped("L4S109", "one capture"),))
+    document = json.loads(as_json.render(evidence(), analysis))
+    (value,) = document["findings"]
+    assert (value["rule"], value["severity"], value["confidence"]) == ("L4S104", "error", "medium")
+    assert (value["span_ns"], value["frames"]) == ([1, 2], [7])
+    assert value["measures"][0]["value"] is None
+    assert document["skipped"] == [{"rule": "L4S109", "reason": "one capture", "flow": None}]

@@ -1,0 +1,34 @@
+"""Markdown for tickets: escaped, and small enough."""
+
+from frames import evidence, frame
+
+from l4strace.model import Analysis, Confidence, Finding, Severity
+from l4strace.output import markdown
+
+RUN = evidence(sources=frame("sources"), flows=frame("flows"), directions=frame("directions"))
+
+
+def finding(message: str, flow: int = 0) -> Finding:
+    return Finding("L4S104", Severity.ERROR, Confidence.HIGH, message, flow=flow, frames=(4, 5))
+
+
+def test_opens_with_the_verdict_and_lists_findings():
+    shown = markdown.render(RUN, Analysis((finding("bleached here"),)))
+    assert shown.startswith("**bleached here**")
+    assert "| **error**, high confidence | L4S104" in shown
+    assert "`frame.number in {4, 5}`" in shown
+
+
+def test_markup_in_names_shows_as_it_is():
+    sources = frame("sources", path="`a`|<script>.pcap")
+    run = evidence(sources=sources, flows=frame("flows"), directions=frame("directions"))
+    shown = markdown.render(run, Analysis((finding("<img> | [x]"),)))
+    assert "\\<img\\> \\| \\[x\\]" in shown
+    assert "`'a'¦<script>.pcap`" in shown
+
+
+def test_stays_under_60_kilobytes():
+    many = tuple(finding("x" * 3000, flow) for flow in range(100))
+    shown = markdown.render(RUN, Analysis(many))
+    assert len(shown.encode()) < 61_000
+    assert "Cut here" in shown

@@ -1,0 +1,27 @@
+"""SARIF 2.1.0: rules, results and their places."""
+
+import json
+
+from frames import evidence, frame
+
+from l4strace import rules
+from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
+from l4strace.output import sarif
+
+
+def test_a_result_names_its_rule_capture_and_flow():
+    run = evidence(sources=frame("sources", path="a b.pcap"), flows=frame("flows"))
+    finding = Finding("L4S104", Severity.NOTICE, Confidence.LOW, "bleached", source=0, flow=0)
+    analysis = Analysis((finding,), (Skipped("L4S109", "one capture"),), rules.RULES)
+    document = json.loads(sarif.render(run, analysis))
+    assert document["version"] == "2.1.0"
+    (sarif_run,) = document["runs"]
+    (result,) = sarif_run["results"]
+    assert (result["ruleId"], result["level"]) == ("L4S104", "note")
+    driver = sarif_run["tool"]["driver"]
+    assert driver["rules"][result["ruleIndex"]]["id"] == "L4S104"
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "a%20b.pcap"
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "10.0.1.2:40001 > 10.0.3.2:5201"
+    notes = sarif_run["invocations"][0]["toolExecutionNotifications"]
+    assert notes[0]["associatedRule"]["id"] == "L4S109"

@@ -1,0 +1,76 @@
+"""The terminal summary: verdict first, 80 columns, no control characters."""
+
+from dataclasses import replace
+
+from frames import evidence, frame
+
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.output import text
+
+BLEACHED = Finding(
+    "L4S104",
+    Severity.ERROR,
+    Confidence.HIGH,
+    "The SYN left here as ECT(1) and arrived as Not-ECT: the path bleaches ECN, all of it, always.",
+    "Find the node that clears the field.",
+    flow=0,
+    forward=True,
+    span_ns=(1_500_000_000, 2_000_000_000),
+    frames=tuple(range(1, 10)),
+    measures=(Measure("queue depth", 412.0, "us", "under 2 ms"),),
+)
+RUN = evidence(
+    sources=frame("sources", records=1000, first_ns=0, last_ns=2 * 10**9),
+    flows=frame("flows"),
+    directions=frame("directions"),
+)
+
+
+def test_the_verdict_comes_first():
+    shown = text.render(RUN, Analysis((BLEACHED,)))
+    assert " ".join(shown.split("\n\n")[0].split()) == BLEACHED.message
+
+
+def test_a_finding_shows_place_numbers_action_and_filter():
+    shown = text.render(RUN, Analysis((BLEACHED,)))
+    assert "flow 0: 10.0.1.2:40001 > 10.0.3.2:5201, 1.500 s to 2.000 s" in shown
+    assert "queue depth: 412 us (expected under 2 ms)" in shown
+    assert "Do: Find the node" in shown
+    assert "frame.number in {1, 2, 3, 4, 5} and 4 more" in shown
+
+
+def test_nothing_is_wider_than_80_columns():
+    flows = frame("flows", client="2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", client_port=65535)
+    shown = text.render(replace(RUN, flows=flows), Analysis((BLEACHED,)))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:65535 >" in shown
+
+
+def test_equal_findings_of_several_flows_are_told_once():
+    same = tuple(replace(BLEACHED, flow=flow) for flow in range(9))
+    flows = frame("flows", flow=list(range(9)))
+    shown = text.render(replace(RUN, flows=flows), Analysis(same))
+    assert shown.count("find the node".title()[:4]) == 1
+    assert "and 6 more flows" in shown
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal():
+    sources = frame("sources", path="\x1b]0;owned\x07.pcap", records=1)
+    shown = text.render(replace(RUN, sources=sources), Analysis(()))
+    assert "\x1b" not in shown
+    assert "\\x1b]0;owned" in shown
+
+
+def test_colour_only_when_asked_for():
+    assert "\x1b[1;31m" in text.render(RUN, Analysis((BLEACHED,)), color=True)
+    assert "\x1b" not in text.render(RUN, Analysis((BLEACHED,)))
+
+
+def test_what_was_not_judged_is_said_once_per_reason():
+    skipped = (Skipped("L4S107", "one capture", 1), Skipped("L4S107", "one capture", 2),
+               Skipped("L4S109", "one capture"))  # fmt: skip
+    assert "L4S107, L4S109: one capture" in text.render(RUN, Analysis((), skipped))
+
+
+def test_an_empty_run_claims_nothing():
+    assert text.render(evidence(), Analysis(())).startswith("No TCP flow found")
