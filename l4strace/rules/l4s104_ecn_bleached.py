@@ -46,6 +46,9 @@ NOT_ECT = 0
 ECT = (1, 2)
 ENOUGH_BYTES = 100_000
 """ECT data after which a working path must have moved a byte counter."""
+ENOUGH_OPTIONS = 10
+"""Options from the receiver before its silence counts: the SYN/ACK's alone says nothing yet."""
+
 NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
 ACTION = "Find the node that clears the field: capture hop by hop, or compare quoted TTL probes."
 
@@ -118,8 +121,12 @@ def _reflected(row: dict[str, Any], packet: str, sent: int, frame: int | None) -
 
 def _by_counters(evidence: Evidence) -> list[Finding]:
     ect = pl.col("data_ect1") + pl.col("data_ect0")
-    silent = evidence.directions.filter(
-        (pl.col("e1b_bytes").fill_null(0) + pl.col("e0b_bytes").fill_null(0) == 0)
+    reports = evidence.directions.select(
+        "source", "flow", ~pl.col("forward"), reports=pl.col("accecn_options")
+    )
+    silent = evidence.directions.join(reports, on=["source", "flow", "forward"]).filter(
+        (pl.col("reports") >= ENOUGH_OPTIONS)
+        & (pl.col("e1b_bytes").fill_null(0) + pl.col("e0b_bytes").fill_null(0) == 0)
         & (pl.col("ceb_bytes") == 0)
         & (pl.col("e1b_bytes").is_not_null() | pl.col("e0b_bytes").is_not_null())
         & (ect > 0)

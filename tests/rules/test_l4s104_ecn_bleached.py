@@ -32,8 +32,21 @@ def test_fires_as_notice_when_only_the_syn_is_bleached():
     assert found.severity is Severity.NOTICE
 
 
+def both_ways(reports: int) -> pl.DataFrame:
+    """ECT(1) data whose receiver sent so many options, none of which counts an ECT byte."""
+    zero = {"e1b_bytes": 0, "e0b_bytes": 0, "ceb_bytes": 0}
+    data = frame("directions", data_ect1=1000, data_ect0=0, accecn_options=0, **zero)
+    back = frame("directions", forward=False, data_ect1=0, data_ect0=0, accecn_options=reports)
+    return pl.concat([data, back])
+
+
+def test_silent_when_the_synack_alone_carried_the_option():
+    """Its counters are the initial ones; a path that strips the option leaves it at that."""
+    assert check(evidence(flows=syn(syn_arrived_ecn=1), directions=both_ways(1))) == []
+
+
 def test_fires_on_counters_alone():
-    ways = frame("directions", data_ect1=1000, data_ect0=0, e1b_bytes=0, e0b_bytes=0, ceb_bytes=0)
+    ways = both_ways(500)
     (found,) = check(evidence(flows=syn(syn_arrived_ecn=None), directions=ways))
     assert "not one was reported" in found.message
 
