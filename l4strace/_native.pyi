@@ -14,6 +14,14 @@ class ArrowTable:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
     def __len__(self) -> int: ...
 
+class PacketBatches(Iterator[ArrowTable]):
+    """Packets of one capture in batches; ``progress`` is (bytes read, bytes in all)."""
+
+    progress: tuple[int, int]
+
+    def __iter__(self) -> PacketBatches: ...
+    def __next__(self) -> ArrowTable: ...
+
 class Chunks(Iterator[bytes]):
     """Decompressed bytes of a file; one that breaks off ends early and says so in ``error``."""
 
@@ -27,7 +35,9 @@ class Chunks(Iterator[bytes]):
 def track(
     paths: list[str], progress: Callable[[int, int], Any] | None = None
 ) -> dict[str, Any]: ...
-def packets(path: str, source: int = 0) -> Iterator[Any]: ...
+def packets(path: str, source: int = 0, numbers: list[int] | None = None) -> PacketBatches:
+    """Batches of the `packets` table; ``numbers`` are those of the conversations, by first packet."""
+
 def walk(path: str) -> tuple[int, int]:
     """Steps over the records of a capture: (records, bytes read)."""
 

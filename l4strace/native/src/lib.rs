@@ -2,6 +2,7 @@
 
 pub mod decode;
 pub mod ktext;
+pub mod numbered;
 pub mod packet;
 pub mod prague;
 pub mod read;

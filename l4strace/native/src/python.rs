@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod arrow;
 mod errors;
 mod ktext;
+mod packets;
 mod prague;
 mod reading;
 mod track;
@@ -14,6 +15,7 @@ mod track_tables;
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<arrow::ArrowTable>()?;
     ktext::register(m)?;
+    packets::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
     track::register(m)?;

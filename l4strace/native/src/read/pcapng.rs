@@ -58,7 +58,7 @@ impl Pcapng {
             }
         }
         let size = u32_at(bytes, 4, self.swapped);
-        if size < 12 || size > MAX_BLOCK {
+        if !(12..=MAX_BLOCK).contains(&size) {
             return Step::Damaged(format!("a block claims {size} bytes"));
         }
         // Blocks are padded to four bytes; some writers forget to count the padding in.

@@ -423,13 +423,7 @@ impl Flow {
         }
     }
 
-    fn option(
-        &mut self,
-        p: &Packet,
-        option: &crate::packet::AccEcnOption,
-        side: usize,
-        newer: bool,
-    ) {
+    fn option(&mut self, p: &Packet, option: &crate::packet::AccEcnOption, side: usize, newer: bool) {
         let from_start = self.from_start();
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };

@@ -1,0 +1,74 @@
+"""The `packets` table: streamed out of the captures on demand, never held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from l4strace import _native
+from l4strace.errors import InputError
+from l4strace.evidence import Capture
+from l4strace.schema import TABLES
+
+CAPTURES = ("pcap", "pcapng")
+Progress = Callable[[int, int], object]
+
+
+def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+    """All packets of a run, source by source, with its flow numbers and on its clock.
+
+    Each frame has the columns of the `packets` table. Raises InputError when an input cannot be
+    read a second time, as standard input cannot.
+    """
+    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).to_dicts():
+        if source["path"] == "-":
+            raise InputError("standard input: its packets cannot be read again", "Name a file.")
+        numbers = _numbers(capture, source["source"])
+        offset = source["clock_offset_ns"] or 0
+        for frame in _frames(source["path"], source["source"], numbers, progress):
+            yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
+
+
+def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+    """All packets of one capture, which may be standard input."""
+    yield from _frames(path, 0, None, progress)
+
+
+def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
+    """The packets as a lazy frame, to be filtered or written batch by batch."""
+
+    def source(
+        columns: Sequence[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        batch_size: int | None,  # noqa: ARG001 - polars passes it
+    ) -> Iterator[pl.DataFrame]:
+        left = rows
+        for frame in frames():
+            chosen = frame if left is None else frame.head(left)
+            left = None if left is None else left - chosen.height
+            chosen = chosen if predicate is None else chosen.filter(predicate)
+            yield chosen if columns is None else chosen.select(columns)
+            if left == 0:
+                return
+
+    return register_io_source(source, schema=TABLES["packets"].schema)
+
+
+def _numbers(capture: Capture, source: int) -> list[int]:
+    """Numbers of the source's conversations in the order in which it shows them."""
+    rows = capture.directions.filter(pl.col("source") == source)
+    order = rows.group_by("flow").agg(pl.col("first_frame").min()).sort("first_frame")
+    return order["flow"].to_list()
+
+
+def _frames(
+    path: str, source: int, numbers: list[int] | None, progress: Progress | None
+) -> Iterator[pl.DataFrame]:
+    stream = _native.packets(path, source, numbers)
+    for batch in stream:
+        if progress is not None:
+            progress(*stream.progress)
+        yield pl.DataFrame(batch)

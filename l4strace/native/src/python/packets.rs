@@ -1,0 +1,151 @@
+//! The `packets` table in batches: streamed on demand, never kept.
+
+use pyo3::prelude::*;
+
+use super::arrow::{ArrowTable, Columns};
+use super::errors::input_error;
+use crate::numbered::{Numbering, Place};
+use crate::packet::{Packet, Tunnel};
+use crate::read::{self, PacketStream};
+
+/// Rows a batch: large enough for polars, small enough to be recycled.
+const ROWS: usize = 32_768;
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PacketBatches>()?;
+    m.add_function(wrap_pyfunction!(packets, m)?)
+}
+
+/// Batches of the `packets` table of one capture, as an iterator.
+///
+/// `numbers` gives the number of each conversation, in the order in which the capture shows them,
+/// where it is one of several captures.
+#[pyfunction]
+#[pyo3(signature = (path, source=0, numbers=None))]
+fn packets(py: Python<'_>, path: &str, source: u16, numbers: Option<Vec<u32>>) -> PyResult<PacketBatches> {
+    let stream = py.detach(|| read::open(path)).map_err(|e| input_error(py, &e))?;
+    Ok(PacketBatches { stream, source, numbers, numbering: Numbering::default() })
+}
+
+#[pyclass(module = "l4strace._native")]
+struct PacketBatches {
+    stream: PacketStream,
+    source: u16,
+    numbers: Option<Vec<u32>>,
+    numbering: Numbering,
+}
+
+type Row = (Packet, Place);
+
+#[pymethods]
+impl PacketBatches {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<ArrowTable>> {
+        py.check_signals()?;
+        let (stream, numbering) = (&mut self.stream, &mut self.numbering);
+        let rows = py.detach(|| batch(stream, numbering)).map_err(|e| input_error(py, &e))?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        table(&rows, self.source, self.numbers.as_deref()).map(Some)
+    }
+
+    /// Bytes read so far and in total (0 for a pipe), for a progress bar.
+    #[getter]
+    fn progress(&self) -> (u64, u64) {
+        let progress = self.stream.progress();
+        (progress.read, progress.total)
+    }
+}
+
+fn batch(stream: &mut PacketStream, numbering: &mut Numbering) -> Result<Vec<Row>, read::ReadError> {
+    let mut rows = Vec::with_capacity(ROWS);
+    while rows.len() < ROWS {
+        let Some(packet) = stream.next()? else { break };
+        rows.push((*packet, numbering.place(packet)));
+    }
+    Ok(rows)
+}
+
+fn table(rows: &[Row], source: u16, numbers: Option<&[u32]>) -> PyResult<ArrowTable> {
+    let mut columns = Columns::default();
+    columns.u16("source", rows.iter().map(|_| source));
+    record_columns(&mut columns, rows);
+    // A flow that tracking did not number is a change of the file since: it stays without number.
+    let number = |flow: u32| numbers.map_or(Some(flow), |n| n.get(flow as usize).copied());
+    columns
+        .u32("flow", rows.iter().map(|(_, place)| number(place.flow)))
+        .bool("forward", rows.iter().map(|(_, place)| place.forward));
+    network_columns(&mut columns, rows);
+    transport_columns(&mut columns, rows);
+    option_columns(&mut columns, rows);
+    columns.finish()
+}
+
+fn record_columns(columns: &mut Columns, rows: &[Row]) {
+    columns
+        .u64("frame", rows.iter().map(|(p, _)| p.frame))
+        .u64("offset", rows.iter().map(|(p, _)| p.offset))
+        .i64("ts_ns", rows.iter().map(|(p, _)| p.ts_ns))
+        .u32("captured_len", rows.iter().map(|(p, _)| p.captured_len))
+        .u32("wire_len", rows.iter().map(|(p, _)| p.wire_len));
+}
+
+fn network_columns(columns: &mut Columns, rows: &[Row]) {
+    columns
+        .u8("ip_version", rows.iter().map(|(p, _)| p.ip_version))
+        .u8("ttl", rows.iter().map(|(p, _)| p.ttl))
+        .u8("dscp", rows.iter().map(|(p, _)| p.dscp))
+        .u8("ip_ecn", rows.iter().map(|(p, _)| p.ip_ecn))
+        .u8("outer_ecn", rows.iter().map(|(p, _)| p.outer_ecn))
+        .str("tunnel", rows.iter().map(|(p, _)| tunnel_name(p.tunnel)))
+        .u16("ip_id", rows.iter().map(|(p, _)| p.ip_id));
+}
+
+fn transport_columns(columns: &mut Columns, rows: &[Row]) {
+    columns
+        .u16("tcp_flags", rows.iter().map(|(p, _)| p.flags))
+        .i64("seq", rows.iter().map(|(_, place)| place.seq))
+        .i64("ack", rows.iter().map(|(_, place)| place.ack))
+        .u32("seq_raw", rows.iter().map(|(p, _)| p.seq))
+        .u32("ack_raw", rows.iter().map(|(p, _)| p.ack))
+        .u32("payload_len", rows.iter().map(|(p, _)| p.payload_len))
+        .u16("window", rows.iter().map(|(p, _)| p.window))
+        .u8("ace", rows.iter().map(|(p, _)| p.ace()));
+}
+
+fn option_columns(columns: &mut Columns, rows: &[Row]) {
+    columns
+        .u8("accecn_kind", rows.iter().map(|(p, _)| p.accecn.map(|o| o.kind)))
+        .u16("accecn_exid", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.exid)))
+        .u8("accecn_len", rows.iter().map(|(p, _)| p.accecn.map(|o| o.length)))
+        .u32("e0b", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.e0b)))
+        .u32("ceb", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.ceb)))
+        .u32("e1b", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.e1b)))
+        .u16("mss", rows.iter().map(|(p, _)| p.mss))
+        .u8("wscale", rows.iter().map(|(p, _)| p.wscale))
+        .bool("sack_permitted", rows.iter().map(|(p, _)| p.sack_permitted))
+        .u32("tsval", rows.iter().map(|(p, _)| p.timestamps.map(|t| t.0)))
+        .u32("tsecr", rows.iter().map(|(p, _)| p.timestamps.map(|t| t.1)))
+        .u32_lists("sack", rows.iter().map(|(p, _)| sack_edges(p)));
+}
+
+fn sack_edges(packet: &Packet) -> Option<impl Iterator<Item = u32> + '_> {
+    let blocks = &packet.sack.blocks[..usize::from(packet.sack.count)];
+    (!blocks.is_empty()).then(|| blocks.iter().flat_map(|&(left, right)| [left, right]))
+}
+
+/// As in the `tunnel` column.
+pub fn tunnel_name(tunnel: Tunnel) -> Option<&'static str> {
+    match tunnel {
+        Tunnel::None => None,
+        Tunnel::Gre => Some("gre"),
+        Tunnel::Vxlan => Some("vxlan"),
+        Tunnel::Geneve => Some("geneve"),
+        Tunnel::IpInIp => Some("ipip"),
+        Tunnel::Gtp => Some("gtp"),
+    }
+}

@@ -1,0 +1,44 @@
+"""The `packets` table as a stream."""
+
+from pathlib import Path
+
+import polars as pl
+from native.files import pcap
+from native.test_formats import FRAME
+
+from l4strace.ingest import inputs, packets
+from l4strace.schema import TABLES
+
+
+def test_the_stream_is_the_declared_table_and_has_tracks_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    other = FRAME[:34] + b"\x12\x34" + FRAME[36:]
+    path.write_bytes(pcap([FRAME, other, FRAME]))
+    capture = inputs.load([str(path)])
+    table = pl.concat(packets.batches(capture))
+    assert table.schema == TABLES["packets"].schema
+    assert table["flow"].to_list() == [0, 1, 0]
+    assert table.equals(pl.concat(packets.of_one_capture(str(path))))
+
+
+def test_numbers_are_those_of_the_whole_run(tmp_path: Path) -> None:
+    other = FRAME[:34] + b"\x12\x34" + FRAME[36:]
+    first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    first.write_bytes(pcap([FRAME, other]))
+    second.write_bytes(pcap([other, FRAME]))
+    capture = inputs.load([str(first), str(second)])
+    table = pl.concat(packets.batches(capture)).sort("source", "frame")
+    flows = capture.flows.select("source", "flow", "client_port")
+    assert table["flow"].to_list() == [0, 1, 1, 0]
+    assert flows.filter(flow=1)["client_port"].unique().to_list() == [0x1234]
+
+
+def test_a_lazy_frame_reads_only_what_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([FRAME] * 10))
+    lazy = packets.scan(lambda: packets.of_one_capture(str(path)))
+    assert lazy.filter(pl.col("frame") > 4).select("frame").head(2).collect()[
+        "frame"
+    ].to_list() == [5, 6]
+    lazy.drop("sack").sink_csv(tmp_path / "out.csv")
+    assert pl.read_csv(tmp_path / "out.csv").height == 10

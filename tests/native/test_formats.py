@@ -1,0 +1,132 @@
+"""Capture file formats: what a file says is what the tables say."""
+
+import gzip
+import lzma
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from l4strace import _native
+from native import files
+from native.wrappings import cooked, ethernet, outer_v4
+
+TCP = struct.pack(">HHIIHHHH", 40000, 443, 1, 2, 5 << 12 | 0x110, 500, 0, 0)
+FRAME = ethernet(outer_v4(6, TCP + bytes(100), 1))
+TIME = 1_700_000_000_123_456_789
+
+
+def _rows(tmp_path: Path, content: bytes) -> list[dict[str, object]]:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(content)
+    return files.packets(path).to_dicts()
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("magic", [files.MICROSECONDS, files.NANOSECONDS, files.MODIFIED])
+def test_classic_pcap_in_every_dialect(tmp_path: Path, magic: int, order: str) -> None:
+    content = files.pcap([FRAME, FRAME], magic=magic, order=order, start_ns=TIME)
+    exact = TIME if magic == files.NANOSECONDS else TIME // 1000 * 1000
+    rows = _rows(tmp_path, content)
+    assert [row["ts_ns"] for row in rows] == [exact, exact + 1_000_000]
+    assert [row["payload_len"] for row in rows] == [100, 100]
+    assert rows[0]["offset"] == 24
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("code", "ticks", "expected"),
+    [
+        (6, TIME // 1000, TIME // 1000 * 1000),
+        (9, TIME, TIME),
+        (3, TIME // 1_000_000, TIME // 1_000_000 * 1_000_000),
+        (0x80 | 20, 5 << 19, 2_500_000_000),
+    ],
+)
+def test_pcapng_time_resolution(
+    tmp_path: Path, code: int, ticks: int, expected: int, order: str
+) -> None:
+    described = files.interface(order=order, options=files.option(9, bytes([code]), order))
+    content = files.section(order) + described + files.enhanced(FRAME, ticks, order=order)
+    assert [row["ts_ns"] for row in _rows(tmp_path, content)] == [expected]
+
+
+def test_pcapng_time_offset(tmp_path: Path) -> None:
+    options = files.option(9, bytes([9])) + files.option(14, struct.pack("<q", -3600))
+    content = files.section() + files.interface(options=options) + files.enhanced(FRAME, TIME)
+    assert _rows(tmp_path, content)[0]["ts_ns"] == TIME - 3600 * 10**9
+
+
+def test_pcapng_sections_and_interfaces_of_their_own(tmp_path: Path) -> None:
+    nano = files.option(9, bytes([9]))
+    first = files.section() + files.interface(options=nano) + files.enhanced(FRAME, 5)
+    two = files.interface(1, ">") + files.interface(113, ">")
+    datagram = FRAME[14:]
+    second = files.section(">") + two + files.enhanced(cooked(datagram), 7, 1, ">")
+    rows = _rows(tmp_path, first + second)
+    assert [(row["frame"], row["ts_ns"], row["ip_ecn"]) for row in rows] == [
+        (1, 5, 1),
+        (2, 7000, 1),
+    ]
+
+
+def test_pcapng_simple_and_obsolete_packet_blocks(tmp_path: Path) -> None:
+    described = files.section() + files.interface(snaplen=60)
+    obsolete = struct.pack("<HHIIII", 0, 3, 0, 9, len(FRAME), len(FRAME)) + FRAME
+    simple = struct.pack("<I", len(FRAME)) + FRAME[:60]
+    rows = _rows(tmp_path, described + files.block(2, obsolete) + files.block(3, simple))
+    assert [row["ts_ns"] for row in rows] == [9000, 9000]
+    assert [row["captured_len"] for row in rows] == [len(FRAME), 60]
+    assert [row["payload_len"] for row in rows] == [100, 100]
+
+
+@pytest.mark.parametrize("suffix", ["", "gz", "xz", "zst"])
+def test_compressed_files_read_the_same(tmp_path: Path, suffix: str) -> None:
+    plain = tmp_path / "run.pcap"
+    plain.write_bytes(files.pcap([FRAME] * 500))
+    packed = tmp_path / f"run.pcap.{suffix}" if suffix else plain
+    if suffix == "gz":
+        # Two members, as concatenated or rotated files have them.
+        content = plain.read_bytes()
+        packed.write_bytes(gzip.compress(content[:1000]) + gzip.compress(content[1000:]))
+    elif suffix == "xz":
+        packed.write_bytes(lzma.compress(plain.read_bytes()))
+    elif suffix == "zst":
+        _native.compress_zst(str(plain), str(packed))
+    assert _native.decode(str(packed)) == 500
+    assert b"".join(_native.read_text(str(packed))) == plain.read_bytes()
+
+
+def test_standard_input_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(files.pcap([FRAME] * 500))
+    program = "from l4strace import _native; print(_native.decode('-'))"
+    with path.open("rb") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdin=pipe, capture_output=True, text=True, check=True
+        )
+    assert done.stdout.strip() == "500"
+
+
+def test_packets_larger_than_the_buffer_are_skipped_over(tmp_path: Path) -> None:
+    huge = FRAME + bytes(600_000)
+    rows = _rows(tmp_path, files.pcap([huge, FRAME, huge], snaplen=10**6))
+    assert [row["captured_len"] for row in rows] == [len(huge), len(FRAME), len(huge)]
+
+
+def test_an_ip_length_of_zero_is_a_super_packet(tmp_path: Path) -> None:
+    frame = bytearray(ethernet(outer_v4(6, TCP + bytes(70_000 - 40 - 5000), 1)[:65_000]))
+    frame[16:18] = b"\0\0"
+    (row,) = _rows(tmp_path, files.pcap([bytes(frame)]))
+    assert row["payload_len"] == len(frame) - 14 - 40
+
+
+def test_only_the_first_fragment_is_decoded(tmp_path: Path) -> None:
+    first, later = bytearray(FRAME), bytearray(FRAME)
+    first[20:22] = b"\x20\x00"
+    later[20:22] = b"\x00\x10"
+    assert [row["frame"] for row in _rows(tmp_path, files.pcap([bytes(first), bytes(later)]))] == [
+        1
+    ]
