@@ -56,7 +56,7 @@ class PageFile:
         from l4strace import report
 
         command = shlex.join(["l4strace", *sys.argv[1:]])
-        page: str = report.render(evidence, analysis, command=command)  # type: ignore[attr-defined]
+        page: str = report.render(evidence, analysis, command=command)
         if self.path is None:
             sys.stdout.buffer.write(page.encode())
             sys.stdout.buffer.flush()

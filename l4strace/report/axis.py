@@ -1,0 +1,59 @@
+"""The time axis that all charts share: seconds since the first record of any input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Capture
+
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """Where zero lies (``origin_ns``, Unix time) and how far the run reaches (``end_ns``)."""
+
+    origin_ns: int
+    end_ns: int
+
+    def seconds(self, ns: int) -> float:
+        """Seconds since the start of the run."""
+        return (ns - self.origin_ns) / NANO
+
+    def column(self, name: str) -> pl.Expr:
+        """Column ``name`` of nanoseconds as seconds since the start, named ``x``."""
+        return ((pl.col(name) - self.origin_ns) / NANO).alias("x")
+
+    @property
+    def length(self) -> float:
+        """Seconds from the first record to the last."""
+        return max(self.seconds(self.end_ns), 0.0)
+
+    @property
+    def start_text(self) -> str:
+        """The absolute start, UTC."""
+        return utc(self.origin_ns)
+
+
+def utc(ns: int) -> str:
+    """``ns`` since the epoch in UTC with milliseconds, or the bare number when absurd."""
+    try:
+        stamp = datetime.fromtimestamp(ns // NANO, tz=timezone.utc)
+    except (OverflowError, ValueError, OSError):
+        return f"{ns} ns"
+    return f"{stamp:%Y-%m-%d %H:%M:%S}.{ns % NANO // 1_000_000:03d} UTC"
+
+
+def axis_of(capture: Capture) -> TimeAxis:
+    """The axis of a run: from the first packet to the last, or of the logs when there are none."""
+    sources = capture.sources.filter(pl.col("first_ns").is_not_null())
+    captures = sources.filter(pl.col("kind").is_in(["pcap", "pcapng"]))
+    timed = captures if captures.height else sources
+    first, last = timed["first_ns"].min(), timed["last_ns"].max()
+    origin = first if isinstance(first, int) else 0
+    return TimeAxis(origin, last if isinstance(last, int) else origin)

@@ -1,0 +1,38 @@
+"""A chart as plain data: its figure as JSON-ready values, its title and its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import plotly.graph_objects as go
+
+from l4strace.report.direction import Direction
+
+
+@dataclass(frozen=True)
+class Chart:
+    """``key`` is the id on the page; ``caption`` says the same as the picture, in words."""
+
+    key: str
+    title: str
+    caption: str
+    height: int
+    spec: dict[str, Any]
+
+
+def chart_of(module: ModuleType, direction: Direction) -> Chart | None:
+    """The chart of one figure module for one direction; null when there is nothing to draw."""
+    figure = module.draw(direction)
+    if figure is None:
+        return None
+    key = f"{module.NAME}-{direction.key}"
+    return Chart(key, module.TITLE, module.describe(direction), *spec_of(figure))
+
+
+def spec_of(figure: go.Figure) -> tuple[int, dict[str, Any]]:
+    """Height and JSON-ready values of a figure, without plotly's own template."""
+    spec = figure.to_plotly_json()
+    spec["layout"].pop("template", None)
+    return int(spec["layout"].pop("height")), {"data": spec["data"], "layout": spec["layout"]}

@@ -1,0 +1,106 @@
+"""The fallback's score: what the kernel had, and what correct and buggy references would give."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from l4strace.report.direction import Direction
+from l4strace.report.layout import HEIGHT, timeline
+from l4strace.report.names import number
+from l4strace.report.palette import BUGGY, CE, ECT1, RECORDED, REPLAYED, Stroke, faint
+from l4strace.report.series import line, prepare
+
+NAME = "classic_ecn"
+TITLE = "Fallback score (classic_ecn)"
+
+SCALABLE, CLASSIC, STICKY = 8, 9, 17
+"""L_STICKY, CLASSIC_ECN and C_STICKY in units of 2^PRAGUE_ALPHA_BITS (tcp_prague.c)."""
+
+CURVES = (
+    ("classic_ecn_buggy", "score_buggy", "replayed, scaling bug", BUGGY, 1.5),
+    ("classic_ecn", "score_fixed", "replayed, 750 and 2000 µs", REPLAYED, 1.8),
+)
+"""Columns of `rounds` and `detector`, and how they are drawn."""
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """Recorded score over both replays, in the zones 0-8-9-17."""
+    traces = []
+    for from_packets, from_kernel, name, stroke, width in CURVES:
+        data = _replayed(direction, from_packets, from_kernel)
+        if data.height:
+            traces.append(line(data, name, stroke, width=width))
+    recorded = prepare(_scores(direction), "classic_ecn", direction.points)
+    if recorded.height:
+        traces.append(line(recorded, "kernel", RECORDED, width=2))
+    elif not direction.scalable:
+        return None
+    if not traces:
+        return None
+    figure = timeline(
+        traces,
+        "score",
+        direction.axis,
+        height=HEIGHT + 40,
+        range=[-0.3, STICKY + 0.3],
+        tickvals=[0, SCALABLE, CLASSIC, STICKY],
+    )
+    for low, high, name, stroke in (
+        (0, SCALABLE, "scalable", ECT1),
+        (CLASSIC, STICKY, "classic", CE),
+    ):
+        _zone(figure, low, high, name, stroke)
+    return figure
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    said = ["Below 8 Prague responds to a mark with alpha/2, above 9 with at least 31.25 %"]
+    scores = _scores(direction)
+    if scores.height:
+        above = scores.filter(pl.col("classic_ecn") > SCALABLE)
+        last = number(scores["classic_ecn"][-1])
+        passed = f"first passed 8 at {above['x'][0]:.3f} s" if above.height else "never passed 8"
+        said.append(f"the kernel's score {passed} and ended at {last}")
+    for from_packets, from_kernel, name, *_ in CURVES:
+        data = _replayed(direction, from_packets, from_kernel)
+        if data.height:
+            said.append(f"{name}: ended at {number(data['y'].drop_nulls()[-1])}")
+    return "; ".join(said) + "."
+
+
+def _scores(direction: Direction) -> pl.DataFrame:
+    return direction.kernel.select("x", "classic_ecn").drop_nulls()
+
+
+def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> pl.DataFrame:
+    """The replay from the kernel's own inputs where there are any, else from packets."""
+    steps = direction.detector
+    if steps.height and steps[from_kernel].count():
+        return prepare(steps, from_kernel, direction.points)
+    return prepare(direction.rounds, from_packets, direction.points)
+
+
+def _zone(figure: go.Figure, low: float, high: float, name: str, stroke: Stroke) -> None:
+    figure.add_shape(
+        type="rect",
+        xref="paper",
+        x0=0,
+        x1=1,
+        y0=low,
+        y1=high,
+        layer="below",
+        line={"width": 0},
+        fillcolor=faint(stroke, 0.07),
+    )
+    figure.add_annotation(
+        xref="paper",
+        x=0.995,
+        y=high,
+        xanchor="right",
+        yanchor="top",
+        text=name,
+        showarrow=False,
+        font={"size": 11, "color": stroke.light},
+    )

@@ -1,0 +1,41 @@
+"""Data packets per round by the codepoint they were sent with."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from l4strace.report.direction import Direction
+from l4strace.report.layout import timeline
+from l4strace.report.names import counted, share
+from l4strace.report.palette import CE, ECT0, ECT1, NOT_ECT
+from l4strace.report.series import line, prepare
+
+NAME = "codepoints"
+TITLE = "Codepoints sent per round"
+
+CODEPOINTS = (
+    ("ect1", "ECT(1)", ECT1),
+    ("ect0", "ECT(0)", ECT0),
+    ("not_ect", "Not-ECT", NOT_ECT),
+    ("ce", "CE", CE),
+)
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """One line per codepoint that occurs."""
+    rounds = direction.rounds
+    traces = [
+        line(prepare(rounds, column, direction.points), name, stroke)
+        for column, name, stroke in CODEPOINTS
+        if (rounds[column].sum() or 0) > 0
+    ]
+    return timeline(traces, "packets", direction.axis) if traces else None
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    total = direction.totals["data_packets"]
+    counts = [(name, direction.totals["data_" + column]) for column, name, _ in CODEPOINTS]
+    parts = [f"{name} {count:,} ({share(count, total)})" for name, count in counts if count]
+    packets = counted(total, "data packet")
+    return f"{packets} as they passed the capture near the sender: {', '.join(parts)}."

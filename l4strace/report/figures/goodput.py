@@ -1,0 +1,38 @@
+"""Newly acknowledged payload per second, round by round."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from l4strace.report.direction import Direction
+from l4strace.report.layout import timeline
+from l4strace.report.names import NONE, bit_rate, counted, data_size
+from l4strace.report.palette import LOSS, MEASURED
+from l4strace.report.series import dots, line, prepare
+
+NAME = "goodput"
+TITLE = "Goodput and retransmissions"
+
+MBIT = 1e-6
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """Goodput as a line; rounds with retransmissions as dots on it."""
+    rounds, points = direction.rounds, direction.points
+    data = prepare(rounds, "goodput_bps", points, MBIT)
+    if not data.height:
+        return None
+    traces = [line(data, "goodput", MEASURED)]
+    lossy = prepare(rounds.filter(rounds["retransmits"] > 0), "goodput_bps", points, MBIT)
+    if lossy.height:
+        traces.append(dots(lossy, "round with retransmissions", LOSS, "triangle-down"))
+    return timeline(traces, "Mbit/s", direction.axis)
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    totals = direction.totals
+    seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
+    rate = bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else NONE
+    retransmits = counted(totals["retransmits"], "retransmission")
+    return f"Mean {rate} ({data_size(totals['acked_bytes'])} acknowledged); {retransmits}."

@@ -1,0 +1,57 @@
+"""The share of the window that each reduction gave up, against the laws that could explain it."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from l4strace.report.direction import Direction
+from l4strace.report.layout import reference, timeline
+from l4strace.report.names import counted
+from l4strace.report.palette import CE, ECT1, LOSS, NOT_ECT
+from l4strace.report.series import dots, prepare
+
+NAME = "reductions"
+TITLE = "Reductions of the window"
+
+FLOOR, HALF = 31.25, 50.0
+"""Percent: 0.625/2 of an active fallback, and Reno's half (tcp_prague.c, RFC 5681)."""
+
+LAWS = (
+    ("alpha/2", "alpha/2 (scalable)", ECT1, "circle"),
+    ("floor", "the fallback's floor", CE, "diamond"),
+    ("half", "one half", LOSS, "square"),
+    ("none", "none of these", NOT_ECT, "x-thin-open"),
+)
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """One marker per reduction, by the law that explains it."""
+    cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
+    traces = []
+    for law, name, stroke, symbol in LAWS:
+        own = cuts.filter(pl.col("law") == law)
+        if own.height:
+            traces.append(
+                dots(prepare(own, "fraction", direction.points, 100), name, stroke, symbol)
+            )
+    if not traces:
+        return None
+    figure = timeline(traces, "% given up", direction.axis, range=[0, 60])
+    reference(figure, FLOOR, "31.25 %: fallback's floor")
+    reference(figure, HALF, "50 %: one half")
+    return figure
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
+    parts = [
+        f"{count:,} by {name}"
+        for law, name, *_ in LAWS
+        if (count := cuts.filter(pl.col("law") == law).height)
+    ]
+    origin = (
+        "recorded by the kernel" if (cuts["origin"] == "kernel").any() else "estimated from packets"
+    )
+    return f"{counted(cuts.height, 'reduction')} {origin}: {', '.join(parts)}."

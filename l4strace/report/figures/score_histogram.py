@@ -1,0 +1,59 @@
+"""classic_ecn at each reduction, as a histogram over its zones."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from l4strace.report.direction import Direction
+from l4strace.report.figures.classic_ecn import CLASSIC, SCALABLE, STICKY
+from l4strace.report.layout import chart
+from l4strace.report.names import counted
+from l4strace.report.palette import CE, ECT1, SECOND
+
+NAME = "score-histogram"
+TITLE = "Fallback score at each reduction"
+
+ZONES = (
+    (0, SCALABLE, "scalable", ECT1),
+    (SCALABLE, CLASSIC, "transition", SECOND),
+    (CLASSIC, STICKY, "classic", CE),
+)
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """One bar per unit of the score."""
+    scores = _scores(direction)
+    if not scores.len():
+        return None
+    bins = scores.cast(pl.Int64).clip(0, STICKY - 1).value_counts().sort("classic_ecn")
+    bars = []
+    for low, high, name, stroke in ZONES:
+        own = bins.filter(pl.col("classic_ecn").is_between(low, high, closed="left"))
+        bars.append(
+            go.Bar(
+                x=[value + 0.5 for value in own["classic_ecn"].to_list()],
+                y=own["count"].to_list(),
+                width=0.94,
+                name=name,
+                marker={"color": stroke.light},
+            )
+        )
+    figure = chart(bars, "score", "reductions")
+    figure.update_xaxes(range=[0, STICKY], tickvals=[0, SCALABLE, CLASSIC, STICKY])
+    return figure
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    scores = _scores(direction)
+    classic = int((scores > CLASSIC).sum())
+    between = int(((scores > SCALABLE) & (scores <= CLASSIC)).sum())
+    return (
+        f"{counted(scores.len(), 'reduction')}: {scores.len() - classic - between:,} scalable, "
+        f"{between:,} in transition, {classic:,} classic."
+    )
+
+
+def _scores(direction: Direction) -> pl.Series:
+    return direction.cuts["classic_ecn"].drop_nulls()

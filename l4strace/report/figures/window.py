@@ -1,0 +1,42 @@
+"""Congestion window: recorded by the kernel, estimated from packets, and what was in flight."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from l4strace.report.direction import Direction
+from l4strace.report.layout import timeline
+from l4strace.report.names import number
+from l4strace.report.palette import MEASURED, RECORDED, SECOND
+from l4strace.report.series import line, prepare
+
+NAME = "window"
+TITLE = "Window and packets in flight"
+
+
+def draw(direction: Direction) -> go.Figure | None:
+    """Most in flight per round, the estimate, and the kernel's snd_cwnd over both."""
+    rounds, kernel, points = direction.rounds, direction.kernel, direction.points
+    traces = []
+    if rounds["inflight_max_packets"].count():
+        data = prepare(rounds, "inflight_max_packets", points)
+        traces.append(line(data, "in flight (most of the round)", SECOND))
+    if rounds["cwnd_packets"].count():
+        traces.append(line(prepare(rounds, "cwnd_packets", points), "cwnd, estimated", MEASURED))
+    if kernel["snd_cwnd"].count():
+        traces.append(line(prepare(kernel, "snd_cwnd", points), "snd_cwnd, kernel", RECORDED))
+    return timeline(traces, "packets", direction.axis) if traces else None
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    medians = [
+        (name, values.drop_nulls().median())
+        for name, values in (
+            ("in flight", direction.rounds["inflight_max_packets"]),
+            ("cwnd estimate", direction.rounds["cwnd_packets"]),
+            ("kernel snd_cwnd", direction.kernel["snd_cwnd"]),
+        )
+    ]
+    said = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
+    return f"Medians in packets: {', '.join(said)}."

@@ -1,0 +1,70 @@
+"""How flows, sources and amounts are called on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from l4strace import units
+
+NONE = "\N{EN DASH}"
+"""What stands where the data holds nothing."""
+
+
+def endpoint(address: object, port: object) -> str:
+    """``10.0.0.1:80`` or ``[2001:db8::1]:80``."""
+    text = str(address)
+    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+
+
+def flow_name(row: Mapping[str, Any]) -> str:
+    """Client to server of a row of `flows`."""
+    return direction_name(row, forward=True)
+
+
+def direction_name(row: Mapping[str, Any], forward: bool) -> str:
+    """Sender to receiver of one direction of a row of `flows`."""
+    client = endpoint(row["client"], row["client_port"])
+    server = endpoint(row["server"], row["server_port"])
+    sender, receiver = (client, server) if forward else (server, client)
+    return f"{sender} \N{RIGHTWARDS ARROW} {receiver}"
+
+
+def direction_key(flow: int, forward: bool) -> str:
+    """Id of a flow direction on the page: ``flow-3`` or ``flow-3-reverse``."""
+    return f"flow-{flow}" if forward else f"flow-{flow}-reverse"
+
+
+def number(value: float | int | None) -> str:
+    """A plain number; a dash for null."""
+    return NONE if value is None else quantity(value)
+
+
+def quantity(value: float | int | str, unit: str = "") -> str:
+    """What `units.quantity` says, with the micro sign that a page can show."""
+    return units.quantity(value, unit).replace(" us", " µs") if unit else units.quantity(value)
+
+
+def duration(us: float | None) -> str:
+    """Microseconds in the size that reads best."""
+    return NONE if us is None else quantity(us, "us")
+
+
+def data_size(count: int | None) -> str:
+    """Bytes with a decimal prefix."""
+    return NONE if count is None else quantity(count, "byte")
+
+
+def bit_rate(bps: float | None) -> str:
+    """Bits per second with a decimal prefix."""
+    return NONE if bps is None else quantity(bps, "bit/s")
+
+
+def share(part: float | None, whole: float | None) -> str:
+    """``part`` of ``whole`` in percent."""
+    return NONE if part is None or not whole else units.share(part / whole)
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 flow``, ``2 flows``."""
+    return units.count(count, noun)

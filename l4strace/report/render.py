@@ -1,0 +1,55 @@
+"""Evidence and analysis to one HTML page that keeps its size budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from l4strace.model import Analysis
+from l4strace.report import page
+from l4strace.report.case import Case
+from l4strace.report.report import Report, build
+from l4strace.report.thin import MAX_POINTS
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Evidence
+
+MAX_BYTES = 3_000_000
+"""Largest page: what trackers and mail gateways take without complaint."""
+DATA_BYTES = 800_000
+"""What figures may take of it beside plotly's script."""
+POINT_BYTES = 16
+"""One point as base64: double x, single y."""
+MIN_POINTS = 250
+
+
+def render(
+    evidence: Evidence, analysis: Analysis, *, command: str = "", stamp: str | None = None
+) -> str:
+    """The page. The same input gives the same bytes, so ``stamp`` (a time) only when asked for.
+
+    Series are thinned until the page holds its budget of 3 MB; full tables are for `export`.
+    """
+    points = MAX_POINTS
+    while True:
+        report = build(Case(evidence, analysis, command, stamp, points))
+        if points > MIN_POINTS and (fewer := _fewer(report, points)) < points:
+            points = fewer
+            continue
+        html = page.fill(report)
+        if len(html.encode()) <= MAX_BYTES or points <= MIN_POINTS:
+            return html
+        points = max(points // 2, MIN_POINTS)
+
+
+def _fewer(report: Report, points: int) -> int:
+    """Points per series with which the figures of ``report`` hold their budget."""
+    traces = [trace for chart in report.charts for trace in chart.spec["data"]]
+    if sum(_packed_bytes(trace) for trace in traces) <= DATA_BYTES:
+        return points
+    # Half as much again, because most series are shorter than the bound.
+    even = DATA_BYTES * 3 // (2 * POINT_BYTES * len(traces))
+    return max(min(even, points * 2 // 3), MIN_POINTS)
+
+
+def _packed_bytes(trace: dict[str, Any]) -> int:
+    return sum(len(trace[axis]["bdata"]) for axis in ("x", "y") if isinstance(trace[axis], dict))

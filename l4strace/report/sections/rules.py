@@ -1,0 +1,42 @@
+"""The text of every rule that found something or could not judge, as `l4strace explain` has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4strace.model import Rule
+from l4strace.report.case import Case
+from l4strace.report.rule_text import Passage, passages
+
+
+@dataclass(frozen=True)
+class RuleEntry:
+    """One rule's page."""
+
+    code: str
+    name: str
+    summary: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class RulesSection:
+    """``silent`` names the rules that looked and found nothing."""
+
+    entries: tuple[RuleEntry, ...]
+    silent: tuple[RuleEntry, ...]
+
+
+def build(case: Case) -> RulesSection:
+    """Rules in the order of their codes."""
+    found = {finding.rule for finding in case.analysis.findings}
+    unsure = {skipped.rule for skipped in case.analysis.skipped}
+    rules = case.analysis.rules
+    return RulesSection(
+        tuple(_entry(rule, passages(rule.doc)) for rule in rules if rule.code in found | unsure),
+        tuple(_entry(rule, ()) for rule in rules if rule.code not in found | unsure),
+    )
+
+
+def _entry(rule: Rule, text: tuple[Passage, ...]) -> RuleEntry:
+    return RuleEntry(rule.code, rule.name, rule.summary, text)

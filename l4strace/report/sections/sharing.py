@@ -1,0 +1,60 @@
+"""Sharing: the goodput of the flows that matter, in one picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4strace.report.case import Case
+from l4strace.report.chart import Chart, spec_of
+from l4strace.report.direction import Direction
+from l4strace.report.layout import timeline
+from l4strace.report.names import bit_rate, duration
+from l4strace.report.palette import FLOWS
+from l4strace.report.series import line, prepare
+from l4strace.report.smooth import per_interval
+
+MBIT = 1e-6
+INTERVALS = 120
+"""Points of each line: shares show best over intervals of some round trips."""
+
+
+@dataclass(frozen=True)
+class SharingSection:
+    """``chart`` is null with fewer than two flows that carried data."""
+
+    chart: Chart | None
+
+
+def build(case: Case) -> SharingSection:
+    """One line per charted direction."""
+    directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
+    if len(directions) < 2:
+        return SharingSection(None)
+    interval = max(case.axis.length / INTERVALS, 0.05)
+    traces = [
+        line(
+            prepare(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
+            _label(d),
+            stroke,
+            width=2.2,
+        )
+        for d, stroke in zip(directions, FLOWS, strict=False)
+    ]
+    figure = timeline(traces, "Mbit/s", case.axis, height=230)
+    means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
+    every = duration(interval * 1e6)
+    caption = f"Acknowledged payload per second, over intervals of {every}. Means: {means}."
+    return SharingSection(Chart("sharing", "Goodput, flow against flow", caption, *spec_of(figure)))
+
+
+def _label(direction: Direction) -> str:
+    kernel = direction.kernel["cc"].drop_nulls()
+    said = f"flow {direction.flow}"
+    if kernel.len():
+        return f"{said} ({kernel[0]})"
+    return f"{said} ({'ECT(1)' if direction.scalable else 'not ECT(1)'})"
+
+
+def _mean(direction: Direction) -> float:
+    seconds = (direction.totals["last_ns"] - direction.totals["first_ns"]) / 1e9
+    return float(8 * direction.totals["acked_bytes"] / seconds) if seconds > 0 else 0.0

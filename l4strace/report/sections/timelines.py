@@ -1,0 +1,66 @@
+"""Timelines: per flow direction, charts over the run's shared time axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4strace.report.case import Case
+from l4strace.report.chart import Chart, chart_of
+from l4strace.report.direction import Direction
+from l4strace.report.figures import TIMELINES
+from l4strace.report.names import counted
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The charts of one direction."""
+
+    key: str
+    flow: int
+    name: str
+    about: str
+    charts: tuple[Chart, ...]
+
+
+@dataclass(frozen=True)
+class TimelinesSection:
+    """``start`` is the absolute time of second 0."""
+
+    start: str
+    flows: tuple[Timeline, ...]
+    left_out: str
+
+
+def build(case: Case) -> TimelinesSection:
+    """Charts of the directions that matter."""
+    flows = tuple(_timeline(case, direction) for direction in case.charted)
+    left_out = (
+        f"{counted(case.uncharted, 'more flow direction')} with little data and no warning have no "
+        "charts here (l4strace export rounds has all)."
+        if case.uncharted
+        else ""
+    )
+    return TimelinesSection(case.axis.start_text, flows, left_out)
+
+
+def _timeline(case: Case, direction: Direction) -> Timeline:
+    charts = (chart_of(module, direction) for module in TIMELINES)
+    return Timeline(
+        direction.key,
+        direction.flow,
+        direction.name,
+        _about(case, direction),
+        tuple(chart for chart in charts if chart is not None),
+    )
+
+
+def _about(case: Case, direction: Direction) -> str:
+    """Which inputs the charts come from."""
+    paths = dict(case.evidence.sources.select("source", "path").iter_rows())
+    said = f"Rounds as seen in {paths[direction.source]}"
+    if direction.far is not None:
+        said += f"; arrivals in {paths[direction.far]}"
+    if direction.kernel.height:
+        logs = direction.kernel["source"].unique(maintain_order=True).to_list()
+        said += f"; kernel state from {', '.join(paths[log] for log in logs)}"
+    return said + "."
