@@ -413,9 +413,7 @@ impl Flow {
                 peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
             }
             if let Some(sender) = peer.sender.as_mut() {
-                sender.round.ce[0] += i64::from(step.lo);
-                sender.round.ce[1] += i64::from(step.hi);
-                sender.round.ce[2] += i64::from(step.best);
+                sender.marked(got, step, p.ts_ns);
             }
         }
         if let Some(option) = &p.accecn {

@@ -1,13 +1,16 @@
 //! A direction that sends data: its segments, its rounds and what they say about its window.
 
-use super::alpha::Alpha;
+use super::ace::Step;
+use super::alpha::{Alpha, TargetAlpha};
 use super::burst::Bursts;
 use super::round::{CeRange, Limit, Round, RoundRow};
 use super::segments::{Data, Delivered, Segments, Sent};
-use crate::prague::{PacketReplay, Scores};
+use crate::prague::filter::INFINITE_SSTHRESH;
+use crate::prague::PacketReplay;
 
-/// Prague's target RTT (reference section 4.4).
-const TARGET_NS: i64 = 25_000_000;
+/// Rounds until Prague's detector and alpha keep to the 25 ms target instead of the RTT
+/// (DEFAULT_RTT_TRANSITION of the builds with a correct detector, reference section 1.1).
+const RTT_TRANSITION: u32 = 500;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
 const MIN_HALF_NS: i64 = 150_000_000_000;
@@ -93,11 +96,15 @@ pub struct Sender {
     bursts: Bursts,
     number: u32,
     smallest: WindowedMin,
-    /// From best, lo, hi, and best with the 25 ms period.
-    alphas: [Alpha; 4],
+    /// From best, lo and hi.
+    alphas: [Alpha; 3],
+    target_alpha: TargetAlpha,
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
     replay: PacketReplay,
     saw_ce: bool,
+    /// The round has had its reduction.
+    reduced: bool,
+    ssthresh: u32,
     slow_start: bool,
     inflight_before: u32,
     rwnd: Option<u64>,
@@ -115,8 +122,11 @@ impl Sender {
             number: 0,
             smallest: WindowedMin::default(),
             alphas: Default::default(),
+            target_alpha: TargetAlpha::default(),
             replay: PacketReplay::default(),
             saw_ce: false,
+            reduced: false,
+            ssthresh: INFINITE_SSTHRESH,
             slow_start: true,
             inflight_before: 0,
             rwnd: None,
@@ -171,6 +181,25 @@ impl Sender {
         got
     }
 
+    /// Marks that the ACK reported; call once an ACK, after `ack`.
+    #[inline]
+    pub fn marked(&mut self, got: &Delivered, step: Step, now_ns: i64) {
+        self.round.ce[0] += i64::from(step.lo);
+        self.round.ce[1] += i64::from(step.hi);
+        self.round.ce[2] += i64::from(step.best);
+        let (una, max) = (self.segments.una, self.segments.max);
+        let ended = self.target_alpha.ack(got.packets, step.best, una, max, now_ns);
+        if step.best > 0 && !self.reduced {
+            // A mark makes the kernel enter CWR, with the threshold that the last reduction left.
+            self.reduced = true;
+            self.saw_ce = true;
+            self.replay.on_reduction(self.ssthresh);
+        }
+        if ended && self.number >= RTT_TRANSITION {
+            self.detect();
+        }
+    }
+
     /// The window that the peer offers, scaled.
     #[inline]
     pub fn offered(&mut self, rwnd: u64) {
@@ -221,9 +250,15 @@ impl Sender {
         let rtt = self.round.rtt_summary();
         let ce = self.round.ce_range();
         let smallest = self.smallest.get();
-        let alpha = self.alpha(ce, end_ns);
+        let alpha = self.alpha(ce);
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
-        let scores = self.detect(context.accecn && ce.best > 0, smallest);
+        if self.number < RTT_TRANSITION {
+            self.detect();
+        }
+        let scores = self.saw_ce.then(|| self.replay.scores());
+        if std::mem::take(&mut self.reduced) {
+            self.ssthresh = self.segments.inflight_packets().max(2);
+        }
         let pace = self.replay.pace_us();
         let round = &self.round;
         let row = RoundRow {
@@ -267,25 +302,19 @@ impl Sender {
         row
     }
 
-    fn alpha(&mut self, ce: CeRange, now_ns: i64) -> [f64; 4] {
+    fn alpha(&mut self, ce: CeRange) -> [f64; 4] {
         let acked = self.round.acked_packets;
-        let inputs = [(ce.best, 0), (ce.lo, 0), (ce.hi, 0), (ce.best, TARGET_NS)];
-        for (alpha, (ce, period_ns)) in self.alphas.iter_mut().zip(inputs) {
-            alpha.round(acked, ce, now_ns, period_ns);
+        for (alpha, ce) in self.alphas.iter_mut().zip([ce.best, ce.lo, ce.hi]) {
+            alpha.update(acked, ce);
         }
-        self.alphas.map(|a| a.value)
+        let [best, lo, hi] = self.alphas.map(|a| a.value);
+        [best, lo, hi, self.target_alpha.alpha.value]
     }
 
-    /// One step of the fallback's detector; `None` before the first mark, while it sleeps.
-    fn detect(&mut self, marked: bool, smallest_ns: Option<i64>) -> Option<Scores> {
-        self.saw_ce |= marked;
-        if marked {
-            // A mark makes the kernel enter CWR, where the window becomes the threshold.
-            self.replay.on_reduction(self.round.inflight_max_packets.max(1));
-        }
-        let min_rtt_us = smallest_ns.map(|ns| (ns / 1000) as u32);
-        let scores = self.replay.on_round(min_rtt_us, self.saw_ce);
-        self.saw_ce.then_some(scores)
+    /// One step of the fallback's detector, which sleeps until the first mark.
+    fn detect(&mut self) {
+        let min_rtt_us = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        self.replay.on_round(min_rtt_us, self.saw_ce);
     }
 
     fn limited_by(&self, context: &Context) -> Limit {
