@@ -1,0 +1,112 @@
+"""Our own recordings, against what was counted where it was done: path, kernel, receiver."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from l4strace import _native, pipeline
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixtures"
+RUNS = sorted(path.parent.name for path in FOLDER.glob("accecn-*/truth.json"))
+ACE_IS_LOST = ("accecn-ace-zeroed",)
+
+# Codes that a run's sender capture must lead to, at WARNING or above, and no others of family 1.
+PATH_FINDINGS = {
+    "accecn-ace-zeroed": {"L4S108", "L4S111"},
+    "accecn-bleached": {"L4S104"},
+    "accecn-ect0": {"L4S103"},
+    "accecn-option-zeroed": {"L4S110"},
+    "accecn-remarked": {"L4S105"},
+}
+
+
+@cache
+def truth(run: str) -> dict[str, Any]:
+    return dict(json.loads((FOLDER / run / "truth.json").read_text()))
+
+
+@cache
+def direction(run: str, side: str, *, forward: bool = True) -> dict[str, Any]:
+    tables = _native.track([str(FOLDER / run / f"{side}.pcap.xz")])
+    ways = pl.DataFrame(tables["directions"])
+    return ways.filter(pl.col("forward") == forward).row(0, named=True)
+
+
+@cache
+def codes(*paths: str) -> set[str]:
+    evidence = pipeline.derive(pipeline.read([str(FOLDER / path) for path in paths]))
+    found = pipeline.judge(evidence, strict=True).findings
+    return {one.rule for one in found if one.severity.name in ("WARNING", "ERROR")}
+
+
+def test_the_runs_are_there() -> None:
+    assert len(RUNS) == 11
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_nothing_was_lost_while_recording(run: str) -> None:
+    assert truth(run)["capture_drops"] == {"sender": 0, "receiver": 0}
+    sent, arrived = (direction(run, side)["packets"] for side in ("sender", "receiver"))
+    assert sent - arrived == truth(run)["queue"]["drops"]
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run not in ACE_IS_LOST])
+def test_feedback_bounds_hold_what_the_receiver_saw(run: str) -> None:
+    """The SYN and the last ACK are CE packets that the counter never reports (RFC 9768 3.2.2)."""
+    fed_back, seen = direction(run, "sender"), direction(run, "receiver")["ce"]
+    unreported = 2 if run == "accecn-all-ce" else 0
+    assert fed_back["ce_fed_back_lo"] <= seen - unreported <= fed_back["ce_fed_back_hi"]
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run not in ACE_IS_LOST])
+def test_best_is_what_the_sender_kernel_counted(run: str) -> None:
+    """TCP_INFO was read before the FIN, which may be marked too."""
+    counted = truth(run)["tcp_info"]["sender"]["delivered_ce"]
+    assert 0 <= direction(run, "sender")["ce_fed_back_best"] - counted <= 1
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_capture_shows_what_the_path_did(run: str) -> None:
+    """What the receiver captured is what the last program on the path handed on."""
+    programs, arrived = truth(run)["programs"], direction(run, "receiver")
+    fault = programs.get(truth(run)["fault"])
+    if truth(run)["fault"] == "bleach":
+        assert arrived["not_ect"] == arrived["packets"] == fault["changed"]
+    elif truth(run)["fault"] == "remark":
+        assert arrived["ect0"] == fault["changed"]
+    elif truth(run)["aqm"]:
+        marked = programs["aqm"]["changed"] + programs.get("mark_all", {"changed": 0})["changed"]
+        assert arrived["ce"] == marked
+
+
+@pytest.mark.parametrize("run", ["accecn-option-stripped", "accecn-option-zeroed"])
+def test_the_options_arrive_as_the_fault_left_them(run: str) -> None:
+    back = direction(run, "sender", forward=False)
+    changed = truth(run)["programs"][truth(run)["fault"]]["changed"]
+    if run == "accecn-option-zeroed":
+        assert back["option_zeroed"] == back["accecn_options"] == changed
+    else:
+        assert changed > 0
+        assert back["accecn_options"] == 0
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_path_faults_are_found_and_only_those(run: str) -> None:
+    found = {code for code in codes(f"{run}/sender.pcap.xz") if code.startswith("L4S1")}
+    assert found == PATH_FINDINGS.get(run, set())
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_two_captures_do_not_contradict_one(run: str) -> None:
+    """Family 1 from both ends: the same faults, and those that only two captures can show."""
+    both = codes(f"{run}/sender.pcap.xz", f"{run}/receiver.pcap.xz")
+    found = {code for code in both if code.startswith("L4S1")}
+    only_two = {"L4S107", "L4S109", "L4S112"}
+    assert PATH_FINDINGS.get(run, set()) <= found
+    assert found - only_two == PATH_FINDINGS.get(run, set())
