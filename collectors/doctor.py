@@ -4,6 +4,7 @@ python3 collectors doctor
 """
 
 import argparse
+import glob
 import gzip
 import json
 import os
@@ -168,6 +169,8 @@ def check_headers():
         return line("headers", GOOD, "/lib/modules/%s/build" % release)
     if os.path.exists("/sys/kernel/kheaders.tar.xz"):
         return line("headers", GOOD, "kheaders in the kernel")
+    if glob.glob("/usr/src/linux-headers-*/include/generated/autoconf.h"):
+        return line("headers", GOOD, "of another kernel, which will do: offsets come from BTF")
     return line("headers", BAD, "BCC cannot compile", PACKAGE_HINT % ("linux-headers-" + release))
 
 
