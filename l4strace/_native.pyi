@@ -36,7 +36,7 @@ def track(
     paths: list[str], progress: Callable[[int, int], Any] | None = None
 ) -> dict[str, Any]: ...
 def packets(path: str, source: int = 0, numbers: list[int] | None = None) -> PacketBatches:
-    """Batches of the `packets` table; ``numbers`` are those of the conversations, by first packet."""
+    """Batches of the `packets` table; ``numbers`` of its flows by first packet."""
 
 def walk(path: str) -> tuple[int, int]:
     """Steps over the records of a capture: (records, bytes read)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import Enum
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from l4strace import console
 from l4strace.commands.arguments import Paths, complete_tables
-from l4strace.errors import UsageError
+from l4strace.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,10 +61,22 @@ def export(
         raise UsageError("parquet is not for a terminal", "Name a file with -o.")
     with console.Progress("reading") as progress:
         if table == "packets":
-            raise UsageError("export packets is not there yet")
-        capture = pipeline.read(paths, progress)
-        frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
-    _write(frame, output, wanted)
+            _write(_packets(paths, progress), output, wanted)
+        else:
+            capture = pipeline.read(paths, progress)
+            frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
+            _write(frame.lazy(), output, wanted)
+
+
+def _packets(paths: list[str], progress: console.Progress) -> pl.LazyFrame:
+    """One capture is read once; several are tracked first, for flow numbers that all share."""
+    from l4strace import pipeline
+    from l4strace.ingest import packets
+
+    if len(paths) == 1:
+        return packets.scan(lambda: packets.of_one_capture(paths[0], progress))
+    capture = pipeline.read(paths, progress)
+    return packets.scan(lambda: packets.batches(capture, progress))
 
 
 def _by_name(output: str) -> TableFormat:
@@ -71,11 +84,26 @@ def _by_name(output: str) -> TableFormat:
     return TableFormat(ending) if ending in {f.value for f in TableFormat} else TableFormat.csv
 
 
-def _write(frame: pl.DataFrame, output: str, wanted: TableFormat) -> None:
+def _write(frame: pl.LazyFrame, output: str, wanted: TableFormat) -> None:
+    """Writes batch by batch, so that packets are never held in memory."""
     target = sys.stdout.buffer if output == "-" else Path(output)
-    if wanted is TableFormat.csv:
-        frame.write_csv(target)
-    elif wanted is TableFormat.ndjson:
-        frame.write_ndjson(target)
-    else:
-        frame.write_parquet(target)
+    try:
+        if wanted is TableFormat.csv:
+            _flat(frame).sink_csv(target)
+        elif wanted is TableFormat.ndjson:
+            frame.sink_ndjson(target)
+        else:
+            frame.sink_parquet(target)
+    except OSError as error:
+        # A reader such as `head` that has had enough is no failure.
+        if "Broken pipe" not in str(error):
+            raise InputError(f"{output}: cannot be written ({error})") from error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Lists as text, because a field of a csv file holds one value."""
+    import polars as pl
+
+    lists = [name for name, dtype in frame.collect_schema().items() if dtype == pl.List]
+    return frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
