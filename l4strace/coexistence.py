@@ -49,7 +49,7 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     """Rounds of the directions worth comparing, with their `path`, `bits` and `held_back`."""
-    paths = sharing.directions(capture).select(*sharing.KEY, "path")
+    paths = sharing.directions(capture).select(*sharing.KEY, "path", "max_payload")
     rounds = capture.rounds.join(paths, on=sharing.KEY, how="inner")
     sizes = (
         rounds.group_by(*sharing.KEY, "path")
@@ -63,8 +63,20 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     large = sizes.filter(rank <= MAX_FLOWS_PER_PATH).select(sharing.KEY)
     return rounds.join(large, on=sharing.KEY, how="semi").with_columns(
         (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
-        pl.col("limited_by").is_in(["app", "rwnd"]).fill_null(False).alias("held_back"),
+        _held_back().alias("held_back"),
     )
+
+
+def _held_back() -> pl.Expr:
+    """The sender had less to send than it might have; nothing but full packets means it had more.
+
+    A flow that is starved to a window of two or three packets looks like one whose application
+    pauses, but for the size of its packets.
+    """
+    limited = pl.col("limited_by").is_in(["app", "rwnd"]).fill_null(False)
+    full = pl.col("sent_bytes") >= pl.col("sent_packets") * pl.col("max_payload")
+    several = pl.col("sent_packets") >= 2
+    return limited & ~((pl.col("limited_by") == "app") & full & several).fill_null(False)
 
 
 def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:

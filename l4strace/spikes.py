@@ -21,6 +21,9 @@ RATE_DROP = 0.6
 """Goodput in the spike against that of the second before: below this the bottleneck got slower."""
 
 LOOK_BACK_NS = 1_000_000_000
+DOUBLING = 3.0
+"""Growth of the flight over three rounds that only slow start makes (it would double in each)."""
+
 BURST_RATIO = 8.0
 """A back-to-back burst of eight times the usual one, in a spike that nothing else explains."""
 
@@ -34,7 +37,9 @@ def table(capture: Capture) -> pl.DataFrame:
     usual = pl.col("queue_us").median().over(sharing.KEY)
     count = pl.len().over(sharing.KEY)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
-    rounds = rounds.filter(count >= sharing.MIN_ROUNDS).with_columns(usual.alias("usual_us"))
+    rounds = rounds.filter(count >= sharing.MIN_ROUNDS).with_columns(
+        usual.alias("usual_us"), _doubling().alias("doubling")
+    )
     peaks = _joined(rounds.filter(pl.col("queue_us") > limit))
     spikes = _spikes(peaks).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
     if spikes.is_empty():
@@ -44,6 +49,12 @@ def table(capture: Capture) -> pl.DataFrame:
 
 
 _ID = [*sharing.KEY, "spike"]
+
+
+def _doubling() -> pl.Expr:
+    flight = pl.col("inflight_max_packets")
+    earlier = flight.sort_by("round").shift(3).over(sharing.KEY)
+    return pl.col("slow_start").fill_null(False) | (flight >= DOUBLING * earlier).fill_null(False)
 
 
 def _joined(peaks: pl.DataFrame) -> pl.DataFrame:
@@ -67,7 +78,7 @@ def _spikes(peaks: pl.DataFrame) -> pl.DataFrame:
         pl.col("last_frame").max(),
         pl.col("path").first(),
         pl.col("retransmits").fill_null(0).sum().alias("lost"),
-        pl.col("slow_start").fill_null(False).first().alias("in_slow_start"),
+        pl.col("doubling").first().alias("in_slow_start"),
         pl.col("burst_bytes").max().alias("burst"),
         (pl.col("acked_bytes").sum() * 8 / seconds).alias("rate_in"),
         pl.col("round").min().alias("first_round"),
@@ -89,9 +100,14 @@ def _with_before(spikes: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _newcomers(spikes: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Whether another flow of the path began to send in the second before each spike."""
-    began = sharing.directions(capture).select(
-        "source", "path", pl.col("flow").alias("newcomer"), pl.col("first_ns").alias("began_ns")
+    """Whether another large flow of the path began to send in the second before each spike."""
+    large = pl.col("data_packets") >= sharing.MIN_ACKED_PACKETS
+    began = (
+        sharing.directions(capture)
+        .filter(large)
+        .select(
+            "source", "path", pl.col("flow").alias("newcomer"), pl.col("first_ns").alias("began_ns")
+        )
     )
     return (
         spikes.select(*_ID, "path", "start_ns")

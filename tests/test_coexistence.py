@@ -35,7 +35,7 @@ def test_starvation_begins_when_the_share_falls_for_good() -> None:
 
 
 def test_a_flow_that_holds_itself_back_is_not_starved() -> None:
-    idle = rounds(1000, flow=0, acked_bytes=2_000, limited_by="app")
+    idle = rounds(1000, flow=0, acked_bytes=2_000, sent_bytes=2_000, limited_by="app")
     result = table(idle, rounds(1000, flow=1, acked_bytes=80_000))
     assert result["starved_since_ns"].to_list() == [None, None]
 

@@ -73,6 +73,8 @@ class Log:
     alpha_bits: int | None = None
     comment: str | None = None
     aggregates: dict[str, Any] = field(default_factory=dict)
+    bytes_sent: dict[str, int] = field(default_factory=dict)
+    """Payload that a socket (`sk`) sent, where the log names no ports to know its flow by."""
     stats: list[tuple[str, int, str, str | None]] = field(default_factory=list)
     """Name, count, severity and detail, as in the table `stats`."""
 

@@ -1,0 +1,108 @@
+"""Counters of the published bpftrace scripts: what logs without time can still say.
+
+The names are those of Greenscreen23/prague-fallback-experiments (trace-classic-ecn.bt,
+trace-classic-ecn-change.bt, trace-srtt-mdev.bt).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+V0_20BIT = 5_007_341
+"""Reference of the deviation in the step, log2(750) * 2^20 / 2 (reference section 3.1)."""
+
+V0_24BIT = 80_117_470
+"""The same as it should be on a 24-bit scale: 160234941 / 2 (reference section 3.4)."""
+
+MOST_20BIT = 18 << 19
+"""Largest step of a 20-bit build: an integer logarithm of at most 18 (2^18 us of deviation)."""
+
+
+@dataclass(frozen=True)
+class Zones:
+    """In which zone of the score the reductions fell."""
+
+    classic: int
+    transition: int
+    scalable: int
+
+    @property
+    def classic_share(self) -> float:
+        return (self.classic + self.transition) / max(1, self.total)
+
+    @property
+    def total(self) -> int:
+        return self.classic + self.transition + self.scalable
+
+    @property
+    def text(self) -> str:
+        return f"{self.classic:,} of {self.total:,} reductions as classic"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How often the detector's inputs were below their references, and their means."""
+
+    low_share: float
+    mdev_us: float
+    depth_us: float
+    text: str
+
+
+def number(maps: Mapping[str, Any], name: str) -> int:
+    """A counter by name, with or without bpftrace's `@`; 0 when it is not there."""
+    value = maps.get(f"@{name}", maps.get(name, 0))
+    return value if isinstance(value, int) else 0
+
+
+def has(maps: Mapping[str, Any], *names: str) -> bool:
+    """Whether any of the counters is there."""
+    return any(f"@{name}" in maps or name in maps for name in names)
+
+
+def zones(maps: Mapping[str, Any]) -> Zones | None:
+    """Reductions per zone (trace-classic-ecn.bt)."""
+    if not has(maps, "c_sticky", "l_sticky"):
+        return None
+    return Zones(number(maps, "c_sticky"), number(maps, "transition"), number(maps, "l_sticky"))
+
+
+def inputs(maps: Mapping[str, Any]) -> Inputs | None:
+    """Deviation and depth against 750 and 2000 us (trace-srtt-mdev.bt)."""
+    if not has(maps, "mdev_l", "mdev_ge"):
+        return None
+    counts = {name: number(maps, name) for name in ("mdev_l", "mdev_ge", "sdepth_l", "sdepth_ge")}
+    sums = {name: number(maps, f"{name}_sum") for name in counts}
+    mdevs, depths = counts["mdev_l"] + counts["mdev_ge"], counts["sdepth_l"] + counts["sdepth_ge"]
+    mdev_us = (sums["mdev_l"] + sums["mdev_ge"]) / max(1, mdevs)
+    depth_us = (sums["sdepth_l"] + sums["sdepth_ge"]) / max(1, depths)
+    text = (
+        f"deviation was under 750 us in {counts['mdev_l']:,} of {mdevs:,} steps "
+        f"(mean {mdev_us:.0f} us) and depth under 2 ms in {counts['sdepth_l']:,} of {depths:,} "
+        f"(mean {depth_us:.0f} us)"
+    )
+    low = min(
+        counts["mdev_l"] / max(1, mdevs), counts["sdepth_l"] / max(1, depths) if depths else 1
+    )
+    return Inputs(low, mdev_us, depth_us, text)
+
+
+def scaling_bug(maps: Mapping[str, Any]) -> str | None:
+    """Proof of the scaling bug from the sums of steps (trace-classic-ecn-change.bt), or None.
+
+    A step with a deviation of 1 us is minus the reference itself. The 20-bit reference in a score
+    that otherwise moves by more than any 20-bit step can is the bug.
+    """
+    falls, rises = number(maps, "mdev_change_neg"), number(maps, "mdev_change_pos")
+    if not falls or not rises:
+        return None
+    fall = number(maps, "mdev_change_neg_sum") / falls
+    rise = number(maps, "mdev_change_pos_sum") / rises
+    if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
+        return None
+    return (
+        f"steps fall by {V0_20BIT:,}, which is log2(750 us) on a 20-bit scale, but rise by "
+        f"{rise:,.0f} on average, which only a 24-bit scale can hold"
+    )

@@ -1,0 +1,97 @@
+"""An L4S sender sends bursts that are longer than an L4S queue should hold.
+
+What it checks
+--------------
+The usual back-to-back burst of an ECT(1) sender, as time at the rate of its path, against 250 us.
+
+Why it matters
+--------------
+An L4S AQM marks at a millisecond of queue and less. A burst is queue: senders that do not pace mark
+themselves and lose throughput.
+
+Evidence
+--------
+`rounds.burst_bytes` (median over rounds), `bottlenecks.rate_bps`.
+
+When it is wrong
+----------------
+Captured in front of segmentation offload one packet stands for many (L4S003): the burst is then
+what the card sends out. Four packets are always allowed.
+
+What to do
+----------
+Use fq below the sender or its internal pacing; look at prague_burst_shift and tcp_min_tso_segs.
+
+References
+----------
+RFC 9331 section 4.3 (limit bursts); tcp_prague.c, prague_burst_shift 12 = 244 us
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S206"
+LIMIT_US = 250.0
+ALLOWED_PACKETS = 4
+"""Two packets leave at once for each delayed ACK, and a pacing timer may release two such."""
+
+MIN_ROUNDS = 20
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each ECT(1) direction whose median burst is too long."""
+    told = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("rate_bps") > 0)
+    told = told.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
+    if told.is_empty():
+        return [Skipped(CODE, "no ECT(1) direction with enough data to know its rate")]
+    bursts = (
+        evidence.rounds.filter(pl.col("burst_bytes").is_not_null())
+        .group_by(subjects.KEY)
+        .agg(
+            pl.len().alias("rounds"),
+            pl.col("burst_bytes").median().alias("burst"),
+            pl.col("burst_bytes").max().alias("worst"),
+            pl.col("burst_frame").sort_by("burst_bytes").last().alias("frame"),
+        )
+    )
+    sizes = evidence.directions.select(*subjects.KEY, "max_payload", "super_packets")
+    judged = told.join(bursts, on=subjects.KEY).join(sizes, on=subjects.KEY, how="left")
+    long = judged.with_columns(
+        (pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us")
+    ).filter(
+        (pl.col("rounds") >= MIN_ROUNDS)
+        & (pl.col("burst_us") > LIMIT_US)
+        & (pl.col("burst") > ALLOWED_PACKETS * pl.col("max_payload"))
+    )
+    return [_finding(row) for row in long.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    offloaded = (row["super_packets"] or 0) > 0
+    note = "; offloads hide what leaves the card" if offloaded else ""
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW if offloaded else Confidence.MEDIUM,
+        f"Bursts of {row['burst_us']:.0f} us are usual where L4S senders keep to 250 us{note}.",
+        "Use fq or internal pacing; look at prague_burst_shift and tcp_min_tso_segs.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        frames=(row["frame"],) if row["frame"] is not None else (),
+        measures=(
+            Measure("median burst", int(row["burst"]), "byte"),
+            Measure("as time", row["burst_us"], "us", "250 us"),
+            Measure("longest burst", row["worst"], "byte"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "burst-too-long", "Bursts beyond 250 us.", check, __doc__)

@@ -1,0 +1,142 @@
+"""The kernel's counters and the packets tell different stories.
+
+What it checks
+--------------
+The CE marks that the kernel counted (delivered_ce) against the bounds that the feedback on the wire
+allows, and the kernel's snd_cwnd against what was in flight in rounds that the window limited.
+
+Why it matters
+--------------
+Where the two disagree either the log belongs to another flow, or the capture lost packets, or the
+kernel misreads its feedback: the last is a bug that no other check finds.
+
+Evidence
+--------
+`kernel.delivered_ce`, `kernel.snd_cwnd`; `directions.ce_fed_back_lo`, `ce_fed_back_hi`;
+`rounds.cwnd_packets`.
+
+When it is wrong
+----------------
+If log and capture cover different parts of the flow: only counts over the whole flow are compared.
+
+What to do
+----------
+Check the join of log and capture (L4S009) and for capture drops (L4S002) first.
+
+References
+----------
+RFC 9768 section 3.2.2.5 (safety against ACE ambiguity)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S208"
+TOLERANCE, TOLERATED = 0.05, 8
+"""Marks of the last round trip may be missing on either side: 5 %, or one turn of the counter."""
+
+MIN_ROUNDS = 50
+FRESH_NS = 100_000_000
+"""An older sample says nothing of a round."""
+
+CWND_ERROR = 0.25
+"""Median relative error; steady rounds estimate the window to about 5 %."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each direction and disagreement."""
+    joined = evidence.kernel.filter(pl.col("flow").is_not_null())
+    if joined.is_empty() or evidence.rounds.is_empty():
+        return [Skipped(CODE, "no kernel log joined with a capture")]
+    said = [_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True)]
+    return [*said, *(_cwnd_finding(row) for row in _cwnd(evidence, joined).iter_rows(named=True))]
+
+
+def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
+    counted = joined.group_by(subjects.DIRECTION).agg(pl.col("delivered_ce").max())
+    fed = subjects.once(evidence, evidence.directions).filter(
+        pl.col("ce_fed_back_lo").is_not_null()
+    )
+    ce = pl.col("delivered_ce").cast(pl.Int64)
+    slack = (ce * TOLERANCE).clip(lower_bound=TOLERATED)
+    low, high = (pl.col(f"ce_fed_back_{b}").cast(pl.Int64) for b in ("lo", "hi"))
+    return (
+        counted.drop_nulls()
+        .join(fed, on=subjects.DIRECTION)
+        .filter((ce + slack < low) | (ce - slack > high))
+    )
+
+
+def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
+    """Median relative difference of the estimated window to the kernel's at the end of rounds."""
+    windows = joined.filter(pl.col("snd_cwnd") > 0).select(*subjects.DIRECTION, "ts_ns", "snd_cwnd")
+    rounds = subjects.once(evidence, evidence.rounds).filter(
+        pl.col("cwnd_packets").is_not_null() & (pl.col("limited_by") == "cwnd")
+    )
+    paired = rounds.sort("end_ns").join_asof(
+        windows.sort("ts_ns"),
+        left_on="end_ns",
+        right_on="ts_ns",
+        by=list(subjects.DIRECTION),
+        check_sortedness=False,
+        tolerance=FRESH_NS,
+    )
+    error = (pl.col("cwnd_packets") - pl.col("snd_cwnd")).abs() / pl.col("snd_cwnd")
+    return (
+        paired.drop_nulls("snd_cwnd")
+        .group_by(subjects.KEY)
+        .agg(
+            pl.len().alias("rounds"),
+            error.median().alias("error"),
+            pl.col("cwnd_packets").median(),
+            pl.col("snd_cwnd").median(),
+        )
+        .filter((pl.col("rounds") >= MIN_ROUNDS) & (pl.col("error") > CWND_ERROR))
+    )
+
+
+def _ce_finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"Kernel and packets disagree on CE: delivered_ce is {row['delivered_ce']:,}, the feedback "
+        f"on the wire allows {row['ce_fed_back_lo']:,} to {row['ce_fed_back_hi']:,}.",
+        "Check the join of log and capture (L4S009) and for capture drops (L4S002) first.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure(
+                "delivered_ce",
+                row["delivered_ce"],
+                "packet",
+                f"{row['ce_fed_back_lo']} to {row['ce_fed_back_hi']}",
+            ),
+        ),
+    )
+
+
+def _cwnd_finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW,
+        f"Kernel and packets disagree on the window: snd_cwnd is {row['snd_cwnd']:.0f} packets in "
+        f"the median, the flight shows {row['cwnd_packets']:.0f}.",
+        "Check the join of log and capture (L4S009), and what else limits the sender.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(Measure("median difference", row["error"], "share", "a few percent"),),
+    )
+
+
+RULE = Rule(CODE, "kernel-packets-disagree", "Kernel and packets disagree.", check, __doc__)

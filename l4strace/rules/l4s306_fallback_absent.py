@@ -1,0 +1,81 @@
+"""This build of Prague has no classic-ECN fallback.
+
+What it checks
+--------------
+Whether a log of Prague's own functions shows alpha but no `classic_ecn`: the builds for kernels 6.1
+and later (layouts P5 to P7) have no detector.
+
+Why it matters
+--------------
+On such a kernel a misfire is impossible, and so is the protection of classic flows in a shared
+RFC 3168 queue.
+
+Evidence
+--------
+`kernel.alpha` without `kernel.classic_ecn` in samples of prague_cong_control, prague_update_alpha
+or prague_enter_cwr.
+
+When it is wrong
+----------------
+If the collector simply did not read the field. Logs of polls (`ss`) never have it and are skipped.
+
+What to do
+----------
+Nothing on an L4S path. Behind a classic ECN AQM use a classic congestion control.
+
+References
+----------
+tcp_prague.c of l4steam-6.1.y, 6.6.y and of the net-next series; RFC 9331 section 4.3
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
+from l4strace.rules import subjects
+from l4strace.rules.fallback_states import samples
+
+CODE = "L4S306"
+OWN_FUNCTIONS = ("ack", "alpha", "cwr")
+MIN_SAMPLES = 50
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding per log whose Prague has no score; a warning where it would be needed."""
+    if evidence.kernel.is_empty():
+        return [Skipped(CODE, "no kernel log")]
+    probed = evidence.kernel.filter(
+        pl.col("event").is_in(OWN_FUNCTIONS) & pl.col("alpha").is_not_null()
+    )
+    if probed.is_empty():
+        return [Skipped(CODE, "the kernel log does not probe Prague's own functions")]
+    absent = probed.group_by("source").agg(pl.col("classic_ecn").is_null().all().alias("absent"))
+    logs = absent.filter("absent").rename({"source": "log"})
+    flows = samples(evidence).join(logs, on="log").filter(pl.col("samples") >= MIN_SAMPLES)
+    judged = flows.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    said: list[Finding | Skipped] = []
+    for row in judged.iter_rows(named=True):
+        needed = (
+            row["kind"] in ("classic", "shallow")
+            and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
+        )
+        starved = subjects.starved_by(evidence, row["flow"]) if needed else ""
+        said.append(
+            Finding(
+                CODE,
+                Severity.WARNING if needed else Severity.INFO,
+                Confidence.MEDIUM,
+                f"This build has no classic-ECN fallback, though the AQM is classic{starved}."
+                if needed
+                else "This build of Prague has no classic-ECN fallback, so it cannot misfire.",
+                "Use a classic congestion control behind this AQM." if needed else "",
+                flow=row["flow"],
+                forward=row["forward"],
+            )
+        )
+    return said
+
+
+RULE = Rule(CODE, "fallback-absent", "No fallback in this build of Prague.", check, __doc__)

@@ -1,0 +1,94 @@
+"""What limits each flow.
+
+What it checks
+--------------
+Which kind of queue a flow's packets went through: an L4S AQM, a classic AQM in one queue, a shallow
+step on one queue, a queue per flow, a FIFO, or none.
+
+Why it matters
+--------------
+Every other verdict leans on it: whether a fallback is right, whether a missing mark is a fault,
+whether a delay is expected.
+
+Evidence
+--------
+`bottlenecks`: the queue delay at which marks set in, marks per round, losses, and whether the other
+flows of the path share delay and marks. No kernel state is read.
+
+When it is wrong
+----------------
+A lone flow cannot show whether a queue is shared, and a single class is given for the whole run
+even if the bottleneck moved.
+
+What to do
+----------
+Nothing: it is information. Record a competing flow to make the class certain.
+
+References
+----------
+RFC 9332; RFC 8289; sch_dualpi2.c
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S401"
+NAMES = {
+    "l4s": "L4S AQM",
+    "classic": "classic AQM",
+    "shallow": "shallow AQM in one queue for all flows",
+    "per-flow": "queue per flow",
+    "fifo": "FIFO",
+    "none": "no bottleneck here",
+}
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each direction whose bottleneck can be told."""
+    told = subjects.once(evidence, evidence.bottlenecks)
+    said: list[Finding | Skipped] = [
+        _finding(row) for row in told.filter(pl.col("kind") != "unknown").iter_rows(named=True)
+    ]
+    unknown = told.filter(pl.col("kind") == "unknown")
+    if unknown.height:
+        reason = f"{unknown.height} of {told.height} flow directions: {unknown['reason'][0]}"
+        said.append(Skipped(CODE, reason))
+    elif told.is_empty():
+        said.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
+    return said
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    measures = [Measure("queue delay, median", row["queue_delay_us"] or 0.0, "us")]
+    if row["marking_delay_us"] is not None:
+        measures.append(Measure("marks set in at", row["marking_delay_us"], "us"))
+        measures.append(Measure("marked share", row["ce_share"] or 0.0, "share"))
+    if row["rate_bps"]:
+        measures.append(Measure("rate of the path", row["rate_bps"], "bit/s"))
+    marking = f" ({row['marking']} marking)" if row["marking"] else ""
+    return Finding(
+        CODE,
+        Severity.INFO,
+        _confidence(row["confidence"]),
+        f"Bottleneck: {NAMES[row['kind']]}{marking}. {row['reason']}",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=tuple(measures),
+    )
+
+
+def _confidence(value: float) -> Confidence:
+    if value >= subjects.ISOLATED_CONFIDENCE:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if value >= 0.6 else Confidence.LOW
+
+
+RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, __doc__)

@@ -1,0 +1,78 @@
+"""A queue stands and drops, but marks nothing.
+
+What it checks
+--------------
+ECN-capable senders whose packets queue and get lost without a single CE mark, where nothing shows
+that the path erased their codepoints.
+
+Why it matters
+--------------
+An L4S sender behind a FIFO has nothing but loss to steer by: alpha never moves, the queue fills,
+and L4S gives no benefit. Often the AQM that was set up is not at the bottleneck.
+
+Evidence
+--------
+`bottlenecks` of kind `fifo`, `directions`.
+
+When it is wrong
+----------------
+If the losses came from elsewhere (a wireless hop) and the queue is that of a shaper with an AQM
+whose target was never reached.
+
+What to do
+----------
+Put an L4S AQM (DualPI2, fq_codel with ce_threshold) at the bottleneck, or shape below its rate so
+that the queue forms where the AQM is.
+
+References
+----------
+RFC 9331 section 4; L4STeam/linux issue 32
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S402"
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each ECN-capable direction through a queue that never marks."""
+    told = subjects.once(evidence, evidence.bottlenecks)
+    if told.is_empty():
+        return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
+    unmarked = told.filter(pl.col("kind") == "fifo").join(
+        subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
+    )
+    return [_finding(row) for row in unmarked.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    queue = (row["queue_delay_us"] or 0.0) / 1000
+    lost = f"{row['losses']:,} packets were sent again" if row["losses"] else "nothing was lost"
+    return Finding(
+        CODE,
+        Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
+        Confidence.HIGH if row["confidence"] >= subjects.ISOLATED_CONFIDENCE else Confidence.LOW,
+        f"No ECN at the bottleneck: not one CE mark at {queue:.1f} ms of queue, {lost}.",
+        "Put an L4S AQM at the bottleneck, or shape so that the queue forms where the AQM is.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("CE", 0, "packet"),
+            Measure(
+                "queue delay, median", row["queue_delay_us"] or 0.0, "us", "1 ms at an L4S AQM"
+            ),
+            Measure("retransmissions", row["losses"] or 0, "packet"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__)

@@ -1,0 +1,78 @@
+"""One flow starves beside another.
+
+What it checks
+--------------
+Whether a flow direction stayed below a fifth of the rate that it and another one had together, from
+some moment to the end of their overlap, without being held back by its own application.
+
+Why it matters
+--------------
+Equal shares are the point of congestion control. Starvation is the usual symptom of a fallback that
+misfired (Prague starves) or is missing (the classic flow does).
+
+Evidence
+--------
+`coexistence.share`, `starved_since_ns`.
+
+When it is wrong
+----------------
+With very different RTTs a low share can be right: rate goes with 1/RTT for classic flows. Flows
+that end at different hosts may not share the bottleneck.
+
+What to do
+----------
+Look at the bottleneck (L4S401) and the fallback (L4S3xx) of both flows.
+
+References
+----------
+RFC 9331 section 4.3; peers: Sarkpaya et al., ANRW 2024
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S501"
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each flow that starves, with the worst of its neighbours."""
+    pairs = subjects.once(evidence, evidence.coexistence)
+    if pairs.is_empty():
+        return [Skipped(CODE, "no two flows sent over the same path at the same time")]
+    worst = (
+        pairs.filter(pl.col("starved_since_ns").is_not_null())
+        .sort("share")
+        .unique(subjects.KEY, keep="first", maintain_order=True)
+    )
+    return [_finding(evidence, row) for row in worst.iter_rows(named=True)]
+
+
+def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+    own, other = row["rate_bps"] / 1e6, row["other_rate_bps"] / 1e6
+    since = subjects.after(evidence, row["flow"], row["starved_since_ns"])
+    return Finding(
+        CODE,
+        Severity.WARNING,
+        Confidence.HIGH,
+        f"{subjects.titled(evidence, row['flow'])} starves since {since}: {own:.1f} Mbit/s beside "
+        f"{other:.1f} Mbit/s of {subjects.named(evidence, row['other_flow'])}.",
+        "See what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["starved_since_ns"], row["end_ns"]),
+        measures=(
+            Measure("share", row["share"], "share", "half"),
+            Measure("Jain's index", row["jain"], "", "1"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "starvation", "A flow starves beside another.", check, __doc__)

@@ -1,0 +1,77 @@
+"""Two flows of one path got clearly unequal rates.
+
+What it checks
+--------------
+Jain's index of two flow directions that sent at the same time over the same path, where neither
+starved (that is L4S501).
+
+Why it matters
+--------------
+A share of a fourth instead of a half is no failure, but it is measurable, and it changes between
+builds.
+
+Evidence
+--------
+`coexistence.jain`, `share`.
+
+When it is wrong
+----------------
+Different RTTs, start times and applications explain it as well as congestion control.
+
+What to do
+----------
+Compare base RTTs and bottlenecks of the two.
+
+References
+----------
+R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", 1984
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules import subjects
+
+CODE = "L4S502"
+UNFAIR_JAIN = 0.85
+"""Two flows at 30 and 70 percent: published healthy DualPI2 runs stay above it (peers 5.4)."""
+
+MIN_OVERLAP_S = 5.0
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each pair that divided its path unequally."""
+    pairs = subjects.once(evidence, evidence.coexistence)
+    if pairs.is_empty():
+        return [Skipped(CODE, "no two flows sent over the same path at the same time")]
+    starving = pairs.filter(pl.col("starved_since_ns").is_not_null())
+    known = {frozenset(pair) for pair in starving.select("flow", "other_flow").rows()}
+    long = (pl.col("end_ns") - pl.col("start_ns")) / 1e9 >= MIN_OVERLAP_S
+    unequal = pairs.filter((pl.col("jain") < UNFAIR_JAIN) & (pl.col("share") < 0.5) & long)
+    return [
+        Finding(
+            CODE,
+            Severity.NOTICE,
+            Confidence.MEDIUM,
+            f"{subjects.titled(evidence, row['flow'])} got {row['rate_bps'] / 1e6:.1f} "
+            f"Mbit/s beside {row['other_rate_bps'] / 1e6:.1f} Mbit/s of "
+            f"{subjects.named(evidence, row['other_flow'])}.",
+            "Compare base RTTs and bottlenecks of the two.",
+            source=row["source"],
+            flow=row["flow"],
+            forward=row["forward"],
+            span_ns=(row["start_ns"], row["end_ns"]),
+            measures=(
+                Measure("share", row["share"], "share", "half"),
+                Measure("Jain's index", row["jain"], "", "1"),
+            ),
+        )
+        for row in unequal.iter_rows(named=True)
+        if frozenset((row["flow"], row["other_flow"])) not in known
+    ]
+
+
+RULE = Rule(CODE, "unfairness", "Unequal rates on one path.", check, __doc__)

@@ -1,0 +1,32 @@
+"""ECE without an answer."""
+
+from frames import evidence, frame
+from scenes import DIRECTIONS, FLOWS, packet_cuts
+
+from l4strace.model import Confidence
+from l4strace.rules.l4s201_ece_ignored import check
+
+
+def scene(cwr: int = 0, **columns: object):
+    directions = DIRECTIONS.with_columns(
+        cwr_packets=frame("directions", cwr_packets=cwr)["cwr_packets"][0]
+    )
+    cuts = packet_cuts(10, **({"flow": 1, "cause": "ece"} | columns))
+    return evidence(flows=FLOWS, directions=directions, cuts=cuts)
+
+
+def test_fires_when_the_flight_never_falls_and_no_cwr_is_sent() -> None:
+    (found,) = check(scene())
+    assert found.confidence is Confidence.HIGH
+    assert "100 % of 10 echoes, without a single CWR" in found.message
+
+
+def test_fires_with_less_confidence_when_cwr_claims_a_cut() -> None:
+    (found,) = check(scene(cwr=9))
+    assert found.confidence is Confidence.MEDIUM
+
+
+def test_silent_on_cuts_small_windows_and_one_long_echo() -> None:
+    assert check(scene(fraction=0.3, fraction_hi=0.35)) == []
+    assert check(scene(cwnd_before=3.0)) == []
+    assert check(scene(round=list(range(10)))) == []

@@ -1,0 +1,22 @@
+"""Loss without an answer."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, packet_cuts
+
+from l4strace.rules.l4s203_loss_ignored import check
+
+
+def scene(**columns: object):
+    plain = {"cause": "loss", "fraction": 0.0, "fraction_lo": 0.0, "fraction_hi": 0.04}
+    return evidence(flows=FLOWS, directions=DIRECTIONS, cuts=packet_cuts(10, **(plain | columns)))
+
+
+def test_fires_when_the_flight_survives_every_episode() -> None:
+    (found,) = check(scene())
+    assert "100 % of 10 episodes" in found.message
+
+
+def test_silent_on_a_cut_in_each_episode_or_few_episodes() -> None:
+    assert check(scene(fraction=0.5, fraction_hi=0.55)) == []
+    assert check(scene(round=list(range(10)))) == []
+    assert check(scene(cwnd_before=4.0)) == []

@@ -1,0 +1,48 @@
+"""Overshoot of slow start."""
+
+import polars as pl
+from frames import MS, evidence, frame, rounds
+from scenes import DIRECTIONS, FLOWS
+
+from l4strace.model import Severity
+from l4strace.rules.l4s204_slow_start_overshoot import check
+
+
+def scene(peak: int = 400, **columns: object):
+    flight = [20] * 10 + [peak] * 20 + [40] * 970
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        rounds=rounds(1000, inflight_max_packets=flight),
+        spikes=spike(**columns),
+    )
+
+
+def spike(**columns: object) -> pl.DataFrame:
+    plain = {
+        "start_ns": 100 * MS,
+        "end_ns": 2_100 * MS,
+        "height_us": 500_000.0,
+        "usual_us": 400.0,
+        "rounds": 50,
+        "cause": "slow-start",
+    }
+    return frame("spikes", **(plain | columns))
+
+
+def test_fires_on_a_flight_ten_times_the_path() -> None:
+    (found,) = check(scene())
+    assert found.severity is Severity.WARNING
+    assert (
+        "400 packets in flight where 40 fill the path, 500 ms of queue for 2.0 s" in found.message
+    )
+
+
+def test_fires_as_notice_when_it_is_over_soon() -> None:
+    (found,) = check(scene(end_ns=400 * MS))
+    assert found.severity is Severity.NOTICE
+
+
+def test_silent_on_a_late_spike_or_a_modest_peak() -> None:
+    assert check(scene(start_ns=6_000 * MS, end_ns=7_500 * MS)) == []
+    assert check(scene(peak=80)) == []

@@ -1,0 +1,30 @@
+"""Bursts of ECT(1) senders."""
+
+from frames import evidence, rounds
+from scenes import DIRECTIONS, FLOWS, bottleneck
+
+from l4strace.model import Skipped
+from l4strace.rules.l4s206_burst_too_long import check
+
+
+def scene(burst: int, **columns: object):
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        bottlenecks=bottleneck("l4s"),
+        rounds=rounds(100, burst_bytes=burst, burst_frame=7, **columns),
+    )
+
+
+def test_fires_on_bursts_of_a_millisecond() -> None:
+    (found,) = check(scene(8 * 1448))
+    assert "Bursts of 1853 us" in found.message
+    assert found.frames == (7,)
+
+
+def test_silent_for_four_packets() -> None:
+    assert check(scene(4 * 1448)) == []
+
+
+def test_skips_without_an_ect1_sender() -> None:
+    assert isinstance(check(evidence())[0], Skipped)

@@ -1,0 +1,16 @@
+"""An alpha that does not move."""
+
+from frames import evidence
+from scenes import log
+
+from l4strace.rules.l4s207_alpha_stuck import check
+
+
+def test_fires_when_marks_move_nothing() -> None:
+    (found,) = check(evidence(kernel=log(alpha=0.0)))
+    assert "Alpha stuck at 0.000 over 200 samples while 199 CE marks arrived" in found.message
+
+
+def test_silent_when_it_moves_or_nothing_was_marked() -> None:
+    assert check(evidence(kernel=log())) == []
+    assert check(evidence(kernel=log(alpha=1.0, delivered_ce=0))) == []

@@ -1,0 +1,32 @@
+"""Alpha sixteen times too large."""
+
+from frames import evidence, rounds
+from scenes import DIRECTIONS, FLOWS, log
+
+from l4strace.model import Confidence
+from l4strace.rules.l4s209_alpha_scale_misread import check
+
+
+def scene(**columns: object):
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        rounds=rounds(200, alpha=0.02),
+        kernel=log(**({"event": "poll"} | columns)),
+    )
+
+
+def test_fires_beyond_one() -> None:
+    (found,) = check(scene(alpha=[16.0] + [0.32] * 199))
+    assert found.confidence is Confidence.HIGH
+    assert "reaches 16.0 where 1 is the most" in found.message
+
+
+def test_fires_on_sixteen_times_what_the_marks_give() -> None:
+    (found,) = check(scene(alpha=0.32))
+    assert found.confidence is Confidence.MEDIUM
+    assert "is 16 times what the marks give" in found.message
+
+
+def test_silent_on_the_right_scale() -> None:
+    assert check(scene()) == []

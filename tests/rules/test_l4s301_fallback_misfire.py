@@ -1,0 +1,73 @@
+"""Misfire: a classic score on an L4S path."""
+
+import pytest
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, steps
+
+from l4strace.model import Confidence, Severity, Skipped
+from l4strace.rules.l4s301_fallback_misfire import check
+
+STUDY = {
+    "@c_sticky": 485,
+    "@l_sticky": 3,
+    "@transition": 0,
+    "@mdev_ge": 0,
+    "@mdev_l": 2324,
+    "@mdev_l_sum": 99132,
+    "@sdepth_ge": 3,
+    "@sdepth_ge_sum": 7308,
+    "@sdepth_l": 2321,
+    "@sdepth_l_sum": 122036,
+}
+
+
+def scene(kind: str = "l4s", **columns: object):
+    return evidence(
+        flows=FLOWS, directions=DIRECTIONS, bottlenecks=bottleneck(kind), detector=steps(**columns)
+    )
+
+
+def test_fires_with_the_numbers_and_the_build() -> None:
+    late = [0.0] * 20 + [17.0] * 80
+    (found,) = check(scene(score=late, build="24-bit buggy", residue=6020646))
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
+    assert found.message == (
+        "Fallback misfired on an L4S AQM: classic since 0.5 s while depth was 0.4 ms of 2 ms and "
+        "deviation 0.12 ms of 0.75 ms; the steps carry the residues of the buggy 24-bit build."
+    )
+    assert found.span_ns is not None
+    assert found.span_ns[0] == 20 * STEP_NS
+
+
+def test_fires_without_a_capture_on_the_inputs_alone() -> None:
+    (found,) = check(evidence(flows=FLOWS, detector=steps()))
+    assert "on an L4S AQM" not in found.message
+
+
+@pytest.mark.parametrize("kind", ["classic", "shallow", "per-flow"])
+def test_silent_on_a_classic_bottleneck(kind: str) -> None:
+    assert check(scene(kind)) == []
+
+
+@pytest.mark.parametrize("columns", [{"score": 0.0}, {"mdev_us": 1100.0}, {"depth_us": 6000.0}])
+def test_silent_when_the_score_or_the_inputs_say_so(columns: dict[str, float]) -> None:
+    assert check(scene(**columns)) == []
+
+
+def test_skips_without_a_log() -> None:
+    assert check(evidence()) == [Skipped("L4S301", "no kernel log")]
+
+
+def test_fires_on_the_counters_of_the_published_study() -> None:
+    (found,) = check(evidence(aggregates=STUDY))
+    assert found.message == (
+        "Fallback misfired: 485 of 488 reductions as classic although deviation was under 750 us "
+        "in 2,324 of 2,324 steps (mean 43 us) and depth under 2 ms in 2,321 of 2,324 (mean 56 us)."
+    )
+
+
+def test_counters_of_one_kind_are_skipped_with_what_they_lack() -> None:
+    cuts = {name: value for name, value in STUDY.items() if "sticky" in name}
+    inputs = {name: value for name, value in STUDY.items() if name.startswith(("@mdev", "@sd"))}
+    assert "485 of 488" in check(evidence(aggregates=cuts))[0].reason
+    assert "not its verdicts" in check(evidence(aggregates=inputs))[0].reason

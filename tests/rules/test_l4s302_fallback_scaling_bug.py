@@ -1,0 +1,44 @@
+"""Scaling bug: by residue, by replay, by sums of steps."""
+
+from frames import evidence
+from scenes import steps
+
+from l4strace.model import Confidence, Skipped
+from l4strace.rules.l4s302_fallback_scaling_bug import check
+
+STUDY = {
+    "@depth_change_pos": 2326,
+    "@depth_change_pos_sum": 104982163618,
+    "@mdev_change_neg": 2,
+    "@mdev_change_neg_sum": 10014682,
+    "@mdev_change_pos": 2324,
+    "@mdev_change_pos_sum": 92448787580,
+}
+
+
+def test_fires_on_a_residue() -> None:
+    build = [None] * 90 + ["24-bit buggy"] * 10
+    (found,) = check(evidence(detector=steps(build=build)))
+    assert found.confidence is Confidence.HIGH
+    assert "10 steps carry the residues" in found.message
+
+
+def test_fires_on_replay_with_less_confidence() -> None:
+    (found,) = check(evidence(detector=steps()))
+    assert found.confidence is Confidence.MEDIUM
+
+
+def test_silent_for_other_builds_and_for_scores_that_correct_references_give() -> None:
+    assert check(evidence(detector=steps(build="20-bit"))) == []
+    assert check(evidence(detector=steps(score_fixed=17.0))) == []
+    assert check(evidence(detector=steps(score=0.0, score_buggy=17.0))) == []
+
+
+def test_fires_on_the_sums_of_the_published_study() -> None:
+    (found,) = check(evidence(aggregates=STUDY))
+    assert "5,007,341" in found.message
+
+
+def test_sums_of_a_correct_24_bit_build_prove_nothing() -> None:
+    right = STUDY | {"@mdev_change_neg_sum": 2 * 80_117_470}
+    assert check(evidence(aggregates=right)) == [Skipped("L4S302", "no kernel log")]

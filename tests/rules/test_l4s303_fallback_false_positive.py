@@ -1,0 +1,44 @@
+"""False positive by the path: slow link or jitter."""
+
+import polars as pl
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck, steps
+
+from l4strace.model import Severity, Skipped
+from l4strace.rules.l4s303_fallback_false_positive import check
+
+SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
+
+
+def scene(place: pl.DataFrame, **columns: object):
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        bottlenecks=place,
+        detector=steps(**(inputs | columns)),
+    )
+
+
+def test_fires_as_notice_on_a_slow_link() -> None:
+    (found,) = check(scene(bottleneck("l4s", **SLOW)))
+    assert found.severity is Severity.NOTICE
+    assert "4.0 Mbit/s one packet takes 3.0 ms" in found.message
+
+
+def test_fires_as_warning_where_the_rate_explains_nothing() -> None:
+    (found,) = check(scene(bottleneck("l4s")))
+    assert found.severity is Severity.WARNING
+    assert "jitter" in found.message
+
+
+def test_silent_on_a_misfire_a_classic_aqm_and_a_low_score() -> None:
+    assert check(scene(bottleneck("l4s"), mdev_us=120.0)) == []
+    assert check(scene(bottleneck("classic"))) == []
+    assert check(scene(bottleneck("l4s"), score=0.0)) == []
+
+
+def test_skips_without_a_capture() -> None:
+    assert check(evidence(detector=steps())) == [
+        Skipped("L4S303", "no capture shows what the bottleneck is")
+    ]

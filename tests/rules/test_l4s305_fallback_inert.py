@@ -1,0 +1,44 @@
+"""Inert fallback on a classic AQM."""
+
+from frames import evidence, frame
+from scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
+
+from l4strace.model import Confidence, Skipped
+from l4strace.rules.l4s305_fallback_inert import check
+
+
+def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):
+    plain = {
+        "flows": FLOWS,
+        "directions": DIRECTIONS,
+        "bottlenecks": bottleneck(kind, confidence=confidence),
+        "coexistence": starving(1, 0),
+        "kernel": log(),
+    }
+    return evidence(**(plain | tables))
+
+
+def test_fires_when_the_score_never_left_zero() -> None:
+    (found,) = check(scene())
+    assert found.confidence is Confidence.HIGH
+    assert "classic_ecn never left 0" in found.message
+    assert "flow 1 (port 40002, ECT(0)) is left with 10 %" in found.message
+
+
+def test_fires_when_the_score_rises_and_no_cut_follows() -> None:
+    cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+    (found,) = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
+    assert "detection only" in found.message
+
+
+def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> None:
+    assert check(scene("l4s")) == []
+    assert check(scene(confidence=0.5)) == []
+    assert check(scene(kernel=log(saw_ce=False, delivered_ce=0))) == []
+    assert check(scene(detector=steps(score=0.0, score_fixed=0.0))) == []
+
+
+def test_skips_without_a_score() -> None:
+    assert check(scene(kernel=log(classic_ecn=None))) == [
+        Skipped("L4S305", "the kernel log has no classic_ecn")
+    ]

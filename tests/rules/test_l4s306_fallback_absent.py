@@ -1,0 +1,36 @@
+"""Builds without the fallback."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck, log
+
+from l4strace.model import Severity, Skipped
+from l4strace.rules.l4s306_fallback_absent import check
+
+
+def scene(kind: str = "l4s", **columns: object):
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        bottlenecks=bottleneck(kind),
+        kernel=log(**({"classic_ecn": None} | columns)),
+    )
+
+
+def test_fires_as_information_on_an_l4s_path() -> None:
+    (found,) = check(scene())
+    assert found.severity is Severity.INFO
+
+
+def test_fires_as_warning_where_a_classic_aqm_asks_for_it() -> None:
+    (found,) = check(scene("classic"))
+    assert found.severity is Severity.WARNING
+
+
+def test_silent_where_the_score_is_recorded() -> None:
+    assert check(scene(classic_ecn=0.0)) == []
+
+
+def test_polls_prove_nothing() -> None:
+    assert check(scene(event="poll")) == [
+        Skipped("L4S306", "the kernel log does not probe Prague's own functions")
+    ]

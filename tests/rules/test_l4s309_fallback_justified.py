@@ -1,0 +1,24 @@
+"""A fallback that is right."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck, steps
+
+from l4strace.model import Severity
+from l4strace.rules.l4s309_fallback_justified import check
+
+
+def scene(kind: str, **columns: object):
+    return evidence(
+        flows=FLOWS, directions=DIRECTIONS, bottlenecks=bottleneck(kind), detector=steps(**columns)
+    )
+
+
+def test_fires_on_a_classic_aqm() -> None:
+    (found,) = check(scene("classic", mdev_us=800.0, depth_us=6000.0))
+    assert found.severity is Severity.INFO
+    assert "Fallback justified: classic since 0.0 s" in found.message
+
+
+def test_silent_on_l4s_or_with_a_low_score() -> None:
+    assert check(scene("l4s")) == []
+    assert check(scene("classic", score=0.0)) == []

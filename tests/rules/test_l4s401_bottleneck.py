@@ -1,0 +1,23 @@
+"""The bottleneck as information."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck
+
+from l4strace.model import Confidence, Severity, Skipped
+from l4strace.rules.l4s401_bottleneck import check
+
+
+def scene(kind: str, **columns: object):
+    place = bottleneck(kind, **columns)
+    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+
+
+def test_fires_for_each_class_that_can_be_told() -> None:
+    (found,) = check(scene("l4s", marking="step", reason="Marks set in at 0.40 ms."))
+    assert (found.severity, found.confidence) == (Severity.INFO, Confidence.HIGH)
+    assert found.message == "Bottleneck: L4S AQM (step marking). Marks set in at 0.40 ms."
+
+
+def test_silent_but_skipped_where_it_cannot() -> None:
+    (said,) = check(scene("unknown", reason="The path erases ECN codepoints."))
+    assert said == Skipped("L4S401", "1 of 1 flow directions: The path erases ECN codepoints.")

@@ -1,0 +1,28 @@
+"""A queue that never marks."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck
+
+from l4strace.model import Severity
+from l4strace.rules.l4s402_no_ce import check
+
+
+def scene(kind: str, **columns: object):
+    place = bottleneck(kind, **({"losses": 10, "queue_delay_us": 17_700.0} | columns))
+    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+
+
+def test_fires_for_an_l4s_sender_behind_a_fifo() -> None:
+    (found,) = check(scene("fifo"))
+    assert found.severity is Severity.WARNING
+    assert "not one CE mark at 17.7 ms of queue, 10 packets were sent again" in found.message
+
+
+def test_fires_as_information_for_a_classic_sender() -> None:
+    (found,) = check(scene("fifo", flow=1))
+    assert found.severity is Severity.INFO
+
+
+def test_silent_elsewhere() -> None:
+    assert check(scene("classic")) == []
+    assert check(scene("unknown")) == []

@@ -1,0 +1,18 @@
+"""A hop that marks everything."""
+
+from frames import evidence, frame
+
+from l4strace.rules.l4s403_every_packet_ce import check
+
+
+def test_fires_at_the_receiver_and_on_feedback() -> None:
+    seen = frame("directions", data_ce=1000, first_ce_frame=3)
+    (found,) = check(evidence(directions=seen))
+    assert found.frames == (3,)
+    (fed,) = check(evidence(directions=frame("directions", ce_fed_back_best=990)))
+    assert "990 of 1,000 data packets are CE" in fed.message
+
+
+def test_silent_on_an_eager_aqm_and_on_few_packets() -> None:
+    assert check(evidence(directions=frame("directions", data_ce=600))) == []
+    assert check(evidence(directions=frame("directions", data_packets=10, data_ce=10))) == []

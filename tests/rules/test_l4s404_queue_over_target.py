@@ -1,0 +1,32 @@
+"""A queue above its target."""
+
+import pytest
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, bottleneck
+
+from l4strace.rules.l4s404_queue_over_target import check
+
+
+def scene(kind: str, queue_us: float, flow: int = 0, **columns: object):
+    place = bottleneck(kind, queue_delay_us=queue_us, flow=flow, **columns)
+    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "queue_us"), [("l4s", 5_000.0), ("classic", 40_000.0), ("fifo", 200_000.0)]
+)
+def test_fires_at_a_multiple_of_the_target(kind: str, queue_us: float) -> None:
+    (found,) = check(scene(kind, queue_us))
+    assert f"stands at {queue_us / 1000:.1f} ms" in found.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "queue_us", "flow"),
+    [("l4s", 1_500.0, 0), ("l4s", 16_000.0, 1), ("classic", 20_000.0, 0), ("fifo", 50_000.0, 0)],
+)
+def test_silent_near_the_target(kind: str, queue_us: float, flow: int) -> None:
+    assert check(scene(kind, queue_us, flow)) == []
+
+
+def test_silent_where_two_packets_take_as_long() -> None:
+    assert check(scene("l4s", 6_000.0, serialisation_us=3_000.0)) == []

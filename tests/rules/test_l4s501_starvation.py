@@ -1,0 +1,26 @@
+"""Starvation beside another flow."""
+
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, starving
+
+from l4strace.model import Skipped
+from l4strace.rules.l4s501_starvation import check
+
+
+def test_fires_for_the_one_that_starves() -> None:
+    scene = evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=starving(1, 0))
+    (found,) = check(scene)
+    assert found.flow == 1
+    assert found.message == (
+        "Flow 1 (port 40002, ECT(0)) starves since 2.0 s: 5.0 Mbit/s beside 45.0 Mbit/s of flow 0 "
+        "(port 40001, ECT(1))."
+    )
+
+
+def test_silent_when_nobody_starves() -> None:
+    fed = starving(1, 0).with_columns(starved_since_ns=None)
+    assert check(evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=fed)) == []
+
+
+def test_skips_a_lone_flow() -> None:
+    assert isinstance(check(evidence())[0], Skipped)

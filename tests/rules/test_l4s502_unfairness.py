@@ -1,0 +1,27 @@
+"""Unequal shares."""
+
+import polars as pl
+from frames import evidence
+from scenes import DIRECTIONS, FLOWS, starving
+
+from l4strace.rules.l4s502_unfairness import check
+
+
+def scene(pairs: pl.DataFrame):
+    return evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=pairs)
+
+
+def fed(share: float, jain: float) -> pl.DataFrame:
+    pairs = starving(1, 0, share)
+    return pairs.with_columns(starved_since_ns=None, jain=pl.lit(jain))
+
+
+def test_fires_once_for_the_smaller_share() -> None:
+    (found,) = check(scene(fed(0.25, 0.8)))
+    assert found.flow == 1
+    assert "got 12.5 Mbit/s beside 37.5 Mbit/s" in found.message
+
+
+def test_silent_on_fair_shares_and_on_starvation() -> None:
+    assert check(scene(fed(0.4, 0.96))) == []
+    assert check(scene(starving(1, 0))) == []
