@@ -1,0 +1,236 @@
+"""However a recording ends, what it had is closed, said and readable (issue: capture, point 4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from l4strace import _native
+from capture.network import LEFT_ADDRESS, Network, needs_root, network
+
+pytestmark = [pytest.mark.root, needs_root]
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Network]:
+    with network() as made:
+        yield made
+
+
+def log_of(stem: Path) -> list[dict[str, object]]:
+    """Records of the kernel log, whatever is whole of it."""
+    path = next(stem.parent.glob(f"{stem.name}.kernel.ndjson*"))
+    text = b"".join(_native.read_text(str(path)))
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Process ids below `pid` with their command lines."""
+    found = {}
+    listed = subprocess.run(
+        ["ps", "-eo", "pid,ppid,args", "--no-headers"], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    below = {pid}
+    for _ in range(6):
+        for own, parent, words in rows:
+            if int(parent) in below and int(own) not in below:
+                below.add(int(own))
+                found[int(own)] = words
+    return found
+
+
+def find(pid: int, word: str, but: str = "\0") -> int:
+    """The process below `pid` with `word` in its command line."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for own, words in descendants(pid).items():
+            if word in words and but not in words:
+                return own
+        time.sleep(0.1)
+    raise AssertionError(f"no {word} below {pid}: {descendants(pid)}")
+
+
+def begin(net: Network, stem: Path, *words: str) -> subprocess.Popen[str]:
+    """A capture that runs, with traffic under way."""
+    process = net.start_capture("-o", str(stem), *words)
+    host = stem.with_name(stem.name + ".host.json")
+    deadline = time.monotonic() + 20
+    while not (host.exists() and stem.with_name(stem.name + ".pcapng").exists()):
+        assert time.monotonic() < deadline, "capture did not begin"
+        time.sleep(0.1)
+    time.sleep(1.5)
+    net.run(net.left, *net.send(1))
+    return process
+
+
+def end(process: subprocess.Popen[str], seconds: float = 30) -> tuple[str, str]:
+    return process.communicate(timeout=seconds)
+
+
+def assert_readable(stem: Path) -> int:
+    """The capture is there, has packets and is whole; returns their number."""
+    records, _ = _native.walk(str(stem) + ".pcapng")
+    assert records > 0
+    return int(records)
+
+
+def instances() -> list[str]:
+    """Trace instances of ours that are left on this host."""
+    folder = "/sys/kernel/tracing"
+    script = f"[ -d {folder}/instances ] || mount -t tracefs t {folder}; ls {folder}/instances"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
+    return [name for name in done.stdout.split() if name.startswith("l4strace-")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_everything(net: Network, tmp_path: Path, number: signal.Signals) -> None:
+    process = begin(net, tmp_path / "run", "--kernel", "tracefs")
+    process.send_signal(number)
+    out, err = end(process)
+    assert process.returncode == 0, err
+    assert "l4strace diagnose" in out
+    assert "ended by a signal" in err
+    assert assert_readable(tmp_path / "run") > 100
+    trailer = log_of(tmp_path / "run")[-1]
+    assert trailer["type"] == "trailer"
+    assert trailer["lost"] == {}
+    host = json.loads((tmp_path / "run.host.json").read_text())
+    assert host["complete"] is True
+    assert instances() == []
+
+
+def test_a_duration_ends_it(net: Network, tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = net.capture("-o", str(tmp_path / "run"), "--duration", "1", "--kernel", "diag")
+    assert done.returncode == 0, done.stderr
+    assert "ended by its duration" in done.stderr
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize(
+    ("victim", "survivors"),
+    [("collectors packets", "kernel"), ("dumpcap -p", "kernel"), ("collectors tracefs", "packets")],
+)
+def test_a_killed_part_leaves_the_others(
+    net: Network, tmp_path: Path, victim: str, survivors: str
+) -> None:
+    process = begin(net, tmp_path / "run", "--kernel", "tracefs", "--packets", "dumpcap")
+    os.kill(find(process.pid, victim), signal.SIGKILL)
+    time.sleep(1.5)
+    if survivors == "packets":
+        net.run(net.left, *net.send(1))
+        process.send_signal(signal.SIGINT)
+    _, err = end(process)
+    assert process.returncode == 1
+    assert "killed by signal 9" in err
+    assert_readable(tmp_path / "run")
+    records = log_of(tmp_path / "run")
+    assert records[0]["type"] == "header"
+    assert (records[-1]["type"] == "trailer") is (survivors == "kernel")
+    process = begin(net, tmp_path / "again", "--kernel", "tracefs")
+    process.send_signal(signal.SIGINT)
+    end(process)
+    assert instances() == [], "the next run sweeps what a killed one left"
+
+
+def test_kill_9_of_the_supervisor_closes_the_parts(net: Network, tmp_path: Path) -> None:
+    process = begin(net, tmp_path / "run", "--kernel", "tracefs")
+    os.kill(find(process.pid, "collectors record"), signal.SIGKILL)
+    _, err = end(process)
+    assert process.returncode == 4
+    assert "the recorder died" in err
+    time.sleep(2)
+    assert_readable(tmp_path / "run")
+    assert log_of(tmp_path / "run")[-1]["type"] == "trailer"
+    assert instances() == []
+
+
+def test_kill_9_of_l4strace_itself_closes_the_parts(net: Network, tmp_path: Path) -> None:
+    process = begin(net, tmp_path / "run", "--kernel", "tracefs")
+    os.kill(process.pid, signal.SIGKILL)  # `ip netns exec` has become it
+    end(process)
+    deadline = time.monotonic() + 15
+    host = tmp_path / "run.host.json"
+    while not json.loads(host.read_text())["complete"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert_readable(tmp_path / "run")
+    assert log_of(tmp_path / "run")[-1]["type"] == "trailer"
+
+
+@pytest.mark.parametrize("backend", ["dumpcap", "tcpdump", "ring"])
+def test_a_full_disk_keeps_what_fits(net: Network, tmp_path: Path, backend: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=True)
+    try:
+        stem = disk / "run"
+        words = ["-o", str(stem), "--kernel", "none", "--packets", backend]
+        done = net.capture(*words, "--", *net.send(4, "1G"))
+        assert done.returncode == 1, done.stderr
+        assert "died" in done.stderr
+        assert "space" in done.stderr.lower()
+        assert assert_readable(stem) > 100
+        assert (disk / "run.host.json").exists()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("backend", ["dumpcap", "tcpdump", "ring"])
+def test_an_interface_that_vanishes(tmp_path: Path, backend: str) -> None:
+    with network() as net:
+        process = begin(net, tmp_path / "run", "--kernel", "diag", "--packets", backend)
+        subprocess.run(["ip", "-n", net.left, "link", "delete", net.left_device], check=True)
+        _, err = end(process)
+        assert process.returncode == 1, err
+        assert "died" in err
+        assert_readable(tmp_path / "run")
+        assert log_of(tmp_path / "run")[-1]["type"] == "trailer"
+
+
+def test_an_unknown_interface_is_said_at_once(net: Network, tmp_path: Path) -> None:
+    done = net.run(net.left, "l4strace", "capture", "-i", "nope0", "-o", str(tmp_path / "run"))
+    assert done.returncode == 4
+    assert "no interface nope0" in done.stderr
+    assert "v0" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_run_is_not_overwritten(net: Network, tmp_path: Path) -> None:
+    (tmp_path / "run.pcapng").write_bytes(b"precious")
+    done = net.capture("-o", str(tmp_path / "run"), "--duration", "1")
+    assert done.returncode == 2
+    assert (tmp_path / "run.pcapng").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("backend", ["dumpcap", "tcpdump", "ring"])
+def test_a_ring_keeps_the_last_megabytes(net: Network, tmp_path: Path, backend: str) -> None:
+    words = ["-o", str(tmp_path / "run"), "--ring", "1", "--kernel", "none", "--packets", backend]
+    done = net.capture(*words, "--", *net.send(3, "2G"))
+    assert done.returncode == 0, done.stderr
+    assert assert_readable(tmp_path / "run") > 100
+    assert (tmp_path / "run.pcapng").stat().st_size < 1_600_000
+    assert [path.name for path in tmp_path.iterdir() if "pcapng" in path.name] == ["run.pcapng"]
+
+
+def test_nothing_that_identifies_people_in_the_host_file(net: Network, tmp_path: Path) -> None:
+    done = net.capture("-o", str(tmp_path / "run"), "--duration", "0.5", "--kernel", "none")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "run.host.json").read_text()
+    mac = subprocess.run(
+        ["ip", "-n", net.left, "-j", "link", "show", net.left_device],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(mac.stdout)[0]["address"] not in text
+    assert LEFT_ADDRESS not in text
+    assert f'"{os.uname().nodename}"' not in text
