@@ -13,6 +13,9 @@ from l4strace.schema.capture import FLOWS
 
 LIFE = ["sk", "sport", "dport"]
 """What tells one socket's life from another's."""
+SEEN = ["source", "flow", "forward"]
+BYTES_OFF = 0.05
+"""How far the payload that a tool reports may differ from what the packets acknowledged."""
 SLACK_NS = 1_000_000_000
 """How far a socket's samples may reach over the packets of its flow."""
 
@@ -65,7 +68,38 @@ def candidates(lives: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
         forward=pl.lit(False),
     )
     found = lives.join(pl.concat([forward, backward]), on=["sport", "dport"])
-    return found.filter(_agrees("saddr", "fs") & _agrees("daddr", "fd")).drop("fs", "fd")
+    agreed = found.filter(_agrees("saddr", "fs") & _agrees("daddr", "fd"))
+    return agreed.select(*lives.columns, *times, "forward")
+
+
+def by_bytes(
+    lives: pl.DataFrame, flows: pl.DataFrame, directions: pl.DataFrame, sent: dict[str, int]
+) -> pl.DataFrame:
+    """The same for sockets without ports: the direction between their hosts that sent as much.
+
+    ``sent`` is the payload that a socket sent, by `sk`.
+    """
+    told = lives.with_columns(sent=pl.col("sk").replace_strict(sent, default=None))
+    told = told.filter(pl.col("sport").is_null() & pl.col("sent").is_not_null())
+    ends = pl.DataFrame({"forward": [True, False]})
+    hosts = flows.join(ends, how="cross").select(
+        "source",
+        "flow",
+        "forward",
+        fs=pl.when("forward").then("client").otherwise("server"),
+        fd=pl.when("forward").then("server").otherwise("client"),
+        flow_first_ns="first_ns",
+        flow_last_ns="last_ns",
+    )
+    seen = hosts.join(directions.select(*SEEN, "acked_bytes"), on=SEEN)
+    off = (pl.col("acked_bytes").cast(pl.Float64) - pl.col("sent")).abs() / pl.col("sent")
+    return (
+        told.join(seen, how="cross")
+        .filter(_agrees("saddr", "fs") & _agrees("daddr", "fd") & (off < BYTES_OFF))
+        .sort(off)
+        .unique(LIFE, keep="first", maintain_order=True)
+        .select(*lives.columns, "flow", "flow_first_ns", "flow_last_ns", "forward")
+    )
 
 
 def _agrees(logged: str, captured: str) -> pl.Expr:

@@ -20,6 +20,10 @@ from l4strace.ingest.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.thin import Keeper
 
 BATCH_BYTES = 1 << 24
+WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
+    (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
+)
+"""polars reads NDJSON integers with 64 bits only."""
 CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
 """Fields of the records that are no samples."""
 
@@ -85,7 +89,8 @@ def _frame(block: bytes, fields: dict[str, str], log: Log) -> pl.DataFrame:
     """One row per line, with the declared fields; lines that are no objects are counted."""
     declared = {name: TYPES[kind] for name, kind in fields.items() if kind in TYPES}
     known = {name: dtype for name, dtype in SAMPLES.items() if name != "extra"}
-    schema = pl.Schema({"type": pl.String()} | known | declared | CONTROL)
+    wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (known | declared).items()}
+    schema = pl.Schema({"type": pl.String()} | wide | CONTROL)
     try:
         return pl.read_ndjson(io.BytesIO(block), schema=schema)
     except pl.exceptions.PolarsError:

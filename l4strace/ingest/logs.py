@@ -56,22 +56,57 @@ def _added(capture: Capture, log: Log) -> Capture:
     bits = log.alpha_bits if log.alpha_bits is not None else alpha_bits(log.samples)
     samples = scaled(join.with_ports(log.samples), bits)
     lives = join.sockets(samples)
-    offset = log.unix_offset_ns or 0
-    joined = join.chosen(join.candidates(lives, capture.flows), offset)
+    found = pl.concat(
+        [
+            join.candidates(lives, capture.flows),
+            join.by_bytes(lives, capture.flows, capture.directions, log.bytes_sent),
+        ]
+    )
+    placed = clock.place(log, samples, found, capture)
+    joined = join.chosen(found.clear() if placed.refused else found, placed.offset_ns)
     alone = lives.join(joined, on=join.LIFE, how="anti", nulls_equal=True)
-    own = join.own_flows(alone, source, _next(capture.flows["flow"]), offset)
+    own = join.own_flows(alone, source, _next(capture.flows["flow"]), placed.offset_ns)
+    _state(log, placed, capture, joined, alone, bits)
     flow_of = pl.concat([joined, _keys(own)])
     kernel = join.identified(samples, flow_of).with_columns(
-        pl.col("ts_ns") + offset, source=pl.lit(source)
+        pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
     )
     return replace(
         capture,
-        sources=pl.concat([capture.sources, _source(log, source, offset)]),
+        sources=pl.concat([capture.sources, _source(log, source, placed)]),
         flows=pl.concat([capture.flows, own.select(FLOWS.schema.names())]),
         kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
         stats=pl.concat([capture.stats, _stats(log, source)]),
         aggregates=capture.aggregates | log.aggregates,
     )
+
+
+def _state(
+    log: Log,
+    placed: clock.Placement,
+    capture: Capture,
+    joined: pl.DataFrame,
+    alone: pl.DataFrame,
+    bits: int | None,
+) -> None:
+    """Says what could not be joined or read, one statement each."""
+    if log.kind == "ss" and bits is not None and bits > 20:
+        said = f"alpha has {bits} bits, of which ss shows {2 ** (bits - 20)} times too much"
+        log.lose("alpha_scale_corrected", 1, "info", f"In this log {said}.")
+    if bits is None and log.samples["alpha_raw"].max():
+        log.lose("alpha_scale_unknown", 1, "info", "Alpha fits several builds: left in its scale.")
+    if capture.flows.is_empty() or alone.is_empty():
+        return
+    if placed.refused:
+        log.lose("kernel_log_not_joined", alone.height, "loss", f"Not joined: {placed.refused}.")
+        return
+    first = alone.row(0, named=True)
+    name = f"{first['saddr'] or '?'}:{first['sport']} to {first['daddr'] or '?'}:{first['dport']}"
+    if joined.is_empty():
+        said = f"No socket of the log is in the captures ({name}): another host, or another time."
+        log.lose("kernel_log_not_joined", alone.height, "loss", said)
+    else:
+        log.lose("sockets_not_captured", alone.height, "info", f"Such as {name}.")
 
 
 def _keys(own: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +122,8 @@ def _next(numbers: pl.Series) -> int:
     return 0 if numbers.is_empty() else int(numbers.max()) + 1  # type: ignore[arg-type]
 
 
-def _source(log: Log, source: int, offset: int) -> pl.DataFrame:
+def _source(log: Log, source: int, placed: clock.Placement) -> pl.DataFrame:
+    offset = placed.offset_ns
     first, last = log.samples["ts_ns"].min(), log.samples["ts_ns"].max()
     row = {
         "source": source,
@@ -100,7 +136,8 @@ def _source(log: Log, source: int, offset: int) -> pl.DataFrame:
         "last_ns": None if last is None else last + offset,  # type: ignore[operator]
         "complete": log.complete,
         "clock": log.clock,
-        "clock_offset_ns": log.unix_offset_ns,
+        "clock_offset_ns": offset if offset or log.unix_offset_ns is not None else None,
+        "clock_residual_ns": placed.residual_ns,
         "comment": log.comment,
     }
     return SOURCES.conform(pl.DataFrame([row], infer_schema_length=None))

@@ -6,6 +6,8 @@ Alpha 1.0 and one point of classic_ecn are both 2^PRAGUE_ALPHA_BITS. Published b
 
 from __future__ import annotations
 
+from math import log2
+
 import polars as pl
 
 from l4strace import _native
@@ -13,6 +15,9 @@ from l4strace import _native
 BITS = (20, 24, 31)
 C_STICKY = 17
 """Upper end of the score, in units of 2^bits."""
+ENOUGH_MARKS = 100
+NEAR = 1.5
+"""Octaves between mean alpha and the share of marks: the next scale is four away."""
 ENOUGH = 3
 """Alpha updates that must agree before they are taken for proof."""
 
@@ -21,9 +26,13 @@ def alpha_bits(samples: pl.DataFrame) -> int | None:
     """PRAGUE_ALPHA_BITS that explains the logged values; None when they fit several.
 
     In order of proof: alpha updates reproduced to the last bit, values on a build's own plateau
-    (initial alpha 1.0, classic_ecn at its clamp), values too large for fewer bits.
+    (initial alpha 1.0, classic_ecn at its clamp), values too large for fewer bits, and alpha's
+    mean against the share of marked packets that it follows.
     """
-    return _by_updates(samples) or _by_plateau(samples) or _by_size(samples)
+    for told in (_by_updates, _by_plateau, _by_size, _by_marks):
+        if (bits := told(samples)) is not None:
+            return bits
+    return None
 
 
 def updates(samples: pl.DataFrame) -> pl.DataFrame:
@@ -80,6 +89,23 @@ def _by_size(samples: pl.DataFrame) -> int | None:
     if 20 in fits or not fits:
         return None
     return fits[0]
+
+
+def _by_marks(samples: pl.DataFrame) -> int | None:
+    """The scale on which mean alpha is nearest to the share of marks; scales differ by 16."""
+    counts = pl.col("delivered", "delivered_ce").cast(pl.Int64)
+    per_socket = (
+        samples.drop_nulls(["alpha_raw", "delivered", "delivered_ce"])
+        .group_by("sk")
+        .agg(counts.last() - counts.first(), alpha=pl.col("alpha_raw").mean())
+    )
+    best = per_socket.sort("delivered_ce").tail(1)
+    if best.is_empty() or best["delivered_ce"][0] < ENOUGH_MARKS or not best["alpha"][0]:
+        return None
+    share = best["delivered_ce"][0] / max(1, best["delivered"][0])
+    octaves = {bits: abs(log2(best["alpha"][0] / 2**bits / share)) for bits in BITS}
+    nearest = min(octaves, key=lambda bits: octaves[bits])
+    return nearest if octaves[nearest] < NEAR else None
 
 
 def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
