@@ -266,11 +266,15 @@ fn direction_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
 
 fn direction_counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let totals = || dirs.iter().map(|d| &d.dir.totals);
-    let senders = || dirs.iter().map(|d| d.dir.sender.as_deref());
     t.u64("packets", totals().map(|n| n.packets));
     t.u64("data_packets", totals().map(|n| n.data_packets));
     t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
-    t.u64("acked_bytes", senders().map(|s| s.map_or(0, |s| s.acked_bytes)));
+    // Without the data in the capture the acknowledgements still tell; their scale begins at the SYN.
+    let acked = |d: &DirectionView<'_>| match &d.dir.sender {
+        Some(sender) => sender.acked_bytes,
+        None => (d.dir.acked - 1).max(0) as u64,
+    };
+    t.u64("acked_bytes", dirs.iter().map(acked));
     for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
         t.u64(name, totals().map(|n| n.ecn[i]));
     }

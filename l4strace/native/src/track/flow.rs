@@ -3,7 +3,7 @@
 use super::ace::ACE_START;
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
-use super::round::RoundRow;
+use super::round::{Limit, RoundRow};
 use super::segments::{Data, Delivered, Sent};
 use super::sender::{Context, Sender, Wait};
 use super::vantage::Vantage;
@@ -55,6 +55,8 @@ pub struct Flow {
     /// Payload per packet on the wire, by side.
     mss: [u32; 2],
     shift: [Option<u8>; 2],
+    /// Row of a round that ended with nothing in flight, by side, until data follows.
+    drained_row: [Option<usize>; 2],
 }
 
 /// How one packet relates to those before it.
@@ -83,6 +85,7 @@ impl Flow {
             patience_ns: PATIENCE_NS,
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
+            drained_row: [None; 2],
         }
     }
 
@@ -193,6 +196,7 @@ impl Flow {
         if came_round {
             self.end_round(side, p, rows);
         }
+        self.settle_limit(side, p.ts_ns, rows);
         let dir = &mut self.dirs[side];
         let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(data.start)));
         if is_probe(data, sender) {
@@ -217,6 +221,17 @@ impl Flow {
         Place::default()
     }
 
+    /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
+    #[inline]
+    fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut [RoundRow]) {
+        let Some(at) = self.drained_row[side].take() else { return };
+        let went_on = self.dirs[side].sender.as_ref().is_some_and(|s| s.went_on(now_ns));
+        if went_on && rows[at].limited_by == Limit::App {
+            rows[at].limited_by = Limit::Cwnd;
+            // How much is left of so small a window cannot be told: Linux holds back odd packets.
+        }
+    }
+
     fn said_mss(&self, side: usize) -> u32 {
         self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from)
     }
@@ -231,6 +246,7 @@ impl Flow {
         let ack = peer.space.unwrap(p.ack);
         let old = ack < peer.acked;
         let advances = ack > peer.acked;
+        let advance = ack - peer.acked;
         if advances {
             peer.acked = ack;
             peer.space.advance(p.ack, ack);
@@ -242,10 +258,14 @@ impl Flow {
             for (block, raw) in blocks.iter_mut().zip(&p.sack.blocks[..count]) {
                 *block = (peer.space.unwrap(raw.0), peer.space.unwrap(raw.1));
             }
-            got = sender.ack(ack, &blocks[..count], p.ts_ns);
+            got = sender.ack(ack, &blocks[..count], p.ts_ns, self.mss[side ^ 1]);
             if let (Some(shift), 0) = (self.shift[side], p.flags & flag::SYN) {
                 sender.offered(u64::from(p.window) << shift);
             }
+        }
+        if peer.sender.is_none() && advance > 1 {
+            // The data took another way, past this capture.
+            got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }
         let newer = !old && (advances || got.packets > 0 || place.new_data || place.new_stamp);
         self.feedback(p, side, ack, newer, &got);
@@ -273,6 +293,7 @@ impl Flow {
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
             rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
+            self.drained_row[side] = (!sender.round.open && !rows.is_empty()).then(|| rows.len() - 1);
         }
     }
 

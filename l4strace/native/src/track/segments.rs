@@ -193,22 +193,26 @@ impl Segments {
         self.packets += u32::from(weight);
     }
 
-    /// Cumulative acknowledgement; tells what it delivers beyond earlier SACKs.
+    /// Cumulative acknowledgement; tells what it delivers beyond earlier SACKs. Bytes that the capture
+    /// missed count as packets of `mss`.
     #[inline]
-    pub fn ack(&mut self, ack: i64, ts_ns: i64) -> Delivered {
+    pub fn ack(&mut self, ack: i64, ts_ns: i64, mss: u32) -> Delivered {
         let mut got = Delivered::default();
         if ack <= self.una {
             return got;
         }
+        let mut unseen = ack - self.una;
         let mut retransmitted = false;
         let mut newest = None;
         while let Some(s) = self.ring.front().copied() {
             if s.end > ack {
+                unseen -= (ack - s.start).max(0);
                 self.split_front(ack, &mut got);
                 break;
             }
             self.ring.pop_front();
             self.account(&s);
+            unseen -= s.end - s.start;
             retransmitted |= s.flags & RETRANSMITTED != 0;
             newest = None;
             if s.flags & SACKED == 0 {
@@ -220,6 +224,11 @@ impl Segments {
         // filled (SACKed), says nothing about the round trip.
         if let Some(s) = newest.filter(|s| s.end == ack && !retransmitted) {
             got.rtt_ns = Some(ts_ns - s.ts_ns);
+        }
+        // One byte is a SYN or FIN.
+        if unseen > 1 {
+            got.bytes += unseen as u64;
+            got.packets += (unseen as u64).div_ceil(u64::from(mss.max(1))).min(1 << 20) as u32;
         }
         self.una = ack;
         if self.max < ack {
@@ -329,7 +338,7 @@ mod tests {
     #[test]
     fn rtt_is_that_of_the_newest_segment() {
         let mut s = sent(3);
-        let got = s.ack(200, 11 * MS);
+        let got = s.ack(200, 11 * MS, 100);
         assert_eq!(got, Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100 });
         assert_eq!(s.inflight_bytes(), 100);
         assert_eq!(s.inflight_packets(), 1);
@@ -339,8 +348,8 @@ mod tests {
     fn karn_no_rtt_from_a_retransmission() {
         let mut s = sent(2);
         assert_eq!(s.send(&data(0, 50), MS), Sent::Retransmit);
-        assert_eq!(s.ack(100, 60 * MS).rtt_ns, None);
-        assert_eq!(s.ack(200, 61 * MS).rtt_ns, Some(60 * MS));
+        assert_eq!(s.ack(100, 60 * MS, 100).rtt_ns, None);
+        assert_eq!(s.ack(200, 61 * MS, 100).rtt_ns, Some(60 * MS));
     }
 
     #[test]
@@ -351,7 +360,7 @@ mod tests {
         assert_eq!((got.bytes, got.packets), (200, 2));
         assert_eq!(s.inflight_packets(), 1);
         s.send(&data(0, 50), MS);
-        let got = s.ack(300, 60 * MS);
+        let got = s.ack(300, 60 * MS, 100);
         assert_eq!((got.bytes, got.packets, got.rtt_ns), (100, 1, None));
         assert_eq!(s.inflight_bytes(), 0);
     }
@@ -398,9 +407,16 @@ mod tests {
     fn a_super_packet_is_acknowledged_in_parts() {
         let mut s = Segments::new(0);
         s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
-        let got = s.ack(300, MS);
+        let got = s.ack(300, MS, 100);
         assert_eq!((got.bytes, got.packets, s.inflight_packets()), (300, 3, 7));
-        assert_eq!(s.ack(1000, 9 * MS).rtt_ns, Some(9 * MS));
+        assert_eq!(s.ack(1000, 9 * MS, 100).rtt_ns, Some(9 * MS));
+    }
+
+    #[test]
+    fn what_the_capture_missed_counts_as_full_packets() {
+        let mut s = sent(2);
+        let got = s.ack(1000, 9 * MS, 100);
+        assert_eq!((got.bytes, got.packets), (1000, 10));
     }
 
     #[test]

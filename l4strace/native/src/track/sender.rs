@@ -106,6 +106,7 @@ pub struct Sender {
     reduced: bool,
     ssthresh: u32,
     slow_start: bool,
+    drained_ns: i64,
     inflight_before: u32,
     rwnd: Option<u64>,
 }
@@ -128,6 +129,7 @@ impl Sender {
             reduced: false,
             ssthresh: INFINITE_SSTHRESH,
             slow_start: true,
+            drained_ns: 0,
             inflight_before: 0,
             rwnd: None,
         }
@@ -161,8 +163,8 @@ impl Sender {
 
     /// An acknowledgement of this direction, with its SACK blocks.
     #[inline]
-    pub fn ack(&mut self, ack: i64, blocks: &[(i64, i64)], ts_ns: i64) -> Delivered {
-        let mut got = self.segments.ack(ack, ts_ns);
+    pub fn ack(&mut self, ack: i64, blocks: &[(i64, i64)], ts_ns: i64, mss: u32) -> Delivered {
+        let mut got = self.segments.ack(ack, ts_ns, mss);
         if !blocks.is_empty() {
             self.segments.sack(blocks, &mut got);
         }
@@ -171,6 +173,7 @@ impl Sender {
         self.round.acked_packets += got.packets;
         if self.segments.una >= self.segments.max {
             self.round.drained = true;
+            self.drained_ns = ts_ns;
         }
         if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
             self.rtt.add(ns);
@@ -207,6 +210,13 @@ impl Sender {
         if self.round.open {
             self.round.offered(rwnd);
         }
+    }
+
+    /// The pause before a data packet sent now was too short for an application that had nothing to
+    /// send: a small window, all acknowledged at once, looks like one otherwise. Pacing spreads a window
+    /// of two over one RTT.
+    pub fn went_on(&self, now_ns: i64) -> bool {
+        self.rtt.samples > 0 && (now_ns - self.drained_ns) * 2 <= self.rtt.min_ns
     }
 
     /// Everything sent before the round began is acknowledged.
