@@ -13,7 +13,7 @@ help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
 demo: build ## diagnose the sample run: a real fallback misfire
-	$(BIN)/l4strace diagnose $(SAMPLE) --fail-on never
+	$(BIN)/l4strace diagnose $(SAMPLE) --fail-on never --output misfire.html
 
 build: $(VENV)/.built ## virtual environment with l4strace in it
 
