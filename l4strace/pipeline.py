@@ -69,17 +69,17 @@ def judge(
     ``select`` and ``ignore`` hold codes, prefixes of codes or names. A rule that breaks on odd data
     is reported as skipped, so that the others are still heard; ``strict`` lets it raise.
     """
-    findings: list[Finding] = []
+    found: dict[tuple[object, ...], Finding] = {}
     skipped: list[Skipped] = []
     asked = rules.select(select, ignore)
     for rule in asked:
         for said in _ask(rule, evidence, strict):
             if isinstance(said, Finding):
-                findings.append(said)
+                found.setdefault(_what(said), said)
             else:
                 skipped.append(said)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
-    findings.sort(key=lambda finding: _worst_first(finding, carried))
+    findings = sorted(found.values(), key=lambda finding: _worst_first(finding, carried))
     return Analysis(tuple(findings), tuple(skipped), asked)
 
 
@@ -91,6 +91,11 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
             raise
         reason = f"the rule itself failed ({type(error).__name__}: {error}): please report this"
         return [Skipped(rule.code, reason.splitlines()[0])]
+
+
+def _what(finding: Finding) -> tuple[object, ...]:
+    """What makes two findings the same: two captures of one flow show it twice."""
+    return finding.rule, finding.severity, finding.flow, finding.forward, finding.message
 
 
 def _worst_first(finding: Finding, carried: dict[int, int]) -> tuple[int | str, ...]:

@@ -30,6 +30,15 @@ def test_judge_sorts_worst_first(monkeypatch: pytest.MonkeyPatch):
     assert [f.message for f in pipeline.judge(evidence()).findings] == ["sure", "unsure", "mild"]
 
 
+def test_what_two_captures_show_is_said_once(monkeypatch: pytest.MonkeyPatch):
+    twice = [
+        Finding("L4S110", Severity.INFO, Confidence.HIGH, "same", source=source, flow=1)
+        for source in (0, 1)
+    ]
+    monkeypatch.setattr(rules, "RULES", (rule("L4S110", *twice),))
+    assert [f.source for f in pipeline.judge(evidence()).findings] == [0]
+
+
 def test_a_broken_rule_is_skipped_with_the_reason_and_the_others_are_heard(
     monkeypatch: pytest.MonkeyPatch,
 ):

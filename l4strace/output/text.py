@@ -81,7 +81,7 @@ def _finding(finding: Finding, name: str, places: list[str], color: bool) -> Ite
     if (more := len(places) - PLACES_SHOWN) > 0:
         yield f"{INDENT}and {count(more, 'more flow')}"
     yield _wrap(finding.message, INDENT)
-    for measure in finding.measures:
+    for measure in finding.measures if finding.severity > Severity.INFO else ():
         yield _wrap(_measure(measure), INDENT + "    ", INDENT + "  ")
     if finding.action:
         yield _wrap(f"Do: {finding.action}", INDENT + "    ", INDENT)

@@ -106,6 +106,14 @@ class Case:
             for flow, forward in self.listed.select("flow", "forward").iter_rows()
         )
 
+    def direction(self, flow: int | None, forward: bool) -> Direction | None:
+        """One direction of a flow, or of the flow that carried most; null when it sent nothing."""
+        rows = self.sending.filter(pl.col("forward") == forward)
+        if flow is not None:
+            rows = rows.filter(pl.col("flow") == flow)
+        largest = rows.sort("payload_bytes", "flow", descending=[True, False]).head(1)
+        return self._direction(largest.row(0, named=True)) if rows.height else None
+
     def anchor(self, flow: int, forward: bool | None) -> str:
         """Id of the place that shows a flow (either direction when null), or nothing."""
         ways = (True, False) if forward is None else (forward,)

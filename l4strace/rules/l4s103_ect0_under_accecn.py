@@ -68,13 +68,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    share = row["data_ect0"] / row["data_packets"]
+    share = row["data_ect0"] / (row["data_ect0"] + row["data_ect1"] + row["data_not_ect"])
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"{100 * share:.0f} % of the data is ECT(0) although L4S was meant: it gets the classic "
-        "queue.",
+        f"{100 * share:.0f} % of the unmarked data is ECT(0) although L4S was meant: it gets "
+        "the classic queue.",
         "Check that the socket runs Prague and that its kernel sets ECT(1).",
         source=row["source"],
         flow=row["flow"],

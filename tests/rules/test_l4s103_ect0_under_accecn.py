@@ -5,7 +5,7 @@ from frames import evidence, frame
 from l4strace.model import Severity
 from l4strace.rules.l4s103_ect0_under_accecn import check
 
-ECT0 = {"data_ect0": 1000, "data_ect1": 0}
+ECT0 = {"data_ect0": 900, "data_ect1": 0, "data_not_ect": 0, "data_ce": 100}
 
 
 def test_fires_when_the_syn_was_ect1():
@@ -30,5 +30,5 @@ def test_silent_on_a_classic_controller_with_accecn():
 
 
 def test_silent_on_ect1_data():
-    ways = frame("directions", data_ect0=0, data_ect1=1000)
+    ways = frame("directions", data_ect0=0, data_ect1=1000, data_not_ect=0)
     assert check(evidence(flows=frame("flows", syn_ecn=1), directions=ways)) == []

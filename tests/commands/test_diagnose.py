@@ -1,0 +1,133 @@
+"""`diagnose`: streams, formats, exit codes, and what it writes where."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from l4strace.errors import InputError, UsageError
+
+GENERATOR = '<meta name="generator" content="l4strace'
+
+
+def test_summary_on_stdout_page_beside_the_input_and_exit_1_for_errors(call, sample: Path):
+    result = call("diagnose", sample)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("The SYN left here as ECT(1)")
+    assert f"wrote {sample.parent / 'run.html'}" in result.stderr
+    assert GENERATOR in (sample.parent / "run.html").read_text()
+
+
+def test_fail_on_decides_the_exit_code(call, sample: Path):
+    assert call("diagnose", sample, "--no-html", "--fail-on", "never").exit_code == 0
+    only = ("--select", "L4S4", "--no-html")
+    assert call("diagnose", sample, *only).exit_code == 0
+    assert call("diagnose", sample, *only, "--fail-on", "info").exit_code in (0, 1)
+
+
+def test_json_is_all_of_stdout_and_writes_no_page(call, sample: Path):
+    result = call("diagnose", sample, "--json")
+    document = json.loads(result.stdout)
+    assert document["verdict"]["rule"] == "L4S104"
+    assert document["flows"][0]["mode"] == "accecn"
+    assert list(sample.parent.glob("*.html")) == []
+
+
+def test_sarif_never_fails(call, sample: Path):
+    result = call("diagnose", sample, "--format", "sarif")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("name", ["markdown", "junit"])
+def test_other_formats(call, sample: Path, name: str):
+    assert "bleaches ECN" in call("diagnose", sample, "--format", name).stdout
+
+
+def test_select_and_ignore(call, sample: Path):
+    chosen = json.loads(call("diagnose", sample, "--json", "--select", "L4S1").stdout)
+    assert {f["rule"][:4] for f in chosen["findings"]} == {"L4S1"}
+    rest = json.loads(call("diagnose", sample, "--json", "--ignore", "ecn-bleached,L4S4").stdout)
+    assert not {"L4S104", "L4S401"} & {f["rule"] for f in rest["findings"]}
+    assert isinstance(call("diagnose", sample, "--select", "L4S999").exception, UsageError)
+
+
+def test_its_own_page_is_overwritten_and_nothing_else(call, sample: Path):
+    page = sample.parent / "run.html"
+    call("diagnose", sample)
+    assert call("diagnose", sample).exit_code == 1
+    page.write_text("my notes")
+    refused = call("diagnose", sample)
+    assert isinstance(refused.exception, UsageError)
+    assert "no page of l4strace" in str(refused.exception)
+    assert page.read_text() == "my notes"
+    assert call("diagnose", sample, "--force").exit_code == 1
+    assert GENERATOR in page.read_text()
+
+
+def test_a_bad_place_fails_before_the_work(call, sample: Path):
+    result = call("diagnose", sample, "-o", "no/such/folder/x.html")
+    assert isinstance(result.exception, UsageError)
+    assert result.stdout == ""
+
+
+def test_the_page_on_stdout_moves_the_summary_to_stderr(call, sample: Path):
+    result = call("diagnose", sample, "-o", "-")
+    assert result.stdout.startswith("<!doctype html>")
+    assert "The SYN left here" in result.stderr
+    assert list(sample.parent.glob("*.html")) == []
+
+
+def test_quiet_says_results_only(call, sample: Path):
+    result = call("diagnose", sample, "-q")
+    assert result.stderr == ""
+    assert "bleaches" in result.stdout
+
+
+def test_verbose_times_the_stages(call, sample: Path):
+    assert "derive: " in call("diagnose", sample, "--no-html", "-v").stderr
+
+
+def test_logs_beside_a_capture_are_found(call, fixtures: Path, tmp_path: Path):
+    shutil.copytree(fixtures / "misfire", tmp_path, dirs_exist_ok=True)
+    result = call("diagnose", "misfire.pcap.xz", "--no-html")
+    assert result.stdout.startswith("Fallback misfired")
+    assert "misfire.trace.txt.zst" in result.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"hello\n" * 50, b"\x1f\x8b broken"])
+def test_what_is_no_capture_is_one_line(call, tmp_path: Path, content: bytes):
+    odd = tmp_path / "<script>.pcap"
+    odd.write_bytes(content)
+    result = call("diagnose", odd)
+    assert isinstance(result.exception, InputError)
+    assert "\n" not in str(result.exception)
+    assert str(odd) in str(result.exception)
+
+
+def test_a_folder_is_one_line(call, tmp_path: Path):
+    assert "is a folder" in str(call("diagnose", tmp_path).exception)
+
+
+def test_a_cut_capture_is_analysed_and_said(call, sample: Path):
+    import lzma
+
+    cut = sample.with_name("cut.pcap")
+    cut.write_bytes(lzma.decompress(sample.read_bytes())[:-50])
+    result = call("diagnose", cut, "--no-html")
+    assert "L4S001" in result.stdout
+    assert result.stdout.startswith("The SYN left here")
+
+
+def test_standard_input(call, sample: Path, monkeypatch: pytest.MonkeyPatch):
+    import subprocess
+
+    with sample.open("rb") as file:
+        run = subprocess.run(
+            [sys.executable, "-m", "l4strace", "diagnose", "-", "--json"],
+            stdin=file, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+    assert json.loads(run.stdout)["verdict"]["rule"] == "L4S104"
+    assert run.returncode == 1

@@ -1,0 +1,20 @@
+"""`flows`: one line per direction, and the same JSON as `diagnose`."""
+
+import json
+from pathlib import Path
+
+
+def test_a_line_per_direction_that_carries_data(call, sample: Path):
+    lines = call("flows", sample).stdout.splitlines()
+    assert lines[0].split()[:3] == ["flow", "from", "to"]
+    assert "10.77.1.2:46922" in lines[1]
+    assert "ECT(1)" in lines[1]
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_has_the_same_top_level_keys_and_no_judgement(call, sample: Path):
+    flows = json.loads(call("flows", sample, "--json").stdout)
+    diagnosis = json.loads(call("diagnose", sample, "--json").stdout)
+    assert flows.keys() == diagnosis.keys()
+    assert flows["flows"] == diagnosis["flows"]
+    assert flows["findings"] == flows["skipped"] == []
