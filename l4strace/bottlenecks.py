@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import sharing
+from l4strace import queue_features, sharing
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 
@@ -21,6 +21,9 @@ section 10). Prague's own detector takes 2000 us for the border (section 3.1).""
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp."""
+
+EVERY_PACKET = 0.95
+"""Marked share from which marks carry no information (rule L4S403)."""
 
 MIN_MARKS = 3
 FRAME_BYTES = 1514
@@ -44,73 +47,9 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     rounds = sharing.delays(capture)
-    features = _features(sharing.steady(rounds), capture)
+    features = queue_features.table(sharing.steady(rounds), capture)
     rows = [_row(row) for row in features.iter_rows(named=True)]
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
-
-
-def _features(rounds: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    queue, marked = pl.col("queue_us"), pl.col("marks") > 0
-    own = (
-        rounds.group_by(sharing.KEY)
-        .agg(
-            pl.len().alias("rounds"),
-            pl.col("acked_packets").sum().alias("acked"),
-            queue.median().alias("queue_delay_us"),
-            queue.quantile(0.9).alias("queue_high_us"),
-            queue.filter(marked).quantile(0.1).alias("marking_delay_us"),
-            pl.col("marks").sum().alias("marks"),
-            pl.col("marks").filter(marked).mean().alias("marks_per_round"),
-            pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
-            pl.col("ece_acks").is_not_null().any().alias("classic_feedback"),
-            pl.col("retransmits").fill_null(0).sum().alias("lost"),
-            pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
-        )
-        .filter(
-            (pl.col("rounds") >= sharing.MIN_ROUNDS)
-            & (pl.col("acked") >= sharing.MIN_ACKED_PACKETS)
-        )
-    )
-    near = rounds.join(own.select(sharing.KEY), on=sharing.KEY, how="semi")
-    return (
-        own.join(_carried(capture), on=sharing.KEY, how="left")
-        .join(_rates(rounds), on=["source", "path"], how="left")
-        .join(sharing.neighbours(near), on=sharing.KEY, how="left")
-        .sort(sharing.KEY)
-    )
-
-
-def _carried(capture: Capture) -> pl.DataFrame:
-    """Path and codepoint of a direction, and whether the path erases codepoints."""
-    erased_syn = (
-        pl.when("forward")
-        .then((pl.col("syn_ecn") > 0) & (pl.col("syn_arrived_ecn") == 0))
-        .otherwise((pl.col("synack_ecn") > 0) & (pl.col("synack_arrived_ecn") == 0))
-    )
-    counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes")
-    uncounted = (
-        pl.col("e1b_bytes").is_not_null()
-        & (counted == 0)
-        & (pl.col("acked_bytes") > sharing.MIN_ACKED_PACKETS * 1000)
-    )
-    erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
-    return sharing.directions(capture).select(
-        *sharing.KEY,
-        "path",
-        "marked_as",
-        erased.alias("erased"),
-        pl.col("retransmits").alias("losses"),
-    )
-
-
-def _rates(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rate of each path: 90th percentile of the bits that all its flows got through a second."""
-    second = (pl.col("start_ns") // 1_000_000_000).alias("second")
-    per_second = rounds.group_by("source", "path", second).agg(
-        (pl.col("acked_bytes").sum() * 8).cast(pl.Float64).alias("bits")
-    )
-    return per_second.group_by("source", "path").agg(pl.col("bits").quantile(0.9).alias("rate_bps"))
 
 
 def _row(f: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +73,10 @@ def _marking(f: dict[str, Any]) -> str | None:
 
 
 def _verdict(f: dict[str, Any]) -> Verdict:
+    if f["deaf"]:
+        return "unknown", 0.0, "The ACE counter is mangled, so marks cannot be seen round by round."
+    if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
+        return "unknown", 0.0, "Every packet is CE, so the marks say nothing about a queue."
     if f["marks"] >= MIN_MARKS:
         if f["marking_delay_us"] <= f["mark_limit_us"]:
             return _shallow_marks(f)
@@ -238,7 +181,7 @@ def _no_marks(f: dict[str, Any]) -> Verdict:
         return (
             "fifo",
             0.9,
-            (f"{f['lost']} packets lost and {queue / 1000:.1f} ms of queue, yet not one mark."),
+            (f"{f['losses']:,} sent again and {queue / 1000:.1f} ms of queue, yet not one mark."),
         )
     if f["lost"] == 0 and high < QUEUE_US + (f["serialisation_us"] or 0.0):
         return "none", 0.8, "No marks, no loss and a flat RTT: nothing queues here."

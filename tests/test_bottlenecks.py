@@ -118,6 +118,15 @@ def test_erased_codepoints_leave_the_queue_unknown() -> None:
     assert "erases" in table["reason"][0]
 
 
+def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> None:
+    deaf = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_best=3)
+    queue = sawtooth(4_000, 20_000)
+    lost = [1 if i % 40 == 39 else 0 for i in range(200)]
+    assert verdict(directions=deaf, rounds=of(queue, retransmits=lost))["kind"] == "unknown"
+    every = of([100.0] * 200, ce_best=40)
+    assert verdict(directions=PRAGUE, rounds=every)["kind"] == "unknown"
+
+
 def test_few_packets_get_no_row() -> None:
     table = bottlenecks.table(
         capture(flows=FLOWS, directions=PRAGUE, rounds=of([0.0] * 30, acked_packets=1))

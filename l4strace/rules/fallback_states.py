@@ -83,6 +83,8 @@ def samples(evidence: Evidence) -> pl.DataFrame:
 
 def without_score(evidence: Evidence) -> str:
     """Why the rules on the recorded score cannot judge."""
+    if evidence.kernel.is_empty() and evidence.aggregates:
+        return "the kernel log holds only counters"
     if evidence.kernel.is_empty():
         return "no kernel log"
     if evidence.kernel["flow"].is_null().all():

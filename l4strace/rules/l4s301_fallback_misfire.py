@@ -106,9 +106,9 @@ def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
     if cuts is None and inputs is None:
         return []
     if cuts is None:
-        return [Skipped(CODE, "the aggregates count the detector's inputs but not its verdicts")]
+        return [Skipped(CODE, "the counters are of the detector's inputs, not of its verdicts")]
     if inputs is None:
-        return [Skipped(CODE, f"the aggregates count {cuts.text} but not the detector's inputs")]
+        return [_half_known(cuts)] if cuts.classic_share >= MIN_SHARE else []
     if cuts.classic_share < MIN_SHARE or inputs.low_share < 1 - MIN_SHARE:
         return []
     return [
@@ -125,6 +125,17 @@ def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
             ),
         )
     ]
+
+
+def _half_known(cuts: aggregates.Zones) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW,
+        f"Fallback acts: {cuts.text}; a misfire if the AQM is L4S, which this log cannot show.",
+        "Record the detector's inputs or the packets of the same run.",
+        measures=(Measure("classic cuts", cuts.classic_share, "share", "0 on an L4S AQM"),),
+    )
 
 
 RULE = Rule(CODE, "fallback-misfire", "Classic fallback on an L4S AQM.", check, __doc__)

@@ -59,7 +59,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if laws.is_empty():
         return []
     enough = laws.filter(pl.col("cuts") >= MIN_CUTS).join(
-        subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="inner"
+        subjects.bottlenecks(evidence).filter(pl.col("kind") != "unknown"),
+        on=subjects.DIRECTION,
+        how="inner",
     )
     if enough.is_empty():
         return [Skipped(CODE, f"fewer than {MIN_CUTS} cuts of ECT(1) senders at CE marks")]

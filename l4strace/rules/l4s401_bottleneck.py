@@ -43,7 +43,7 @@ CODE = "L4S401"
 NAMES = {
     "l4s": "L4S AQM",
     "classic": "classic AQM",
-    "shallow": "shallow AQM in one queue for all flows",
+    "shallow": "shallow AQM that marks more than ECT(1)",
     "per-flow": "queue per flow",
     "fifo": "FIFO",
     "none": "no bottleneck here",

@@ -1,7 +1,8 @@
 """A hop that marks everything."""
 
-from frames import evidence, frame
+from frames import evidence, frame, rounds
 
+from l4strace.model import Severity
 from l4strace.rules.l4s403_every_packet_ce import check
 
 
@@ -11,6 +12,13 @@ def test_fires_at_the_receiver_and_on_feedback() -> None:
     assert found.frames == (3,)
     (fed,) = check(evidence(directions=frame("directions", ce_fed_back_best=990)))
     assert "990 of 1,000 data packets are CE" in fed.message
+
+
+def test_fires_as_notice_when_a_queue_explains_it() -> None:
+    seen = frame("directions", data_ce=1000)
+    (found,) = check(evidence(directions=seen, rounds=rounds(50, queue_delay_us=15_000.0)))
+    assert found.severity is Severity.NOTICE
+    assert "stands at 15.0 ms" in found.message
 
 
 def test_silent_on_an_eager_aqm_and_on_few_packets() -> None:
