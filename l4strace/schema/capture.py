@@ -31,7 +31,7 @@ SOURCES = Table(
         Column("complete", BOOL, "", "False when the input ends inside a record, or a log lacks its trailer."),
         Column("clock", STR, "", "Clock of the input's own stamps: `realtime`, `monotonic`, `boottime` or `unknown`."),
         Column("clock_offset_ns", I64, "ns", "Added to the input's own stamps to get the run's clock."),
-        Column("clock_residual_ns", I64, "ns", "How far matched events of this input still lie apart after the offset (median absolute); null when nothing was matched."),
+        Column("clock_residual_ns", I64, "ns", "How far the offset may be off: of a log, the median distance of matched events; of a capture, half the smallest round trip to the capture that it was matched with. Null when nothing was matched."),
         Column("sha256", STR, "", "Of the file as stored; null for a stream and for files that `pipeline` leaves unhashed for their size."),
         Column("comment", STR, "", "Section comment of a pcapng file, or the command line of a log."),
     ),
@@ -270,7 +270,7 @@ PATHS = Table(
         Column("dscp_changed", U64, "", "Matched packets whose DSCP changed."),
         Column("first_change_frame_near", U64, "", "First packet with a changed codepoint other than a CE mark, near the sender."),
         Column("first_change_frame_far", U64, "", "The same packet near the receiver."),
-        Column("owd_min_ns", I64, "ns", "Smallest difference of the two stamps on the run's clock: meaningless where the clocks differ, kept for `owd_*` columns."),
+        Column("owd_min_ns", I64, "ns", "Smallest one-way delay on the run's clock, which `owd_*` of `rounds` are above; its absolute value is as sure as `sources.clock_residual_ns`."),
         Column("clock_offset_ns", I64, "ns", "Offset between the two captures' clocks that was removed."),
     ),
 )

@@ -4,6 +4,7 @@ pub mod decode;
 pub mod ktext;
 pub mod numbered;
 pub mod packet;
+pub mod pair;
 pub mod prague;
 pub mod read;
 pub mod track;

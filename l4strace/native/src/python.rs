@@ -6,6 +6,7 @@ mod arrow;
 mod errors;
 mod ktext;
 mod packets;
+mod pairing;
 mod prague;
 mod reading;
 mod track;

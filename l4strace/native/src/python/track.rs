@@ -4,7 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::errors::input_error;
+use super::pairing;
 use super::track_tables::{self, Capture};
+use crate::pair::Offset;
 use crate::read::{self, ReadError};
 use crate::track::{unify, Member, Tracker};
 
@@ -33,7 +35,8 @@ fn track<'py>(
     }
     let members: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
     let numbers = unify(&members);
-    track_tables::tables(py, &captures, &numbers)
+    let paths = pairing::pair(py, &mut captures, &numbers)?;
+    track_tables::tables(py, &captures, &numbers, &paths)
 }
 
 fn follow(py: Python<'_>, path: &str, meter: &mut Meter) -> PyResult<Capture> {
@@ -55,7 +58,13 @@ fn follow(py: Python<'_>, path: &str, meter: &mut Meter) -> PyResult<Capture> {
     }
     meter.done += stream.progress().read;
     tracker.finish();
-    Ok(Capture { info: stream.info().clone(), losses: stream.stats().rows(), tracker })
+    Ok(Capture {
+        info: stream.info().clone(),
+        losses: stream.stats().rows(),
+        tracker,
+        clock: Offset::default(),
+        delays: Vec::new(),
+    })
 }
 
 /// Tells a caller how far reading has come.

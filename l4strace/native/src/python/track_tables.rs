@@ -6,7 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrow::{ArrowTable, Columns};
-use crate::packet::{Address, Tunnel};
+use super::packets::tunnel_name;
+use super::pairing::path_table;
+use crate::decode::link;
+use crate::packet::Address;
+use crate::pair::{Offset, Path};
 use crate::read::{SourceInfo, StatRow};
 use crate::track::{reflected, Direction, Flow, Initiator, Member, Mode, RoundRow, Tracker, CEB, E0B, E1B};
 
@@ -15,6 +19,10 @@ pub struct Capture {
     pub info: SourceInfo,
     pub losses: Vec<StatRow>,
     pub tracker: Tracker,
+    /// Clock against that of the first capture: already taken off all stamps.
+    pub clock: Offset,
+    /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
+    pub delays: Vec<Option<[f64; 3]>>,
 }
 
 impl Capture {
@@ -44,6 +52,7 @@ pub fn tables<'py>(
     py: Python<'py>,
     captures: &[Capture],
     numbers: &[Vec<u32>],
+    paths: &[Path],
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut flows: Vec<FlowView<'_>> = Vec::new();
     for (source, capture) in captures.iter().enumerate() {
@@ -59,7 +68,7 @@ pub fn tables<'py>(
     tables.set_item("flows", flow_table(&flows)?)?;
     tables.set_item("directions", direction_table(&flows)?)?;
     tables.set_item("rounds", round_table(captures, numbers, &flows)?)?;
-    tables.set_item("paths", path_table()?)?;
+    tables.set_item("paths", path_table(paths)?)?;
     tables.set_item("stats", stats(captures)?)?;
     Ok(tables)
 }
@@ -81,30 +90,16 @@ fn sources(captures: &[Capture]) -> PyResult<ArrowTable> {
     t.i64("last_ns", infos().map(|i| i.last_ns));
     t.bool("complete", infos().map(|i| i.complete));
     t.str("clock", infos().map(|_| Some("realtime")));
-    t.i64("clock_offset_ns", infos().map(|_| 0));
-    t.i64("clock_residual_ns", infos().map(|_| None));
+    t.i64("clock_offset_ns", captures.iter().map(|c| -c.clock.ns));
+    t.i64("clock_residual_ns", captures.iter().map(|c| c.clock.uncertainty_ns));
     t.str("sha256", infos().map(|_| None::<&str>));
     t.str("comment", infos().map(|i| i.comment.as_deref()));
     t.finish()
 }
 
-/// Link types as libpcap names them (https://www.tcpdump.org/linktypes.html), else their number.
+/// Link types as libpcap names them.
 fn link_types(types: &[u32]) -> String {
-    let name = |t: &u32| match t {
-        0 => "NULL".to_owned(),
-        1 => "EN10MB".to_owned(),
-        9 => "PPP".to_owned(),
-        50 => "PPP_SERIAL".to_owned(),
-        51 => "PPP_ETHER".to_owned(),
-        12 | 14 | 101 => "RAW".to_owned(),
-        108 => "LOOP".to_owned(),
-        113 => "LINUX_SLL".to_owned(),
-        228 => "IPV4".to_owned(),
-        229 => "IPV6".to_owned(),
-        276 => "LINUX_SLL2".to_owned(),
-        other => other.to_string(),
-    };
-    types.iter().map(name).collect::<Vec<_>>().join(",")
+    types.iter().map(|&t| link::name(t)).collect::<Vec<_>>().join(",")
 }
 
 fn stats(captures: &[Capture]) -> PyResult<ArrowTable> {
@@ -136,24 +131,13 @@ fn address(raw: &Address) -> String {
     }
 }
 
-fn tunnel(tunnel: Tunnel) -> Option<&'static str> {
-    match tunnel {
-        Tunnel::None => None,
-        Tunnel::Gre => Some("gre"),
-        Tunnel::Vxlan => Some("vxlan"),
-        Tunnel::Geneve => Some("geneve"),
-        Tunnel::IpInIp => Some("ipip"),
-        Tunnel::Gtp => Some("gtp"),
-    }
-}
-
 fn flow_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
     let mut t = Columns::default();
     flow_identity(&mut t, flows);
     flow_handshake(&mut t, flows);
     flow_options(&mut t, flows);
     t.str("vantage", flows.iter().map(|v| Some(v.flow.vantage.name())));
-    t.str("tunnel", flows.iter().map(|v| tunnel(v.flow.tunnel)));
+    t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
     t.str("ended", flows.iter().map(|v| Some(v.flow.ended.name())));
     t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
     t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));
@@ -353,6 +337,7 @@ struct RoundView<'a> {
     source: u16,
     number: u32,
     mode: Mode,
+    delay: Option<[f64; 3]>,
     row: &'a RoundRow,
 }
 
@@ -369,8 +354,9 @@ fn round_table(captures: &[Capture], numbers: &[Vec<u32>], flows: &[FlowView<'_>
     }
     let mut rounds: Vec<RoundView<'_>> = Vec::new();
     for (source, capture) in captures.iter().enumerate() {
-        rounds.extend(capture.tracker.rounds.iter().map(|row| RoundView {
+        rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
             source: source as u16,
+            delay: capture.delays.get(i).copied().flatten(),
             number: numbers[source][row.flow as usize],
             mode: modes[source][row.flow as usize],
             row,
@@ -449,32 +435,7 @@ fn round_replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("mdev_pace_us", rows().map(|r| r.mdev_pace_us));
     t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
     t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
-    for name in ["owd_min_us", "owd_mean_us", "owd_max_us"] {
-        t.f64(name, rows().map(|_| None));
+    for (i, name) in ["owd_min_us", "owd_mean_us", "owd_max_us"].into_iter().enumerate() {
+        t.f64(name, rounds.iter().map(|r| r.delay.map(|d| d[i])));
     }
-}
-
-/// No rows: one capture alone shows no path.
-fn path_table() -> PyResult<ArrowTable> {
-    let mut t = Columns::default();
-    t.u32("flow", std::iter::empty::<u32>());
-    t.bool("forward", std::iter::empty::<bool>());
-    t.u16("near", std::iter::empty::<u16>());
-    t.u16("far", std::iter::empty::<u16>());
-    for name in ["matched", "lost", "appeared"] {
-        t.u64(name, std::iter::empty::<u64>());
-    }
-    for a in ["not_ect", "ect1", "ect0", "ce"] {
-        for b in ["not_ect", "ect1", "ect0", "ce"] {
-            t.u64(&format!("{a}_to_{b}"), std::iter::empty::<u64>());
-        }
-    }
-    for name in ["ace_changed", "option_stripped", "option_changed", "dscp_changed"] {
-        t.u64(name, std::iter::empty::<u64>());
-    }
-    t.u64("first_change_frame_near", std::iter::empty::<u64>());
-    t.u64("first_change_frame_far", std::iter::empty::<u64>());
-    t.i64("owd_min_ns", std::iter::empty::<i64>());
-    t.i64("clock_offset_ns", std::iter::empty::<i64>());
-    t.finish()
 }

@@ -89,7 +89,8 @@ impl CeCount {
         let most = arrived.delivered + arrived.extra;
         let wraps = if self.tells_all(arrived) { 0 } else { most.saturating_sub(delta) / 8 };
         // More marks than packets: the field was mangled, or the capture missed packets.
-        let step = Step { lo: delta.min(most), hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
+        let step =
+            Step { lo: delta.min(most), hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
         self.learn(step, arrived);
         self.option_extra = self.option_extra.saturating_add(arrived.extra);
         self.lo += u64::from(step.lo);

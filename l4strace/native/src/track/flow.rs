@@ -232,6 +232,11 @@ impl Flow {
         }
     }
 
+    /// Payload that one packet of the side can carry on the wire.
+    pub fn segment(&self, side: usize) -> u32 {
+        self.mss[side]
+    }
+
     fn said_mss(&self, side: usize) -> u32 {
         self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from)
     }
@@ -322,7 +327,7 @@ impl Flow {
     }
 
     /// Smallest RTT seen from here to the receiver of each side and back.
-    fn halves(&self) -> [Option<i64>; 2] {
+    pub fn halves(&self) -> [Option<i64>; 2] {
         [0, 1].map(|side| {
             let dir = &self.dirs[side];
             let data = dir.sender.as_ref().filter(|s| s.rtt.samples > 0).map(|s| s.rtt.min_ns);

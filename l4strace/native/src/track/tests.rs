@@ -21,7 +21,14 @@ impl Talk {
         self.frame += 1;
         let (key, version) = (packet(from).key, 4);
         let flags = flags | (u16::from(ace) << 6);
-        self.tracker.packet(&Packet { frame: self.frame, ts_ns: ms * MS, key, ip_version: version, flags, ..p });
+        self.tracker.packet(&Packet {
+            frame: self.frame,
+            ts_ns: ms * MS,
+            key,
+            ip_version: version,
+            flags,
+            ..p
+        });
         self
     }
 
@@ -38,7 +45,13 @@ impl Talk {
 
     /// Data packet `n` (from 0) of the client, 1000 bytes.
     fn data(&mut self, ms: i64, n: u32) -> &mut Self {
-        let p = Packet { seq: 1001 + 1000 * n, ack: 5001, payload_len: 1000, ip_ecn: ecn::ECT1, ..Packet::default() };
+        let p = Packet {
+            seq: 1001 + 1000 * n,
+            ack: 5001,
+            payload_len: 1000,
+            ip_ecn: ecn::ECT1,
+            ..Packet::default()
+        };
         self.say(A, ms, flag::ACK, 5, p)
     }
 
@@ -226,7 +239,8 @@ fn sacked_data_counts_as_delivered_once() {
     (0..4).for_each(|n| {
         talk.data(30, n);
     });
-    let blocks = |right: u32| Sack { count: 1, blocks: [(2001, 1001 + 1000 * right), (0, 0), (0, 0), (0, 0)] };
+    let blocks =
+        |right: u32| Sack { count: 1, blocks: [(2001, 1001 + 1000 * right), (0, 0), (0, 0), (0, 0)] };
     for right in [2, 3, 4] {
         let dup = Packet { seq: 5001, ack: 1001, sack: blocks(right), ..Packet::default() };
         talk.say(B, 50, flag::ACK, (5 + right as u8 - 1) & 7, dup);

@@ -1,0 +1,98 @@
+//! One-way delays summed per round, for the `owd_*` columns of `rounds`.
+
+/// Where the rounds of one capture lie in time.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    /// By directional id (2 * flow, plus one for server to client): start, end and row, by start.
+    spans: Vec<Vec<(i64, i64, usize)>>,
+    delays: Vec<Delay>,
+}
+
+/// Far minus near of the packets of one round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delay {
+    pub count: u64,
+    pub min_ns: i64,
+    pub max_ns: i64,
+    pub sum_ns: i128,
+}
+
+impl Rounds {
+    /// Rounds as (local flow, forward, start, end), in the order of the table's rows.
+    pub fn new(rounds: impl ExactSizeIterator<Item = (u32, bool, i64, i64)>) -> Self {
+        let mut found = Rounds { spans: Vec::new(), delays: vec![Delay::default(); rounds.len()] };
+        for (row, (flow, forward, start, end)) in rounds.enumerate() {
+            let id = 2 * flow as usize + usize::from(!forward);
+            if id >= found.spans.len() {
+                found.spans.resize(id + 1, Vec::new());
+            }
+            found.spans[id].push((start, end, row));
+        }
+        for spans in &mut found.spans {
+            spans.sort_unstable();
+        }
+        found
+    }
+
+    /// Adds one packet's delay to the round in which this capture saw it.
+    pub fn add(&mut self, id: u32, ts_ns: i64, owd_ns: i64) {
+        let Some(spans) = self.spans.get(id as usize) else { return };
+        let after = spans.partition_point(|span| span.0 <= ts_ns);
+        if let Some(&(_, end, row)) = after.checked_sub(1).map(|at| &spans[at]) {
+            if ts_ns <= end {
+                self.delays[row].add(owd_ns);
+            }
+        }
+    }
+
+    /// One value per row of the table, above the smallest delay that `base` names for a direction.
+    pub fn above_us(&self, base: impl Fn(u32) -> Option<i64>) -> Vec<Option<[f64; 3]>> {
+        let mut found = vec![None; self.delays.len()];
+        for (id, spans) in self.spans.iter().enumerate().filter(|(_, spans)| !spans.is_empty()) {
+            let Some(base_ns) = base(id as u32) else { continue };
+            for &(_, _, row) in spans {
+                found[row] = self.delays[row].above_us(base_ns);
+            }
+        }
+        found
+    }
+}
+
+impl Delay {
+    fn add(&mut self, ns: i64) {
+        if self.count == 0 {
+            (self.min_ns, self.max_ns) = (ns, ns);
+        }
+        self.count += 1;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        self.sum_ns += i128::from(ns);
+    }
+
+    /// Smallest, mean and largest in microseconds above `base_ns`.
+    pub fn above_us(&self, base_ns: i64) -> Option<[f64; 3]> {
+        if self.count == 0 {
+            return None;
+        }
+        let mean = self.sum_ns as f64 / self.count as f64;
+        let us = |ns: f64| (ns - base_ns as f64) / 1e3;
+        Some([us(self.min_ns as f64), us(mean), us(self.max_ns as f64)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_belongs_to_the_round_of_its_stamp() {
+        let rows = [(0, true, 100, 200), (0, true, 200, 300), (0, false, 100, 300)];
+        let mut rounds = Rounds::new(rows.into_iter());
+        rounds.add(0, 150, 7_000);
+        rounds.add(0, 160, 9_000);
+        rounds.add(0, 999, 1);
+        rounds.add(1, 150, 5);
+        let base = |id| if id == 0 { Some(5_000) } else { None };
+        assert_eq!(rounds.above_us(base), [Some([2.0, 3.0, 4.0]), None, None]);
+    }
+}

@@ -1,0 +1,212 @@
+//! Several captures of the same conversations: every packet followed from the capture nearer to its
+//! sender to the one nearer to its receiver.
+//!
+//! A second pass over the files, in step by time, after tracking has told which conversations they
+//! share and where each capture stood. Memory is bounded by the packets on their way between them.
+
+mod clock;
+mod delay;
+mod key;
+mod link;
+mod order;
+mod path;
+mod plan;
+mod window;
+
+pub use clock::Offset;
+pub use delay::{Delay, Rounds};
+pub use link::Span;
+pub use order::Halves;
+pub use path::Path;
+pub use plan::Facts;
+
+use std::collections::HashMap;
+
+use key::Sighting;
+use link::Match;
+use plan::{spread, Plan, Way};
+use window::Waiting;
+
+use crate::packet::Packet;
+use crate::read::{self, PacketStream, ReadError};
+use crate::track::FlowTable;
+
+/// One capture, as tracking left it.
+pub struct Input {
+    pub path: String,
+    pub span: Span,
+    /// By local flow.
+    pub facts: Vec<Facts>,
+    pub rounds: Rounds,
+}
+
+/// What comes of it.
+pub struct Pairing {
+    /// Clock of each source against that of the first; half the smallest round trip between two
+    /// captures says how far that may be off.
+    pub clocks: Vec<Offset>,
+    pub paths: Vec<Path>,
+    /// By source and row of its rounds: smallest, mean and largest one-way delay in microseconds
+    /// above the smallest of the two captures.
+    pub delays: Vec<Vec<Option<[f64; 3]>>>,
+}
+
+/// A second reader of one capture.
+struct Reader {
+    stream: PacketStream,
+    table: FlowTable,
+    /// Stamp of the last packet, on the capture's own clock; `None` at the end.
+    reached_ns: Option<i64>,
+    rough_clock_ns: i64,
+}
+
+/// Matches captures step by step.
+pub struct Pairer {
+    plan: Plan,
+    readers: Vec<Reader>,
+    rounds: Vec<Rounds>,
+}
+
+impl Pairer {
+    /// `None` when no conversation was seen twice, or an input cannot be read a second time.
+    pub fn new(inputs: Vec<Input>) -> Result<Option<Self>, ReadError> {
+        let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
+        let spans: Vec<_> = inputs.iter().map(|input| input.span).collect();
+        let plan = Plan::new(&facts, &spans);
+        if plan.links.is_empty() || inputs.iter().any(|input| input.path == "-") {
+            return Ok(None);
+        }
+        let clocks = plan.rough_clocks(inputs.len());
+        let mut readers = Vec::with_capacity(inputs.len());
+        for (input, rough_clock_ns) in inputs.iter().zip(clocks) {
+            readers.push(Reader {
+                stream: read::open(&input.path)?,
+                table: FlowTable::default(),
+                reached_ns: Some(input.span.first_ns),
+                rough_clock_ns,
+            });
+        }
+        let rounds = inputs.into_iter().map(|input| input.rounds).collect();
+        Ok(Some(Pairer { plan, readers, rounds }))
+    }
+
+    /// Reads one buffer of the capture that is behind; false when all are at their end.
+    pub fn step(&mut self) -> Result<bool, ReadError> {
+        let behind = |reader: &Reader| reader.reached_ns.map(|ns| ns.saturating_sub(reader.rough_clock_ns));
+        let readers = self.readers.iter().enumerate();
+        let next = readers.filter_map(|(s, reader)| behind(reader).map(|ns| (ns, s))).min();
+        let Some((_, source)) = next else { return Ok(false) };
+        let Reader { stream, table, reached_ns, .. } = &mut self.readers[source];
+        let (plan, rounds) = (&mut self.plan, &mut self.rounds);
+        let mut reached = *reached_ns;
+        let more = stream.next_batch(&mut |packet| {
+            reached = reached.max(Some(packet.ts_ns));
+            let at = table.intern(packet);
+            see(plan, rounds, source as u16, packet, at.flow, at.forward);
+        })?;
+        *reached_ns = if more { reached } else { None };
+        self.expire(source as u16);
+        Ok(true)
+    }
+
+    /// Packets of the other captures that this one should have seen by now.
+    fn expire(&mut self, source: u16) {
+        let reached = self.readers[usize::from(source)].reached_ns;
+        let ways = &mut self.plan.ways;
+        for link in self.plan.links.iter_mut().filter(|link| link.sources.contains(&source)) {
+            let sources = link.sources;
+            let waiting_side = link.side(source) ^ 1;
+            link.expire(waiting_side, reached, |missing| {
+                let path = &mut ways[missing.path as usize].path;
+                let near = path.near == sources[missing.side];
+                *(if near { &mut path.lost } else { &mut path.appeared }) += 1;
+            });
+        }
+    }
+
+    pub fn finish(mut self) -> Pairing {
+        for source in 0..self.readers.len() as u16 {
+            self.readers[usize::from(source)].reached_ns = None;
+            self.expire(source);
+        }
+        let offset = |link: &link::Link| link.bounds.offset().ns;
+        let clocks = spread(self.readers.len(), &self.plan.links, offset);
+        let delays = self.delays();
+        let uncertainty = |source: usize| {
+            let links = self.plan.links.iter().filter(|l| l.sources.contains(&(source as u16)));
+            links.filter_map(|l| l.bounds.offset().uncertainty_ns).min()
+        };
+        let clocks: Vec<Offset> = clocks
+            .into_iter()
+            .enumerate()
+            .map(|(source, ns)| Offset { ns, uncertainty_ns: uncertainty(source) })
+            .collect();
+        let paths = self.plan.ways.into_iter().map(|way| on_one_clock(way.path, &clocks)).collect();
+        Pairing { clocks, paths, delays }
+    }
+
+    /// Delays above the smallest that any packet of the same two captures and the same way had.
+    fn delays(&self) -> Vec<Vec<Option<[f64; 3]>>> {
+        let mut least: HashMap<(u16, u16), i64> = HashMap::new();
+        for path in self.plan.ways.iter().map(|way| &way.path) {
+            if let Some(ns) = path.owd_min_ns {
+                least.entry((path.near, path.far)).and_modify(|l| *l = ns.min(*l)).or_insert(ns);
+            }
+        }
+        let mut bases: Vec<HashMap<u32, i64>> = vec![HashMap::new(); self.rounds.len()];
+        for way in &self.plan.ways {
+            let Some(&ns) = least.get(&(way.path.near, way.path.far)) else { continue };
+            bases[usize::from(way.path.near)].insert(way.ids[0], ns);
+            if way.ends {
+                bases[usize::from(way.path.far)].insert(way.ids[1], ns);
+            }
+        }
+        let rounds = self.rounds.iter().zip(&bases);
+        rounds.map(|(rounds, base)| rounds.above_us(|id| base.get(&id).copied())).collect()
+    }
+}
+
+/// One packet on every link of its conversation.
+#[inline]
+fn see(plan: &mut Plan, rounds: &mut [Rounds], source: u16, packet: &Packet, flow: u32, forward: bool) {
+    let Some(legs) = plan.legs[usize::from(source)].get(flow as usize) else { return };
+    let side = usize::from(!forward);
+    for leg in legs {
+        let link = &mut plan.links[leg.link as usize];
+        let path = leg.paths[side];
+        let way = &mut plan.ways[path as usize];
+        let link_side = link.side(source);
+        key::keys(packet, path, leg.segment_size[side], |segment, key| {
+            let waiting = Waiting { seen: Sighting::new(packet, segment), path };
+            if let Some(found) = link.see(link_side, key, waiting) {
+                way.matched(link, &found, rounds);
+            }
+        });
+    }
+}
+
+impl Way {
+    #[inline]
+    fn matched(&mut self, link: &mut link::Link, found: &Match, rounds: &mut [Rounds]) {
+        let near_side = link.side(self.path.near);
+        let (near, far) = (&found.seen[near_side], &found.seen[near_side ^ 1]);
+        let owd_ns = far.ts_ns - near.ts_ns;
+        if near_side == 0 {
+            link.bounds.outward(owd_ns);
+        } else {
+            link.bounds.homeward(owd_ns);
+        }
+        rounds[usize::from(self.path.near)].add(self.ids[0], near.ts_ns, owd_ns);
+        // A capture between two others has one delay a round: that of its onward way.
+        if self.ends {
+            rounds[usize::from(self.path.far)].add(self.ids[1], far.ts_ns, owd_ns);
+        }
+        self.path.matched(near, far);
+    }
+}
+
+fn on_one_clock(mut path: Path, clocks: &[Offset]) -> Path {
+    path.clock_offset_ns = clocks[usize::from(path.far)].ns - clocks[usize::from(path.near)].ns;
+    path.owd_min_ns = path.owd_min_ns.map(|ns| ns - path.clock_offset_ns);
+    path
+}

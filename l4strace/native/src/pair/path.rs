@@ -1,0 +1,68 @@
+//! One flow direction between two captures: what left, what arrived, and what changed on the way.
+
+use super::key::Sighting;
+use crate::packet::ecn;
+
+/// Counters of one row of the `paths` table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    pub flow: u32,
+    pub forward: bool,
+    pub near: u16,
+    pub far: u16,
+    pub matched: u64,
+    pub lost: u64,
+    pub appeared: u64,
+    /// `codepoints[near][far]`, as on the wire.
+    pub codepoints: [[u64; 4]; 4],
+    pub ace_changed: u64,
+    pub option_stripped: u64,
+    pub option_changed: u64,
+    pub dscp_changed: u64,
+    /// Frames near and far of the first codepoint change that is no CE mark.
+    pub first_change: Option<(u64, u64)>,
+    /// Smallest far minus near, on the captures' own clocks.
+    pub owd_min_ns: Option<i64>,
+    /// Clock of far minus clock of near.
+    pub clock_offset_ns: i64,
+}
+
+impl Path {
+    pub fn matched(&mut self, near: &Sighting, far: &Sighting) {
+        self.matched += 1;
+        self.codepoints[usize::from(near.ecn)][usize::from(far.ecn)] += 1;
+        self.ace_changed += u64::from(near.ace != far.ace);
+        self.dscp_changed += u64::from(near.dscp != far.dscp);
+        match (near.option, far.option) {
+            (Some(_), None) => self.option_stripped += 1,
+            (Some(left), Some(arrived)) => self.option_changed += u64::from(left != arrived),
+            _ => {}
+        }
+        // RFC 3168 section 5: a router may mark ECT packets with CE, and nothing else.
+        let marked = far.ecn == ecn::CE && matches!(near.ecn, ecn::ECT0 | ecn::ECT1);
+        if near.ecn != far.ecn && !marked && self.first_change.is_none() {
+            self.first_change = Some((near.frame, far.frame));
+        }
+        let owd = far.ts_ns - near.ts_ns;
+        self.owd_min_ns = Some(self.owd_min_ns.map_or(owd, |least| least.min(owd)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sighting(ecn: u8, frame: u64) -> Sighting {
+        Sighting { frame, ts_ns: 0, ip_id: 0, ecn, ace: 0, dscp: 0, option: None }
+    }
+
+    #[test]
+    fn a_mark_is_no_change_but_bleaching_is() {
+        let mut path = Path::default();
+        path.matched(&sighting(ecn::ECT1, 1), &sighting(ecn::CE, 11));
+        assert_eq!(path.first_change, None);
+        path.matched(&sighting(ecn::ECT1, 2), &sighting(ecn::NOT_ECT, 12));
+        assert_eq!(path.first_change, Some((2, 12)));
+        assert_eq!((path.codepoints[1][3], path.codepoints[1][0]), (1, 1));
+    }
+}

@@ -1,0 +1,97 @@
+//! Packets of one capture that the other has not shown yet, forgotten after a while.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::key::Sighting;
+
+/// More packets than this may not wait: some 30 MB of memory.
+const MOST: usize = 1 << 17;
+
+/// A packet that waits for its other sighting.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    pub seen: Sighting,
+    /// Index of the path that the packet belongs to.
+    pub path: u32,
+}
+
+/// Unmatched packets by key, oldest first.
+#[derive(Debug, Default)]
+pub struct Window {
+    by_key: HashMap<u64, Vec<Waiting>>,
+    /// (stamp, key, frame); entries whose packet was matched meanwhile are stale.
+    order: VecDeque<(i64, u64, u64)>,
+}
+
+impl Window {
+    pub fn push(&mut self, key: u64, waiting: Waiting) {
+        self.order.push_back((waiting.seen.ts_ns, key, waiting.seen.frame));
+        self.by_key.entry(key).or_default().push(waiting);
+    }
+
+    /// Takes the packet with this key: that with the same IP id, or else the oldest.
+    pub fn take(&mut self, key: u64, ip_id: u16) -> Option<Waiting> {
+        let list = self.by_key.get_mut(&key)?;
+        let at = list.iter().position(|w| w.seen.ip_id == ip_id).unwrap_or(0);
+        let found = list.remove(at);
+        if list.is_empty() {
+            self.by_key.remove(&key);
+        }
+        Some(found)
+    }
+
+    /// Gives up packets stamped before `horizon_ns`, and the oldest when there are too many.
+    pub fn expire(&mut self, horizon_ns: i64, mut lost: impl FnMut(Waiting)) {
+        while let Some(&(ts_ns, key, frame)) = self.order.front() {
+            if ts_ns >= horizon_ns && self.order.len() <= MOST {
+                return;
+            }
+            self.order.pop_front();
+            if let Some(waiting) = self.drop_frame(key, frame) {
+                lost(waiting);
+            }
+        }
+    }
+
+    fn drop_frame(&mut self, key: u64, frame: u64) -> Option<Waiting> {
+        let list = self.by_key.get_mut(&key)?;
+        let at = list.iter().position(|w| w.seen.frame == frame)?;
+        let found = list.remove(at);
+        if list.is_empty() {
+            self.by_key.remove(&key);
+        }
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(frame: u64, ip_id: u16) -> Waiting {
+        let seen = Sighting { frame, ts_ns: frame as i64, ip_id, ecn: 0, ace: 0, dscp: 0, option: None };
+        Waiting { seen, path: 0 }
+    }
+
+    #[test]
+    fn the_ip_id_tells_twins_apart() {
+        let mut window = Window::default();
+        window.push(7, waiting(1, 100));
+        window.push(7, waiting(2, 101));
+        assert_eq!(window.take(7, 101).unwrap().seen.frame, 2);
+        assert_eq!(window.take(7, 555).unwrap().seen.frame, 1);
+        assert!(window.take(7, 1).is_none());
+    }
+
+    #[test]
+    fn what_is_never_seen_again_expires_once() {
+        let mut window = Window::default();
+        for frame in 1..=3 {
+            window.push(frame, waiting(frame, 0));
+        }
+        window.take(2, 0);
+        let mut gone = Vec::new();
+        window.expire(3, |w| gone.push(w.seen.frame));
+        assert_eq!(gone, [1]);
+    }
+}
