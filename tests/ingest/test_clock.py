@@ -11,6 +11,9 @@ from l4strace.ingest import inputs
 from l4strace.ingest.clock import beside
 from l4strace.ingest.samples import Log
 
+STRANGER = (
+    "x-1 [000] ..s4. 30.500000: ack: (f+0x4/0x80) sk=0x1 sport=1234 dport_be=0x1234 snd_cwnd=1\n"
+)
 pytestmark = pytest.mark.lab
 
 
@@ -66,7 +69,7 @@ def test_a_log_of_other_ports_is_not_joined(shared_data: Path, tmp_path: Path) -
 
 def test_a_flow_that_is_not_in_the_capture_stays_apart(shared_data: Path, tmp_path: Path) -> None:
     run = shared_data / "lab/q1"
-    extra = "x-1 [000] ..s4. 30.500000: ack: (f+0x4/0x80) sk=0x1 sport=1234 dport_be=0x1234 snd_cwnd=1\n"
+    extra = STRANGER
     text = b"".join(inputs._native.read_text(str(run / "trace.txt.zst"))) + extra.encode()
     log = tmp_path / "trace.txt"
     log.write_bytes(text)
