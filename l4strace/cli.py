@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from l4strace import console
-from l4strace.commands import capture, diagnose, doctor, explain, export, flows
+from l4strace.commands import capture, diagnose, doctor, explain, export, flows, verify
 from l4strace.errors import L4straceError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -21,6 +21,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     flows.flows,
     export.export,
     explain.explain,
+    verify.verify,
 )
 """In the order of the help. A new command is one line here."""
 

@@ -7,9 +7,11 @@ which the last belongs to the innermost header.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from l4strace.errors import InputError, UsageError
 
 Dissected = Mapping[str, Sequence[str]]
 
@@ -22,6 +24,12 @@ OPTIONS = {
     "tcp.try_heuristic_first": "FALSE",
 }
 """Preferences: each packet for itself, as it stands in the file."""
+
+EXPLAINED = {
+    "payload_len": "where IP claims more than the header around it leaves, Wireshark cuts the packet "
+    "there; l4strace believes IP's own length and counts the packet under `bad_lengths`.",
+}
+"""Disagreements that are meant, by column."""
 
 ACCECN_KINDS = (172, 174)
 ACCECN_EXIDS = (0xACC0, 0xACC1, 0xACCE)
@@ -171,3 +179,36 @@ def compare(ours: Mapping[str, Any], packet: Dissected) -> list[Disagreement]:
         for column, value in theirs.items()
         if ours[column] != value
     ]
+
+
+def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
+    """The chosen frames of a capture, dissected by tshark through pyshark, in file order.
+
+    Raises UsageError where pyshark or tshark is missing, InputError where tshark refuses the file.
+    """
+    try:
+        import pyshark
+        from pyshark.capture.capture import TSharkCrashException
+        from pyshark.tshark.tshark import TSharkNotFoundException
+    except ImportError as error:
+        raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
+    chosen = "frame.number in {" + ", ".join(map(str, sorted(frames))) + "}"
+    try:
+        with pyshark.FileCapture(
+            path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
+        ) as capture:
+            for packet in capture:
+                yield _flattened([packet.frame_info, *packet.layers])
+    except TSharkNotFoundException as error:
+        raise UsageError("tshark is missing", "Install Wireshark's command line.") from error
+    except TSharkCrashException as error:
+        raise InputError(f"{path}: tshark cannot read it") from error
+
+
+def _flattened(layers: Sequence[Any]) -> dict[str, list[str]]:
+    """All values of all fields of a pyshark packet, innermost last."""
+    values: dict[str, list[str]] = {}
+    for layer in layers:
+        for name, container in layer._all_fields.items():
+            values.setdefault(name, []).extend(field.show for field in container.all_fields)
+    return values

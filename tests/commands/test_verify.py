@@ -1,0 +1,41 @@
+"""`l4strace verify`: agreement is one line, a disagreement is named."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from native.files import pcap
+from native.test_formats import FRAME
+from typer.testing import CliRunner
+
+from l4strace import cli, wireshark
+
+pytest.importorskip("pyshark")
+pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> str:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([FRAME] * 30))
+    return str(path)
+
+
+def test_agreement_is_one_line(capture: str) -> None:
+    result = CliRunner().invoke(cli.app, ["verify", capture, "--count", "10"])
+    assert result.exit_code == 0
+    assert "10 of 30 TCP packets" in result.stdout
+    assert "all equal" in result.stdout
+
+
+def test_a_disagreement_names_frame_field_and_both_values(
+    capture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(packet: Any) -> int:
+        return 4711
+
+    monkeypatch.setitem(wireshark.READERS, "window", wrong)
+    result = CliRunner().invoke(cli.app, ["verify", capture])
+    assert result.exit_code == 1
+    assert "frame 1  window: ours 500, Wireshark 4711" in result.stdout
