@@ -1,0 +1,63 @@
+"""What the README says is executed: commands, the JSON contract, the notebook."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from l4strace import cli, rules
+from l4strace.schema import TABLES
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+README = (REPOSITORY / "README.md").read_text()
+SESSIONS = re.findall(r"^\$ l4strace (.*)\n((?:(?!```).*\n)*)```", README, re.MULTILINE)
+
+
+def l4strace(words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "l4strace", *words.split()],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "shown"), SESSIONS)
+def test_every_session_prints_what_it_shows(words: str, shown: str):
+    assert l4strace(words).stdout.startswith(shown)
+
+
+def test_there_are_sessions():
+    assert len(SESSIONS) >= 2
+
+
+def test_the_json_contract_has_the_keys_of_the_readme():
+    (example,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    promised = json.loads(example)
+    printed = json.loads(l4strace("flows --json fixtures/misfire/misfire.pcap.xz").stdout)
+    assert list(promised) == list(printed)
+    for key in re.findall(r"`(\w+)`", README.split("**a direction** has")[1].split("More keys")[0]):
+        if key not in {"lo", "hi", "best"}:
+            assert key in printed["flows"][0]["forward"]
+
+
+def test_the_notebook_example_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    *statements, last = [line for line in code.splitlines() if line]
+    assert len(statements) == 4
+    run = subprocess.run(
+        [sys.executable, "-c", "\n".join([*statements, f"print(type({last}))"])],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "plotly" in run.stdout, run.stderr
+
+
+def test_every_command_family_and_table_is_named():
+    for function in cli.COMMANDS:
+        assert f"`{function.__name__} " in README or f"`{function.__name__}`" in README
+    for digit in rules.FAMILIES:
+        assert f"L4S{digit}xx" in README
+    python = README.split("## Python")[1]
+    for table in TABLES.keys() - {"packets"}:
+        assert re.search(rf"\b{table}\b", python)
