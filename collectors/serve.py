@@ -36,17 +36,15 @@ def main(arguments=None):
     folder, *rest = arguments
     stem = os.path.join(folder, "run")
     options = ["-o", stem, "--status-fd", "1", "--control"]
-    keep = True
+    keep = False
     try:
         code, recording = record.record(record.parse(options + rest))
+        # A lost connection must not cost what was recorded.
+        keep = recording.begun
         for path in recording.files():
             send(path)
         put(json.dumps({"end": code}).encode() + b"\n")
         keep = False
-    except SystemExit:
-        # It could not begin: nothing was recorded.
-        keep = False
-        raise
     except OSError:
         sys.exit(5)
     finally:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
 from capture.network import LEFT_ADDRESS, Network, needs_root, network
+from l4strace import _native
 
 pytestmark = [pytest.mark.root, needs_root]
 
