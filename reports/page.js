@@ -6,6 +6,7 @@ const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
+const fontFamily = getComputedStyle(document.body).fontFamily;
 let timeWindow = null; // [from, to] in seconds, null: all
 let printing = false;
 
@@ -19,27 +20,39 @@ function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+// Colours of the style sheet, looked up once per theme.
+const styleColours = new Map();
+function colour(name) {
+  const key = `${name} ${isDark()}`;
+  if (!styleColours.has(key)) {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${name})`;
+    document.body.append(probe);
+    styleColours.set(key, getComputedStyle(probe).color);
+    probe.remove();
+  }
+  return styleColours.get(key);
+}
+
+// A copy of a value with each light colour (with or without opacity) replaced by its dark one.
+function recoloured(value) {
+  if (typeof value === "string") {
+    return value[0] === "#" ? (colours[value.slice(0, 7)] ?? value.slice(0, 7)) + value.slice(7) : value;
+  }
+  if (Array.isArray(value)) return value.map(recoloured);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, recoloured(part)]));
+}
+
 // A figure in the colours of the theme: light values are in the figure, dark ones take their place.
 function themed(key) {
-  let text = JSON.stringify(figures[key]);
-  if (isDark()) {
-    for (const [light, dark] of Object.entries(colours)) text = text.replaceAll(light, dark);
-  }
-  const figure = JSON.parse(text);
-  const probe = (name) => {
-    const element = document.createElement("i");
-    element.style.color = `var(${name})`;
-    document.body.append(element);
-    const value = getComputedStyle(element).color;
-    element.remove();
-    return value;
+  const figure = isDark() ? recoloured(figures[key]) : structuredClone(figures[key]);
+  const { layout } = figure;
+  layout.font = { ...layout.font, color: colour("--text"), family: fontFamily };
+  layout.hoverlabel = {
+    bgcolor: colour("--panel"), bordercolor: colour("--grid"), font: { color: colour("--ink") },
   };
-  const grid = probe("--grid");
-  const layout = figure.layout;
-  layout.font.color = probe("--text");
-  layout.font.family = getComputedStyle(document.body).fontFamily;
-  layout.hoverlabel = { bgcolor: probe("--panel"), bordercolor: grid, font: { color: probe("--ink") } };
-  for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = grid;
+  for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = colour("--grid");
   return figure;
 }
 
@@ -197,18 +210,12 @@ async function drawPending() {
 
 // plotly's script lies gzipped in the page, so that it always fits the figures.
 async function unpack(text) {
-  const binary = atob(text);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const url = URL.createObjectURL(new Blob([await new Response(stream).arrayBuffer()], { type: "text/javascript" }));
-  await new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.onload = resolve;
-    script.onerror = reject;
-    script.src = url;
-    document.head.append(script);
-  });
-  URL.revokeObjectURL(url);
+  const script = document.createElement("script");
+  // As text, not by address: a browser keeps the compiled script for the next visit.
+  script.text = await new Response(stream).text();
+  document.head.append(script);
 }
 
 async function main() {

@@ -11,7 +11,7 @@ import polars as pl
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.report.axis import TimeAxis, axis_of
 from l4strace.report.direction import Direction, nearest
-from l4strace.report.names import direction_key
+from l4strace.report.names import direction_key, short_names
 from l4strace.report.thin import MAX_POINTS
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ class Case:
     def axis(self) -> TimeAxis:
         """The shared time axis."""
         return axis_of(self.evidence)
+
+    @cached_property
+    def inputs(self) -> dict[int, str]:
+        """Short name of each input."""
+        sources = self.evidence.sources
+        names = short_names([path or "" for path in sources["path"].to_list()])
+        return dict(zip(sources["source"].to_list(), names, strict=True))
 
     @cached_property
     def flow_count(self) -> int:

@@ -54,7 +54,7 @@ class Direction:
 
     @cached_property
     def name(self) -> str:
-        """Sender to receiver."""
+        """Sender to receiver, with ports."""
         return direction_name(self.row, self.forward)
 
     @cached_property
@@ -75,8 +75,13 @@ class Direction:
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
-        """`kernel` samples of the sender, with ``x``."""
-        return self._timed(self._any(self.evidence.kernel), "ts_ns")
+        """`kernel` samples of the sender, with ``x``.
+
+        Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area.
+        """
+        samples = self._timed(self._any(self.evidence.kernel), "ts_ns")
+        begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
+        return samples if begun is None else samples.filter(pl.col("ts_ns") >= begun)
 
     @cached_property
     def detector(self) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from l4strace.report.axis import TimeAxis
 from l4strace.report.palette import REFERENCE
 
-HEIGHT = 190
+HEIGHT = 172
 """Pixels: five timelines fit one screen."""
 GRID = "#e3e6ea"
 TEXT = "#3b4350"
@@ -20,8 +20,9 @@ def timeline(
     traces: list[go.Scatter], y_title: str, axis: TimeAxis, *, height: int = HEIGHT, **y: Any
 ) -> go.Figure:
     """A chart over the run's time axis."""
-    figure = chart(traces, "seconds since start", y_title, height=height, **y)
-    figure.update_xaxes(range=[0, max(axis.length, 1e-3)], hoverformat=".3f")
+    figure = chart(traces, "", y_title, height=height, **y)
+    figure.update_xaxes(range=[0, max(axis.length, 1e-3)], hoverformat=".3f", ticksuffix=" s")
+    figure.update_layout(margin_b=24)
     figure.update_layout(hovermode="x", meta={"timeline": True})
     return figure
 
@@ -40,7 +41,7 @@ def chart(
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"size": 12, "color": TEXT, "family": "system-ui, sans-serif"},
-            "showlegend": True,
+            "showlegend": sum(trace.showlegend is not False for trace in traces) > 1,
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             "dragmode": "zoom",
             "xaxis": {"title": {"text": x_title, "standoff": 4}, **ticks},

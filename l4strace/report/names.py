@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from l4strace import units
@@ -68,3 +68,11 @@ def share(part: float | None, whole: float | None) -> str:
 def counted(count: int, noun: str) -> str:
     """``1 flow``, ``2 flows``."""
     return units.count(count, noun)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """File names without their folders, as far as they stay different."""
+    names = [path.rsplit("/", 1)[-1] or path for path in paths]
+    return [
+        name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)
+    ]

@@ -24,7 +24,7 @@ ECT0 = Stroke("#007a5a", "#2fbf94", "dash")
 NOT_ECT = Stroke("#6b7280", "#9aa3b0", "dot")
 
 RECORDED = Stroke("#14181f", "#f2f4f7")
-"""What the kernel recorded."""
+"""What the kernel recorded: drawn wide and first, so that what agrees with it lies within it."""
 REPLAYED = Stroke("#0073b3", "#4ba9e1", "dash")
 """What correct code would have computed, replayed."""
 BUGGY = Stroke("#a8488a", "#e08fc4", "dot")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 3_000_000
 """Largest page: what trackers and mail gateways take without complaint."""
-DATA_BYTES = 800_000
+DATA_BYTES = 480_000
 """What figures may take of it beside plotly's script."""
 POINT_BYTES = 16
 """One point as base64: double x, single y."""

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from l4strace.report.palette import Stroke, faint
+from l4strace.report.palette import RECORDED, Stroke, faint
 from l4strace.report.thin import thin
 
 GAP_FACTOR = 12
@@ -47,6 +47,11 @@ def prepare(frame: pl.DataFrame, y: str, points: int, scale: float = 1.0) -> pl.
     return with_gaps(thin(picked, "y", points))
 
 
+def recorded(data: pl.DataFrame, name: str) -> go.Scatter:
+    """A line of the kernel's own values: wide and faint, to be drawn under estimates."""
+    return line(data, name, RECORDED, width=4.5, opacity=0.4)
+
+
 def line(
     data: pl.DataFrame, name: str, stroke: Stroke, *, width: float = 1.5, **extra: Any
 ) -> go.Scatter:
@@ -61,10 +66,15 @@ def line(
     )
 
 
+MAX_DOTS = 600
+"""Most markers of one series: each is an element of the page, a line is one for all."""
+
+
 def dots(
     data: pl.DataFrame, name: str, stroke: Stroke, symbol: str = "circle", **extra: Any
 ) -> go.Scatter:
     """Markers over ``data`` (``x``, ``y``)."""
+    data = thin(data.drop_nulls(), "y", MAX_DOTS)
     return go.Scatter(
         x=packed(data["x"], "d"),
         y=packed(data["y"], "f"),

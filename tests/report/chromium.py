@@ -100,6 +100,12 @@ class Chromium:
             time.sleep(0.05)
         raise TimeoutError(f"{page} was not drawn within {timeout} s: {self.complaints}")
 
+    def busy_s(self) -> float:
+        """Cpu seconds of the page's main thread so far: wall time depends on the neighbours."""
+        self.call("Performance.enable", timeDomain="threadTicks")
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression."""
         result = self.call(

@@ -8,37 +8,44 @@ import polars as pl
 from l4strace.report.direction import Direction
 from l4strace.report.layout import timeline
 from l4strace.report.names import number
-from l4strace.report.palette import RECORDED, REPLAYED
-from l4strace.report.series import line, prepare
+from l4strace.report.palette import REPLAYED
+from l4strace.report.series import line, prepare, recorded
 
 NAME = "alpha"
 TITLE = "Alpha"
 
+TRANSITION_ROUNDS = 500
+"""Rounds after which Prague turns RTT-independent (rtt_transition_delay) and updates alpha at most
+every 25 ms; before, every round trip."""
+
 
 def draw(direction: Direction) -> go.Figure | None:
-    """The kernel's alpha over the one replayed from the packets' CE feedback."""
-    recorded, replayed = direction.kernel["alpha"].count(), direction.rounds["alpha_25ms"].count()
-    if not recorded and not (replayed and direction.scalable):
-        return None
-    traces = []
-    if replayed:
-        data = prepare(direction.rounds, "alpha_25ms", direction.points)
-        traces.append(line(data, "replayed from packets", REPLAYED))
-    if recorded:
-        data = prepare(direction.kernel, "alpha", direction.points)
-        traces.append(line(data, "kernel", RECORDED))
-    return timeline(traces, "share", direction.axis)
+    """Alpha replayed from the packets' CE feedback, over the kernel's."""
+    known = prepare(direction.kernel, "alpha", direction.points)
+    replayed = prepare(_replayed(direction), "alpha", direction.points)
+    traces = [recorded(known, "kernel")] if known.height else []
+    if replayed.height:
+        traces.append(line(replayed, "replayed from packets", REPLAYED))
+    return timeline(traces, "share", direction.axis) if traces else None
 
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
     said = []
-    for name, frame, column in (
-        ("kernel", direction.kernel, "alpha"),
-        ("replayed from packets", direction.rounds, "alpha_25ms"),
+    for name, frame in (
+        ("kernel", direction.kernel),
+        ("replayed from packets", _replayed(direction)),
     ):
-        late = frame.filter(pl.col("x") >= direction.axis.length / 2)[column].drop_nulls()
+        late = frame.filter(pl.col("x") >= direction.axis.length / 2)["alpha"].drop_nulls()
         if late.len():
             said.append(f"{name} {number(late.mean())}")  # type: ignore[arg-type]
     means = f" Mean over the second half of the run: {', '.join(said)}." if said else ""
     return f"1 means that every packet was marked; a reduction gives up alpha/2.{means}"
+
+
+def _replayed(direction: Direction) -> pl.DataFrame:
+    """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S."""
+    early = pl.col("round") < TRANSITION_ROUNDS
+    alpha = pl.when(early).then("alpha").otherwise("alpha_25ms").alias("alpha")
+    rounds = direction.rounds.select("x", alpha)
+    return rounds if direction.scalable else rounds.clear()

@@ -8,8 +8,8 @@ import polars as pl
 from l4strace.report.direction import Direction
 from l4strace.report.layout import HEIGHT, timeline
 from l4strace.report.names import number
-from l4strace.report.palette import BUGGY, CE, ECT1, RECORDED, REPLAYED, Stroke, faint
-from l4strace.report.series import line, prepare
+from l4strace.report.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
+from l4strace.report.series import line, prepare, recorded
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"
@@ -18,24 +18,22 @@ SCALABLE, CLASSIC, STICKY = 8, 9, 17
 """L_STICKY, CLASSIC_ECN and C_STICKY in units of 2^PRAGUE_ALPHA_BITS (tcp_prague.c)."""
 
 CURVES = (
-    ("classic_ecn_buggy", "score_buggy", "replayed, scaling bug", BUGGY, 1.5),
-    ("classic_ecn", "score_fixed", "replayed, 750 and 2000 µs", REPLAYED, 1.8),
+    ("classic_ecn_buggy", "score_buggy", "replayed, scaling bug", BUGGY),
+    ("classic_ecn", "score_fixed", "replayed, 750 and 2000 µs", REPLAYED),
 )
 """Columns of `rounds` and `detector`, and how they are drawn."""
 
 
 def draw(direction: Direction) -> go.Figure | None:
-    """Recorded score over both replays, in the zones 0-8-9-17."""
-    traces = []
-    for from_packets, from_kernel, name, stroke, width in CURVES:
+    """Both replays over the recorded score, in the zones 0-8-9-17."""
+    scores = prepare(_scores(direction), "classic_ecn", direction.points)
+    if not scores.height and not direction.scalable:
+        return None
+    traces = [recorded(scores, "kernel")] if scores.height else []
+    for from_packets, from_kernel, name, stroke in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
         if data.height:
-            traces.append(line(data, name, stroke, width=width))
-    recorded = prepare(_scores(direction), "classic_ecn", direction.points)
-    if recorded.height:
-        traces.append(line(recorded, "kernel", RECORDED, width=2))
-    elif not direction.scalable:
-        return None
+            traces.append(line(data, name, stroke, width=1.8))
     if not traces:
         return None
     figure = timeline(
@@ -61,13 +59,21 @@ def describe(direction: Direction) -> str:
     if scores.height:
         above = scores.filter(pl.col("classic_ecn") > SCALABLE)
         last = number(scores["classic_ecn"][-1])
-        passed = f"first passed 8 at {above['x'][0]:.3f} s" if above.height else "never passed 8"
+        passed = (
+            f"first passed 8 at {_moment(direction, above)}" if above.height else "never passed 8"
+        )
         said.append(f"the kernel's score {passed} and ended at {last}")
-    for from_packets, from_kernel, name, *_ in CURVES:
+    for from_packets, from_kernel, name, _ in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
         if data.height:
             said.append(f"{name}: ended at {number(data['y'].drop_nulls()[-1])}")
     return "; ".join(said) + "."
+
+
+def _moment(direction: Direction, above: pl.DataFrame) -> str:
+    """A moment on the axis, and how far into the flow it is."""
+    begun = direction.axis.seconds(direction.totals["first_ns"])
+    return f"{above['x'][0]:.3f} s ({above['x'][0] - begun:.2f} s into the flow)"
 
 
 def _scores(direction: Direction) -> pl.DataFrame:

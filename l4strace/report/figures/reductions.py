@@ -14,14 +14,18 @@ from l4strace.report.series import dots, prepare
 NAME = "reductions"
 TITLE = "Reductions of the window"
 
-FLOOR, HALF = 31.25, 50.0
-"""Percent: 0.625/2 of an active fallback, and Reno's half (tcp_prague.c, RFC 5681)."""
+HALF = (50.0, "50 %: one half")
+"""What Reno gives up (RFC 5681)."""
+FLOOR = (31.25, "31.25 %: the fallback's floor")
+"""0.625 / 2: what Prague gives up at least once its fallback is fully active (tcp_prague.c)."""
+CUBIC = (30.0, "30 %: CUBIC")
+"""1 - beta_cubic (RFC 9438 section 4.6)."""
 
 LAWS = (
     ("alpha/2", "alpha/2 (scalable)", ECT1, "circle"),
     ("floor", "the fallback's floor", CE, "diamond"),
     ("half", "one half", LOSS, "square"),
-    ("none", "none of these", NOT_ECT, "x-thin-open"),
+    ("none", "no law of Prague's", NOT_ECT, "x-thin-open"),
 )
 
 
@@ -38,8 +42,8 @@ def draw(direction: Direction) -> go.Figure | None:
     if not traces:
         return None
     figure = timeline(traces, "% given up", direction.axis, range=[0, 60])
-    reference(figure, FLOOR, "31.25 %: fallback's floor")
-    reference(figure, HALF, "50 %: one half")
+    for value, name in (HALF, FLOOR if direction.scalable else CUBIC):
+        reference(figure, value, name)
     return figure
 
 

@@ -100,7 +100,7 @@ def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
         action=finding.action,
         flow=flow,
         flow_key=flow_key,
-        source=_source(case, finding),
+        source=case.inputs.get(finding.source, "") if finding.source is not None else "",
         time=time,
         window=window,
         facts=tuple(fact(measure) for measure in finding.measures),
@@ -121,11 +121,6 @@ def _flow(case: Case, finding: Finding) -> tuple[str, str, str]:
     name = flow_name(row) if finding.forward is None else direction_name(row, finding.forward)
     key = case.anchor(finding.flow, finding.forward)
     return f"flow {finding.flow}: {name}", key, flow_filter(row)
-
-
-def _source(case: Case, finding: Finding) -> str:
-    rows = case.evidence.sources.filter(pl.col("source") == finding.source)
-    return str(rows["path"][0]) if rows.height else ""
 
 
 def _time(case: Case, finding: Finding) -> tuple[str, str]:

@@ -44,8 +44,8 @@ class FlowRow:
     codepoints: tuple[Codepoint, ...]
     ce: str
     retransmits: str
-    rtt_min: str
-    rtt_mean: str
+    rtt: str
+    """Smallest and mean."""
     bottleneck: str
     bottleneck_reason: str
     worst: str
@@ -93,8 +93,7 @@ def _row(case: Case, totals: dict[str, Any], charted: set[tuple[int, bool]]) -> 
         codepoints=_codepoints(totals),
         ce=_ce(totals),
         retransmits=number(totals["retransmits"]),
-        rtt_min=duration(totals["rtt_min_us"]),
-        rtt_mean=duration(totals["rtt_mean_us"]),
+        rtt=f"{duration(totals['rtt_min_us'])} / {duration(totals['rtt_mean_us'])}",
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",
         worst=SEVERITIES[totals["worst"]] if totals["worst"] >= 0 else "",

@@ -70,20 +70,22 @@ def _absent(case: Case) -> str:
     captures = case.evidence.sources.filter(pl.col("kind").is_in(["pcap", "pcapng"])).height
     if captures < 2:
         return "One capture: what the path did to packets shows only in feedback and handshakes."
-    return "The captures have no packet in common."
+    if case.evidence.flows.height == case.flow_count:
+        return "No flow was seen by more than one capture."
+    return "No packet of one capture was found again in another."
 
 
 def _row(case: Case, row: dict[str, Any]) -> PathRow:
     here = (pl.col("flow") == row["flow"]) & (pl.col("source") == row["near"])
     flow = case.evidence.flows.filter(here).row(0, named=True)
-    paths = dict(case.evidence.sources.select("source", "path").iter_rows())
+    inputs = case.inputs
     offset = row["clock_offset_ns"]
     return PathRow(
         flow=row["flow"],
         key=case.anchor(row["flow"], row["forward"]),
         name=direction_name(flow, row["forward"]),
-        near=paths[row["near"]],
-        far=paths[row["far"]],
+        near=inputs[row["near"]],
+        far=inputs[row["far"]],
         matched=number(row["matched"]),
         lost=number(row["lost"]),
         appeared=number(row["appeared"]),

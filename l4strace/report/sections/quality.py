@@ -25,10 +25,9 @@ class StatRow:
 
 @dataclass(frozen=True)
 class SkippedRow:
-    """A rule that could not judge: why, and for which flows (empty: the whole run)."""
+    """Rules (code and name) that could not judge for one reason, and for which flows."""
 
-    rule: str
-    name: str
+    rules: tuple[tuple[str, str], ...]
     reason: str
     flows: str
 
@@ -48,14 +47,14 @@ ORDER = {"error": 0, "loss": 1, "info": 2}
 
 def build(case: Case) -> QualitySection:
     """Damage first."""
-    paths = dict(case.evidence.sources.select("source", "path").iter_rows())
+    inputs = case.inputs
     rows = sorted(
         case.evidence.stats.filter(case.evidence.stats["count"] > 0).iter_rows(named=True),
         key=lambda row: (ORDER.get(row["severity"], 3), row["source"], row["name"]),
     )
     stats = tuple(
         StatRow(
-            str(paths.get(row["source"], row["source"])),
+            str(inputs.get(row["source"], row["source"])),
             row["name"].replace("_", " "),
             f"{row['count']:,}",
             row["severity"],
@@ -71,14 +70,17 @@ def build(case: Case) -> QualitySection:
 
 
 def _skipped(case: Case) -> tuple[SkippedRow, ...]:
-    """One row per rule and reason, with its flows together."""
+    """One row per reason and place, in the order of the rules."""
     names = {rule.code: rule.name for rule in case.analysis.rules}
-    grouped: dict[tuple[str, str], list[Skipped]] = {}
+    places: dict[tuple[str, str], list[Skipped]] = {}
     for skipped in case.analysis.skipped:
-        grouped.setdefault((skipped.rule, skipped.reason), []).append(skipped)
+        places.setdefault((skipped.rule, skipped.reason), []).append(skipped)
+    rows: dict[tuple[str, str], list[str]] = {}
+    for (rule, reason), group in sorted(places.items()):
+        rows.setdefault((reason, _flows(group)), []).append(rule)
     return tuple(
-        SkippedRow(rule, names.get(rule, ""), reason, _flows(group))
-        for (rule, reason), group in sorted(grouped.items())
+        SkippedRow(tuple((rule, names.get(rule, "")) for rule in rules), reason, flows)
+        for (reason, flows), rules in rows.items()
     )
 
 

@@ -56,11 +56,11 @@ def _timeline(case: Case, direction: Direction) -> Timeline:
 
 def _about(case: Case, direction: Direction) -> str:
     """Which inputs the charts come from."""
-    paths = dict(case.evidence.sources.select("source", "path").iter_rows())
-    said = f"Rounds as seen in {paths[direction.source]}"
+    inputs = case.inputs
+    said = f"Rounds as seen in {inputs[direction.source]}"
     if direction.far is not None:
-        said += f"; arrivals in {paths[direction.far]}"
+        said += f"; arrivals in {inputs[direction.far]}"
     if direction.kernel.height:
         logs = direction.kernel["source"].unique(maintain_order=True).to_list()
-        said += f"; kernel state from {', '.join(paths[log] for log in logs)}"
+        said += f"; kernel state from {', '.join(inputs[log] for log in logs)}"
     return said + "."

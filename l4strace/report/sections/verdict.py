@@ -49,7 +49,7 @@ def build(case: Case) -> VerdictSection:
         link=ids[place] if finding else "",
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
-        scope=_scope(case),
+        scope=_scope(case, said.sentence),
     )
 
 
@@ -65,12 +65,12 @@ def _tally(case: Case) -> tuple[Tally, ...]:
     )
 
 
-def _scope(case: Case) -> str:
+def _scope(case: Case, sentence: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
     packets = counted(int(captures["tcp_packets"].sum()), "TCP packet")
     where = f" in {captures.height} captures" if captures.height > 1 else ""
     parts = [counted(case.flow_count, "flow"), packets + where, f"{number(case.axis.length)} s"]
     rules = len({skipped.rule for skipped in case.analysis.skipped})
-    if rules:
+    if rules and "could not judge" not in sentence:
         parts.append(f"{counted(rules, 'rule')} could not judge")
     return " · ".join(parts)
