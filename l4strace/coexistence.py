@@ -50,7 +50,12 @@ def table(capture: Capture) -> pl.DataFrame:
 def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     """Rounds of the directions worth comparing, with their `path`, `bits` and `held_back`."""
     paths = sharing.directions(capture).select(*sharing.KEY, "path", "max_payload")
-    rounds = capture.rounds.join(paths, on=sharing.KEY, how="inner")
+    needed = capture.rounds.select(
+        *sharing.KEY,
+        *("round", "start_ns", "end_ns", "acked_packets", "acked_bytes"),
+        *("limited_by", "sent_packets", "sent_bytes"),
+    )
+    rounds = needed.join(paths, on=sharing.KEY, how="inner")
     sizes = (
         rounds.group_by(*sharing.KEY, "path")
         .agg(pl.len().alias("rounds"), pl.col("acked_packets").sum(), pl.col("acked_bytes").sum())

@@ -105,7 +105,17 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
     flight = pl.col("inflight_max_packets").cast(pl.Float64)
-    rounds = capture.rounds.sort(*sharing.KEY, "round").with_columns(sharing.marks().alias("marks"))
+    needed = capture.rounds.select(
+        *sharing.KEY,
+        "round",
+        "start_ns",
+        "inflight_max_packets",
+        "retransmits",
+        "ce_best",
+        "alpha",
+        sharing.marks().alias("marks"),
+    )
+    rounds = needed.sort(*sharing.KEY, "round")
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
         pl.min_horizontal(
@@ -134,10 +144,8 @@ def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame
     states = kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null()).select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
     )
-    joined = (
-        cuts.drop("classic_ecn")
-        .sort("ts_ns")
-        .join_asof(states.sort("ts_ns"), on="ts_ns", by=["flow", "forward"], check_sortedness=False)
+    joined = cuts.sort("ts_ns").join_asof(
+        states.sort("ts_ns"), on="ts_ns", by=["flow", "forward"], check_sortedness=False
     )
     return joined.with_columns(pl.coalesce("kernel_alpha", "alpha").alias("alpha"))
 

@@ -19,6 +19,14 @@ MIN_ACKED_PACKETS = 200
 BIN_NS = 100_000_000
 """Shortest slot in which queue delays of two flows are compared."""
 
+NEEDED = (
+    *KEY,
+    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
+    *("ce", "ce_best", "ece_acks", "rtt_min_us", "rtt_mean_us", "inflight_max_packets"),
+    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
+)
+"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
+
 NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
 
 
@@ -74,7 +82,7 @@ def delays(capture: Capture) -> pl.DataFrame:
     starts into a standing queue never sees its own smallest RTT.
     """
     of = directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
-    rounds = capture.rounds.join(of, on=KEY, how="inner")
+    rounds = capture.rounds.select(NEEDED).join(of, on=KEY, how="inner")
     # At the receiver the time from data to its ACK holds no queue at all.
     far = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
     rounds = rounds.filter(pl.col("vantage").is_null() | (pl.col("vantage") != far))

@@ -66,7 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
             said.append(_packet_finding(row))
-    return said
+    return subjects.capped(said)
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
@@ -77,9 +77,12 @@ def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
     """Directions of ECT(1) senders whose flight grew on past the first marks of their life."""
-    rounds = subjects.once(evidence, evidence.rounds).join(
-        subjects.scalable(evidence), on=subjects.KEY, how="semi"
+    needed = evidence.rounds.select(
+        *subjects.KEY,
+        *("round", "start_ns", "end_ns", "first_frame", "last_frame"),
+        *("inflight_max_packets", "ce_best"),
     )
+    rounds = needed.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     flight = pl.col("inflight_max_packets")
     later = rounds.sort(*subjects.KEY, "round").with_columns(
         flight.shift(-LATE_ROUNDS).over(subjects.KEY).alias("later"),

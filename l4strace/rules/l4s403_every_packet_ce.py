@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .unique(subjects.DIRECTION, keep="first", maintain_order=True)
         .join(_queues(evidence), on=subjects.DIRECTION, how="left")
     )
-    return [_finding(row) for row in all_ce.iter_rows(named=True)]
+    return subjects.capped([_finding(row) for row in all_ce.iter_rows(named=True)])
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:

@@ -29,6 +29,8 @@ R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", 1984
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
@@ -51,27 +53,33 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     known = {frozenset(pair) for pair in starving.select("flow", "other_flow").rows()}
     long = (pl.col("end_ns") - pl.col("start_ns")) / 1e9 >= MIN_OVERLAP_S
     unequal = pairs.filter((pl.col("jain") < UNFAIR_JAIN) & (pl.col("share") < 0.5) & long)
-    return [
-        Finding(
-            CODE,
-            Severity.NOTICE,
-            Confidence.MEDIUM,
-            f"{subjects.titled(evidence, row['flow'])} got {row['rate_bps'] / 1e6:.1f} "
-            f"Mbit/s beside {row['other_rate_bps'] / 1e6:.1f} Mbit/s of "
-            f"{subjects.named(evidence, row['other_flow'])}.",
-            "Compare base RTTs and bottlenecks of the two.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
-            span_ns=(row["start_ns"], row["end_ns"]),
-            measures=(
-                Measure("share", row["share"], "share", "half"),
-                Measure("Jain's index", row["jain"], "", "1"),
-            ),
-        )
-        for row in unequal.iter_rows(named=True)
-        if frozenset((row["flow"], row["other_flow"])) not in known
-    ]
+    return subjects.capped(
+        [
+            _finding(evidence, row)
+            for row in unequal.iter_rows(named=True)
+            if frozenset((row["flow"], row["other_flow"])) not in known
+        ]
+    )
+
+
+def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"{subjects.titled(evidence, row['flow'])} got {row['rate_bps'] / 1e6:.1f} Mbit/s beside "
+        f"{row['other_rate_bps'] / 1e6:.1f} Mbit/s of "
+        f"{subjects.named(evidence, row['other_flow'])}.",
+        "Compare base RTTs and bottlenecks of the two.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["start_ns"], row["end_ns"]),
+        measures=(
+            Measure("share", row["share"], "share", "half"),
+            Measure("Jain's index", row["jain"], "", "1"),
+        ),
+    )
 
 
 RULE = Rule(CODE, "unfairness", "Unequal rates on one path.", check, __doc__)

@@ -30,6 +30,8 @@ peers 5.4: bursty links, Prague 14.3 of 20 Mbit/s at a 1 ms step
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
@@ -73,25 +75,27 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("seconds") >= MIN_SECONDS) & (pl.col("idle") >= MIN_SHARE))
     )
-    return [
-        Finding(
-            CODE,
-            Severity.NOTICE,
-            Confidence.LOW,
-            f"The path was left idle: {row['mean_bps'] / 1e6:.1f} of {row['rate_bps'] / 1e6:.1f} "
-            f"Mbit/s on average, in {100 * row['idle']:.0f} % of the time below {100 * LOW:.0f} % "
-            "with an empty queue.",
-            "Look at the depth of the cuts and at the AQM's threshold.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
-            measures=(
-                Measure("mean rate", row["mean_bps"], "bit/s"),
-                Measure("rate of the path", row["rate_bps"], "bit/s"),
-            ),
-        )
-        for row in wasted.sort(subjects.KEY).iter_rows(named=True)
-    ]
+    rows = wasted.sort(subjects.KEY).iter_rows(named=True)
+    return subjects.capped([_finding(row) for row in rows])
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW,
+        f"The path was left idle: {row['mean_bps'] / 1e6:.1f} of {row['rate_bps'] / 1e6:.1f} "
+        f"Mbit/s on average, in {100 * row['idle']:.0f} % of the time below {100 * LOW:.0f} % "
+        "with an empty queue.",
+        "Look at the depth of the cuts and at the AQM's threshold.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("mean rate", row["mean_bps"], "bit/s"),
+            Measure("rate of the path", row["rate_bps"], "bit/s"),
+        ),
+    )
 
 
 def _seconds(evidence: Evidence) -> pl.DataFrame:

@@ -7,9 +7,13 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
+from l4strace.model import Finding, Skipped
 
 KEY = ("source", "flow", "forward")
 DIRECTION = ("flow", "forward")
+MOST_FINDINGS = 20
+"""Findings of one rule that name their flow, as in L4S004."""
+
 ISOLATED_CONFIDENCE = 0.8
 """Bottleneck classes from here on rest on what the other flows of the path saw."""
 
@@ -35,6 +39,23 @@ def once(evidence: Evidence, table: pl.DataFrame) -> pl.DataFrame:
     if table.is_empty() or evidence.directions.is_empty():
         return table
     return table.join(nearest(evidence), on=KEY, how="semi")
+
+
+def capped(said: list[Finding | Skipped]) -> list[Finding | Skipped]:
+    """The worst findings of a rule, and one that counts the rest: a page must stay readable."""
+    found = [said_one for said_one in said if isinstance(said_one, Finding)]
+    if len(found) <= MOST_FINDINGS:
+        return said
+    skipped = [said_one for said_one in said if isinstance(said_one, Skipped)]
+    found.sort(key=lambda finding: (-finding.severity, -finding.confidence))
+    rest = found[MOST_FINDINGS:]
+    last = Finding(
+        rest[0].rule,
+        rest[0].severity,
+        rest[0].confidence,
+        f"The same kind of finding holds of {len(rest):,} more flow directions.",
+    )
+    return [*found[:MOST_FINDINGS], last, *skipped]
 
 
 def scalable(evidence: Evidence) -> pl.DataFrame:
