@@ -10,6 +10,7 @@ import polars as pl
 
 from l4strace.evidence import Capture
 from l4strace.kernel import steps as steps_of
+from l4strace.kernel.scale import bits_of
 from l4strace.schema.evidence import DETECTOR
 
 BY = ["flow", "forward"]
@@ -31,7 +32,7 @@ def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
     steps = steps_of.recorded(kernel)
     if steps.is_empty():
         return DETECTOR.empty()
-    bits = alpha_bits(kernel)
+    bits = bits_of(kernel)
     unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
     told = steps_of.identified(steps_of.replayed(steps), bits)
     depth = pl.col("srtt_us") - pl.col("min_rtt_us").cast(pl.Int64)
@@ -53,16 +54,6 @@ def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
             score_buggy="buggy",
         )
     )
-
-
-def alpha_bits(kernel: pl.DataFrame) -> int | None:
-    """PRAGUE_ALPHA_BITS by which the importer scaled these samples; None when it did not."""
-    for raw, share in (("alpha_raw", "alpha"), ("classic_ecn_raw", "classic_ecn")):
-        told = kernel.filter(pl.col(share) > 0)
-        if not told.is_empty():
-            unit: float = told[raw][0] / told[share][0]
-            return round(unit).bit_length() - 1
-    return None
 
 
 def _packet_steps(capture: Capture) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import bottlenecks, coexistence, cuts, detector, rules, spikes
+from l4strace import bottlenecks, builds, coexistence, cuts, detector, rules, spikes
 from l4strace.evidence import Capture, Evidence
 from l4strace.ingest import inputs
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -24,6 +24,7 @@ Progress = Callable[[int, int], None]
 DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {
     "cuts": cuts.table,
     "detector": detector.table,
+    "builds": builds.table,
     "bottlenecks": bottlenecks.table,
     "coexistence": coexistence.table,
     "spikes": spikes.table,
@@ -51,6 +52,7 @@ def derive(capture: Capture) -> Evidence:
         **fields,
         cuts=table("cuts"),
         detector=table("detector"),
+        builds=table("builds"),
         bottlenecks=table("bottlenecks"),
         coexistence=table("coexistence"),
         spikes=table("spikes"),

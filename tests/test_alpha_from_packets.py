@@ -32,7 +32,9 @@ def test_alpha_from_packets_is_the_kernels(shared_data: Path, run: str) -> None:
         .select("flow", ts_ns="end_ns", replayed="alpha")
         .drop_nulls()
     )
-    both = logged.join_asof(replayed, on="ts_ns", by="flow", strategy="nearest", check_sortedness=False).drop_nulls()
+    both = logged.join_asof(
+        replayed, on="ts_ns", by="flow", strategy="nearest", check_sortedness=False
+    ).drop_nulls()
     long = both.filter(pl.len().over("flow") > 100)
     assert long["flow"].n_unique() == 1
     assert (long["logged"] - long["replayed"]).abs().median() <= MEDIAN_ERROR

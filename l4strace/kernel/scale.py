@@ -114,3 +114,13 @@ def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
     return samples.with_columns(
         alpha=pl.col("alpha_raw") / unit, classic_ecn=pl.col("classic_ecn_raw") / unit
     )
+
+
+def bits_of(kernel: pl.DataFrame) -> int | None:
+    """PRAGUE_ALPHA_BITS by which the importer scaled these samples; None when it did not."""
+    for raw, share in (("alpha_raw", "alpha"), ("classic_ecn_raw", "classic_ecn")):
+        told = kernel.filter(pl.col(share) > 0)
+        if not told.is_empty():
+            unit: float = told[raw][0] / told[share][0]
+            return round(unit).bit_length() - 1
+    return None

@@ -17,7 +17,7 @@ from l4strace.schema.capture import (
     SOURCES,
     STATS,
 )
-from l4strace.schema.evidence import BOTTLENECKS, COEXISTENCE, CUTS, DETECTOR, SPIKES
+from l4strace.schema.evidence import BOTTLENECKS, BUILDS, COEXISTENCE, CUTS, DETECTOR, SPIKES
 from l4strace.schema.table import Column, Table
 
 __all__ = ["TABLES", "Column", "Table"]
@@ -35,6 +35,7 @@ TABLES: dict[str, Table] = {
         STATS,
         CUTS,
         DETECTOR,
+        BUILDS,
         BOTTLENECKS,
         COEXISTENCE,
         SPIKES,

@@ -1,7 +1,7 @@
 """Tables of the Evidence stage: what follows from the Capture, computed in polars or by replay."""
 
 
-from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U32, U64
+from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U8, U32, U64
 from l4strace.schema.table import Column, Table
 
 CUTS = Table(
@@ -46,6 +46,27 @@ DETECTOR = Table(
         Column("exact", BOOL, "", "The carry of the logarithms was recorded, so the replay is exact."),
         Column("residue", U64, "", "Step modulo 2^(B-1); null when clamped (reference section 3.6)."),
         Column("build", STR, "", "Build that the residue names: `20-bit`, `24-bit buggy` or `24-bit fixed`."),
+    ),
+)
+
+BUILDS = Table(
+    "builds",
+    "Which build of Prague's code a logged socket runs.",
+    ("source", "flow", "forward"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("bits", U8, "", "PRAGUE_ALPHA_BITS: 20, 24 or 31."),
+        Column(
+            "build",
+            STR,
+            "",
+            "`20-bit`, `24-bit buggy`, `24-bit fixed`, `24-bit without detector` or the bits alone.",
+        ),
+        Column("reason", STR, "", "One sentence: what tells it."),
+        Column("steps", U64, "", "Detector steps in the log whose outcome it shows."),
+        Column("reproduced", U64, "", "Of those, how many the build reproduces to the bit."),
     ),
 )
 
