@@ -1,0 +1,104 @@
+"""Congestion-control state by BCC on Debian's 7.2 kernel, in an emulated machine.
+
+Needs root, debootstrap and QEMU, and takes minutes: runs where L4STRACE_VM is set. The machine is
+kept in L4STRACE_VM_CACHE (default: ~/.cache/l4strace-vm).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_log import read_log, samples, wrong_updates
+
+from l4strace import pipeline
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "fixtures" / "lab" / "vm"
+TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
+PORT = 5201
+BITS = {"P2": 20, "P4": 24, "P7": 24}
+
+pytestmark = pytest.mark.vm
+
+
+@pytest.fixture(scope="session")
+def machine() -> None:
+    """Builds the machine, or finds it built; skips where that cannot be."""
+    if not os.environ.get("L4STRACE_VM"):
+        pytest.skip("boots a virtual machine: set L4STRACE_VM=1")
+    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    if os.geteuid():
+        pytest.skip("building the machine needs root")
+    subprocess.run([SCRIPTS / "build.sh"], check=True, timeout=1200)
+
+
+def run_job(name: str, folder: Path) -> Path:
+    done = subprocess.run([SCRIPTS / "run.sh", name, folder], check=False, timeout=1800)
+    assert done.returncode == 0, (folder / "job.log").read_text()[-2000:]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dctcp(machine: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_job("dctcp", tmp_path_factory.mktemp("dctcp"))
+
+
+@pytest.fixture(scope="session")
+def prague(machine: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_job("prague", tmp_path_factory.mktemp("prague"))
+
+
+def test_alpha_is_what_delivered_and_delivered_ce_make_it(dctcp: Path) -> None:
+    count, wrong = wrong_updates(read_log(dctcp / "dctcp.kernel.ndjson.zst"), PORT)
+    assert count > 100
+    assert wrong == []
+
+
+def test_nothing_is_lost_at_the_full_rate(dctcp: Path) -> None:
+    lines = read_log(dctcp / "dctcp.kernel.ndjson.zst")
+    assert lines[-1]["type"] == "trailer"
+    assert lines[-1]["lost"] == {}
+    sent = json.loads((dctcp / "sender.json").read_text())
+    assert sent["bytes"] * 8 / sent["seconds"] > 80e6
+    assert sent["delivered_ce"] > 0
+
+
+def test_the_run_diagnoses(dctcp: Path) -> None:
+    evidence = pipeline.derive(pipeline.read([str(dctcp / "dctcp.pcapng")]))
+    assert evidence.kernel.filter(evidence.kernel["flow"].is_not_null()).height > 1000
+    assert pipeline.judge(evidence, strict=True)
+
+
+def header(folder: Path, layout: str) -> dict[str, Any]:
+    return read_log(folder / f"{layout}.kernel.ndjson.zst")[0]
+
+
+@pytest.mark.parametrize("layout", ["P2", "P4", "P7"])
+def test_the_layout_comes_from_type_information(prague: Path, layout: str) -> None:
+    found = header(prague, layout)["layout"]
+    assert (found["name"], found["found"]) == (layout, "btf")
+    assert found["alpha_bits"] == BITS[layout]
+
+
+@pytest.mark.parametrize("layout", ["P2", "P4", "P7"])
+def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> None:
+    """See module/tcp_prague.c: an update writes the round's values, then the next round begins."""
+    lines = read_log(prague / f"{layout}.kernel.ndjson.zst")
+    updates = [one for one in samples(lines, "alpha", PORT) if one["cc"] == "prague"][2:]
+    assert len(updates) > 50
+    rounds = [one["upscaled_alpha"] >> 4 >> (BITS[layout] - 8) for one in updates]
+    assert rounds == [(rounds[0] + number) % 256 for number in range(len(rounds))]
+    for one, written in zip(updates, rounds, strict=True):
+        assert one["ai_ack_increase"] == 1 << 19
+        assert one["frac_cwnd"] == one["snd_cwnd"] << 20
+        if layout != "P7":
+            assert (one["rest_depth_us"] - 1000) % 256 == written
+            assert one["rest_mdev_us"] == one["rest_depth_us"] + 1000
+        if layout != "P4":  # it does not fit into the icsk_ca_priv of this kernel
+            assert (one["round"] - 1) % 256 == written
