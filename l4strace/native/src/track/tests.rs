@@ -251,3 +251,8 @@ fn sacked_data_counts_as_delivered_once() {
     assert_eq!(flow.dirs[0].totals.retransmits, 1);
     assert_eq!(flow.dirs[0].sender.as_ref().map(|s| s.acked_bytes), Some(4000));
 }
+
+#[test]
+fn a_flow_that_does_little_takes_little_memory() {
+    assert!(std::mem::size_of::<Flow>() + std::mem::size_of::<Handshake>() < 1400);
+}
