@@ -35,7 +35,8 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     if not flows:
-        return Verdict("No TCP flow found: nothing to judge.", None, None)
+        sentence = "No TCP flow found: nothing to judge." if top is None else top.message
+        return Verdict(sentence, top.severity if top else None, top)
     if top is None:
         return Verdict(f"Nothing wrong found {judged}{limits}.", None, None)
     return Verdict(f"Nothing seriously wrong {judged}{limits}. {top.message}", top.severity, top)
