@@ -7,7 +7,7 @@ NATIVE := l4strace/native
 SAMPLE := fixtures/misfire/misfire.pcap.xz
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test bench clean
+.PHONY: help demo build test check format rust-test py-test bench fuzz clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 
 bench: $(VENV)/.dev ## cost as ratios to a plain walk over the record headers
 	$(BIN)/python tests/bench.py
+
+fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
+	cd $(NATIVE)/fuzz && for target in capture frame; do \
+		cargo +nightly fuzz run $$target -- -max_total_time=300 -max_len=65536 || exit 1; done
 
 clean: ## remove what was built
 	rm -rf $(VENV) $(NATIVE)/target dist

@@ -26,8 +26,8 @@ OPTIONS = {
 """Preferences: each packet for itself, as it stands in the file."""
 
 EXPLAINED = {
-    "payload_len": "where IP claims more than the header around it leaves, Wireshark cuts the packet "
-    "there; l4strace believes IP's own length and counts the packet under `bad_lengths`.",
+    "payload_len": "where IP claims more than the header around it leaves, Wireshark cuts the "
+    "packet there; l4strace believes IP's own length and counts the packet under `bad_lengths`.",
 }
 """Disagreements that are meant, by column."""
 
