@@ -13,6 +13,7 @@ import polars as pl
 from l4strace import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
+from l4strace.ingest.digest import with_digests
 from l4strace.schema import TABLES
 
 Progress = Callable[[int, int], None]
@@ -58,7 +59,11 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Capture:
         from l4strace.ingest import logs as kernel_logs
 
         capture = kernel_logs.load_logs(capture, logs, progress)
-    return replace(capture, hosts=tuple(_host(path) for path in hosts))
+    return replace(
+        capture,
+        sources=with_digests(capture.sources),
+        hosts=tuple(_host(path) for path in hosts),
+    )
 
 
 def _sorted_out(paths: Sequence[str]) -> tuple[list[str], list[str], list[str]]:

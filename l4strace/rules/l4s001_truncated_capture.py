@@ -56,7 +56,7 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
             + (
                 "ends inside a record: what came after is missing."
                 if row["name"] == "truncated_file"
-                else f"is damaged: {row['detail'] or 'what follows could not be read'}."
+                else f"is damaged: {(row['detail'] or 'what follows could not be read').rstrip('.')}."
             ),
             "Stop captures with SIGINT and check that the disk has room.",
             source=row["source"],

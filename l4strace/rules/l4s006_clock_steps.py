@@ -56,14 +56,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.MEDIUM,
-            f"{paths.get(row['source'], 'An input')}: the clock was stepped {row['count']:,} times "
-            "during the run: delays and rates around the steps are wrong.",
-            "Slew the clock instead of stepping it while measuring.",
+            f"{paths.get(row['source'], 'An input')}: time stamps run back by more than 1 ms "
+            f"{_times(row['count'])}: delays and rates around that are wrong.",
+            "Slew the clock instead of stepping it, and record all of an interface in one queue.",
             source=row["source"],
             measures=(Measure("clock steps", row["count"], "", "0"),),
         )
         for row in steps.iter_rows(named=True)
     ]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 RULE = Rule(CODE, "clock-steps", "Time stamps run backwards.", check, __doc__)

@@ -32,7 +32,7 @@ SOURCES = Table(
         Column("clock", STR, "", "Clock of the input's own stamps: `realtime`, `monotonic`, `boottime` or `unknown`."),
         Column("clock_offset_ns", I64, "ns", "Added to the input's own stamps to get the run's clock."),
         Column("clock_residual_ns", I64, "ns", "How far the offset may be off: of a log, the median distance of matched events; of a capture, half the smallest round trip to the capture that it was matched with. Null when nothing was matched."),
-        Column("sha256", STR, "", "Of the file as stored; null for a stream and for files that `pipeline` leaves unhashed for their size."),
+        Column("sha256", STR, "", "Of the file as stored; null for a stream and for files over 256 MiB."),
         Column("comment", STR, "", "Section comment of a pcapng file, or the command line of a log."),
     ),
 )

@@ -1,0 +1,31 @@
+"""Checksums in `sources`."""
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+
+from l4strace.ingest import digest
+
+
+def test_a_file_has_the_digest_that_sha256sum_prints(tmp_path: Path):
+    file = tmp_path / "run.pcap"
+    file.write_bytes(b"packets" * 300_000)
+    assert digest.sha256(str(file)) == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_streams_and_large_files_have_none(tmp_path: Path):
+    large = tmp_path / "large.pcap"
+    with large.open("wb") as stream:
+        stream.truncate(digest.LIMIT_BYTES + 1)
+    assert digest.sha256("-") is None
+    assert digest.sha256(str(large)) is None
+
+
+def test_every_source_gets_its_own(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"a")
+    sources = pl.DataFrame({"path": [str(tmp_path / "a"), "-"]})
+    assert digest.with_digests(sources)["sha256"].to_list() == [
+        hashlib.sha256(b"a").hexdigest(),
+        None,
+    ]
