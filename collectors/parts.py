@@ -125,10 +125,10 @@ class Part:
 class Compressor:
     """A process that packs a kernel log into a file, so that a killed collector harms nothing."""
 
-    def __init__(self, path):
+    def __init__(self, path, plain=False):
         self.path = path
         self.process = None
-        for name, arguments, ending in COMPRESSORS:
+        for name, arguments, ending in () if plain else COMPRESSORS:
             found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/bin:/bin")
             if found:
                 self.path = path + ending

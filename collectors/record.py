@@ -41,6 +41,7 @@ def parse(arguments):
     parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump or ring")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
+    parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
     parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
     parser.add_argument("--status-fd", type=int, default=2)
     parser.add_argument("--with-parent", action="store_true")
@@ -108,7 +109,7 @@ class Recording:
             self.give_up("kernel state by %s: %s" % (wanted, self.told[-1]))
 
     def try_kernel(self, name, options):
-        compressor = Compressor(self.arguments.output + ".kernel.ndjson")
+        compressor = Compressor(self.arguments.output + ".kernel.ndjson", self.arguments.plain)
         part = Part(name, program(name, options), compressor.input)
         compressor.hand_over()
         if part.wait_started(START_SECONDS.get(name, 15.0), self.stop):

@@ -32,6 +32,13 @@ class Chunks(Iterator[bytes]):
     def __iter__(self) -> Chunks: ...
     def __next__(self) -> bytes: ...
 
+class Follower:
+    """A plain capture that something else is still writing, tracked piece by piece."""
+
+    def __init__(self, path: str) -> None: ...
+    def poll(self) -> dict[str, Any]:
+        """The tables of `track`; `rounds` has only those that ended since the last call."""
+
 def track(
     paths: list[str], progress: Callable[[int, int], Any] | None = None
 ) -> dict[str, Any]: ...

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from l4strace import console
-from l4strace.commands import capture, diagnose, doctor, explain, export, flows, verify
+from l4strace.commands import capture, diagnose, doctor, explain, export, flows, verify, watch
 from l4strace.errors import L4straceError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     capture.capture,
     doctor.doctor,
+    watch.watch,
     diagnose.diagnose,
     flows.flows,
     export.export,

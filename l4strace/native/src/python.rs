@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod errors;
+mod following;
 mod ktext;
 mod packets;
 mod pairing;
@@ -15,6 +16,7 @@ mod track_tables;
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<arrow::ArrowTable>()?;
+    following::register(m)?;
     ktext::register(m)?;
     packets::register(m)?;
     prague::register(m)?;

@@ -1,0 +1,73 @@
+"""`l4strace watch`: what the flows do, live."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.capture import Backend, Kernel
+from l4strace.errors import CollectorError, UsageError
+
+
+def watch(
+    interface: Annotated[
+        list[str] | None,
+        typer.Option("--interface", "-i", metavar="IF", help="Watch here; may be repeated."),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="STEM", help="Keep the run under this name."),
+    ] = "",
+    filter: Annotated[  # noqa: A002 - the option's name
+        str, typer.Option("--filter", help="pcap filter; its ports filter kernel state too.")
+    ] = "",
+    duration: Annotated[
+        float | None, typer.Option("--duration", metavar="SECONDS", min=0.1, help="Then stop.")
+    ] = None,
+    kernel: Annotated[
+        Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
+    ] = Kernel.auto,
+    packets: Annotated[
+        Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
+    ] = Backend.auto,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
+) -> None:
+    """Show live what the flows do: codepoints, marks, alpha, queue, rate.
+
+    The screen is drawn each second; findings appear as they become true. q quits. With -o the run
+    is kept as `capture` would have left it; without, it goes to a temporary folder and is removed.
+
+    \b
+    Examples:
+      sudo l4strace watch -i eth0
+      sudo l4strace watch -i eth0 --filter 'tcp port 5201' -o run
+    """
+    import tempfile
+    from pathlib import Path
+
+    from l4strace.capture import summary
+    from l4strace.capture.request import Request, check_free, stem_of
+    from l4strace.watch.session import Session
+
+    if not interface:
+        raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
+    with tempfile.TemporaryDirectory(prefix="l4strace-watch-") as folder:
+        stem = stem_of(output) if output else Path(folder) / "run"
+        check_free(stem, force)
+        request = Request(
+            interfaces=tuple(interface),
+            stem=stem,
+            duration_s=duration,
+            filter_text=filter,
+            kernel=kernel.value,
+            backend=packets.value,
+        )
+        recorded = Session(request).run(keep=bool(output))
+        if not recorded:
+            raise CollectorError("the recorder died", "Try `l4strace capture` for the reason.")
+        if output:
+            recorded = summary.packed(recorded)
+            console.note(summary.render(recorded))
+            console.emit(summary.next_step([stem.with_name(stem.name + ".pcapng")]))

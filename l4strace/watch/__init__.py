@@ -1,0 +1,1 @@
+"""The live view: a recording is followed while it grows."""

@@ -1,0 +1,63 @@
+"""Findings while the run still grows: the same pipeline as `diagnose`, over what is there so far.
+
+It runs beside the view, and rests ten times as long as it took: a long run is judged less often.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from l4strace.errors import L4straceError
+from l4strace.model import Severity
+
+FIRST_AFTER_S = 4.0
+REST = 10
+LEAST_REST_S = 4.0
+MOST_BYTES = 400_000_000
+"""Beyond this a run is judged by `diagnose`, when it is over."""
+NOT_YET = frozenset({"L4S001", "L4S008"})
+"""True of every run that is not over: the capture and the log have no end."""
+
+
+class Judge:
+    """Judges again and again in a thread of its own."""
+
+    def __init__(self, capture: Path) -> None:
+        self._capture = capture
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.findings: list[tuple[Severity, str, str]] = []
+        self.note = ""
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends after the judgement under way."""
+        self._over.set()
+
+    def _work(self) -> None:
+        rest = FIRST_AFTER_S
+        while not self._over.wait(rest):
+            began = time.monotonic()
+            try:
+                if self._capture.stat().st_size > MOST_BYTES:
+                    self.note = "the run is too long to be judged while it grows"
+                    return
+                self._judge()
+                self.note = ""
+            except (OSError, L4straceError) as error:
+                self.note = f"not judged yet: {error}"
+            rest = max(LEAST_REST_S, REST * (time.monotonic() - began))
+
+    def _judge(self) -> None:
+        from l4strace import pipeline
+
+        evidence = pipeline.derive(pipeline.read([str(self._capture)]))
+        analysis = pipeline.judge(evidence)
+        found = [f for f in analysis.findings if f.rule not in NOT_YET]
+        found.sort(key=lambda f: (-f.severity, f.rule))
+        self.findings = [(f.severity, f.rule, f.message) for f in found]

@@ -1,0 +1,88 @@
+"""The recording below the view: the collector `record`, followed without waiting for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from l4strace import share
+from l4strace.capture.request import Request
+from l4strace.errors import CollectorError
+
+STOP_S = 40.0
+
+
+class Recorder:
+    """A recording in the background."""
+
+    def __init__(self, request: Request) -> None:
+        self.stem = request.stem
+        self.status: dict[str, Any] = {}
+        self.last: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self._held = b""
+        self._output, write_end = os.pipe()
+        os.set_blocking(self._output, False)
+        command = [sys.executable, str(share.path("collectors")), "record"]
+        command += ["-o", str(request.stem), "--status-fd", str(write_end), "--with-parent"]
+        # Its own session: Ctrl-C is for the view, which then stops it.
+        self._process = subprocess.Popen(
+            [*command, "--plain", *request.options()],
+            pass_fds=(write_end,),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(write_end)
+
+    @property
+    def capture(self) -> Path:
+        """The capture that grows."""
+        return self.stem.with_name(self.stem.name + ".pcapng")
+
+    def update(self) -> None:
+        """Takes in what the recorder told. Raises CollectorError when it cannot record."""
+        while True:
+            try:
+                chunk = os.read(self._output, 65536)
+            except BlockingIOError:
+                break
+            if not chunk:
+                break
+            *lines, self._held = (self._held + chunk).split(b"\n")
+            for line in lines:
+                self._take(json.loads(line))
+        if "cannot" in self.last:
+            raise CollectorError(self.last["cannot"], self.last.get("remedy", ""))
+
+    def _take(self, told: dict[str, Any]) -> None:
+        self.status = told.get("status", self.status)
+        if "told" in told:
+            self.notes.append(told["told"])
+        if "cannot" in told or "summary" in told:
+            self.last = told
+
+    @property
+    def running(self) -> bool:
+        """It has not ended."""
+        return self._process.poll() is None
+
+    def stop(self) -> dict[str, Any]:
+        """Ends the recording; returns its summary, empty if it died."""
+        if self.running:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.update()
+        os.close(self._output)
+        summary: dict[str, Any] = self.last.get("summary", {})
+        return summary
