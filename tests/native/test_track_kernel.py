@@ -18,7 +18,7 @@ LATER_NS = 3_000
 
 
 def kernel(folder: Path, bits: int) -> pl.DataFrame:
-    """Events of the Prague flow: Unix time, kind, window and alpha before the event's own update."""
+    """Events of the Prague flow: Unix time, window and alpha before the event's own update."""
     offset = int(re.findall(r"\d{15,}", (folder / "clock.txt").read_text())[0])
     text = b"".join(_native.read_text(str(folder / "trace.txt.zst"))).decode()
     rows = []
