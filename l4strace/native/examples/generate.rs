@@ -86,10 +86,15 @@ fn step(f: &mut Flow, flow: u32, window: u32, random: &mut Random, out: &mut Vec
             _ => (0x090, true, base.wrapping_add(1), ack),
         };
         f.begun += 1;
-        return put(out, &Tcp { flow, forward, seq: s, ack: a, flags, ecn: 0, id: 0, len: 0 }, &stamp(ms, ms));
+        return put(
+            out,
+            &Tcp { flow, forward, seq: s, ack: a, flags, ecn: 0, id: 0, len: 0 },
+            &stamp(ms, ms),
+        );
     }
     if f.sent.wrapping_sub(f.acked) < window {
-        let tcp = Tcp { flow, forward: true, seq: seq(f.sent), ack, flags: 0x150, ecn: 1, id: f.id, len: MSS };
+        let tcp =
+            Tcp { flow, forward: true, seq: seq(f.sent), ack, flags: 0x150, ecn: 1, id: f.id, len: MSS };
         (f.sent, f.id) = (f.sent.wrapping_add(1), f.id.wrapping_add(1));
         return put(out, &tcp, &stamp(ms, ms));
     }

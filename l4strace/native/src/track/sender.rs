@@ -306,7 +306,6 @@ impl Sender {
             mdev_pace_us: pace.map(|p| p.1),
             classic_ecn: scores.map(|s| s.fixed),
             classic_ecn_buggy: scores.map(|s| s.buggy),
-            ..RoundRow::default()
         };
         self.number += 1;
         row
