@@ -56,7 +56,7 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
             + (
                 "ends inside a record: what came after is missing."
                 if row["name"] == "truncated_file"
-                else f"is damaged: {(row['detail'] or 'what follows could not be read').rstrip('.')}."
+                else f"is damaged: {_detail(row['detail'])}."
             ),
             "Stop captures with SIGINT and check that the disk has room.",
             source=row["source"],
@@ -87,6 +87,10 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
         )
         for row in cut.iter_rows(named=True)
     ]
+
+
+def _detail(said: str | None) -> str:
+    return (said or "what follows could not be read").rstrip(".")
 
 
 RULE = Rule(CODE, "truncated-capture", "The capture or its packets are cut short.", check, __doc__)
