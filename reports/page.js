@@ -190,7 +190,7 @@ function wire() {
   addEventListener("hashchange", visit);
   addEventListener("beforeprint", () => {
     printing = true;
-    for (const details of document.querySelectorAll("details:not(.numbers)")) details.open = true;
+    for (const details of document.querySelectorAll("details.flow, details.rule.found")) details.open = true;
     if (window.Plotly) for (const plot of plots()) draw(plot);
   });
   addEventListener("afterprint", () => { printing = false; redraw(); });

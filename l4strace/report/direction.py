@@ -81,7 +81,7 @@ class Direction:
         """
         samples = self._timed(self._any(self.evidence.kernel), "ts_ns")
         begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
-        return samples if begun is None else samples.filter(pl.col("ts_ns") >= begun)
+        return samples if begun is None else samples.filter(pl.col("ts_ns") > begun)
 
     @cached_property
     def detector(self) -> pl.DataFrame:
@@ -114,6 +114,12 @@ class Direction:
             & (pl.col("forward") != self.forward)
         )
         return int(back["ece_acks"].sum() or 0)
+
+    @cached_property
+    def codepoint(self) -> str:
+        """What most data packets left as."""
+        names = (("data_ect1", "ECT(1)"), ("data_ect0", "ECT(0)"), ("data_not_ect", "Not-ECT"))
+        return max(names, key=lambda column: self.totals[column[0]] or 0)[1]
 
     @cached_property
     def scalable(self) -> bool:

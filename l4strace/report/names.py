@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,12 @@ def number(value: float | int | None) -> str:
 
 def quantity(value: float | int | str, unit: str = "") -> str:
     """What `units.quantity` says, with the micro sign that a page can show."""
-    return units.quantity(value, unit).replace(" us", " µs") if unit else units.quantity(value)
+    return micro(units.quantity(value, unit))
+
+
+def micro(text: str) -> str:
+    """``text`` with ``12 us`` as ``12 µs``: sentences of rules keep to what every terminal has."""
+    return re.sub(r"(?<=\d )us\b", "µs", text)
 
 
 def duration(us: float | None) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from l4strace import share
 from l4strace.report import bundle
 from l4strace.report.palette import STROKES, dark_of_light
 from l4strace.report.report import Report
-from l4strace.resources import folder
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; "
@@ -23,7 +23,7 @@ POLICY = (
 def fill(report: Report) -> str:
     """The page as HTML."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder("reports")),
+        loader=jinja2.FileSystemLoader(share.path("reports")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -54,4 +54,4 @@ def embedded(value: Any) -> Markup:
 
 
 def _asset(name: str) -> Markup:
-    return Markup((folder("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+    return Markup((share.path("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

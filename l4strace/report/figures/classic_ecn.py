@@ -42,7 +42,8 @@ def draw(direction: Direction) -> go.Figure | None:
         direction.axis,
         height=HEIGHT + 40,
         range=[-0.3, STICKY + 0.3],
-        tickvals=[0, SCALABLE, CLASSIC, STICKY],
+        tickvals=[0, (SCALABLE + CLASSIC) / 2, STICKY],
+        ticktext=["0", f"{SCALABLE}\N{EN DASH}{CLASSIC}", str(STICKY)],
     )
     for low, high, name, stroke in (
         (0, SCALABLE, "scalable", ECT1),

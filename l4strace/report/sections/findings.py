@@ -10,7 +10,7 @@ import polars as pl
 
 from l4strace.model import Finding, Measure, Severity
 from l4strace.report.case import Case
-from l4strace.report.names import direction_name, flow_name, quantity
+from l4strace.report.names import direction_name, flow_name, micro, quantity
 from l4strace.report.wireshark import flow_filter, frames_filter
 
 QUALITY_FAMILY = "L4S0"
@@ -83,7 +83,7 @@ def finding_ids(findings: Sequence[Finding]) -> list[str]:
 
 def fact(measure: Measure) -> Item:
     """A measure for people."""
-    return Item(measure.name, quantity(measure.value, measure.unit), measure.expected)
+    return Item(measure.name, quantity(measure.value, measure.unit), micro(measure.expected))
 
 
 def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
@@ -96,8 +96,8 @@ def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
         rule_name=rule_name,
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
-        message=finding.message,
-        action=finding.action,
+        message=micro(finding.message),
+        action=micro(finding.action),
         flow=flow,
         flow_key=flow_key,
         source=case.inputs.get(finding.source, "") if finding.source is not None else "",

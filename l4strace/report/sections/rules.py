@@ -16,6 +16,7 @@ class RuleEntry:
     code: str
     name: str
     summary: str
+    found: bool
     passages: tuple[Passage, ...]
 
 
@@ -33,10 +34,10 @@ def build(case: Case) -> RulesSection:
     unsure = {skipped.rule for skipped in case.analysis.skipped}
     rules = case.analysis.rules
     return RulesSection(
-        tuple(_entry(rule, passages(rule.doc)) for rule in rules if rule.code in found | unsure),
-        tuple(_entry(rule, ()) for rule in rules if rule.code not in found | unsure),
+        tuple(_entry(rule, rule.code in found) for rule in rules if rule.code in found | unsure),
+        tuple(_entry(rule, False) for rule in rules if rule.code not in found | unsure),
     )
 
 
-def _entry(rule: Rule, text: tuple[Passage, ...]) -> RuleEntry:
-    return RuleEntry(rule.code, rule.name, rule.summary, text)
+def _entry(rule: Rule, found: bool) -> RuleEntry:
+    return RuleEntry(rule.code, rule.name, rule.summary, found, passages(rule.doc))

@@ -49,10 +49,8 @@ def build(case: Case) -> SharingSection:
 
 def _label(direction: Direction) -> str:
     kernel = direction.kernel["cc"].drop_nulls()
-    said = f"flow {direction.flow}"
-    if kernel.len():
-        return f"{said} ({kernel[0]})"
-    return f"{said} ({'ECT(1)' if direction.scalable else 'not ECT(1)'})"
+    sender = f"{kernel[0]}, " if kernel.len() else ""
+    return f"flow {direction.flow} ({sender}{direction.codepoint})"
 
 
 def _mean(direction: Direction) -> float:

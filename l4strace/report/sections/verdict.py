@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.model import Severity
 from l4strace.report.case import Case
-from l4strace.report.names import counted, number
+from l4strace.report.names import counted, micro, number
 from l4strace.report.sections.findings import Item, fact, finding_ids
 from l4strace.verdict import verdict
 
@@ -43,9 +43,9 @@ def build(case: Case) -> VerdictSection:
     ids = finding_ids(case.analysis.findings)
     place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
-        sentence=said.sentence,
+        sentence=micro(said.sentence),
         severity="none" if said.severity is None else said.severity.name.lower(),
-        action=finding.action if finding else "",
+        action=micro(finding.action) if finding else "",
         link=ids[place] if finding else "",
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
