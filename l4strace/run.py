@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from l4strace import pipeline
+from l4strace import pipeline, schema
 from l4strace.errors import UsageError
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
@@ -17,20 +17,7 @@ from l4strace.model import Analysis
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-TABLES = (
-    "sources",
-    "flows",
-    "directions",
-    "rounds",
-    "paths",
-    "kernel",
-    "stats",
-    "cuts",
-    "detector",
-    "bottlenecks",
-    "coexistence",
-    "spikes",
-)
+TABLES = tuple(name for name in schema.TABLES if name != "packets")
 """Tables that are attributes of a run; their columns are declared in `l4strace.schema`."""
 
 

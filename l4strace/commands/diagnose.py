@@ -70,6 +70,9 @@ def diagnose(
             help="Do not ask these rules.",
         ),
     ] = None,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Map addresses, keeping common prefixes.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Say what is wrong with L4S in a capture.
 
@@ -86,7 +89,7 @@ def diagnose(
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
     from l4strace import pipeline, rules
-    from l4strace.commands.page_file import PageFile
+    from l4strace.commands.page_file import PageFile, command_line
 
     wanted = Format.json if json else format
     chosen, ignored = _words(select), _words(ignore)
@@ -94,6 +97,10 @@ def diagnose(
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress)
+    if anonymize:
+        from l4strace.anonymize import anonymized
+
+        capture = anonymized(capture)
     with console.stage("derive"):
         evidence = pipeline.derive(capture)
     with console.stage("judge"):
@@ -107,7 +114,7 @@ def diagnose(
         console.emit(summary)
     if page is not None:
         with console.stage("page"):
-            page.write(evidence, analysis)
+            page.write(evidence, analysis, "" if anonymize else command_line())
     raise typer.Exit(_exit_code(analysis, FailOn.never if wanted is Format.sarif else fail_on))
 
 

@@ -51,11 +51,10 @@ class PageFile:
         _check(place, force)
         return cls(place)
 
-    def write(self, evidence: Evidence, analysis: Analysis) -> None:
+    def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
         from l4strace import report
 
-        command = shlex.join(["l4strace", *sys.argv[1:]])
         page: str = report.render(evidence, analysis, command=command)
         if self.path is None:
             sys.stdout.buffer.write(page.encode())
@@ -71,6 +70,11 @@ class PageFile:
             Path(name).unlink(missing_ok=True)
             raise
         console.note(f"wrote {self.path}")
+
+
+def command_line() -> str:
+    """How this run was called, for the page's provenance."""
+    return shlex.join(["l4strace", *sys.argv[1:]])
 
 
 def _beside(path: str) -> Path:

@@ -34,6 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.units import count
 
 CODE = "L4S001"
 CUT_FILE = ("truncated_file", "damaged_file")
@@ -80,7 +81,7 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"The snapshot length cut the TCP header or options of {row['count']:,} packets.",
+            f"The snapshot length cut TCP headers or options: of {count(row['count'], 'packet')}.",
             "Record at least 128 bytes of each packet.",
             source=row["source"],
             measures=(Measure("packets with cut headers", row["count"], "", "0"),),

@@ -35,6 +35,8 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S006"
+REPEATED = 3
+"""One or two steps spoil a few rounds, more of them the run."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -54,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         Finding(
             CODE,
-            Severity.WARNING,
+            Severity.WARNING if row["count"] >= REPEATED else Severity.NOTICE,
             Confidence.MEDIUM,
             f"{paths.get(row['source'], 'An input')}: time stamps run back by more than 1 ms "
             f"{_times(row['count'])}: delays and rates around that are wrong.",

@@ -55,9 +55,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING if row["count"] >= MANY * (row["records"] or 0) else Severity.NOTICE,
             Confidence.HIGH,
-            f"{row['count']:,} packets {WORDS[row['name']]} were left out"
-            + (f": {row['detail']}" if row["detail"] else "")
-            + ".",
+            f"Packets {WORDS[row['name']]} were left out: {row['count']:,}. {row['detail'] or ''}",
             "Capture inside the tunnel or on an interface whose link type is supported.",
             source=row["source"],
             measures=(

@@ -59,7 +59,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) -> Finding:
     frames = (row["syn_frame"], row["synack_frame"], row["final_ack_frame"])
-    if sent == CE:
+    if sent == CE and row["vantage"] == ("client" if forward else "server"):
+        message = f"The {packet} leaves its sender with CE, which only a queue may set."
+    elif sent == CE:
         message = f"The {packet} carries CE here already: a queue before this point was full."
     elif sent == ILLEGAL:
         message = f"The {packet} left here as Not-ECT and arrived as CE, which no queue may do."

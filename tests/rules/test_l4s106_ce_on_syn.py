@@ -17,8 +17,13 @@ def test_fires_as_warning_when_it_was_not_ect():
     assert (found.severity, found.forward) == (Severity.WARNING, False)
 
 
+def test_fires_on_ce_that_the_sender_set_itself():
+    (found,) = check(evidence(flows=frame("flows", syn_ecn=3, vantage="client")))
+    assert "leaves its sender with CE" in found.message
+
+
 def test_fires_on_ce_at_this_point():
-    (found,) = check(evidence(flows=frame("flows", syn_ecn=3)))
+    (found,) = check(evidence(flows=frame("flows", syn_ecn=3, vantage="server")))
     assert found.confidence is Confidence.HIGH
 
 
