@@ -2,14 +2,14 @@
 
 import pytest
 
-from l4strace import resources
+from l4strace import share
 
 
 @pytest.mark.parametrize("name", ["reports", "collectors"])
 def test_folders_of_a_checkout_are_found(name: str):
-    assert resources.folder(name).is_dir()
+    assert share.path(name).is_dir()
 
 
 def test_a_broken_installation_says_what_is_missing():
-    with pytest.raises(FileNotFoundError, match="nothing/ is missing"):
-        resources.folder("nothing")
+    with pytest.raises(FileNotFoundError, match="nothing: not part"):
+        share.path("nothing")
