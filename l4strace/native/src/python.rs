@@ -11,6 +11,8 @@ mod pairing;
 mod prague;
 mod reading;
 mod track;
+mod track_directions;
+mod track_rounds;
 mod track_tables;
 
 #[pymodule]

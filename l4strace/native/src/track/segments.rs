@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::holes::Holes;
+
 /// What a data packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -29,16 +31,6 @@ struct Segment {
     ip_id: u16,
     weight: u16,
     flags: u8,
-}
-
-/// Bytes that were skipped when a later packet came first.
-#[derive(Clone, Copy, Debug)]
-struct Hole {
-    start: i64,
-    end: i64,
-    since_ns: i64,
-    /// IP id of the packet that came instead.
-    ip_id: u16,
 }
 
 /// One data packet, unwrapped.
@@ -71,7 +63,7 @@ pub struct Segments {
     /// Highest byte sent; lowest byte not acknowledged.
     pub max: i64,
     pub una: i64,
-    holes: Vec<Hole>,
+    holes: Holes,
     sack_before: [(i64, i64); 4],
     sacked_bytes: u64,
     sacked_packets: u32,
@@ -101,7 +93,7 @@ impl Segments {
     pub fn send(&mut self, data: &Data, patience_ns: i64) -> Sent {
         if data.start >= self.max {
             if data.start > self.max && self.max > self.una {
-                self.hole(data);
+                self.holes.open(self.max, data);
             }
             self.max = data.end;
             self.push(data, 0);
@@ -134,18 +126,10 @@ impl Segments {
         }
     }
 
-    fn hole(&mut self, data: &Data) {
-        // A handful of holes is usual; a hostile capture gets no more than this.
-        if self.holes.len() < 1024 {
-            let (start, end) = (self.max, data.start);
-            self.holes.push(Hole { start, end, since_ns: data.ts_ns, ip_id: data.ip_id });
-        }
-    }
-
     /// A packet that does not advance the sequence: copy, retransmission or late arrival.
     fn send_again(&mut self, data: &Data, patience_ns: i64) -> Sent {
-        if let Some(hole) = self.fill(data) {
-            let sent = if came_late(&hole, data, patience_ns) { Sent::OutOfOrder } else { Sent::Retransmit };
+        if let Some(hole) = self.holes.fill(data) {
+            let sent = if hole.came_late(data, patience_ns) { Sent::OutOfOrder } else { Sent::Retransmit };
             self.insert(data, if sent == Sent::Retransmit { RETRANSMITTED } else { 0 });
             self.max = self.max.max(data.end);
             return sent;
@@ -168,19 +152,6 @@ impl Segments {
             self.push(&fresh, RETRANSMITTED);
         }
         Sent::Retransmit
-    }
-
-    /// Takes the packet's bytes out of the hole that they belong to.
-    fn fill(&mut self, data: &Data) -> Option<Hole> {
-        let at = self.holes.iter().position(|h| data.start < h.end && data.end > h.start)?;
-        let hole = self.holes.swap_remove(at);
-        if hole.start < data.start && self.holes.len() < 1024 {
-            self.holes.push(Hole { end: data.start, ..hole });
-        }
-        if data.end < hole.end && self.holes.len() < 1024 {
-            self.holes.push(Hole { start: data.end, ..hole });
-        }
-        Some(hole)
     }
 
     fn insert(&mut self, data: &Data, flags: u8) {
@@ -234,9 +205,7 @@ impl Segments {
         if self.max < ack {
             self.max = ack;
         }
-        if !self.holes.is_empty() {
-            self.holes.retain(|h| h.end > ack);
-        }
+        self.holes.forget_below(ack);
         got
     }
 
@@ -299,22 +268,6 @@ impl Delivered {
         let each = len / u32::from(s.weight.max(1));
         self.shortest = if self.shortest == 0 { each } else { self.shortest.min(each) };
     }
-}
-
-/// A hole filled soon, or by a packet whose IP id is older than that of its overtaker, was reordering;
-/// otherwise the first copy was lost before this point and this is the second.
-fn came_late(hole: &Hole, data: &Data, patience_ns: i64) -> bool {
-    if hole.ip_id != 0 && data.ip_id != 0 {
-        let step = data.ip_id.wrapping_sub(hole.ip_id) as i16;
-        // Ids that count up by few are a counter of this connection; others say nothing.
-        if (-512..0).contains(&step) {
-            return true;
-        }
-        if (1..512).contains(&step) {
-            return false;
-        }
-    }
-    data.ts_ns - hole.since_ns < patience_ns
 }
 
 #[cfg(test)]

@@ -1,0 +1,138 @@
+//! The `directions` table.
+
+use pyo3::prelude::*;
+
+use super::arrow::{ArrowTable, Columns};
+use super::track_tables::FlowView;
+use crate::track::{Direction, Mode, CEB, E0B, E1B};
+
+/// One direction with what its row needs besides itself.
+struct DirectionView<'a> {
+    flow: &'a FlowView<'a>,
+    forward: bool,
+    dir: &'a Direction,
+}
+
+impl DirectionView<'_> {
+    fn accecn(&self) -> bool {
+        self.flow.mode == Mode::AccEcn
+    }
+
+    /// The count fed back, where AccECN carried one.
+    fn fed_back(&self, count: impl Fn(&Direction) -> u64) -> Option<u64> {
+        (self.accecn() && self.dir.feedback.ce.started()).then(|| count(self.dir))
+    }
+
+    fn rtt_us(&self, ns: impl Fn(&Direction) -> Option<i64>) -> Option<f64> {
+        ns(self.dir).map(|ns| ns as f64 / 1e3)
+    }
+
+    fn classic(&self, count: u64) -> Option<u64> {
+        (self.flow.mode != Mode::AccEcn).then_some(count)
+    }
+}
+
+pub fn direction_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
+    let mut dirs: Vec<DirectionView<'_>> = Vec::with_capacity(flows.len() * 2);
+    for flow in flows {
+        for (forward, dir) in [(true, &flow.flow.dirs[0]), (false, &flow.flow.dirs[1])] {
+            if dir.totals.packets > 0 {
+                dirs.push(DirectionView { flow, forward, dir });
+            }
+        }
+    }
+    let mut t = Columns::default();
+    t.u16("source", dirs.iter().map(|d| d.flow.source));
+    t.u32("flow", dirs.iter().map(|d| d.flow.number));
+    t.bool("forward", dirs.iter().map(|d| d.forward));
+    direction_counts(&mut t, &dirs);
+    direction_rtts(&mut t, &dirs);
+    direction_feedback(&mut t, &dirs);
+    direction_options(&mut t, &dirs);
+    direction_span(&mut t, &dirs);
+    t.finish()
+}
+
+fn direction_counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+    let totals = || dirs.iter().map(|d| &d.dir.totals);
+    t.u64("packets", totals().map(|n| n.packets));
+    t.u64("data_packets", totals().map(|n| n.data_packets));
+    t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
+    // Without the data in the capture the acknowledgements still tell; their scale begins at the SYN.
+    let acked = |d: &DirectionView<'_>| match &d.dir.sender {
+        Some(sender) => sender.acked_bytes,
+        None => (d.dir.acked - 1).max(0) as u64,
+    };
+    t.u64("acked_bytes", dirs.iter().map(acked));
+    for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
+        t.u64(name, totals().map(|n| n.ecn[i]));
+    }
+    for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
+        t.u64(name, totals().map(|n| n.data_ecn[i]));
+    }
+    t.u64("ce_payload_bytes", totals().map(|n| n.ce_payload_bytes));
+    t.u64("retransmits", totals().map(|n| n.retransmits));
+    t.u64("retransmitted_bytes", totals().map(|n| n.retransmitted_bytes));
+    t.u64("out_of_order", totals().map(|n| n.out_of_order));
+    t.u64("duplicates", totals().map(|n| n.duplicates));
+    t.u32("max_payload", totals().map(|n| n.max_payload));
+    t.u64("super_packets", totals().map(|n| n.super_packets));
+    t.u64("outer_inner_differ", totals().map(|n| n.outer_inner_differ));
+}
+
+fn direction_rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+    let rtt = |d: &DirectionView<'_>| d.dir.sender.as_ref().map(|s| s.rtt).filter(|r| r.samples > 0);
+    t.f64("rtt_min_us", dirs.iter().map(|d| rtt(d).map(|r| r.min_ns as f64 / 1e3)));
+    t.f64("rtt_mean_us", dirs.iter().map(|d| rtt(d).map(|r| r.sum_ns as f64 / r.samples as f64 / 1e3)));
+    t.f64("rtt_max_us", dirs.iter().map(|d| rtt(d).map(|r| r.max_ns as f64 / 1e3)));
+    t.u64("rtt_samples", dirs.iter().map(|d| rtt(d).map_or(0, |r| r.samples)));
+    t.f64("ts_rtt_min_us", dirs.iter().map(|d| d.rtt_us(|d| d.echoes.min_ns)));
+}
+
+fn direction_feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+    t.u64("ce_fed_back_lo", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.lo)));
+    let open = |d: &DirectionView<'_>| d.flow.flow.unreported(usize::from(!d.forward));
+    t.u64("ce_fed_back_hi", dirs.iter().map(|d| Some(d.fed_back(|d| d.feedback.ce.hi)? + open(d))));
+    t.u64("ce_fed_back_best", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.best)));
+    t.u64("ce_fed_back_naive", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.naive)));
+    let bytes = |d: &DirectionView<'_>, i: usize| {
+        d.dir.feedback.bytes.as_ref().and_then(|b| b.total[i]).and_then(|n| u64::try_from(n).ok())
+    };
+    t.u64("ceb_bytes", dirs.iter().map(|d| bytes(d, CEB)));
+    t.u64("e0b_bytes", dirs.iter().map(|d| bytes(d, E0B)));
+    t.u64("e1b_bytes", dirs.iter().map(|d| bytes(d, E1B)));
+}
+
+fn direction_options(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+    let carried = || dirs.iter().map(|d| d.dir.carried.option.as_deref());
+    t.u64("accecn_options", carried().map(|o| o.map_or(0, |o| o.packets)));
+    t.u8("accecn_kind", carried().map(|o| o.map(|o| o.kind)));
+    t.u16("accecn_exid", carried().map(|o| o.and_then(|o| o.exid)));
+    t.u64("accecn_first_frame", carried().map(|o| o.map(|o| o.first_frame)));
+    t.u64("accecn_last_frame", carried().map(|o| o.map(|o| o.last_frame)));
+    t.u64("option_zeroed", carried().map(|o| o.map_or(0, |o| o.zeroed)));
+    t.u64("option_implausible", carried().map(|o| o.map_or(0, |o| o.implausible)));
+    t.u64("option_contradicts_ace", carried().map(|o| o.map_or(0, |o| o.contradicts)));
+    t.u64("option_fault_frame", carried().map(|o| o.and_then(|o| o.fault_frame)));
+    let ace =
+        |d: &DirectionView<'_>| d.accecn().then_some(&d.dir.carried).filter(|c| c.ace_seen != 0).cloned();
+    t.u8("ace_first", dirs.iter().map(|d| ace(d).and_then(|c| c.ace_first)));
+    t.u8("ace_distinct", dirs.iter().map(|d| ace(d).map(|c| c.ace_seen.count_ones() as u8)));
+    t.u64("ace_zero_run", dirs.iter().map(|d| ace(d).map(|c| c.zero_run_max)));
+    t.u64("ece_acks", dirs.iter().map(|d| d.classic(d.dir.totals.ece_acks)));
+    t.u64("cwr_packets", dirs.iter().map(|d| d.classic(d.dir.totals.cwr_packets)));
+}
+
+fn direction_span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+    let totals = || dirs.iter().map(|d| &d.dir.totals);
+    t.u64("acks", totals().map(|n| n.acks));
+    t.f64("handshake_rtt_us", dirs.iter().map(|d| d.rtt_us(|d| d.handshake_rtt_ns)));
+    t.u64("options_cut", totals().map(|n| n.options_cut));
+    t.u32("clock_steps", totals().map(|n| n.clock_steps));
+    t.u64("first_frame", totals().map(|n| n.first_frame));
+    t.u64("last_frame", totals().map(|n| n.last_frame));
+    t.i64("first_ns", totals().map(|n| n.first_ns));
+    t.i64("last_ns", totals().map(|n| n.last_ns));
+    t.i64("first_ce_ns", totals().map(|n| n.first_ce.map(|c| c.0)));
+    t.u64("first_ce_frame", totals().map(|n| n.first_ce.map(|c| c.1)));
+}

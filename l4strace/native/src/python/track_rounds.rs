@@ -1,0 +1,119 @@
+//! The `rounds` table.
+
+use pyo3::prelude::*;
+
+use super::arrow::{ArrowTable, Columns};
+use super::track_tables::{Capture, FlowView};
+use crate::track::{Mode, RoundRow};
+
+/// One round with what its row needs besides itself.
+struct RoundView<'a> {
+    source: u16,
+    number: u32,
+    mode: Mode,
+    delay: Option<[f64; 3]>,
+    row: &'a RoundRow,
+}
+
+impl RoundView<'_> {
+    fn accecn<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
+        (self.mode == Mode::AccEcn).then(|| value(self.row))
+    }
+}
+
+pub fn round_table(
+    captures: &[Capture],
+    numbers: &[Vec<u32>],
+    flows: &[FlowView<'_>],
+) -> PyResult<ArrowTable> {
+    let mut modes: Vec<Vec<Mode>> = numbers.iter().map(|n| vec![Mode::Unknown; n.len()]).collect();
+    for v in flows {
+        modes[usize::from(v.source)][v.flow.id as usize] = v.mode;
+    }
+    let mut rounds: Vec<RoundView<'_>> = Vec::new();
+    for (source, capture) in captures.iter().enumerate() {
+        rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
+            source: source as u16,
+            delay: capture.delays.get(i).copied().flatten(),
+            number: numbers[source][row.flow as usize],
+            mode: modes[source][row.flow as usize],
+            row,
+        }));
+    }
+    rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
+    let mut t = Columns::default();
+    round_identity(&mut t, &rounds);
+    round_feedback(&mut t, &rounds);
+    round_rtts(&mut t, &rounds);
+    round_window(&mut t, &rounds);
+    round_replay(&mut t, &rounds);
+    t.finish()
+}
+
+fn round_identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
+    t.u16("source", rounds.iter().map(|r| r.source));
+    t.u32("flow", rounds.iter().map(|r| r.number));
+    t.bool("forward", rounds.iter().map(|r| r.row.forward));
+    let rows = || rounds.iter().map(|r| r.row);
+    t.u32("round", rows().map(|r| r.round));
+    t.i64("start_ns", rows().map(|r| r.start_ns));
+    t.i64("end_ns", rows().map(|r| r.end_ns));
+    t.u64("first_frame", rows().map(|r| r.first_frame));
+    t.u64("last_frame", rows().map(|r| r.last_frame));
+    t.u32("sent_packets", rows().map(|r| r.sent_packets));
+    t.u64("sent_bytes", rows().map(|r| r.sent_bytes));
+    t.u32("ect1", rows().map(|r| r.ecn[1]));
+    t.u32("ect0", rows().map(|r| r.ecn[2]));
+    t.u32("not_ect", rows().map(|r| r.ecn[0]));
+    t.u32("ce", rows().map(|r| r.ecn[3]));
+    t.u32("acked_packets", rows().map(|r| r.acked_packets));
+    t.u64("acked_bytes", rows().map(|r| r.acked_bytes));
+}
+
+fn round_feedback(t: &mut Columns, rounds: &[RoundView<'_>]) {
+    t.u32("ce_lo", rounds.iter().map(|r| r.accecn(|r| r.ce.lo)));
+    t.u32("ce_hi", rounds.iter().map(|r| r.accecn(|r| r.ce.hi)));
+    t.u32("ce_best", rounds.iter().map(|r| r.accecn(|r| r.ce.best)));
+    t.u64("ce_bytes", rounds.iter().map(|r| r.row.ce_bytes));
+    let classic = |r: &RoundView<'_>| (r.mode != Mode::AccEcn).then_some(r.row.ece_acks);
+    t.u32("ece_acks", rounds.iter().map(classic));
+}
+
+fn round_rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
+    let rows = || rounds.iter().map(|r| r.row);
+    t.f64("rtt_min_us", rows().map(|r| r.rtt.map(|s| s.min_us)));
+    t.f64("rtt_mean_us", rows().map(|r| r.rtt.map(|s| s.mean_us)));
+    t.f64("rtt_max_us", rows().map(|r| r.rtt.map(|s| s.max_us)));
+    t.f64("rtt_mdev_us", rows().map(|r| r.rtt.map(|s| s.mdev_us)));
+    t.u32("rtt_samples", rows().map(|r| r.rtt_samples));
+    t.f64("queue_delay_us", rows().map(|r| r.queue_delay_us));
+}
+
+fn round_window(t: &mut Columns, rounds: &[RoundView<'_>]) {
+    let rows = || rounds.iter().map(|r| r.row);
+    t.u64("inflight_max_bytes", rows().map(|r| r.inflight_max_bytes));
+    t.u32("inflight_max_packets", rows().map(|r| r.inflight_max_packets));
+    t.f64("cwnd_packets", rows().map(|r| r.cwnd_packets));
+    t.u64("rwnd_bytes", rows().map(|r| r.rwnd_bytes));
+    t.str("limited_by", rows().map(|r| Some(r.limited_by.name())));
+    t.f64("goodput_bps", rows().map(|r| r.goodput_bps));
+    t.u32("retransmits", rows().map(|r| r.retransmits));
+    t.u32("out_of_order", rows().map(|r| r.out_of_order));
+    t.u32("burst_bytes", rows().map(|r| r.burst_bytes));
+    t.u64("burst_frame", rows().map(|r| r.burst_frame));
+    t.bool("slow_start", rows().map(|r| r.slow_start));
+}
+
+fn round_replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
+    for (i, name) in ["alpha", "alpha_lo", "alpha_hi", "alpha_25ms"].into_iter().enumerate() {
+        t.f64(name, rounds.iter().map(|r| r.accecn(|r| r.alpha[i])));
+    }
+    let rows = || rounds.iter().map(|r| r.row);
+    t.f64("srtt_pace_us", rows().map(|r| r.srtt_pace_us));
+    t.f64("mdev_pace_us", rows().map(|r| r.mdev_pace_us));
+    t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
+    t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
+    for (i, name) in ["owd_min_us", "owd_mean_us", "owd_max_us"].into_iter().enumerate() {
+        t.f64(name, rounds.iter().map(|r| r.delay.map(|d| d[i])));
+    }
+}

@@ -1,0 +1,144 @@
+//! What packets report on the other side's data: ACE, ECE and the AccECN option.
+
+use super::ace::ACE_START;
+use super::flow::Flow;
+use super::handshake::Mode;
+use super::segments::Delivered;
+use crate::packet::{flag, AccEcnOption, Packet};
+
+impl Flow {
+    /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
+    #[inline]
+    pub(super) fn feedback(&mut self, p: &Packet, side: usize, ack: i64, newer: bool, got: &Delivered) {
+        if p.flags & flag::SYN != 0 {
+            if let Some(option) = &p.accecn {
+                self.option(p, option, side, newer);
+            }
+            return;
+        }
+        if self.is_code(p, side, ack) {
+            return self.code(p, side);
+        }
+        match self.mode() {
+            Mode::None => return,
+            Mode::Classic => return self.classic(p, side),
+            Mode::AccEcn => {}
+            Mode::Unknown => self.unknown(p, side),
+        }
+        self.counter(p, side, newer, got);
+    }
+
+    fn classic(&mut self, p: &Packet, side: usize) {
+        let ece = p.flags & flag::ECE != 0;
+        self.dirs[side].totals.ece_acks += u64::from(ece);
+        self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
+        let peer = &mut self.dirs[side ^ 1];
+        if ece {
+            if let Some(sender) = peer.sender.as_mut() {
+                sender.round.ece_acks += 1;
+            }
+            peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
+        }
+    }
+
+    /// Without a handshake, AE or the option show AccECN; ECE and CWR alone prove nothing.
+    fn unknown(&mut self, p: &Packet, side: usize) {
+        self.dirs[side].totals.ece_acks += u64::from(p.flags & flag::ECE != 0);
+        self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
+        if p.flags & flag::AE != 0 || p.accecn.is_some() {
+            self.mode = Some(Mode::AccEcn);
+            self.inferred = true;
+        }
+    }
+
+    /// A bare ACK of the SYN/ACK before any data: its ACE is a handshake code (reference section 6.2).
+    #[inline]
+    fn is_code(&self, p: &Packet, side: usize, ack: i64) -> bool {
+        ack == 1
+            && p.payload_len == 0
+            && self.dirs[side].sender.is_none()
+            && self.handshake.synack.is_some()
+            && ((side == 0 && self.handshake.final_acks < self.handshake.synack_count)
+                || self.handshake.simultaneous)
+    }
+
+    #[cold]
+    fn code(&mut self, p: &Packet, side: usize) {
+        if let Some(option) = &p.accecn {
+            self.option(p, option, side, true);
+        }
+        if side != 0 {
+            return;
+        }
+        if let (Some(synack), 1, None) =
+            (self.handshake.synack, self.handshake.synack_count, self.handshake.final_ack)
+        {
+            self.dirs[1].handshake_rtt_ns = Some(p.ts_ns - synack.ts_ns);
+            self.look_around();
+        }
+        self.handshake.answer(p);
+        let ce = &mut self.dirs[1].feedback.ce;
+        if p.ace() == 0b110 && !ce.started() {
+            // The SYN/ACK arrived with CE: the counter begins at 6 (reference section 6.2).
+            ce.start(ACE_START + 1);
+            (ce.lo, ce.hi, ce.best, ce.naive) = (1, 1, 1, 1);
+        }
+    }
+
+    #[inline]
+    fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
+        let ace = p.ace();
+        let from_start = self.counters_seen_from_start();
+        let [client, server] = &mut self.dirs;
+        let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
+        me.carried.ace(ace);
+        let ce = &mut peer.feedback.ce;
+        ce.start(if from_start { ACE_START } else { ace });
+        ce.sum_naively(ace);
+        if newer {
+            let step = peer.feedback.ace(ace, got, me.totals.gapless);
+            if step.best > 0 {
+                peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
+            }
+            if let Some(sender) = peer.sender.as_mut() {
+                sender.marked(got, step, p.ts_ns);
+            }
+        }
+        if let Some(option) = &p.accecn {
+            self.option(p, option, side, newer);
+        }
+    }
+
+    fn option(&mut self, p: &Packet, option: &AccEcnOption, side: usize, newer: bool) {
+        let from_start = self.counters_seen_from_start();
+        let [client, server] = &mut self.dirs;
+        let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let seen = me.carried.option(option, p.frame);
+        if !newer {
+            return;
+        }
+        let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
+        // Of what the capture missed, the acknowledgements tell.
+        let most = peer.totals.payload_bytes.max(peer.acked.max(0) as u64);
+        let says = peer.feedback.option(option, most, from_start, longest);
+        seen.zeroed += u64::from(says.zeroed);
+        seen.implausible += u64::from(says.implausible);
+        seen.contradicts += u64::from(says.contradicts);
+        if says.zeroed || says.implausible || says.contradicts {
+            seen.fault_frame.get_or_insert(p.frame);
+        }
+        if let Some(sender) = peer.sender.as_mut() {
+            for (sum, moved) in sender.round.ce.iter_mut().zip(says.moved) {
+                *sum += moved;
+            }
+            if let Some(bytes) = says.ce_bytes {
+                *sender.round.ce_bytes.get_or_insert(0) += u64::from(bytes);
+            }
+        }
+    }
+
+    /// The capture saw the counters at their initial values.
+    fn counters_seen_from_start(&self) -> bool {
+        self.handshake.synack.is_some() && self.handshake.syn.is_some()
+    }
+}
