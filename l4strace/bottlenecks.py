@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import queue_features, sharing
+from l4strace import queue_features, sharing, units
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 
@@ -105,18 +105,12 @@ def _shallow_marks(f: dict[str, Any]) -> Verdict:
         return "l4s", 0.7, f"{at}; no classic flow shows how it treats others."
     other = f["classic_queue_us"] / 1000
     if _isolated(f, "classic_own_queue_us", "classic_queue_us"):
-        return (
-            "l4s",
-            0.95,
-            f"{at}, while classic flows wait {other:.1f} ms in a queue of their own.",
-        )
+        reason = f"{at}, while classic flows wait {other:.1f} ms in a queue of their own."
+        return "l4s", 0.95, reason
     delay = f["classic_mark_delay_us"]
     if f["classic_marks"] >= MIN_MARKS and delay is not None and delay <= 2 * f["mark_limit_us"]:
-        return (
-            "shallow",
-            0.9,
-            (f"{at} and classic flows are marked at {delay / 1000:.2f} ms too: one queue for all."),
-        )
+        reason = f"{at} and classic flows are marked at {delay / 1000:.2f} ms too: one queue."
+        return "shallow", 0.9, reason
     return "l4s", 0.6, f"{at}; classic flows wait {other:.1f} ms and are hardly marked."
 
 
@@ -137,20 +131,14 @@ def _deep_marks(f: dict[str, Any]) -> Verdict:
         return "per-flow", 0.7, f"{at}, while ECT(1) flows wait only {other:.2f} ms."
     correlation = f[f"{mate}_corr"] or 0.0
     if correlation >= SAME_QUEUE_CORR:
-        return (
-            "classic",
-            0.9,
-            (
-                f"{at} and the other flows wait as long at the same time "
-                f"(correlation {correlation:.2f}): one shared queue."
-            ),
+        reason = (
+            f"{at} and the other flows wait as long at the same time "
+            f"(correlation {correlation:.2f}): one queue."
         )
+        return "classic", 0.9, reason
     if correlation <= OWN_QUEUE_CORR:
-        return (
-            "per-flow",
-            0.6,
-            (f"{at} and the other flows' delay moves on its own (correlation {correlation:.2f})."),
-        )
+        reason = f"{at} and the other flows' delay moves on its own ({correlation:.2f})."
+        return "per-flow", 0.6, reason
     return "classic", 0.6, f"{at}; the other flows' delay moves partly along ({correlation:.2f})."
 
 
@@ -162,14 +150,11 @@ def _not_markable(f: dict[str, Any]) -> Verdict:
             and (f[f"{mate}_corr"] or 0.0) >= SAME_QUEUE_CORR
             and f[f"{mate}_mark_delay_us"] > f["mark_limit_us"]
         ):
-            return (
-                "classic",
-                0.7,
-                (
-                    "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
-                    f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
-                ),
+            reason = (
+                "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
+                f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
             )
+            return "classic", 0.7, reason
     if f["lost"] == 0 and f["queue_high_us"] < QUEUE_US:
         return "none", 0.7, "No loss and a flat RTT: nothing queues here."
     return "unknown", 0.0, "Not-ECT packets cannot be marked, so the queue cannot be told."
@@ -178,11 +163,11 @@ def _not_markable(f: dict[str, Any]) -> Verdict:
 def _no_marks(f: dict[str, Any]) -> Verdict:
     queue, high = f["queue_delay_us"], f["queue_high_us"]
     if f["lost"] > 0 and high >= QUEUE_US:
-        return (
-            "fifo",
-            0.9,
-            (f"{f['losses']:,} sent again and {queue / 1000:.1f} ms of queue, yet not one mark."),
+        reason = (
+            f"{units.count(f['losses'], 'packet')} sent again and {queue / 1000:.1f} ms of "
+            "queue, yet not one mark."
         )
+        return "fifo", 0.9, reason
     if f["lost"] == 0 and high < QUEUE_US + (f["serialisation_us"] or 0.0):
         return "none", 0.8, "No marks, no loss and a flat RTT: nothing queues here."
     if f["self_limited"] >= 0.5:

@@ -157,7 +157,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
         pl.col("queue_us").median().alias(f"{name}_own_queue_us"),
-        pl.corr("queue_us", "other_queue").alias(f"{name}_corr"),
+        pl.corr("queue_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
         pl.col("other_marks").sum().alias(f"{name}_marks"),
         pl.col("all_mark_queue")
         .filter(pl.col("other_marks") > 0)

@@ -138,9 +138,8 @@ def _slow(row: dict[str, Any]) -> bool:
 
 def _at_times(row: dict[str, Any], numbers: str) -> Finding:
     packet = row["serialisation_us"] / 1000
-    message = (
-        f"Fallback acts on a slow L4S link, where one packet takes {packet:.1f} ms: {numbers}."
-    )
+    acts = "acts" if row["floor"] >= MAJORITY else "acts at times"
+    message = f"Fallback {acts} on a slow L4S link (one packet takes {packet:.1f} ms): {numbers}."
     return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
 
 

@@ -38,6 +38,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules import subjects
+from l4strace.units import count
 
 CODE = "L4S402"
 
@@ -55,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     queue = (row["queue_delay_us"] or 0.0) / 1000
-    lost = f"{row['losses']:,} packets were sent again" if row["losses"] else "nothing was lost"
+    lost = f"{count(row['losses'], 'packet')} sent again" if row["losses"] else "nothing lost"
     return Finding(
         CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,

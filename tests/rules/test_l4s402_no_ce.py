@@ -15,7 +15,7 @@ def scene(kind: str, **columns: object):
 def test_fires_for_an_l4s_sender_behind_a_fifo() -> None:
     (found,) = check(scene("fifo"))
     assert found.severity is Severity.WARNING
-    assert "not one CE mark at 17.7 ms of queue, 10 packets were sent again" in found.message
+    assert "not one CE mark at 17.7 ms of queue, 10 packets sent again" in found.message
 
 
 def test_fires_as_information_for_a_classic_sender() -> None:
