@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from kernel_log import read_log, wrong_updates
 
 from l4strace import _native, pipeline
 
@@ -128,3 +129,16 @@ def test_kernel_state_joins_the_packets_within_50_us(run: str) -> None:
     assert apart.len() > 1000
     assert apart.null_count() == 0
     assert apart.quantile(0.95) < 50_000
+
+
+def test_alpha_of_dctcp_follows_from_delivered_and_delivered_ce() -> None:
+    count, wrong = wrong_updates(read_log(FOLDER / "dctcp" / "dctcp.kernel.ndjson.zst"), 5201)
+    assert count == 325
+    assert wrong == []
+
+
+def test_super_packets_hide_no_marks() -> None:
+    """Both kernels counted 649; an ACK for twelve packets at once may report more than seven."""
+    tables = _native.track([str(FOLDER / "dctcp" / "dctcp.pcapng.xz")])
+    way = pl.DataFrame(tables["directions"]).filter(pl.col("forward")).row(0, named=True)
+    assert (way["ce_fed_back_lo"], way["ce_fed_back_hi"]) == (649, 649)

@@ -34,6 +34,8 @@ impl Feedback {
     /// A newer ACE value.
     #[inline]
     pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool) -> Step {
+        // A super-packet is received, and marked by a veth or a virtual queue, as one.
+        let gapless = gapless && !got.merged;
         let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
         self.since[0] += step.lo;

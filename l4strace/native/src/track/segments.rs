@@ -54,6 +54,8 @@ pub struct Delivered {
     pub rtt_ns: Option<i64>,
     /// Shortest payload among the delivered segments; 0 when none were delivered.
     pub shortest: u32,
+    /// Some of it was captured as an offload super-packet.
+    pub merged: bool,
 }
 
 /// The send side of one direction, as it can be followed at the capture point.
@@ -217,6 +219,7 @@ impl Segments {
         }
         let (len, done) = (s.end - s.start, ack - s.start);
         let weight = ((i64::from(s.weight) * done) / len) as u16;
+        got.merged |= s.weight > 1;
         s.start = ack;
         s.weight -= weight;
         self.packets -= u32::from(weight);
@@ -265,6 +268,7 @@ impl Delivered {
         let len = (s.end - s.start) as u32;
         self.bytes += u64::from(len);
         self.packets += u32::from(s.weight);
+        self.merged |= s.weight > 1;
         let each = len / u32::from(s.weight.max(1));
         self.shortest = if self.shortest == 0 { each } else { self.shortest.min(each) };
     }
@@ -292,7 +296,10 @@ mod tests {
     fn rtt_is_that_of_the_newest_segment() {
         let mut s = sent(3);
         let got = s.ack(200, 11 * MS, 100);
-        assert_eq!(got, Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100 });
+        assert_eq!(
+            got,
+            Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100, merged: false }
+        );
         assert_eq!(s.inflight_bytes(), 100);
         assert_eq!(s.inflight_packets(), 1);
     }
