@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from packet_script import Expectation, Flow, Script, parse, pcap
 
-from l4strace import _native
+from l4strace import _native, pipeline
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "scripts"
 SCRIPTS = sorted(FOLDER.glob("*.txt"))
@@ -48,6 +48,19 @@ def test_script_gives_what_it_says(path: Path, tmp_path: Path) -> None:
     tables = tracked(script, tmp_path)
     asked = [one for one in script.expectations if one.table in ABOUT_TABLES]
     assert [text for one in asked if (text := wrong(tables, script, one))] == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_rules_say_what_the_script_expects(path: Path, tmp_path: Path) -> None:
+    script = parse(path.read_text())
+    capture = tmp_path / "script.pcap"
+    capture.write_bytes(pcap(script))
+    evidence = pipeline.derive(pipeline.read([str(capture)]))
+    said = {found.rule for found in pipeline.judge(evidence, strict=True).findings}
+    wanted = {one.column for one in script.expectations if one.table == "rule"}
+    unwanted = {one.column for one in script.expectations if one.table == "no-rule"}
+    assert wanted <= said
+    assert not unwanted & said
 
 
 def test_there_are_scripts() -> None:
