@@ -12,7 +12,10 @@ def path(name: str) -> Path:
 
     Raises FileNotFoundError when neither is there: a broken installation.
     """
-    for folder in (PACKAGE / "share" / name, PACKAGE.parent / name):
+    # An editable build leaves staged copies beside the package: in a checkout the source wins.
+    staged, source = PACKAGE / "share" / name, PACKAGE.parent / name
+    checkout = (PACKAGE.parent / "pyproject.toml").is_file()
+    for folder in (source, staged) if checkout else (staged,):
         if folder.is_dir():
             return folder
     raise FileNotFoundError(f"{name}: not part of this installation of l4strace")

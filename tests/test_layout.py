@@ -15,7 +15,7 @@ PYTHON = sorted(
     path
     for folder in ("l4strace", "collectors", "tests", "fixtures")
     for path in (REPOSITORY / folder).rglob("*.py")
-    if "target" not in path.parts
+    if not {"target", "share"}.intersection(path.parts)
 )
 RUST = sorted((REPOSITORY / "l4strace/native/src").rglob("*.rs"))
 NOT_MIRRORED = {
