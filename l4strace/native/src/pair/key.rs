@@ -5,6 +5,9 @@ use crate::packet::{flag, Packet};
 /// ECN is what may change; PSH and FIN move to the last segment when offloads cut a packet up.
 const STABLE_FLAGS: u16 = flag::SYN | flag::RST | flag::ACK | flag::URG;
 
+/// More segments than the largest super-packet has (BIG TCP, 512 KiB); a longer one is a lie.
+const MOST_SEGMENTS: u32 = 1024;
+
 /// What the other capture must have seen too.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting {
@@ -40,7 +43,8 @@ impl Sighting {
 /// a capture before segmentation offload can be matched with one after it.
 #[inline]
 pub fn keys(packet: &Packet, direction: u32, segment_size: Option<u32>, mut each: impl FnMut(u16, u64)) {
-    let size = segment_size.unwrap_or(u32::MAX).max(1);
+    let cut = segment_size.filter(|&size| size > 0 && packet.payload_len / size < MOST_SEGMENTS);
+    let size = cut.unwrap_or(u32::MAX);
     let mut done = 0;
     let mut segment = 0u16;
     loop {

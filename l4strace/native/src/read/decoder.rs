@@ -1,5 +1,7 @@
 //! Bytes -> packets, fed in pieces of any size: files, pipes and decompressors all end here.
 
+use std::ops::Range;
+
 use super::info::{Kind, SourceInfo};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
@@ -13,6 +15,9 @@ enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
 }
+
+/// Stamps are kept within these, so that no difference or small sum of them overflows.
+const TIMES: Range<i64> = 0..1 << 62;
 
 /// What [`Decoder::next`] made of the bytes at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +120,11 @@ impl Decoder {
             Format::Pcapng(pcapng) => pcapng.step(bytes, &mut self.info, &mut self.stats),
         };
         match step {
-            Step::Packet(record) => {
+            Step::Packet(mut record) => {
+                if !TIMES.contains(&record.ts_ns) {
+                    record.ts_ns = record.ts_ns.clamp(TIMES.start, TIMES.end);
+                    self.stats.count(Loss::BadTimestamps, self.info.records + 1);
+                }
                 self.note(&record);
                 Ok(record)
             }

@@ -24,11 +24,13 @@ pub enum Loss {
     HeadersCut,
     /// Packets whose block has no time stamp (pcapng simple packet blocks).
     NoTimestamp,
+    /// Time stamps before 1970 or after 2116, which are taken for the nearest of the two.
+    BadTimestamps,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
 }
 
-pub const LOSSES: [Loss; 11] = [
+pub const LOSSES: [Loss; 12] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -39,6 +41,7 @@ pub const LOSSES: [Loss; 11] = [
     Loss::BadLengths,
     Loss::HeadersCut,
     Loss::NoTimestamp,
+    Loss::BadTimestamps,
     Loss::Opaque,
 ];
 
@@ -55,6 +58,7 @@ impl Loss {
             Loss::BadLengths => "bad_lengths",
             Loss::HeadersCut => "headers_cut",
             Loss::NoTimestamp => "no_timestamp",
+            Loss::BadTimestamps => "bad_timestamps",
             Loss::Opaque => "opaque",
         }
     }
@@ -63,7 +67,7 @@ impl Loss {
     pub fn severity(self) -> &'static str {
         match self {
             Loss::NotIp | Loss::NotTcp | Loss::IpFragments => "info",
-            Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths => "error",
+            Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::BadTimestamps => "error",
             _ => "loss",
         }
     }

@@ -134,7 +134,7 @@ impl Round {
         }
         self.rtt_min_ns = self.rtt_min_ns.min(ns);
         self.rtt_max_ns = self.rtt_max_ns.max(ns);
-        self.rtt_sum_ns += ns;
+        self.rtt_sum_ns = self.rtt_sum_ns.saturating_add(ns);
         self.rtt_samples += 1;
         if self.rtts_us.len() < MOST_SAMPLES {
             self.rtts_us.push(ns as f32 / 1e3);
