@@ -1,8 +1,8 @@
 """Bounded memory for long logs: per-ACK samples are thinned, per-round ones never.
 
-A 10 Gbit/s flow logs millions of ACKs, of which one per millisecond says the same. Samples that
-show a change (alpha, classic_ecn, ssthresh, CE count, congestion state) always stay, so replay and
-verdict see every step.
+A 10 Gbit/s flow logs millions of ACKs, of which one per round trip says as much. Samples that show
+a change of alpha, classic_ecn, congestion state or filter scale always stay, so replay and verdict
+see every step.
 """
 
 from __future__ import annotations
@@ -11,25 +11,30 @@ import polars as pl
 
 from l4strace.ingest.samples import SAMPLES
 
-LIMIT = 1_000_000
-"""Samples that are kept as they are: about 300 MB."""
+LIMIT = 400_000
+"""Samples that are kept as they are: about 120 MB."""
 PER_ACK = ["ack", "probe", "poll"]
-TICK_NS = 1_000_000
+TICK_NS = 10_000_000
+"""The base round trip of a short path, and less than half of Prague's target RTT of 25 ms."""
+SOCKET = ("sk", "skaddr", "sock_cookie")
 CHANGES = (
+    "alpha",
     "alpha_raw",
+    "upscaled_alpha",
+    "classic_ecn",
     "classic_ecn_raw",
-    "ssthresh",
-    "delivered_ce",
     "ca_state",
+    "ca_state_byte",
     "saw_ce",
     "g_srtt_shift",
 )
+"""Columns of SAMPLES and, for raw batches, fields of the dialects."""
 
 
 class Keeper:
     """Collects batches of samples in the order of the log."""
 
-    WHY = "Long log: of per-ACK samples one a millisecond is kept, and all that show a change."
+    WHY = "Long log: of per-ACK samples one in 10 ms is kept, and all that show a change."
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
@@ -38,10 +43,16 @@ class Keeper:
         self._kept = 0
         self._dense = True
 
+    def thin(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """What to convert of a raw batch (columns ts_ns, event and the dialect's own)."""
+        return batch if self._dense else self._thin(batch)
+
     def add(self, samples: pl.DataFrame) -> None:
-        """Takes one batch, rows in the order of the log."""
+        """Takes one batch of SAMPLES, rows in the order of the log."""
         if not self._dense:
             samples = self._thin(samples)
+        # Texts are views into the native batch, of which one would keep all columns alive.
+        samples = samples.with_columns(pl.col(pl.String) + pl.lit(""))
         self._parts.append(samples)
         self._kept += samples.height
         if self._dense and self._kept > self.limit:
@@ -53,12 +64,16 @@ class Keeper:
         """All samples by time; equal stamps stay in the order of the log."""
         if not self._parts:
             return pl.DataFrame(schema=SAMPLES)
-        return pl.concat(self._parts, rechunk=True).sort("ts_ns", maintain_order=True)
+        whole = pl.concat(self._parts)
+        self._parts = []
+        return whole.sort("ts_ns", maintain_order=True)
 
     def _thin(self, samples: pl.DataFrame) -> pl.DataFrame:
         tick = pl.col("ts_ns") // TICK_NS
-        changed = [pl.col(name).ne_missing(pl.col(name).shift()) for name in CHANGES]
-        keep = pl.any_horizontal(tick.ne_missing(tick.shift()), *changed).over("sk", "event")
+        watched = [pl.col(name) for name in CHANGES if name in samples.columns]
+        shows = [tick.ne_missing(tick.shift()), *(c.ne_missing(c.shift()) for c in watched)]
+        over = ["event", *(name for name in SOCKET if name in samples.columns)]
+        keep = pl.any_horizontal(shows).over(over)
         kept = samples.filter(~pl.col("event").is_in(PER_ACK) | keep)
         self.thinned += samples.height - kept.height
         return kept

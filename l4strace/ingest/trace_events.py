@@ -26,7 +26,7 @@ def read(path: str) -> Log:
         known = named.filter(pl.col("event").is_in(list(KNOWN_EVENTS)))
         foreign += named.height - known.height
         probes += known.filter(pl.col("event") == "probe").height
-        keeper.add(_samples(known))
+        keeper.add(_samples(keeper.thin(known)))
     counts = lines.counts()
     log.samples, log.records = keeper.finish(), counts["rows"] - foreign
     log.kind = "tcp-probe" if probes == log.records else "kprobe-events"

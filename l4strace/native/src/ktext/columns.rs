@@ -45,10 +45,22 @@ impl Column {
 #[derive(Debug, Default)]
 pub struct Columns {
     names: HashMap<String, usize>,
-    columns: Vec<(String, Column)>,
+    columns: Vec<Named>,
+    /// The column that was set last: lines repeat the order of their fields.
+    last: usize,
     rows: usize,
     /// Fields that did not get a column because there were too many.
     pub dropped: u64,
+}
+
+#[derive(Debug)]
+struct Named {
+    name: String,
+    /// Values are kept as text whatever they look like.
+    text: bool,
+    /// The column that followed this one last time.
+    next: usize,
+    values: Column,
 }
 
 impl Columns {
@@ -63,8 +75,8 @@ impl Columns {
     /// Takes back what the unfinished row has set.
     pub fn abandon_row(&mut self) {
         let rows = self.rows;
-        for (_, column) in &mut self.columns {
-            match column {
+        for column in &mut self.columns {
+            match &mut column.values {
                 Column::Int(values) => values.truncate(rows),
                 Column::Text(values) => values.truncate(rows),
             }
@@ -72,49 +84,83 @@ impl Columns {
     }
 
     pub fn set_int(&mut self, name: &str, value: i64) {
-        let rows = self.rows;
-        let Some(column) = self.column(name, false) else { return };
-        match column {
-            Column::Int(values) => push_at(values, rows, value),
-            Column::Text(values) => push_at(values, rows, value.to_string()),
+        if let Some(index) = self.find(name).or_else(|| self.add(name, false)) {
+            self.put_int(index, value);
         }
     }
 
     pub fn set_text(&mut self, name: &str, value: &str) {
-        let rows = self.rows;
-        let Some(column) = self.column(name, true) else { return };
-        if let Column::Int(_) = column {
-            *column = std::mem::replace(column, Column::Int(Vec::new())).into_text();
+        if let Some(index) = self.find(name).or_else(|| self.add(name, true)) {
+            self.put_text(index, value);
         }
-        if let Column::Text(values) = column {
-            push_at(values, rows, value.to_owned());
+    }
+
+    /// The column of that name, if there is one.
+    pub fn find(&mut self, name: &str) -> Option<usize> {
+        let guess = self.columns.get(self.last).map_or(0, |column| column.next);
+        if self.columns.get(guess).is_some_and(|column| column.name == name) {
+            self.last = guess;
+            return Some(guess);
         }
+        let index = *self.names.get(name)?;
+        self.follow(index);
+        Some(index)
+    }
+
+    /// A new column; `None` when there are too many.
+    pub fn add(&mut self, name: &str, text: bool) -> Option<usize> {
+        if self.columns.len() == MAX_COLUMNS {
+            self.dropped += 1;
+            return None;
+        }
+        let values = if text { Column::Text(Vec::new()) } else { Column::Int(Vec::new()) };
+        let index = self.columns.len();
+        self.names.insert(name.to_owned(), index);
+        self.columns.push(Named { name: name.to_owned(), text, next: 0, values });
+        self.follow(index);
+        Some(index)
+    }
+
+    /// Whether the column takes integers as text.
+    pub fn is_text(&self, index: usize) -> bool {
+        self.columns[index].text
+    }
+
+    pub fn put_int(&mut self, index: usize, value: i64) {
+        match &mut self.columns[index].values {
+            Column::Int(values) => push_at(values, self.rows, value),
+            Column::Text(values) => push_at(values, self.rows, value.to_string()),
+        }
+    }
+
+    pub fn put_text(&mut self, index: usize, value: &str) {
+        let values = &mut self.columns[index].values;
+        if let Column::Int(_) = values {
+            *values = std::mem::replace(values, Column::Int(Vec::new())).into_text();
+        }
+        if let Column::Text(values) = values {
+            push_at(values, self.rows, value.to_owned());
+        }
+    }
+
+    fn follow(&mut self, index: usize) {
+        if let Some(before) = self.columns.get_mut(self.last) {
+            before.next = index;
+        }
+        self.last = index;
     }
 
     /// All columns, padded to the same length, and empties itself.
     pub fn take(&mut self) -> Vec<(String, Column)> {
         let rows = std::mem::take(&mut self.rows);
         self.names.clear();
-        let mut columns = std::mem::take(&mut self.columns);
-        columns.iter_mut().for_each(|(_, column)| column.pad(rows));
-        columns
-    }
-
-    fn column(&mut self, name: &str, text: bool) -> Option<&mut Column> {
-        let index = match self.names.get(name) {
-            Some(index) => *index,
-            None if self.columns.len() == MAX_COLUMNS => {
-                self.dropped += 1;
-                return None;
-            }
-            None => {
-                let empty = if text { Column::Text(Vec::new()) } else { Column::Int(Vec::new()) };
-                self.names.insert(name.to_owned(), self.columns.len());
-                self.columns.push((name.to_owned(), empty));
-                self.columns.len() - 1
-            }
-        };
-        Some(&mut self.columns[index].1)
+        self.last = 0;
+        let columns = std::mem::take(&mut self.columns);
+        let padded = columns.into_iter().map(|mut column| {
+            column.values.pad(rows);
+            (column.name, column.values)
+        });
+        padded.collect()
     }
 }
 

@@ -24,23 +24,25 @@ const MAX_NAME: usize = 48;
 
 /// Sets a column for each `key=value` token of `text`; returns how many there were.
 pub fn set_fields(text: &str, columns: &mut Columns) -> usize {
-    let mut found = 0;
-    for token in text.split_ascii_whitespace() {
-        if let Some((name, value)) = token.trim_end_matches([',', ')']).split_once('=') {
-            if is_name(name) && !value.is_empty() {
-                set(name, value, columns);
-                found += 1;
-            }
-        }
-    }
-    found
+    let fields = text.split_ascii_whitespace().filter_map(|token| token.split_once('='));
+    fields.filter(|(name, value)| set(name, value.trim_end_matches([',', ')']), columns)).count()
 }
 
-pub fn set(name: &str, value: &str, columns: &mut Columns) {
-    match integer(value) {
-        Some(number) if !TEXT.contains(&name) => columns.set_int(name, number),
-        _ => columns.set_text(name, value.trim_matches('"')),
+/// Sets one field; false when it is none.
+fn set(name: &str, value: &str, columns: &mut Columns) -> bool {
+    if value.is_empty() {
+        return false;
     }
+    let column = columns.find(name).or_else(|| {
+        let text = TEXT.contains(&name);
+        is_name(name).then(|| columns.add(name, text)).flatten()
+    });
+    let Some(column) = column else { return false };
+    match integer(value) {
+        Some(number) if !columns.is_text(column) => columns.put_int(column, number),
+        _ => columns.put_text(column, value.trim_matches('"')),
+    }
+    true
 }
 
 pub fn is_name(name: &str) -> bool {
@@ -55,8 +57,7 @@ pub fn integer(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(|v| v as i64);
     }
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+    if !text.as_bytes()[text.starts_with('-') as usize..].first().is_some_and(u8::is_ascii_digit) {
         return None;
     }
     text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|v| v as i64))
