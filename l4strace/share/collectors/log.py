@@ -1,0 +1,194 @@
+"""Write a kernel log as FORMAT.md says: header, samples, losses, trailer.
+
+Shared by all collectors. Python 3.8, standard library only.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import select
+import signal
+import sys
+import time
+
+VERSION = "0.1.0"
+PR_SET_PDEATHSIG = 1
+INFINITE_SSTHRESH = 0x7FFFFFFF
+"""TCP_INFINITE_SSTHRESH: the flow has not left its first slow start."""
+
+
+def read_clock():
+    """Return Unix time minus CLOCK_MONOTONIC and half the bracket's width in ns, best of 9."""
+    best = None
+    for _ in range(9):
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        unix = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        width = after - before
+        if best is None or width < best[1]:
+            best = (unix - (before + after) // 2, width)
+    return {"unix_offset_ns": best[0], "uncertainty_ns": best[1] // 2}
+
+
+def prague_parameters():
+    """Return tcp_prague's module parameters as text by name, empty without the module."""
+    folder = "/sys/module/tcp_prague/parameters"
+    found = {}
+    try:
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as file:
+                found[name] = file.read().strip()
+    except OSError:
+        pass
+    return found
+
+
+class Stop:
+    """Why and whether to stop: a signal, a deadline, the reader's or the parent's death."""
+
+    def __init__(self, duration=None, with_parent=False):
+        self.reason = None
+        self.deadline = None if duration is None else time.monotonic() + duration
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        if with_parent:
+            follow_parent()
+
+    def _on_signal(self, _number, _frame):
+        self.reason = self.reason or "signal"
+        try:
+            os.write(self._wake_write, b"x")
+        except OSError:
+            pass
+
+    def __bool__(self):
+        if self.reason is None and self.deadline is not None and time.monotonic() >= self.deadline:
+            self.reason = "duration"
+        return self.reason is not None
+
+    def sleep(self, seconds, extra=()):
+        """Sleep up to `seconds`, less if stopped or if a file of `extra` becomes readable."""
+        if self.deadline is not None:
+            seconds = min(seconds, max(0.0, self.deadline - time.monotonic()))
+        if self.reason is None:
+            select.select([self._wake_read, *extra], [], [], seconds)
+
+
+def follow_parent():
+    """Ask the kernel for SIGTERM when the parent dies, so that `kill -9` of it leaves nothing."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Log:
+    """One kernel log on a binary stream."""
+
+    def __init__(self, stream, collector, fields, layout=None, extra=None):
+        self.stream = stream
+        self.events = {}
+        self.lost = {}
+        header = {
+            "type": "header",
+            "format": "l4strace-kernel-log",
+            "version": 1,
+            "collector": "%s %s" % (collector, VERSION),
+            "kernel": platform.release(),
+            "machine": platform.machine(),
+            "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
+            "clock": dict({"id": "monotonic"}, **read_clock()),
+            "fields": fields,
+        }
+        if layout:
+            header["layout"] = layout
+        parameters = prague_parameters()
+        if parameters:
+            header["parameters"] = parameters
+        header.update(extra or {})
+        self.put(header)
+        self.flush()
+
+    def put(self, record):
+        self.stream.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+
+    def sample(self, event, record):
+        """Write one sample given as a dict; values that are None are left out."""
+        line = {"type": "sample", "event": event}
+        line.update((key, value) for key, value in record.items() if value is not None)
+        self.put(line)
+        self.events[event] = self.events.get(event, 0) + 1
+
+    def write(self, lines):
+        """Write samples given as (time, finished line, event)."""
+        self.stream.write(b"".join([line for _, line, _ in lines]))
+        self.stream.flush()
+        for _, _, event in lines:
+            self.events[event] = self.events.get(event, 0) + 1
+
+    def losing(self, where, count):
+        """Note that `count` events of `where` went missing about now."""
+        if count > 0:
+            self.lost[where] = self.lost.get(where, 0) + count
+            now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            self.put({"type": "lost", "ts_ns": now, "where": where, "count": count})
+
+    def note(self, text):
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.put({"type": "note", "ts_ns": now, "text": text})
+
+    def flush(self):
+        self.stream.flush()
+
+    def close(self, ended):
+        """Write the trailer. `ended` is `duration`, `signal`, `exit` or `error`."""
+        self.put(
+            {
+                "type": "trailer",
+                "ts_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+                "events": self.events,
+                "lost": self.lost,
+                "clock": read_clock(),
+                "ended": ended,
+            }
+        )
+        self.flush()
+
+    def status(self):
+        """Tell how it goes on stderr, one JSON object a line, for whoever runs this collector."""
+        line = {"status": {"events": sum(self.events.values()), "lost": sum(self.lost.values())}}
+        tell(line)
+
+
+def tell(record):
+    """Write one JSON line to stderr; a reader that went away is no reason to fail."""
+    try:
+        os.write(2, json.dumps(record).encode() + b"\n")
+    except OSError:
+        pass
+
+
+def cannot(reason, remedy=""):
+    """End this collector before it began: it cannot run here."""
+    tell({"cannot": reason, "remedy": remedy})
+    raise SystemExit(4)
+
+
+def finish(log, stop, body):
+    """Run `body(log)` until it returns; whatever happens, the log gets its trailer.
+
+    A full disk or a reader that went away ends the log without one: nothing more can be written.
+    """
+    ended = "error"
+    try:
+        body(log)
+        ended = stop.reason or "exit"
+    finally:
+        try:
+            log.close(ended)
+        except OSError as error:
+            tell({"error": "log not closed: %s" % error})
+            os._exit(1)

@@ -1,0 +1,237 @@
+"use strict";
+// Draws the figures, keeps their time axes together, and makes links, copies and the theme work.
+// Everything on the page is readable without it.
+
+const root = document.documentElement;
+const figures = JSON.parse(document.getElementById("figures").textContent);
+const colours = JSON.parse(document.getElementById("colours").textContent);
+const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
+const fontFamily = getComputedStyle(document.body).fontFamily;
+let timeWindow = null; // [from, to] in seconds, null: all
+let printing = false;
+
+const plots = () => [...document.querySelectorAll(".plot")];
+const drawn = (plot) => plot.classList.contains("js-plotly-plot");
+const isTimeline = (plot) => Boolean(figures[plot.dataset.figure].layout.meta?.timeline);
+
+function isDark() {
+  if (printing) return false;
+  const chosen = root.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+// Colours of the style sheet, looked up once per theme.
+const styleColours = new Map();
+function colour(name) {
+  const key = `${name} ${isDark()}`;
+  if (!styleColours.has(key)) {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${name})`;
+    document.body.append(probe);
+    styleColours.set(key, getComputedStyle(probe).color);
+    probe.remove();
+  }
+  return styleColours.get(key);
+}
+
+// A copy of a value with each light colour (with or without opacity) replaced by its dark one.
+function recoloured(value) {
+  if (typeof value === "string") {
+    return value[0] === "#" ? (colours[value.slice(0, 7)] ?? value.slice(0, 7)) + value.slice(7) : value;
+  }
+  if (Array.isArray(value)) return value.map(recoloured);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, recoloured(part)]));
+}
+
+// A figure in the colours of the theme: light values are in the figure, dark ones take their place.
+function themed(key) {
+  const figure = isDark() ? recoloured(figures[key]) : structuredClone(figures[key]);
+  const { layout } = figure;
+  layout.font = { ...layout.font, color: colour("--text"), family: fontFamily };
+  layout.hoverlabel = {
+    bgcolor: colour("--panel"), bordercolor: colour("--grid"), font: { color: colour("--ink") },
+  };
+  for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = colour("--grid");
+  return figure;
+}
+
+function draw(plot) {
+  const { data, layout } = themed(plot.dataset.figure);
+  layout.autosize = true;
+  layout.width = printing ? PRINT_WIDTH : undefined;
+  layout.height = plot.clientHeight;
+  if (isTimeline(plot) && timeWindow) layout.xaxis.range = [...timeWindow];
+  const fresh = !drawn(plot);
+  Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
+  if (fresh) plot.on("plotly_relayout", (event) => follow(plot, event));
+}
+
+function redraw() {
+  for (const plot of plots()) if (drawn(plot)) draw(plot);
+}
+
+// Linked zoom: what one timeline shows, all show.
+const fullRange = (plot) => figures[plot.dataset.figure].layout.xaxis.range;
+const same = (a, b) => Math.abs(a[0] - b[0]) < 1e-6 && Math.abs(a[1] - b[1]) < 1e-6;
+
+function follow(plot, event) {
+  if (!isTimeline(plot) || !Object.keys(event).some((key) => key.startsWith("xaxis"))) return;
+  const full = fullRange(plot);
+  const shown = event["xaxis.autorange"] ? full : plot.layout.xaxis.range;
+  // plotly reports a change after it was made: without this, our own would come back for ever.
+  if (!same(shown, timeWindow ?? full)) zoom(same(shown, full) ? null : [...shown]);
+}
+
+function zoom(range) {
+  timeWindow = range;
+  for (const plot of plots()) {
+    if (!drawn(plot) || !isTimeline(plot)) continue;
+    const wanted = range ?? fullRange(plot);
+    if (!same(plot.layout.xaxis.range, wanted)) Plotly.relayout(plot, { "xaxis.range": [...wanted] });
+  }
+  const target = location.hash.slice(1).split("&")[0];
+  const time = range ? `&t=${range.map((second) => second.toFixed(3)).join(",")}` : "";
+  if (!target && !time) return;
+  try {
+    history.replaceState(null, "", `#${target || "timelines"}${time}`);
+  } catch { /* a file in a sandbox has no history */ }
+}
+
+// Links: #L4S301-flow-3, #flow-3, #marks (first chart of that name), each with &t=12.5,13.0.
+function visit() {
+  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("&");
+  const time = rest.find((part) => part.startsWith("t="))?.slice(2).split(",").map(Number);
+  if (time?.length === 2 && time.every(Number.isFinite) && time[0] < time[1]) {
+    if (window.Plotly) zoom(time); else timeWindow = time;
+  }
+  const target = name && (document.getElementById(name) ?? document.querySelector(`[data-name="${CSS.escape(name)}"]`));
+  if (!target) return;
+  for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+  target.scrollIntoView();
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  const before = button.textContent;
+  button.textContent = "✓";
+  setTimeout(() => { button.textContent = before; }, 1200);
+}
+
+// The table behind a chart: what it shows in the window that it shows.
+const MAX_ROWS = 500;
+function fillNumbers(details) {
+  const plot = document.querySelector(`[data-figure="${CSS.escape(details.dataset.numbers)}"]`);
+  if (!details.open || !drawn(plot)) return;
+  const [from, to] = isTimeline(plot) ? plot.layout.xaxis.range : [-Infinity, Infinity];
+  const table = document.createElement("table");
+  const row = (cells, tag) => {
+    const tr = table.insertRow();
+    for (const cell of cells) {
+      const element = document.createElement(tag);
+      element.textContent = cell;
+      if (tag === "td") element.className = "n";
+      tr.append(element);
+    }
+  };
+  row(["series", "x", "y"], "th");
+  let count = 0;
+  for (const trace of plot._fullData) {
+    if (trace.hoverinfo === "skip") continue;
+    for (let i = 0; i < trace.x.length && count < MAX_ROWS; i++) {
+      if (trace.x[i] < from || trace.x[i] > to || Number.isNaN(trace.y[i])) continue;
+      row([trace.name, trace.x[i].toFixed(4), Number(trace.y[i].toPrecision(5))], "td");
+      count += 1;
+    }
+  }
+  if (count === MAX_ROWS) row(["first 500 rows of the window; zoom in for others", "", ""], "td");
+  details.querySelector("table")?.remove();
+  details.append(table);
+}
+
+function themeButton() {
+  const button = document.getElementById("theme");
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("l4strace-theme", root.dataset.theme); } catch { /* no storage */ }
+    label();
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { label(); redraw(); });
+}
+
+function wire() {
+  themeButton();
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copy(button.parentElement.querySelector("code").textContent, button));
+  }
+  for (const link of document.querySelectorAll(".mark-link")) {
+    link.addEventListener("click", () => setTimeout(() => copy(location.href, link)));
+  }
+  for (const details of document.querySelectorAll("details.numbers")) {
+    details.addEventListener("toggle", () => fillNumbers(details));
+  }
+  for (const details of document.querySelectorAll("details.flow")) {
+    details.addEventListener("toggle", () => { if (details.open && window.Plotly) drawPending(); });
+  }
+  addEventListener("hashchange", visit);
+  addEventListener("beforeprint", () => {
+    printing = true;
+    for (const details of document.querySelectorAll("details.flow, details.rule.found")) details.open = true;
+    if (window.Plotly) for (const plot of plots()) draw(plot);
+  });
+  addEventListener("afterprint", () => { printing = false; redraw(); });
+}
+
+const pending = () => plots().filter((plot) => !drawn(plot) && plot.closest("details.flow:not([open])") === null);
+
+// One figure per task, so that the page stays responsive; what the reader looks at comes first.
+async function drawPending() {
+  const near = (plot) => Math.abs(plot.getBoundingClientRect().top - innerHeight / 2);
+  for (let next; (next = pending().sort((a, b) => near(a) - near(b))[0]);) {
+    draw(next);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  root.dataset.drawn ??= String(Math.round(performance.now()));
+}
+
+// plotly's script lies gzipped in the page, so that it always fits the figures.
+async function unpack(text) {
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const script = document.createElement("script");
+  // As text, not by address: a browser keeps the compiled script for the next visit.
+  script.text = await new Response(stream).text();
+  document.head.append(script);
+}
+
+async function main() {
+  wire();
+  visit();
+  if (Object.keys(figures).length) {
+    await unpack(document.getElementById("bundle").textContent);
+    document.getElementById("bundle").remove();
+    await drawPending();
+    if (location.hash) visit();
+  } else {
+    root.dataset.drawn = String(Math.round(performance.now()));
+  }
+}
+
+main().catch((error) => {
+  root.dataset.failed = String(error);
+  for (const plot of plots()) if (!drawn(plot)) plot.textContent = `The chart could not be drawn: ${error}`;
+});
