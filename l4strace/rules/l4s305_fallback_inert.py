@@ -63,6 +63,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .join(_unfloored(evidence), on=subjects.DIRECTION, how="left")
     )
     said: list[Finding | Skipped] = []
+    if evidence.bottlenecks.is_empty():
+        said.append(Skipped(CODE, "no capture shows what the bottleneck is"))
     for row in judged.iter_rows(named=True):
         if _never_ran(row):
             said.append(

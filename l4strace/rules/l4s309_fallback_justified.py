@@ -35,7 +35,13 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules import subjects
-from l4strace.rules.fallback_states import MIN_SHARE, steps, without_score
+from l4strace.rules.fallback_states import (
+    DEPTH_US,
+    MDEV_US,
+    MIN_SHARE,
+    steps,
+    without_score,
+)
 
 CODE = "L4S309"
 
@@ -45,11 +51,15 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     recorded = steps(evidence)
     if recorded.is_empty():
         return [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION)
-    right = judged.filter(
-        (pl.col("classic_share") >= MIN_SHARE) & pl.col("kind").is_in(["classic", "shallow"])
-    )
-    return [_finding(evidence, row) for row in right.iter_rows(named=True)]
+    fired = recorded.filter(pl.col("classic_share") >= MIN_SHARE)
+    judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    right = judged.filter(pl.col("kind").is_in(["classic", "shallow"]))
+    asked = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
+    unseen = judged.filter(pl.col("kind").is_null() & asked)
+    return [
+        *(_finding(evidence, row) for row in right.iter_rows(named=True)),
+        *(_by_inputs(evidence, row) for row in unseen.iter_rows(named=True)),
+    ]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
@@ -69,6 +79,24 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("queue depth", row["classic_depth_us"], "us", "2000 us and more"),
             Measure("RTT mean deviation", row["classic_mdev_us"], "us"),
         ),
+    )
+
+
+def _by_inputs(evidence: Evidence, row: dict[str, Any]) -> Finding:
+    """Without packets only the detector's own inputs speak for it."""
+    since = subjects.after(evidence, row["flow"], row["classic_since_ns"])
+    depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
+    return Finding(
+        CODE,
+        Severity.INFO,
+        Confidence.LOW,
+        f"Fallback fired as its inputs ask: classic since {since} with {depth:.1f} ms of depth and "
+        f"{mdev:.2f} ms of deviation; only packets could show whether the AQM is classic.",
+        "Record packets together with the kernel log.",
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["classic_since_ns"], row["last_ns"]),
+        measures=(Measure("time above 8", row["classic_share"], "share"),),
     )
 
 

@@ -38,6 +38,12 @@ def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> No
     assert check(scene(detector=steps(score=0.0, score_fixed=0.0))) == []
 
 
+def test_skips_without_a_capture() -> None:
+    assert check(evidence(flows=FLOWS, kernel=log())) == [
+        Skipped("L4S305", "no capture shows what the bottleneck is")
+    ]
+
+
 def test_skips_without_a_score() -> None:
     assert check(scene(kernel=log(classic_ecn=None))) == [
         Skipped("L4S305", "the kernel log has no classic_ecn")

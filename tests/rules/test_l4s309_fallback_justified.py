@@ -3,7 +3,7 @@
 from frames import evidence
 from scenes import DIRECTIONS, FLOWS, bottleneck, steps
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s309_fallback_justified import check
 
 
@@ -17,6 +17,12 @@ def test_fires_on_a_classic_aqm() -> None:
     (found,) = check(scene("classic", mdev_us=800.0, depth_us=6000.0))
     assert found.severity is Severity.INFO
     assert "Fallback justified: classic since 0.0 s" in found.message
+
+
+def test_fires_without_a_capture_on_the_inputs_alone() -> None:
+    (found,) = check(evidence(flows=FLOWS, detector=steps(mdev_us=800.0, depth_us=6000.0)))
+    assert found.confidence is Confidence.LOW
+    assert "only packets could show" in found.message
 
 
 def test_silent_on_l4s_or_with_a_low_score() -> None:
