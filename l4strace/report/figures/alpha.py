@@ -40,7 +40,10 @@ def describe(direction: Direction) -> str:
         if late.len():
             said.append(f"{name} {number(late.mean())}")  # type: ignore[arg-type]
     means = f" Mean over the second half of the run: {', '.join(said)}." if said else ""
-    return f"1 means that every packet was marked; a reduction gives up alpha/2.{means}"
+    return (
+        "1 means that every packet was marked; a reduction gives up alpha/2. The replay starts at "
+        f"1, as Prague must.{means}"
+    )
 
 
 def _replayed(direction: Direction) -> pl.DataFrame:

@@ -7,8 +7,8 @@ import polars as pl
 
 from l4strace.report.direction import Direction
 from l4strace.report.layout import reference, timeline
-from l4strace.report.names import counted
-from l4strace.report.palette import CE, ECT1, LOSS, NOT_ECT
+from l4strace.report.names import counted, share
+from l4strace.report.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
 from l4strace.report.series import dots, prepare
 
 NAME = "reductions"
@@ -32,13 +32,10 @@ LAWS = (
 def draw(direction: Direction) -> go.Figure | None:
     """One marker per reduction, by the law that explains it."""
     cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
-    traces = []
-    for law, name, stroke, symbol in LAWS:
-        own = cuts.filter(pl.col("law") == law)
-        if own.height:
-            traces.append(
-                dots(prepare(own, "fraction", direction.points, 100), name, stroke, symbol)
-            )
+    traces = [
+        dots(prepare(own, "fraction", direction.points, 100), name, stroke, symbol)
+        for own, name, stroke, symbol in _by_law(direction, cuts)
+    ]
     if not traces:
         return None
     figure = timeline(traces, "% given up", direction.axis, range=[0, 60])
@@ -50,12 +47,24 @@ def draw(direction: Direction) -> go.Figure | None:
 def describe(direction: Direction) -> str:
     """The chart in words."""
     cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
-    parts = [
-        f"{count:,} by {name}"
-        for law, name, *_ in LAWS
-        if (count := cuts.filter(pl.col("law") == law).height)
+    recorded = bool((cuts["origin"] == "kernel").any())
+    origin = "recorded by the kernel" if recorded else "estimated from packets"
+    said = f"{counted(cuts.height, 'reduction')} {origin}"
+    if direction.scalable:
+        parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction, cuts)]
+        return f"{said}: {', '.join(parts)}."
+    middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
+    return f"{said}, which gave up {middle} of the window in the median."
+
+
+def _by_law(
+    direction: Direction, cuts: pl.DataFrame
+) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
+    """The reductions of each law that occurs; Prague's laws say nothing of another sender."""
+    if not direction.scalable:
+        return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []
+    return [
+        (own, name, stroke, symbol)
+        for law, name, stroke, symbol in LAWS
+        if (own := cuts.filter(pl.col("law") == law)).height
     ]
-    origin = (
-        "recorded by the kernel" if (cuts["origin"] == "kernel").any() else "estimated from packets"
-    )
-    return f"{counted(cuts.height, 'reduction')} {origin}: {', '.join(parts)}."

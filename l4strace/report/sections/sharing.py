@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from l4strace.report.case import Case
+from l4strace.report.case import CHARTED_SHARE, Case
 from l4strace.report.chart import Chart, spec_of
 from l4strace.report.direction import Direction
 from l4strace.report.layout import timeline
@@ -26,8 +26,10 @@ class SharingSection:
 
 
 def build(case: Case) -> SharingSection:
-    """One line per charted direction."""
-    directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
+    """One line per charted direction that carries a share worth a line."""
+    most = max((d.totals["payload_bytes"] for d in case.charted), default=0)
+    directions = [d for d in case.charted if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
+    directions = [d for d in directions if d.rounds["goodput_bps"].count()]
     if len(directions) < 2:
         return SharingSection(None)
     interval = max(case.axis.length / INTERVALS, 0.05)
