@@ -25,7 +25,7 @@ Look at the bottleneck (L4S401) and the fallback (L4S3xx) of both flows.
 
 References
 ----------
-RFC 9331 section 4.3; peers: Sarkpaya et al., ANRW 2024
+RFC 9331 section 4.3; Sarpkaya et al., ANRW 2024 (shares with and without the fallback)
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Look at the cuts (L4S308) and at the step threshold of the AQM (1 ms is low for 
 
 References
 ----------
-peers 5.4: bursty links, Prague 14.3 of 20 Mbit/s at a 1 ms step
+heistp/l4s-tests: on a bursty link Prague gets 14.3 of 20 Mbit/s at a 1 ms step
 """
 
 from __future__ import annotations
