@@ -35,7 +35,7 @@ def read(path: str) -> Log:
     """Reads one log in whatever dialect it is."""
     try:
         log = sniff.reader(path, _head(path))(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: {error}") from error
     clock.beside(log)
     return log

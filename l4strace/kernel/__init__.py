@@ -2,8 +2,8 @@
 
 What the other stages may rely on:
 
-* `kernel.alpha` is 0 to 1 and `kernel.classic_ecn` 0 to 17 whatever the build's scale; both are null
-  where the scale could not be told (`stats` row `alpha_scale_unknown`).
+* `kernel.alpha` is 0 to 1 and `kernel.classic_ecn` 0 to 17 whatever the build's scale; both are
+  null where the scale could not be told (`stats` row `alpha_scale_unknown`).
 * Samples show the state before the probed call's own update. Those before an `init` event belong to
   the call on the SYN/ACK, with a zeroed private area.
 * `detector` rows of origin `kernel` with `exact` are replayed from the logged carry: every step of
