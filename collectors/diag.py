@@ -3,6 +3,9 @@
 TCP_INFO with the AccECN counters, and the attributes of DCTCP and Prague. A socket is written when
 something about it changed since the last poll. classic_ecn cannot be seen this way.
 
+Overhead, measured on a virtual machine with 2 cores: 1.3 ms of CPU time per poll, most of it the
+kernel's walk over its socket tables: 13 % of a core at 10 ms.
+
     python3 collectors diag --port 5201 > run.kernel.ndjson
 """
 

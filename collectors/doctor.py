@@ -207,7 +207,17 @@ def check_packets():
         if "net_raw" not in capabilities():
             return line("packets", BAD, "no dumpcap, no tcpdump, no CAP_NET_RAW", "sudo")
         return line("packets", PART, "by our own ring", PACKAGE_HINT % "wireshark-common")
+    if "net_raw" not in capabilities() and not has_capability(packets.which(backend)):
+        return line("packets", BAD, "%s may not capture as this user" % backend, "sudo")
     return line("packets", GOOD, "by %s" % backend)
+
+
+def has_capability(path):
+    """Say whether a program brings the right to capture: a file capability, or setuid."""
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return bool(os.stat(path).st_mode & 0o4000)
 
 
 def check_interface(name):

@@ -135,6 +135,9 @@ def result(process, output, asked, arguments):
     ended = asked
     if not asked:
         ended = " ".join(told)[:500] or "dumpcap ended by itself"
+        if "permission" in ended.lower():
+            # What follows in dumpcap's text is advice for one distribution.
+            ended = ended.split(". ")[0]
         if process.returncode < 0:
             ended = "dumpcap was killed by signal %d" % -process.returncode
     return {

@@ -139,6 +139,8 @@ class Recording:
             self.packets.wait(5.0)
             final = self.packets.told.get("packets", {}).get("ended")
             remedy = self.packets.told.get("remedy", "")
+            if "ermission" in (final or ""):
+                remedy = "run with sudo, or be in the group that may use dumpcap (wireshark)"
             self.give_up("packets: %s" % (final or self.packets.why()), remedy)
 
     def give_up(self, reason, remedy=""):
@@ -253,6 +255,7 @@ class Recording:
         self.host["after"] = host.changing(self.arguments.interface)
         self.host["sockets"] = list(self.sockets.values())
         self.write_host(True)
+        self.give_to_user()
         summary["files"] = self.files()
         self.tell({"summary": summary})
         return 0 if not self.died else 1
@@ -293,6 +296,15 @@ class Recording:
             "died": self.died,
             "command_exit": command,
         }
+
+    def give_to_user(self):
+        """Under sudo give the files to who called it, who is to diagnose them."""
+        owner = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+        for path in self.files() if owner[0].isdigit() and owner[1].isdigit() else ():
+            try:
+                os.chown(path, int(owner[0]), int(owner[1]))
+            except OSError as error:
+                self.say("%s stays with root: %s" % (path, error))
 
     def files(self):
         found = {}

@@ -3,6 +3,9 @@
 Reads tcp:tcp_probe (mainline's and L4STeam's longer form), tcp:tcp_cong_state_set and
 tcp:tcp_retransmit_skb as raw ring-buffer pages. Whatever ends it, the instance is removed.
 
+Overhead, measured on a virtual machine with 2 cores: 10 us of CPU time of this process for each
+packet that a matching socket receives; none lost at 35,000 a second.
+
     python3 collectors tracefs --port 5201 > run.kernel.ndjson
 """
 

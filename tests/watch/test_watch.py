@@ -1,0 +1,125 @@
+"""The live view: growing captures, sparklines, and the screen itself on a terminal."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import pty
+import sys
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from capture.network import PORT, needs_root, network
+
+from l4strace import _native
+from l4strace.watch import view
+from l4strace.watch.kernel_tail import KernelTail
+from l4strace.watch.lanes import Lanes
+
+SAMPLE = "accecn-clean/sender.pcap.xz"
+
+
+def test_a_growing_capture_gives_what_the_whole_one_gives(tmp_path: Path, fixtures: Path) -> None:
+    data = lzma.decompress((fixtures / SAMPLE).read_bytes())
+    path, whole = tmp_path / "grows.pcap", tmp_path / "whole.pcap"
+    whole.write_bytes(data)
+    path.write_bytes(b"")
+    follower = _native.Follower(str(path))
+    rounds = []
+    for end in range(0, len(data) + 9_999, 9_999):
+        path.write_bytes(data[:end])
+        tables = follower.poll()
+        rounds.append(pl.DataFrame(tables["rounds"]))
+    expected = {name: pl.DataFrame(t) for name, t in _native.track([str(whole)]).items()}
+    assert pl.DataFrame(tables["directions"])["packets"].to_list() == (
+        expected["directions"]["packets"].to_list()
+    )
+    seen = pl.concat(rounds).sort("flow", "forward", "round").drop("source")
+    last = expected["rounds"].sort("flow", "forward", "round").drop("source")
+    # The rounds under way at the end are not over for the follower.
+    same = last.join(seen.select("flow", "forward", "round"), on=["flow", "forward", "round"])
+    assert seen.height >= last.height - 2 * expected["flows"].height
+    assert same.select("ce_best", "acked_packets").equals(seen.select("ce_best", "acked_packets"))
+
+
+def test_lanes_show_codepoints_and_marks(tmp_path: Path, fixtures: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(lzma.decompress((fixtures / SAMPLE).read_bytes()))
+    lanes = Lanes(KernelTail(tmp_path / "none"))
+    lanes.update(_native.Follower(str(path)).poll(), 1.0)
+    (lane,) = lanes.shown(5)
+    assert lane.mode == "accecn"
+    assert lane.mix["ect1"] > 0
+    assert lane.ce_share is not None
+    assert 0 < lane.ce_share < 1
+    assert lane.alpha_source == "packets"
+
+
+def test_kernel_state_is_read_from_the_end_of_a_growing_log(tmp_path: Path) -> None:
+    path = tmp_path / "run.kernel.ndjson"
+    tail = KernelTail(path)
+    tail.update()
+    ends = {"saddr": "10.0.0.1", "sport": 5, "daddr": "10.0.0.2", "dport": 6}
+    header = {"type": "header", "layout": {"alpha_bits": 24}}
+    sample = {"type": "sample", "upscaled_alpha": 1 << 27, "classic_ecn_raw": 9 << 24} | ends
+    text = json.dumps(header) + "\n" + json.dumps(sample) + "\n" + '{"type": "sam'
+    path.write_text(text)
+    tail.update()
+    key = ("10.0.0.1", 5, "10.0.0.2", 6)
+    assert tail.alpha(key) == 0.5
+    assert tail.classic_ecn(key) == 9
+    path.write_text(text + 'ple", "alpha": 0.25, ' + json.dumps(ends)[1:] + "\n")
+    tail.update()
+    assert tail.alpha(key) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [([], ""), ([0, 0], "▁▁"), ([0, 1, 2], " ▄█"), ([5], "█")]
+)
+def test_sparklines(values: list[float], expected: str) -> None:
+    assert view.sparkline(values) == expected
+
+
+@pytest.mark.root
+@needs_root
+def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> None:
+    with network() as net:
+        stem = tmp_path / "run"
+        words = ["-m", "l4strace", "watch", "-i", net.left_device, "--filter", f"tcp port {PORT}"]
+        words += ["--kernel", "tracefs", "-o", str(stem)]
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.environ["LINES"], os.environ["COLUMNS"] = "45", "110"
+            os.execvp("ip", net.command(net.left, sys.executable, *words))  # noqa: S606
+        shown = bytearray()
+
+        def read() -> None:
+            try:
+                while chunk := os.read(terminal, 65536):
+                    shown.extend(chunk)
+            except OSError:
+                pass
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        time.sleep(3)
+        net.run(net.left, *net.send(3))
+        time.sleep(2)
+        os.write(terminal, b"q")
+        deadline = time.monotonic() + 40
+        while os.waitpid(pid, os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        reader.join(5)
+        text = shown.decode(errors="replace")
+        assert "throughput" in text
+        assert "Mbit/s" in text
+        assert "10.78.0.2:5302" in text
+        assert "kernel events" in text
+        for ending in (".pcapng", ".kernel.ndjson.zst", ".host.json"):
+            assert stem.with_name(stem.name + ending).exists()
