@@ -35,7 +35,10 @@ def descendants(pid: int) -> dict[int, str]:
     """Process ids below `pid` with their command lines."""
     found = {}
     listed = subprocess.run(
-        ["ps", "-eo", "pid,ppid,args", "--no-headers"], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid,ppid,args", "--no-headers"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
     below = {pid}

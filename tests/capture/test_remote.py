@@ -156,15 +156,16 @@ def test_a_host_that_dies_midway_costs_only_its_own_part(
     hosts: Hosts, tmp_path: Path, folders: Folders
 ) -> None:
     stem = tmp_path / "run"
-    words = ["--host", LOCAL, "--host", REMOTE, "--duration", "6", "--kernel", "tracefs"]
+    words = ["--host", LOCAL, "--host", REMOTE, "--duration", "12", "--kernel", "tracefs"]
     process = hosts.net.start(
         hosts.net.left,
         *hosts.words(stem, *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(3.5)
+    wait_for_recording(folders)
     hosts.net.run(hosts.net.left, *hosts.net.send(1))
+    time.sleep(1)
     for pid in sessions(hosts):
         os.kill(pid, signal.SIGKILL)
     out, err = process.communicate(timeout=60)
@@ -173,13 +174,22 @@ def test_a_host_that_dies_midway_costs_only_its_own_part(
     assert "error: server:" in err
     assert "is there in /tmp/l4strace-" in err
     assert f"diagnose {stem}-client.pcapng" in out
-    (left,) = folders.new()
+    (left,) = (path for path in folders.new() if (path / "run.pcapng").exists())
     deadline = time.monotonic() + 20
     while not json.loads((left / "run.host.json").read_text())["complete"]:
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert_readable(left / "run")
     assert log_of(left / "run")[-1]["type"] == "trailer"
+
+
+def wait_for_recording(folders: Folders) -> None:
+    """Until both recorders write packets and have been told to start."""
+    deadline = time.monotonic() + 30
+    while sum((path / "run.pcapng").exists() for path in folders.new()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(3)
 
 
 def sessions(hosts: Hosts) -> list[int]:
