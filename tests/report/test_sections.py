@@ -194,3 +194,10 @@ def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
     assert len(report.sections["flows"].rows) == MAX_LISTED
     assert f"{count - MAX_LISTED:,} more flow directions" in report.sections["flows"].left_out
     assert len(report.sections["timelines"].flows) == MAX_CHARTED
+
+
+def test_many_findings_are_counted_and_not_shown(case: Case) -> None:
+    section = findings.build(Case(case.evidence, Analysis(case.analysis.findings * 100)))
+    assert len(section.cards) == findings.MAX_CARDS
+    assert section.left_out.startswith("200 more findings")
+    assert section.cards[0].caveats == ("12 packets were dropped by the capture",)

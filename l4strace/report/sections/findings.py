@@ -10,11 +10,16 @@ import polars as pl
 
 from l4strace.model import Finding, Measure, Severity
 from l4strace.report.case import Case
-from l4strace.report.names import direction_name, flow_name, micro, quantity
+from l4strace.report.names import counted, direction_name, flow_name, micro, quantity
 from l4strace.report.wireshark import flow_filter, frames_filter
 
 QUALITY_FAMILY = "L4S0"
 """Rules about the capture itself: they undermine findings of the same input."""
+
+
+MAX_CARDS = 100
+"""Findings that a page shows; `l4strace diagnose --json` lists all."""
+MAX_CAVEATS = 3
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,10 @@ class Card:
 
 @dataclass(frozen=True)
 class FindingsSection:
-    """All findings, worst first."""
+    """Worst first; ``left_out`` says how many more there are, or is empty."""
 
     cards: tuple[Card, ...]
+    left_out: str
 
 
 def build(case: Case) -> FindingsSection:
@@ -60,11 +66,12 @@ def build(case: Case) -> FindingsSection:
     findings = case.analysis.findings
     names = {rule.code: rule.name for rule in case.analysis.rules}
     keys = finding_ids(findings)
+    shown = list(zip(findings, keys, strict=True))[:MAX_CARDS]
+    more = len(findings) - len(shown)
+    said = f"{counted(more, 'more finding')}, none worse (l4strace diagnose --json lists all)."
     return FindingsSection(
-        tuple(
-            _card(case, finding, key, names.get(finding.rule, ""))
-            for finding, key in zip(findings, keys, strict=True)
-        )
+        tuple(_card(case, finding, key, names.get(finding.rule, "")) for finding, key in shown),
+        said if more else "",
     )
 
 
@@ -137,11 +144,12 @@ def _caveats(case: Case, finding: Finding) -> tuple[str, ...]:
     """What was said about the capture that this finding rests on."""
     if finding.rule.startswith(QUALITY_FAMILY):
         return ()
-    return tuple(
-        other.message
+    doubts = dict.fromkeys(
+        micro(other.message)
         for other in case.analysis.findings
         if other.rule.startswith(QUALITY_FAMILY)
         and other.severity >= Severity.WARNING
         and (other.source is None or finding.source is None or other.source == finding.source)
         and (other.flow is None or other.flow == finding.flow)
     )
+    return tuple(doubts)[:MAX_CAVEATS]

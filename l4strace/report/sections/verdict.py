@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.model import Severity
 from l4strace.report.case import Case
 from l4strace.report.names import counted, micro, number
-from l4strace.report.sections.findings import Item, fact, finding_ids
+from l4strace.report.sections.findings import MAX_CARDS, Item, fact, finding_ids
 from l4strace.verdict import verdict
 
 MAX_FACTS = 4
@@ -46,7 +46,7 @@ def build(case: Case) -> VerdictSection:
         sentence=micro(said.sentence),
         severity="none" if said.severity is None else said.severity.name.lower(),
         action=micro(finding.action) if finding else "",
-        link=ids[place] if finding else "",
+        link=ids[place] if finding and place < MAX_CARDS else "",
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
         scope=_scope(case, said.sentence),
