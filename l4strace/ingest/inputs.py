@@ -93,8 +93,8 @@ def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def _kind(path: str) -> str:
-    """`capture`, `host` or `log`. Standard input is a capture: it can be read only once."""
-    if path == "-":
+    """`capture`, `host` or `log`. A pipe is a capture: it can be read only once."""
+    if path == "-" or Path(path).is_fifo():
         return "capture"
     head = _head(path)
     if head[:4] in CAPTURE_MAGICS or not head:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -23,8 +24,8 @@ def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.D
     read a second time, as standard input cannot.
     """
     for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).to_dicts():
-        if source["path"] == "-":
-            raise InputError("standard input: its packets cannot be read again", "Name a file.")
+        if not Path(source["path"]).is_file():
+            raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
         numbers = _numbers(capture, source["source"])
         offset = source["clock_offset_ns"] or 0
         for frame in _frames(source["path"], source["source"], numbers, progress):

@@ -2,14 +2,17 @@
 
 import gzip
 import lzma
+import os
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from l4strace import _native
+from l4strace.ingest import inputs
 from native import files
 from native.wrappings import cooked, ethernet, outer_v4
 
@@ -130,3 +133,14 @@ def test_only_the_first_fragment_is_decoded(tmp_path: Path) -> None:
     assert [row["frame"] for row in _rows(tmp_path, files.pcap([bytes(first), bytes(later)]))] == [
         1
     ]
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "run.fifo"
+    os.mkfifo(pipe)
+    content = files.pcap([FRAME] * 500)
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    capture = inputs.load([str(pipe)])
+    writer.join()
+    assert capture.sources["tcp_packets"].to_list() == [500]

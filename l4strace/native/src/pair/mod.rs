@@ -73,7 +73,7 @@ impl Pairer {
         let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
         let spans: Vec<_> = inputs.iter().map(|input| input.span).collect();
         let plan = Plan::new(&facts, &spans);
-        if plan.links.is_empty() || inputs.iter().any(|input| input.path == "-") {
+        if plan.links.is_empty() || !inputs.iter().all(|input| is_file(&input.path)) {
             return Ok(None);
         }
         let clocks = plan.rough_clocks(inputs.len());
@@ -164,6 +164,11 @@ impl Pairer {
         let rounds = self.rounds.iter().zip(&bases);
         rounds.map(|(rounds, base)| rounds.above_us(|id| base.get(&id).copied())).collect()
     }
+}
+
+/// A pipe cannot be read a second time.
+fn is_file(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// One packet on every link of its conversation.

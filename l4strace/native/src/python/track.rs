@@ -40,7 +40,7 @@ fn track<'py>(
 }
 
 fn follow(py: Python<'_>, path: &str, meter: &mut Meter) -> PyResult<Capture> {
-    let mut stream = read::open(path).map_err(|e| input_error(py, &e))?;
+    let mut stream = py.detach(|| read::open(path)).map_err(|e| input_error(py, &e))?;
     let mut tracker = Tracker::default();
     loop {
         let more = py.detach(|| -> Result<bool, ReadError> {
