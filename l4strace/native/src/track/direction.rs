@@ -2,7 +2,6 @@
 
 use super::echo::Echoes;
 use super::feedback::Feedback;
-use super::prefetch::prefetch;
 use super::sender::Sender;
 use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
@@ -83,15 +82,6 @@ pub struct Direction {
     /// Highest acknowledgement that the other side sent for this direction.
     pub acked: i64,
     pub handshake_rtt_ns: Option<i64>,
-}
-
-impl Direction {
-    /// Asks the cache for what lies behind pointers.
-    pub fn prefetch(&self) {
-        if let Some(sender) = &self.sender {
-            prefetch(&**sender);
-        }
-    }
 }
 
 impl Totals {

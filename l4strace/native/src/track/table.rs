@@ -6,7 +6,6 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::prefetch::prefetch;
 use crate::packet::{flag, FlowKey, Packet};
 
 /// How the client was told from the server.
@@ -70,23 +69,6 @@ impl FlowTable {
             Some(id) => self.syn(id, packet),
             None => self.insert(packet),
         }
-    }
-
-    /// Hash of the packet's key, with its slot on the way into the cache.
-    #[inline]
-    pub fn expect(&self, key: &FlowKey) -> u64 {
-        let hash = self.hash(key);
-        prefetch(&self.slots[hash as usize & (self.slots.len() - 1)]);
-        hash
-    }
-
-    /// The likely directional id behind a hash that was expected, with its key on the way.
-    #[inline]
-    pub fn guess(&self, hash: u64) -> Option<u32> {
-        let slot = self.slots[hash as usize & (self.slots.len() - 1)];
-        let id = slot.id.checked_sub(1)?;
-        prefetch(&self.keys[id as usize]);
-        Some(id)
     }
 
     pub fn len(&self) -> usize {
