@@ -71,6 +71,8 @@ def record(lab: Any, stem: Path, *words: str) -> dict[str, Any]:
             timeout=120,
             check=False,
         )
+        if done.returncode == 4 and "bcc" in words:
+            pytest.skip(done.stderr.splitlines()[-1])
         assert done.returncode == 0, done.stderr
         received, _ = receiver.communicate(timeout=10)
     finally:
@@ -106,7 +108,7 @@ def test_tracefs_state_joins_its_packets(lab: Any, tmp_path: Path) -> None:
     assert within > 0.9, f"{within:.1%} of the samples lie within {JOINED_WITHIN_US} us"
 
 
-@pytest.mark.parametrize("kernel", ["tracefs", "diag"])
+@pytest.mark.parametrize("kernel", ["tracefs", "diag", "bcc"])
 def test_the_diagnosis_is_right(lab: Any, tmp_path: Path, kernel: str) -> None:
     stem = tmp_path / "run"
     info = record(lab, stem, "--kernel", kernel)
@@ -128,6 +130,10 @@ def test_the_diagnosis_is_right(lab: Any, tmp_path: Path, kernel: str) -> None:
         assert joined["clock_residual_ns"] < 2_000_000
     if kernel == "diag":
         assert ours["delivered_ce"].max() == info["delivered_ce"]
+    if kernel == "bcc":
+        # tcp_probe fires before the ACK counts, so the last one is missing.
+        assert 0 <= info["delivered_ce"] - ours["delivered_ce"].max() <= 8
+    if kernel != "tracefs":
         assert ours["cc"].unique().to_list() == [CONGESTION_CONTROL]
 
 
