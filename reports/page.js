@@ -198,14 +198,23 @@ function wire() {
 
 const pending = () => plots().filter((plot) => !drawn(plot) && plot.closest("details.flow:not([open])") === null);
 
+const inView = (plot) => {
+  const { top, bottom } = plot.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+};
+const now = () => String(Math.round(performance.now()));
+
 // One figure per task, so that the page stays responsive; what the reader looks at comes first.
+// `drawn` says when all in view was there, `complete` when the rest was.
 async function drawPending() {
   const near = (plot) => Math.abs(plot.getBoundingClientRect().top - innerHeight / 2);
-  for (let next; (next = pending().sort((a, b) => near(a) - near(b))[0]);) {
-    draw(next);
+  for (let rest; (rest = pending().sort((a, b) => inView(b) - inView(a) || near(a) - near(b))).length;) {
+    if (!inView(rest[0])) root.dataset.drawn ??= now();
+    draw(rest[0]);
     await new Promise((resolve) => setTimeout(resolve));
   }
-  root.dataset.drawn ??= String(Math.round(performance.now()));
+  root.dataset.drawn ??= now();
+  root.dataset.complete ??= now();
 }
 
 // plotly's script lies gzipped in the page, so that it always fits the figures.
@@ -227,7 +236,7 @@ async function main() {
     await drawPending();
     if (location.hash) visit();
   } else {
-    root.dataset.drawn = String(Math.round(performance.now()));
+    root.dataset.drawn = root.dataset.complete = now();
   }
 }
 

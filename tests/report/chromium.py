@@ -86,7 +86,8 @@ class Chromium:
             self._note(answer)
 
     def load(self, page: Path, fragment: str = "", timeout: float = 60) -> int:
-        """Opens a file, waits until its charts are drawn, tells after how many milliseconds."""
+        """Opens a file, waits until all open charts are drawn, tells after how many
+        milliseconds those in view were."""
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=page.resolve().as_uri() + fragment)
         end = time.monotonic() + timeout
@@ -95,7 +96,7 @@ class Chromium:
             data = json.loads(state or "{}")
             if "failed" in data:
                 raise RuntimeError(data["failed"])
-            if "drawn" in data:
+            if "complete" in data:
                 return int(data["drawn"])
             time.sleep(0.05)
         raise TimeoutError(f"{page} was not drawn within {timeout} s: {self.complaints}")
