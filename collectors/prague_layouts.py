@@ -1,7 +1,8 @@
 """Published layouts of struct prague (P1 .. P7) and the parameter files that tell builds apart.
 
-Offsets are bytes within icsk_ca_priv on x86_64 (reference, sections 1.1, 1.2 and 1.4). A guess from
-the parameters must pass `plausible` on real sockets before it is believed.
+Offsets are bytes within icsk_ca_priv on x86_64 (struct prague and module_param lines of
+each tree's tcp_prague.c). A guess from the parameters must pass `plausible` on real sockets before
+it is believed.
 """
 
 import os

@@ -16,8 +16,8 @@ from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 
 L4S_MARK_US = 2000.0
-"""DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel and PIE from 5 ms (reference
-section 10). Prague's own detector takes 2000 us for the border (section 3.1)."""
+"""DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel from
+5 ms, PIE from 15 ms. Prague's own detector takes 2000 us for the border (D0_LG)."""
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp."""

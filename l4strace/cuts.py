@@ -3,7 +3,7 @@
 From kernel samples where a log shows the entry into CWR: the window before and after is then known
 to a fraction of a packet. Else from packets: the most that was in flight in a round whose ACKs
 carried marks or told of loss, against the two rounds after it. Prague's window follows its target
-by one packet per ACK (reference section 4.2), so a cut is a ramp of one round, not a step.
+by one packet per ACK (prague_update_cwnd), so a cut is a ramp of one round, not a step.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 
 FLOOR = 0.3125
-"""Reduction that the fallback enforces: 0.625 / 2 (reference section 3.5)."""
+"""Reduction that the fallback enforces: 0.625 / 2 (prague_classic_ecn_fallback)."""
 
 L_STICKY, CLASSIC_ECN = 8.0, 9.0
-"""Scores between which the floor grows from nothing to its full height (reference section 3.1)."""
+"""Scores between which the floor grows from nothing to its full height (L_STICKY and CLASSIC_ECN)."""
 
 HALF = 0.5
-"""First CE of a P4 or P7 kernel (reference section 4.1), loss (4.5), and Reno."""
+"""First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
 
 FRAC_UNIT = 1 << 20
 """One packet in `frac_cwnd`."""

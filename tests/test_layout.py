@@ -1,4 +1,4 @@
-"""The budget of DESIGN: small files, short functions, tests that mirror the code."""
+"""The budget of this project: small files, short functions, tests that mirror the code."""
 
 import ast
 import re

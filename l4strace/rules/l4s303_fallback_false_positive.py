@@ -44,7 +44,8 @@ from l4strace.rules.fallback_states import DEPTH_US, MDEV_US, MIN_SHARE, steps, 
 CODE = "L4S303"
 SLOW_US = 1500.0
 """Time of one packet from which the link itself makes the deviation: 8 Mbit/s. In the study
-4 Mbit/s is a false positive in every cell and 8 Mbit/s in none (reference section 3.6)."""
+4 Mbit/s is a false positive in every cell and 8 Mbit/s in none
+(Greenscreen23/prague-fallback-experiments, patched kernel)."""
 
 NEAR = 0.9
 """The inputs hover about a reference: within a tenth of it they count as at it."""

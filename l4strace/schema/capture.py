@@ -237,7 +237,7 @@ ROUNDS = Table(
         Column("alpha_lo", F64, "", "The same from `ce_lo`."),
         Column("alpha_hi", F64, "", "The same from `ce_hi`."),
         Column("alpha_25ms", F64, "", "The same with an update at most every 25 ms (Prague's target RTT)."),
-        Column("srtt_pace_us", F64, "us", "Prague's own slow RTT filter replayed from per-ACK RTTs (reference section 3.2)."),
+        Column("srtt_pace_us", F64, "us", "Prague's own slow RTT filter replayed from per-ACK RTTs (prague_pkts_acked)."),
         Column("mdev_pace_us", F64, "us", "Prague's RTT mean deviation filter, likewise."),
         Column("classic_ecn", F64, "", "Fallback score 0..17 that correct references (750 us, 2000 us) give, replayed from packets."),
         Column("classic_ecn_buggy", F64, "", "The score that the build with the scaling bug gives (1.51 us, 1.61 us)."),

@@ -44,7 +44,7 @@ DETECTOR = Table(
         Column("score_fixed", F64, "", "Score before the step, replayed with the correct references."),
         Column("score_buggy", F64, "", "Score before the step, replayed with the references of the scaling bug."),
         Column("exact", BOOL, "", "The carry of the logarithms was recorded, so the replay is exact."),
-        Column("residue", U64, "", "Step modulo 2^(B-1); null when clamped (reference section 3.6)."),
+        Column("residue", U64, "", "Step modulo 2^(B-1); null when clamped: each build leaves its own (l4strace/native/src/prague)."),
         Column("build", STR, "", "Build that the residue names: `20-bit`, `24-bit buggy` or `24-bit fixed`."),
     ),
 )

@@ -14,7 +14,7 @@ HISTORY = 40
 """Points of a sparkline: one a second."""
 CODEPOINTS = ("not_ect", "ect0", "ect1", "ce")
 SCALABLE_BELOW, CLASSIC_ABOVE = 8.0, 9.0
-"""Zones of classic_ecn (reference, section 3.1)."""
+"""Zones of classic_ecn (L_STICKY, CLASSIC_ECN, C_STICKY)."""
 IDLE_AFTER_S = 10.0
 
 

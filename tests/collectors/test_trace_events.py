@@ -29,7 +29,7 @@ LONGER = (
     "mark:4 data_len:2 snd_nxt:4 snd_una:4 snd_cwnd:4 ssthresh:4 snd_wnd:4 srtt:4 srtt_pace:8 "
     "min_rtt:4 mrtt_pace:4 mdev_pace:8 rcv_wnd:4 sock_cookie:8 classic_ecn:8 alpha:8"
 )
-"""L4STeam's form (reference, section 8.2)."""
+"""L4STeam's form (include/trace/events/tcp.h of L4STeam/linux)."""
 VALUES = {
     "data_len": 0,
     "snd_nxt": 4_000_000_000,

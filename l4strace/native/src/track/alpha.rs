@@ -1,9 +1,9 @@
-//! Alpha of DCTCP and Prague, replayed from the share of CE (reference section 4.1).
+//! Alpha of DCTCP and Prague, replayed from the share of CE (prague_update_alpha, RFC 8257 section 3.3).
 
 /// Gain 1/16 (PRAGUE_SHIFT_G 4).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// Prague's target RTT (reference section 4.4): no update comes sooner once it is RTT-independent.
+/// Prague's target RTT (prague_rtt_target): no update comes sooner once it is RTT-independent.
 const TARGET_NS: i64 = 25_000_000;
 
 /// The moving average, updated once a period with the share of CE among delivered packets.

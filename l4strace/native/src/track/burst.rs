@@ -1,5 +1,5 @@
-//! Back-to-back bursts: packets closer than one tenth of their fair spacing (RFC 9331 section 4.3, item 10
-//! of the checklist in reference section 5).
+//! Back-to-back bursts: packets closer than one tenth of their fair spacing (RFC 9331 section 4.3,
+//! the limit on bursts).
 
 /// A gap shorter than this share of the fair spacing continues a burst.
 const CLOSE: f64 = 0.1;

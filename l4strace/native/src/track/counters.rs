@@ -1,4 +1,4 @@
-//! The byte counters of the AccECN option, unwrapped (RFC 9768 section 3.2.3; reference section 6.5).
+//! The byte counters of the AccECN option, unwrapped (RFC 9768 section 3.2.3).
 
 use crate::packet::AccEcnOption;
 

@@ -1,6 +1,6 @@
 //! The ECN handshake as it was seen: who asked for what, and what was agreed.
 //!
-//! RFC 9768 section 3.1, table 2 (reference sections 6.1 and 6.2). ACE codes are written AE CWR ECE.
+//! RFC 9768 section 3.1, table 2. ACE codes are written AE CWR ECE.
 
 use crate::packet::{flag, Packet};
 

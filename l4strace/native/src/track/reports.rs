@@ -51,7 +51,7 @@ impl Flow {
         }
     }
 
-    /// A bare ACK of the SYN/ACK before any data: its ACE is a handshake code (reference section 6.2).
+    /// A bare ACK of the SYN/ACK before any data: its ACE is a handshake code (RFC 9768 table 4).
     #[inline]
     fn is_code(&self, p: &Packet, side: usize, ack: i64) -> bool {
         ack == 1
@@ -79,7 +79,7 @@ impl Flow {
         self.handshake.answer(p);
         let ce = &mut self.dirs[1].feedback.ce;
         if p.ace() == 0b110 && !ce.started() {
-            // The SYN/ACK arrived with CE: the counter begins at 6 (reference section 6.2).
+            // The SYN/ACK arrived with CE: the counter begins at 6 (RFC 9768 section 3.2.2).
             ce.start(ACE_START + 1);
             (ce.lo, ce.hi, ce.best, ce.naive) = (1, 1, 1, 1);
         }

@@ -9,7 +9,7 @@ use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
 
 /// Rounds until Prague's detector and alpha keep to the 25 ms target instead of the RTT
-/// (DEFAULT_RTT_TRANSITION of the builds with a correct detector, reference section 1.1).
+/// (DEFAULT_RTT_TRANSITION of the builds with a correct detector).
 const RTT_TRANSITION: u32 = 500;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
