@@ -18,7 +18,7 @@ FLOOR = 0.3125
 """Reduction that the fallback enforces: 0.625 / 2 (prague_classic_ecn_fallback)."""
 
 L_STICKY, CLASSIC_ECN = 8.0, 9.0
-"""Scores between which the floor grows from nothing to its full height (L_STICKY and CLASSIC_ECN)."""
+"""Scores between which the floor grows from nothing to its full height (L_STICKY, CLASSIC_ECN)."""
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""

@@ -14,7 +14,7 @@ V0_20BIT = 5_007_341
 """Reference of the deviation in the step, log2(750) * 2^20 / 2 (V0_LG)."""
 
 V0_24BIT = 80_117_470
-"""The same as it should be on a 24-bit scale: 160234941 / 2 (V0_LG of the fix in L4STeam/linux issue 38)."""
+"""The same as it should be on a 24-bit scale: 160234941 / 2 (L4STeam/linux issue 38)."""
 
 MOST_20BIT = 18 << 19
 """Largest step of a 20-bit build: an integer logarithm of at most 18 (2^18 us of deviation)."""

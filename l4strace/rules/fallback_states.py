@@ -10,7 +10,7 @@ CLASSIC, SCALABLE = 9.0, 8.0
 """Score from which the fallback acts in full, and up to which it does not act (section 3.1)."""
 
 MDEV_US, DEPTH_US = 750.0, 2000.0
-"""References of the detector: RTT mean deviation and queue depth (V0_LG and D0_LG of tcp_prague.c)."""
+"""References of the detector: RTT mean deviation and queue depth (V0_LG and D0_LG)."""
 
 MIN_SHARE = 0.1
 """A state counts from a tenth of the detector's steps; less is a passing mistake."""

@@ -1,4 +1,4 @@
-"""struct prague of the published builds as C (each tree's tcp_prague.c), to be compiled in tests."""
+"""struct prague of the published builds as C, to be compiled in tests."""
 
 HEAD = "u64 cwr_stamp; u64 alpha_stamp; u64 upscaled_alpha; u64 ai_ack_increase; "
 COUNTS = "u32 old_delivered; u32 old_delivered_ce; u32 next_seq; u32 round; "
