@@ -1,9 +1,8 @@
 //! The CE count of one direction as its receiver reports it in ACE, as bounds and a best value.
 //!
-//! ACE is the receiver's CE packet count modulo 8, starting at 5 (RFC 9768 section 3.2.2; reference
-//! sections 6.3 and 6.4). Between two feedback packets the count may have moved by `delta + 8 k`, as
-//! long as that many packets can have arrived in between. Where the AccECN option counts the CE bytes,
-//! it narrows `k`.
+//! ACE is the receiver's CE packet count modulo 8, starting at 5 (RFC 9768 section 3.2.2). Between two
+//! feedback packets the count may have moved by `delta + 8 k`, as long as that many packets can have
+//! arrived in between. Where the AccECN option counts the CE bytes, it narrows `k`.
 
 /// Where the counter starts on the wire (RFC 9768 section 3.2.2.2).
 pub const ACE_START: u8 = 5;
@@ -59,6 +58,8 @@ pub struct CeCount {
     option_hi: u64,
     option_best: u64,
     option_extra: u32,
+    /// Marks since then that `tells_all` ruled out although the packets would allow them.
+    ruled_out: u32,
 }
 
 impl CeCount {
@@ -87,7 +88,9 @@ impl CeCount {
         let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
         self.ace = ace;
         let most = arrived.delivered + arrived.extra;
-        let wraps = if self.tells_all(arrived) { 0 } else { most.saturating_sub(delta) / 8 };
+        let possible = most.saturating_sub(delta) / 8;
+        let wraps = if self.tells_all(arrived) { 0 } else { possible };
+        self.ruled_out = self.ruled_out.saturating_add(8 * (possible - wraps));
         // More marks than packets: the field was mangled, or the capture missed packets.
         let step =
             Step { lo: delta.min(most), hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
@@ -130,8 +133,9 @@ impl CeCount {
     /// Returns what the caller must add to the round's sums, as signed corrections.
     pub fn narrow(&mut self, ce: CeBytes) -> (i64, i64, i64) {
         let before = (self.lo, self.hi, self.best);
+        let least = u64::from(ce.bytes.div_ceil(ce.longest.max(1)));
+        self.allow(self.option_lo + least);
         if ce.shortest > 0 && self.hi > self.lo {
-            let least = u64::from(ce.bytes.div_ceil(ce.longest.max(1)));
             let most = u64::from(ce.bytes / ce.shortest) + u64::from(self.option_extra);
             self.raise_to(self.option_lo + least);
             self.lower_to(self.option_hi + most);
@@ -140,9 +144,15 @@ impl CeCount {
             self.settle(self.option_best + likely);
         }
         (self.option_lo, self.option_hi, self.option_best) = (self.lo, self.hi, self.best);
-        self.option_extra = 0;
+        (self.option_extra, self.ruled_out) = (0, 0);
         let moved = |now: u64, old: u64| now as i64 - old as i64;
         (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
+    }
+
+    /// Takes back what `tells_all` ruled out when the bytes show that a whole run of marks was merged.
+    fn allow(&mut self, bound: u64) {
+        let missing = bound.saturating_sub(self.hi).div_ceil(8) * 8;
+        self.hi += missing.min(u64::from(self.ruled_out));
     }
 
     fn raise_to(&mut self, bound: u64) {
@@ -230,6 +240,19 @@ mod tests {
         assert_eq!((c.lo, c.hi), (0, 16));
         c.narrow(CeBytes { bytes: 8000, shortest: 1000, longest: 1000 });
         assert_eq!((c.lo, c.hi, c.best), (8, 8, 8));
+    }
+
+    #[test]
+    fn the_option_shows_a_run_of_marks_that_receive_offload_merged() {
+        let mut c = started();
+        for _ in 0..20 {
+            c.feed(5, of(2));
+        }
+        // Eight marked packets, one ACK, nothing lost: ACE stands still.
+        assert_eq!(c.feed(5, Arrived { delivered: 8, extra: 0, gapless: true }), Step::default());
+        let moved = c.narrow(CeBytes { bytes: 8 * 1436, shortest: 1436, longest: 1436 });
+        assert_eq!((c.lo, c.hi, c.best), (8, 8, 8));
+        assert_eq!(moved, (8, 8, 8));
     }
 
     #[test]
