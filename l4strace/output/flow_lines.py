@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.units import quantity, share
@@ -20,15 +22,15 @@ def rows(capture: Capture, limit: int | None = None) -> list[tuple[str, ...]]:
 
     Of several captures the one nearest to the sender speaks, but for CE: the most that any saw.
     """
+    shown = capture.flows["flow"].unique(maintain_order=True)[:limit].to_list()
+    # Rows become dicts only where they are shown: a capture may hold many thousand flows.
+    wanted = pl.col("flow").is_in(shown)
     flows: dict[int, dict[int, dict[str, Any]]] = {}
-    for row in capture.flows.iter_rows(named=True):
+    for row in capture.flows.filter(wanted).iter_rows(named=True):
         flows.setdefault(row["flow"], {})[row["source"]] = row
     ways: dict[tuple[int, bool], list[dict[str, Any]]] = {}
-    shown = list(flows)[:limit]
-    wanted = set(shown)
-    for row in capture.directions.iter_rows(named=True):
-        if row["flow"] in wanted:
-            ways.setdefault((row["flow"], row["forward"]), []).append(row)
+    for row in capture.directions.filter(wanted).iter_rows(named=True):
+        ways.setdefault((row["flow"], row["forward"]), []).append(row)
     return [
         _line(flows[flow], way)
         for flow in shown

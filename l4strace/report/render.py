@@ -20,6 +20,8 @@ DATA_BYTES = 480_000
 POINT_BYTES = 16
 """One point as base64: double x, single y."""
 MIN_POINTS = 250
+USUAL_SERIES = 19
+"""Series that the charts of one direction have, for the first guess at their points."""
 
 
 def render(
@@ -29,7 +31,7 @@ def render(
 
     Series are thinned until the page holds its budget of 3 MB; full tables are for `export`.
     """
-    points = MAX_POINTS
+    points = _guess(Case(evidence, analysis, command, stamp))
     while True:
         report = build(Case(evidence, analysis, command, stamp, points))
         if points > MIN_POINTS and (fewer := _fewer(report, points)) < points:
@@ -39,6 +41,17 @@ def render(
         if len(html.encode()) <= MAX_BYTES or points <= MIN_POINTS:
             return html
         points = max(points // 2, MIN_POINTS)
+
+
+def _guess(case: Case) -> int:
+    """Points per series that will hold the budget, so that little is drawn twice."""
+    room = DATA_BYTES // (POINT_BYTES * USUAL_SERIES)
+    heights = sorted(direction.rounds.height for direction in case.charted)
+    for others, height in zip(range(len(heights), 0, -1), heights, strict=True):
+        if height > room // others:
+            return min(max(room // others, MIN_POINTS), MAX_POINTS)
+        room -= height
+    return MAX_POINTS
 
 
 def _fewer(report: Report, points: int) -> int:

@@ -89,6 +89,8 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
         )
         .filter((pl.col("packets") >= ENOUGH_PACKETS) & (pl.col("ace_distinct") == 1))
         .join(marked, on=[*keys, "forward"], how="left")
+        # Few are left of many thousand flows, and rows become dicts below.
+        .filter((pl.col("ace_first") == 0) | (pl.col("marks") >= ENOUGH_MARKS))
     )
     found = []
     for row in rows.iter_rows(named=True):
