@@ -3,8 +3,7 @@
 Other algorithms by the tracepoint tcp:tcp_probe. State is read before the probed call changes it.
 
 Overhead, measured on a virtual machine with 2 cores: 1.6 us in the kernel for each packet that a
-matching socket receives (tcp_probe), 20 us of this process for each sample that passes the change
-filter, and some 4 s at the start to compile.
+matching socket receives (tcp_probe), and some 4 s at the start to compile.
 
     python3 collectors bcc --port 5201 > run.kernel.ndjson
 """
