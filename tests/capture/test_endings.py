@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,7 +201,8 @@ def test_an_interface_that_vanishes(tmp_path: Path, backend: str) -> None:
 
 
 def test_an_unknown_interface_is_said_at_once(net: Network, tmp_path: Path) -> None:
-    done = net.run(net.left, "l4strace", "capture", "-i", "nope0", "-o", str(tmp_path / "run"))
+    program = [sys.executable, "-m", "l4strace", "capture", "-i", "nope0"]
+    done = net.run(net.left, *program, "-o", str(tmp_path / "run"))
     assert done.returncode == 4
     assert "no interface nope0" in done.stderr
     assert "v0" in done.stderr
