@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 
 import polars as pl
 
 from l4strace import _native
 from l4strace.ingest import kprobe_events
+from l4strace.ingest.blocks import blocks
 from l4strace.ingest.samples import Log, shaped
 from l4strace.ingest.thin import Keeper
 
 LINE = pl.Schema({"type": pl.String(), "data": pl.String()})
 TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
 EVENTS = ("event", "probe", "func")
-BATCH_BYTES = 1 << 24
 
 
 def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
-    for block in _blocks(path, log):
+    for block in filter(bytes.strip, blocks(path, log)):
         frame = _frame(block, log)
         for kind, data in frame.filter(pl.col("type").is_in(["map", "hist", "stats"])).iter_rows():
             _aggregate(kind, data, log)
@@ -46,22 +45,6 @@ def read(path: str) -> Log:
     log.records = log.samples.height + keeper.thinned + len(log.aggregates)
     log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
     return log
-
-
-def _blocks(path: str, log: Log) -> Iterator[bytes]:
-    chunks = _native.read_text(path)
-    held = bytearray()
-    for chunk in chunks:
-        held += chunk
-        if len(held) >= BATCH_BYTES and (end := held.rfind(b"\n")) >= 0:
-            yield bytes(held[: end + 1])
-            del held[: end + 1]
-    if held.strip():
-        yield bytes(held)
-    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
-    if chunks.error:
-        log.complete = False
-        log.lose("truncated_file", 1, "loss", chunks.error)
 
 
 def _frame(block: bytes, log: Log) -> pl.DataFrame:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.ingest.blocks import blocks
 from l4strace.ingest.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.thin import Keeper
 
-BATCH_BYTES = 1 << 24
 WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
 )
@@ -32,7 +30,7 @@ def read(path: str) -> Log:
     """Reads one log. Raises ValueError when its first line is no header of this format."""
     log, keeper = Log(path, "kernel-log", complete=False), Keeper()
     header: dict[str, Any] | None = None
-    for block in _blocks(path, log):
+    for block in blocks(path, log):
         if header is None:
             first, _, block = block.partition(b"\n")
             header = _header(first, log)
@@ -46,22 +44,6 @@ def read(path: str) -> Log:
         log.lose("no_trailer", 1, "loss", "The log was cut short: its trailer is missing.")
     log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
     return log
-
-
-def _blocks(path: str, log: Log) -> Iterator[bytes]:
-    """Whole lines, some megabytes at a time; what follows the last line end comes last."""
-    chunks = _native.read_text(path)
-    held = bytearray()
-    for chunk in chunks:
-        held += chunk
-        if len(held) >= BATCH_BYTES and (end := held.rfind(b"\n")) >= 0:
-            yield bytes(held[: end + 1])
-            del held[: end + 1]
-    if held:
-        yield bytes(held)
-    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
-    if chunks.error:
-        log.lose("truncated_file", 1, "loss", chunks.error)
 
 
 def _header(line: bytes, log: Log) -> dict[str, Any]:
@@ -163,7 +145,7 @@ def check(path: str) -> list[str]:
     state: dict[str, Any] = {}
     faults: list[str] = []
     number = 0
-    for block in _blocks(path, Log(path, "kernel-log")):
+    for block in blocks(path, Log(path, "kernel-log")):
         for line in block.splitlines():
             number += 1
             faults += [f"line {number}: {fault}" for fault in check_line(number, line, state)]
