@@ -57,6 +57,9 @@ def read_text(path: str) -> Chunks:
 def compress_zst(source: str, target: str, level: int = 3) -> tuple[int, int]:
     """Writes ``source`` as zstd to ``target``: (bytes in, bytes out)."""
 
+def gzip(text: str, level: int) -> bytes:
+    """``text`` as gzip; the same text gives the same bytes."""
+
 def prague_builds() -> list[dict[str, Any]]: ...
 def prague_identify(bits: int, before: int, after: int) -> tuple[str, int] | None: ...
 def prague_replay(

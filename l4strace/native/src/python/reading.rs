@@ -1,8 +1,10 @@
-//! Files as Python sees them: header walk, decode, decompressed chunks, and writing zstd.
+//! Files as Python sees them: header walk, decode, decompressed chunks, and writing zstd and gzip.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 
+use flate2::write::GzEncoder;
+use flate2::Compression;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -14,6 +16,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(walk, m)?)?;
     m.add_function(wrap_pyfunction!(decode, m)?)?;
     m.add_function(wrap_pyfunction!(read_text, m)?)?;
+    m.add_function(wrap_pyfunction!(gzip, m)?)?;
     m.add_function(wrap_pyfunction!(compress_zst, m)?)
 }
 
@@ -112,4 +115,12 @@ fn compress_zst(py: Python<'_>, source: &str, target: &str, level: i32) -> PyRes
         Ok((read, size))
     });
     written.map_err(|e| input_error(py, &e))
+}
+
+/// Text as gzip (no name, no time: the same text gives the same bytes).
+#[pyfunction]
+fn gzip<'py>(py: Python<'py>, text: &str, level: u32) -> PyResult<Bound<'py, PyBytes>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    encoder.write_all(text.as_bytes())?;
+    Ok(PyBytes::new(py, &encoder.finish()?))
 }
