@@ -73,7 +73,7 @@ class Run:
         if direction is None:
             return {}
         drawn = {name: module.draw(direction) for name, module in figures.FIGURES.items()}
-        return {name: figure for name, figure in drawn.items() if figure is not None}
+        return {name: figure.plotly() for name, figure in drawn.items() if figure is not None}
 
     def page(self) -> str:
         """The HTML page that `l4strace diagnose` writes."""

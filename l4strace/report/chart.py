@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
 
 
@@ -28,11 +26,5 @@ def chart_of(module: ModuleType, direction: Direction) -> Chart | None:
     if figure is None:
         return None
     key = f"{module.NAME}-{direction.key}"
-    return Chart(key, module.TITLE, module.describe(direction), *spec_of(figure))
-
-
-def spec_of(figure: go.Figure) -> tuple[int, dict[str, Any]]:
-    """Height and JSON-ready values of a figure, without plotly's own template."""
-    spec = figure.to_plotly_json()
-    spec["layout"].pop("template", None)
-    return int(spec["layout"].pop("height")), {"data": spec["data"], "layout": spec["layout"]}
+    caption = module.describe(direction)
+    return Chart(key, module.TITLE, caption, figure.height, figure.spec)

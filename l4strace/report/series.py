@@ -5,104 +5,113 @@ from __future__ import annotations
 import sys
 from array import array
 from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
-import plotly.graph_objects as go
 import polars as pl
 
+from l4strace.report.figure import Trace
 from l4strace.report.palette import RECORDED, Stroke, faint
 from l4strace.report.thin import thin
 
 GAP_FACTOR = 12
 """A pause longer than this many times the median spacing breaks a line: nothing was measured."""
+GAP_SECONDS = 0.1
+"""A shorter pause is none, however dense the points lie."""
+MAX_DOTS = 600
+"""Most markers of one series: each is an element of the page, a line is one for all."""
 
 
-def packed(values: pl.Series, code: str) -> dict[str, str]:
-    """``values`` as plotly's typed array (``d`` double, ``f`` single); null becomes a gap."""
-    numbers = array(code, values.cast(pl.Float64).fill_null(float("nan")).to_list())
+@dataclass(frozen=True)
+class Points:
+    """What one series draws: ``y`` over ``x`` (seconds), in order, without nulls."""
+
+    x: list[float]
+    y: list[float]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Points:
+    """Columns ``x`` and ``y`` times ``scale``, without nulls, thinned to ``most`` points.
+
+    Plain lists: a series is short by now, and a query of polars costs as much as 1,000 points.
+    """
+    if frame.height > most:
+        frame = thin(frame.select("x", y).drop_nulls(), y, most)
+    rows = zip(frame["x"].to_list(), frame[y].to_list(), strict=True)
+    present = [(x, v * scale) for x, v in rows if v is not None]
+    return Points([x for x, _ in present], [v for _, v in present])
+
+
+def with_gaps(points: Points) -> Points:
+    """``points`` with one NaN where measurement paused.
+
+    A per-round column often has single nulls; drawn as gaps they would hide their neighbours.
+    """
+    if len(points) < 3:
+        return points
+    steps = [later - earlier for earlier, later in pairwise(points.x)]
+    longest = max(median(steps) * GAP_FACTOR, GAP_SECONDS)
+    if max(steps) <= longest:
+        return points
+    xs, ys = points.x[:1], points.y[:1]
+    for step, x, y in zip(steps, points.x[1:], points.y[1:], strict=True):
+        if step > longest:
+            xs.append(x - 1e-9)
+            ys.append(float("nan"))
+        xs.append(x)
+        ys.append(y)
+    return Points(xs, ys)
+
+
+def packed(values: Iterable[float], code: str) -> dict[str, str]:
+    """``values`` as plotly's typed array (``d`` double, ``f`` single); NaN is a gap."""
+    numbers = array(code, values)
     if sys.byteorder == "big":
         numbers.byteswap()
     return {"dtype": "f8" if code == "d" else "f4", "bdata": b64encode(numbers.tobytes()).decode()}
 
 
-def with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
-    """``frame`` (``x``, ``y``) without null values, with one null where measurement paused.
-
-    A per-round column often has single nulls; drawn as gaps they would hide their neighbours.
-    """
-    present = frame.drop_nulls().sort("x", maintain_order=True)
-    if present.height < 3:
-        return present
-    step = pl.col("x").diff()
-    usual = present.select(step.median()).item()
-    breaks = present.filter(step > max(usual * GAP_FACTOR, 0.1)).with_columns(
-        pl.col("x") - 1e-9, pl.lit(None, dtype=pl.Float64).alias("y")
-    )
-    return pl.concat([present, breaks]).sort("x", maintain_order=True) if breaks.height else present
+def _scatter(points: Points, **properties: Any) -> Trace:
+    x, y = packed(points.x, "d"), packed(points.y, "f")
+    return {"type": "scatter", "x": x, "y": y, **properties}
 
 
-def prepare(frame: pl.DataFrame, y: str, points: int, scale: float = 1.0) -> pl.DataFrame:
-    """Columns ``x`` and ``y`` (``frame[y] * scale``), without nulls and thinned to ``points``."""
-    picked = frame.select("x", (pl.col(y).cast(pl.Float64) * scale).alias("y")).drop_nulls()
-    return with_gaps(thin(picked, "y", points))
-
-
-def recorded(data: pl.DataFrame, name: str) -> go.Scatter:
+def recorded(points: Points, name: str) -> Trace:
     """A line of the kernel's own values: wide and faint, to be drawn under estimates."""
-    return line(data, name, RECORDED, width=4.5, opacity=0.4)
+    return line(points, name, RECORDED, width=4.5, opacity=0.4)
 
 
-def line(
-    data: pl.DataFrame, name: str, stroke: Stroke, *, width: float = 1.5, **extra: Any
-) -> go.Scatter:
-    """A line over ``data`` (``x``, ``y``) as `prepare` returns it."""
-    return go.Scatter(
-        x=packed(data["x"], "d"),
-        y=packed(data["y"], "f"),
-        name=name,
-        mode="lines",
-        line={"color": stroke.light, "dash": stroke.dash, "width": width},
-        **extra,
-    )
+def line(points: Points, name: str, stroke: Stroke, *, width: float = 1.5, **extra: Any) -> Trace:
+    """A line through ``points``, broken where measurement paused."""
+    pen = {"color": stroke.light, "dash": stroke.dash, "width": width}
+    return _scatter(with_gaps(points), name=name, mode="lines", line=pen, **extra)
 
 
-MAX_DOTS = 600
-"""Most markers of one series: each is an element of the page, a line is one for all."""
-
-
-def dots(
-    data: pl.DataFrame, name: str, stroke: Stroke, symbol: str = "circle", **extra: Any
-) -> go.Scatter:
-    """Markers over ``data`` (``x``, ``y``)."""
-    data = thin(data.drop_nulls(), "y", MAX_DOTS)
-    return go.Scatter(
-        x=packed(data["x"], "d"),
-        y=packed(data["y"], "f"),
-        name=name,
-        mode="markers",
-        marker={"color": stroke.light, "symbol": symbol, "size": 5},
-        **extra,
-    )
+def dots(points: Points, name: str, stroke: Stroke, symbol: str = "circle") -> Trace:
+    """Markers at ``points``."""
+    if len(points) > MAX_DOTS:
+        points = points_of(pl.DataFrame({"x": points.x, "y": points.y}), "y", MAX_DOTS)
+    marker = {"color": stroke.light, "symbol": symbol, "size": 5}
+    return _scatter(points, name=name, mode="markers", marker=marker)
 
 
 def band(
-    frame: pl.DataFrame, low: str, high: str, name: str, stroke: Stroke, points: int, scale: float
-) -> list[go.Scatter]:
+    frame: pl.DataFrame, low: str, high: str, name: str, stroke: Stroke, most: int, scale: float
+) -> list[Trace]:
     """The range between two columns as a faint area; nothing when it is empty or has no width."""
-    both = frame.drop_nulls([low, high])
-    if both.height < 2 or both.select((pl.col(low) == pl.col(high)).all()).item():
+    both = frame.select("x", low, high).drop_nulls()
+    if both.height < 2 or both[low].equals(both[high]):
         return []
     # One row set for both edges: the area would twist if each were thinned on its own.
-    kept = thin(both, high, points)
-    edge = {"mode": "lines", "line": {"width": 0}, "x": packed(kept["x"], "d")}
-    return [
-        go.Scatter(y=packed(kept[low] * scale, "f"), showlegend=False, hoverinfo="skip", **edge),
-        go.Scatter(
-            y=packed(kept[high] * scale, "f"),
-            name=name,
-            fill="tonexty",
-            fillcolor=faint(stroke),
-            hoverinfo="skip",
-            **edge,
-        ),
-    ]
+    rows = thin(both, high, most).rows()
+    xs = [x for x, _, _ in rows]
+    edge: Trace = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    under = _scatter(Points(xs, [v * scale for _, v, _ in rows]), showlegend=False, **edge)
+    fill = {"name": name, "fill": "tonexty", "fillcolor": faint(stroke)}
+    return [under, _scatter(Points(xs, [v * scale for _, _, v in rows]), **fill, **edge)]

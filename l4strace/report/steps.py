@@ -1,10 +1,25 @@
-"""Detector inputs in words."""
+"""One input of the detector: drawn and told against the reference it is held to."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
+from l4strace.report.layout import reference, timeline
 from l4strace.report.names import counted, duration, share
+from l4strace.report.palette import MEASURED
+from l4strace.report.series import dots, points_of
+
+
+def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Figure | None:
+    """One dot per detector step, and the reference as a line; null without steps."""
+    steps = points_of(direction.detector, column, direction.points)
+    if not steps:
+        return None
+    figure = timeline([dots(steps, name, MEASURED)], "µs", direction.axis)
+    reference(figure, reference_us, f"{reference_us} µs: above is classic")
+    return figure
 
 
 def told(values: pl.Series, reference_us: float) -> str:

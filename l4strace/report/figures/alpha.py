@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import polars as pl
 
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import number
 from l4strace.report.palette import REPLAYED
-from l4strace.report.series import line, prepare, recorded
+from l4strace.report.series import line, points_of, recorded
 
 NAME = "alpha"
 TITLE = "Alpha"
@@ -19,12 +19,12 @@ TRANSITION_ROUNDS = 500
 every 25 ms; before, every round trip."""
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Alpha replayed from the packets' CE feedback, over the kernel's."""
-    known = prepare(direction.kernel, "alpha", direction.points)
-    replayed = prepare(_replayed(direction), "alpha", direction.points)
-    traces = [recorded(known, "kernel")] if known.height else []
-    if replayed.height:
+    known = points_of(direction.kernel, "alpha", direction.points)
+    replayed = points_of(_replayed(direction), "alpha", direction.points)
+    traces = [recorded(known, "kernel")] if known else []
+    if replayed:
         traces.append(line(replayed, "replayed from packets", REPLAYED))
     return timeline(traces, "share", direction.axis) if traces else None
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import polars as pl
 
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import HEIGHT, timeline
 from l4strace.report.names import number
 from l4strace.report.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
-from l4strace.report.series import line, prepare, recorded
+from l4strace.report.series import Points, line, points_of, recorded
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"
@@ -24,15 +24,15 @@ CURVES = (
 """Columns of `rounds` and `detector`, and how they are drawn."""
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Both replays over the recorded score, in the zones 0-8-9-17."""
-    scores = prepare(_scores(direction), "classic_ecn", direction.points)
-    if not scores.height and not direction.scalable:
+    scores = points_of(_scores(direction), "classic_ecn", direction.points)
+    if not scores and not direction.scalable:
         return None
-    traces = [recorded(scores, "kernel")] if scores.height else []
+    traces = [recorded(scores, "kernel")] if scores else []
     for from_packets, from_kernel, name, stroke in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
-        if data.height:
+        if data:
             traces.append(line(data, name, stroke, width=1.8))
     if not traces:
         return None
@@ -66,8 +66,8 @@ def describe(direction: Direction) -> str:
         said.append(f"the kernel's score {passed} and ended at {last}")
     for from_packets, from_kernel, name, _ in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
-        if data.height:
-            said.append(f"{name}: ended at {number(data['y'].drop_nulls()[-1])}")
+        if data:
+            said.append(f"{name}: ended at {number(data.y[-1])}")
     return "; ".join(said) + "."
 
 
@@ -81,33 +81,22 @@ def _scores(direction: Direction) -> pl.DataFrame:
     return direction.kernel.select("x", "classic_ecn").drop_nulls()
 
 
-def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> pl.DataFrame:
+def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> Points:
     """The replay from the kernel's own inputs where there are any, else from packets."""
     steps = direction.detector
     if steps.height and steps[from_kernel].count():
-        return prepare(steps, from_kernel, direction.points)
-    return prepare(direction.rounds, from_packets, direction.points)
+        return points_of(steps, from_kernel, direction.points)
+    return points_of(direction.rounds, from_packets, direction.points)
 
 
-def _zone(figure: go.Figure, low: float, high: float, name: str, stroke: Stroke) -> None:
-    figure.add_shape(
-        type="rect",
-        xref="paper",
-        x0=0,
-        x1=1,
-        y0=low,
-        y1=high,
-        layer="below",
-        line={"width": 0},
-        fillcolor=faint(stroke, 0.07),
-    )
-    figure.add_annotation(
-        xref="paper",
+def _zone(figure: Figure, low: float, high: float, name: str, stroke: Stroke) -> None:
+    fill = faint(stroke, 0.07)
+    figure.shape(type="rect", y0=low, y1=high, layer="below", line={"width": 0}, fillcolor=fill)
+    figure.note(
         x=0.995,
         y=high,
         xanchor="right",
         yanchor="top",
         text=name,
-        showarrow=False,
         font={"size": 11, "color": stroke.light},
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import counted, share
 from l4strace.report.palette import CE, ECT0, ECT1, NOT_ECT
-from l4strace.report.series import line, prepare
+from l4strace.report.series import line, points_of
 
 NAME = "codepoints"
 TITLE = "Codepoints sent per round"
@@ -21,11 +20,11 @@ CODEPOINTS = (
 )
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """One line per codepoint that occurs."""
     rounds = direction.rounds
     traces = [
-        line(prepare(rounds, column, direction.points), name, stroke)
+        line(points_of(rounds, column, direction.points), name, stroke)
         for column, name, stroke in CODEPOINTS
         if (rounds[column].sum() or 0) > 0
     ]

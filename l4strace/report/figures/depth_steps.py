@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
-from l4strace.report.layout import reference, timeline
-from l4strace.report.palette import MEASURED
-from l4strace.report.series import dots, prepare
-from l4strace.report.steps import told
+from l4strace.report.figure import Figure
+from l4strace.report.steps import drawn, told
 
 NAME = "depth-steps"
 TITLE = "Queue depth at each detector step"
@@ -17,14 +13,9 @@ REFERENCE_US = 2000
 """D0 of tcp_prague.c: ``reference queue D of ~2ms``."""
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """One dot per step."""
-    data = prepare(direction.detector, "depth_us", direction.points)
-    if not data.height:
-        return None
-    figure = timeline([dots(data, "srtt_pace over min_rtt", MEASURED)], "µs", direction.axis)
-    reference(figure, REFERENCE_US, "2000 µs: above is classic")
-    return figure
+    return drawn(direction, "depth_us", "srtt_pace over min_rtt", REFERENCE_US)
 
 
 def describe(direction: Direction) -> str:

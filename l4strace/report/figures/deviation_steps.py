@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
-from l4strace.report.layout import reference, timeline
-from l4strace.report.palette import MEASURED
-from l4strace.report.series import dots, prepare
-from l4strace.report.steps import told
+from l4strace.report.figure import Figure
+from l4strace.report.steps import drawn, told
 
 NAME = "deviation-steps"
 TITLE = "RTT mean deviation at each detector step"
@@ -17,14 +13,9 @@ REFERENCE_US = 750
 """V0 of tcp_prague.c: ``reference queue V of ~750us``."""
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """One dot per step."""
-    data = prepare(direction.detector, "mdev_us", direction.points)
-    if not data.height:
-        return None
-    figure = timeline([dots(data, "mdev_pace", MEASURED)], "µs", direction.axis)
-    reference(figure, REFERENCE_US, "750 µs: above is classic")
-    return figure
+    return drawn(direction, "mdev_us", "mdev_pace", REFERENCE_US)
 
 
 def describe(direction: Direction) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import NONE, bit_rate, counted, data_size
 from l4strace.report.palette import LOSS, MEASURED
-from l4strace.report.series import dots, line, prepare
+from l4strace.report.series import dots, line, points_of
 
 NAME = "goodput"
 TITLE = "Goodput and retransmissions"
@@ -16,15 +15,15 @@ TITLE = "Goodput and retransmissions"
 MBIT = 1e-6
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Goodput as a line; rounds with retransmissions as dots on it."""
     rounds, points = direction.rounds, direction.points
-    data = prepare(rounds, "goodput_bps", points, MBIT)
-    if not data.height:
+    data = points_of(rounds, "goodput_bps", points, MBIT)
+    if not data:
         return None
     traces = [line(data, "goodput", MEASURED)]
-    lossy = prepare(rounds.filter(rounds["retransmits"] > 0), "goodput_bps", points, MBIT)
-    if lossy.height:
+    lossy = points_of(rounds.filter(rounds["retransmits"] > 0), "goodput_bps", points, MBIT)
+    if lossy:
         traces.append(dots(lossy, "round with retransmissions", LOSS, "triangle-down"))
     return timeline(traces, "Mbit/s", direction.axis)
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import polars as pl
 
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure, Trace
 from l4strace.report.layout import timeline
 from l4strace.report.names import share
 from l4strace.report.palette import CE, SECOND
-from l4strace.report.series import band, dots, line, prepare
+from l4strace.report.series import band, dots, line, points_of
 
 NAME = "marks"
 TITLE = "CE marks per round"
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Fed back as a line with its bounds, arrived as dots, classic ECE as a second line."""
     rounds, points = direction.rounds, direction.points
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     if _any(rounds, "ce_hi"):
         traces += band(rounds, "ce_lo", "ce_hi", "bounds", CE, points, 1.0)
-        traces.append(line(prepare(rounds, "ce_best", points), "CE fed back", CE, width=2))
+        traces.append(line(points_of(rounds, "ce_best", points), "CE fed back", CE, width=2))
     if _any(direction.far_rounds, "ce"):
         arrived = direction.far_rounds.filter(pl.col("ce") > 0)
-        traces.append(dots(prepare(arrived, "ce", points), "CE arrived", CE, "x-thin-open"))
+        traces.append(dots(points_of(arrived, "ce", points), "CE arrived", CE, "x-thin-open"))
     if _any(rounds, "ece_acks"):
-        traces.append(line(prepare(rounds, "ece_acks", points), "ACKs with ECE", SECOND))
+        traces.append(line(points_of(rounds, "ece_acks", points), "ACKs with ECE", SECOND))
     return timeline(traces, "packets", direction.axis) if traces else None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import duration
 from l4strace.report.palette import MEASURED, SECOND
-from l4strace.report.series import line, prepare
+from l4strace.report.series import line, points_of
 
 NAME = "queue"
 TITLE = "Queue delay"
@@ -16,15 +15,15 @@ TITLE = "Queue delay"
 MS = 1e-3
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """RTT minus its smallest so far, and one-way delay minus its smallest."""
     rounds, points = direction.rounds, direction.points
     traces = []
     if rounds["queue_delay_us"].count():
-        data = prepare(rounds, "queue_delay_us", points, MS)
+        data = points_of(rounds, "queue_delay_us", points, MS)
         traces.append(line(data, "RTT over its smallest", MEASURED))
     if rounds["owd_mean_us"].count():
-        data = prepare(rounds, "owd_mean_us", points, MS)
+        data = points_of(rounds, "owd_mean_us", points, MS)
         traces.append(line(data, "one way, between the captures", SECOND))
     return timeline(traces, "ms", direction.axis) if traces else None
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import polars as pl
 
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import reference, timeline
 from l4strace.report.names import counted, share
 from l4strace.report.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
-from l4strace.report.series import dots, prepare
+from l4strace.report.series import dots, points_of
 
 NAME = "reductions"
 TITLE = "Reductions of the window"
@@ -29,11 +29,11 @@ LAWS = (
 )
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """One marker per reduction, by the law that explains it."""
     cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
     traces = [
-        dots(prepare(own, "fraction", direction.points, 100), name, stroke, symbol)
+        dots(points_of(own, "fraction", direction.points, 100), name, stroke, symbol)
         for own, name, stroke, symbol in _by_law(direction, cuts)
     ]
     if not traces:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import counted, duration
 from l4strace.report.palette import MEASURED
-from l4strace.report.series import band, line, prepare
+from l4strace.report.series import band, line, points_of
 
 NAME = "rtt"
 TITLE = "Round-trip time"
@@ -16,13 +15,13 @@ TITLE = "Round-trip time"
 MS = 1e-3
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Mean of each round in the range of its smallest and largest."""
     rounds, points = direction.rounds, direction.points
     if rounds["rtt_mean_us"].count() == 0:
         return None
     traces = band(rounds, "rtt_min_us", "rtt_max_us", "smallest to largest", MEASURED, points, MS)
-    traces.append(line(prepare(rounds, "rtt_mean_us", points, MS), "mean of the round", MEASURED))
+    traces.append(line(points_of(rounds, "rtt_mean_us", points, MS), "mean of the round", MEASURED))
     return timeline(traces, "ms", direction.axis)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import polars as pl
 
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure, Trace
 from l4strace.report.figures.classic_ecn import CLASSIC, SCALABLE, STICKY
 from l4strace.report.layout import chart
 from l4strace.report.names import counted
@@ -21,27 +21,27 @@ ZONES = (
 )
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """One bar per unit of the score."""
     scores = _scores(direction)
     if not scores.len():
         return None
     bins = scores.cast(pl.Int64).clip(0, STICKY - 1).value_counts().sort("classic_ecn")
-    bars = []
+    bars: list[Trace] = []
     for low, high, name, stroke in ZONES:
         own = bins.filter(pl.col("classic_ecn").is_between(low, high, closed="left"))
         bars.append(
-            go.Bar(
-                x=[value + 0.5 for value in own["classic_ecn"].to_list()],
-                y=own["count"].to_list(),
-                width=0.94,
-                name=name,
-                marker={"color": stroke.light},
-            )
+            {
+                "type": "bar",
+                "x": [value + 0.5 for value in own["classic_ecn"].to_list()],
+                "y": own["count"].to_list(),
+                "width": 0.94,
+                "name": name,
+                "marker": {"color": stroke.light},
+            }
         )
-    figure = chart(bars, "score", "reductions")
-    figure.update_xaxes(range=[0, STICKY], tickvals=[0, SCALABLE, CLASSIC, STICKY])
-    return figure
+    x = {"range": [0, STICKY], "tickvals": [0, SCALABLE, CLASSIC, STICKY]}
+    return chart(bars, "score", "reductions", x=x)
 
 
 def describe(direction: Direction) -> str:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from l4strace.report.direction import Direction
+from l4strace.report.figure import Figure
 from l4strace.report.layout import timeline
 from l4strace.report.names import number
 from l4strace.report.palette import MEASURED, SECOND
-from l4strace.report.series import line, prepare, recorded
+from l4strace.report.series import line, points_of, recorded
 
 NAME = "window"
 TITLE = "Window and packets in flight"
 
 
-def draw(direction: Direction) -> go.Figure | None:
+def draw(direction: Direction) -> Figure | None:
     """Most in flight per round and the estimate, over the kernel's snd_cwnd."""
     rounds, kernel, points = direction.rounds, direction.kernel, direction.points
     traces = []
     if kernel["snd_cwnd"].count():
-        traces.append(recorded(prepare(kernel, "snd_cwnd", points), "snd_cwnd, kernel"))
+        traces.append(recorded(points_of(kernel, "snd_cwnd", points), "snd_cwnd, kernel"))
     if rounds["inflight_max_packets"].count():
-        data = prepare(rounds, "inflight_max_packets", points)
+        data = points_of(rounds, "inflight_max_packets", points)
         traces.append(line(data, "in flight (most of the round)", SECOND))
     if rounds["cwnd_packets"].count():
-        traces.append(line(prepare(rounds, "cwnd_packets", points), "cwnd, estimated", MEASURED))
+        traces.append(line(points_of(rounds, "cwnd_packets", points), "cwnd, estimated", MEASURED))
     return timeline(traces, "packets", direction.axis) if traces else None
 
 

@@ -66,28 +66,41 @@ SEVERITIES = ("info", "notice", "warning", "error")
 
 def build(case: Case) -> FlowsSection:
     """The directions that matter most first."""
-    shown = case.listed
+    listed = case.listed
     charted = {(d.flow, d.forward) for d in case.charted}
-    rows = tuple(_row(case, totals, charted) for totals in shown.iter_rows(named=True))
-    return FlowsSection(rows, _left_out(case, shown.height))
+    flows = _by(case.evidence.flows, listed, "source", "flow")
+    necks = _by(case.evidence.bottlenecks, listed, "flow", "forward")
+    senders = _senders(case, listed)
+    rows = []
+    for totals in listed.iter_rows(named=True):
+        key = totals["flow"], totals["forward"]
+        row = flows[totals["source"], totals["flow"]]
+        rows.append(_row(totals, row, necks.get(key), senders.get(key, ""), key in charted))
+    return FlowsSection(tuple(rows), _left_out(case, listed.height))
 
 
-def _row(case: Case, totals: dict[str, Any], charted: set[tuple[int, bool]]) -> FlowRow:
+def _by(table: pl.DataFrame, listed: pl.DataFrame, *key: str) -> dict[Any, dict[str, Any]]:
+    """Rows of the listed flows by ``key``; the first where there are several."""
+    own = table.filter(pl.col("flow").is_in(listed["flow"].implode()))
+    return own.unique(key, keep="first").rows_by_key(key, named=True, unique=True)
+
+
+def _row(
+    totals: dict[str, Any],
+    row: dict[str, Any],
+    neck: dict[str, Any] | None,
+    sender: str,
+    charted: bool,
+) -> FlowRow:
     flow, forward = totals["flow"], totals["forward"]
-    here = pl.col("flow") == flow
-    row = case.evidence.flows.filter(here & (pl.col("source") == totals["source"])).row(
-        0, named=True
-    )
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    bottleneck = case.evidence.bottlenecks.filter(here & (pl.col("forward") == forward))
-    neck = bottleneck.row(0, named=True) if bottleneck.height else None
     return FlowRow(
         flow=flow,
         key=direction_key(flow, forward),
         name=direction_name(row, forward),
         mode=row["mode"] or "unknown",
         reason=row["mode_reason"] or "",
-        sender=_sender(case, flow, forward),
+        sender=sender,
         payload=data_size(totals["payload_bytes"]),
         goodput=bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else "",
         codepoints=_codepoints(totals),
@@ -97,17 +110,20 @@ def _row(case: Case, totals: dict[str, Any], charted: set[tuple[int, bool]]) -> 
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",
         worst=SEVERITIES[totals["worst"]] if totals["worst"] >= 0 else "",
-        charted=(flow, forward) in charted,
+        charted=charted,
     )
 
 
-def _sender(case: Case, flow: int, forward: bool) -> str:
-    """Congestion control that the kernel log names, or nothing."""
-    kernel = case.evidence.kernel
-    own = kernel.filter(
-        (pl.col("flow") == flow) & (pl.col("forward") == forward) & pl.col("cc").is_not_null()
-    )
-    return ", ".join(own["cc"].unique(maintain_order=True).to_list())
+def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:
+    """Congestion controls that the kernel log names, by flow and direction."""
+    own = case.evidence.kernel.filter(
+        pl.col("flow").is_in(listed["flow"].implode()) & pl.col("cc").is_not_null()
+    ).unique(["flow", "forward", "cc"], maintain_order=True)
+    senders: dict[tuple[int, bool], str] = {}
+    for flow, forward, cc in own.select("flow", "forward", "cc").iter_rows():
+        named = senders.get((flow, forward))
+        senders[flow, forward] = f"{named}, {cc}" if named else cc
+    return senders
 
 
 def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:

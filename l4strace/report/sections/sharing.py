@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from l4strace.report.case import CHARTED_SHARE, Case
-from l4strace.report.chart import Chart, spec_of
+from l4strace.report.chart import Chart
 from l4strace.report.direction import Direction
 from l4strace.report.layout import timeline
 from l4strace.report.names import bit_rate, duration
 from l4strace.report.palette import FLOWS
-from l4strace.report.series import line, prepare
+from l4strace.report.series import line, points_of
 from l4strace.report.smooth import per_interval
 
 MBIT = 1e-6
@@ -35,7 +35,7 @@ def build(case: Case) -> SharingSection:
     interval = max(case.axis.length / INTERVALS, 0.05)
     traces = [
         line(
-            prepare(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
+            points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
             _label(d),
             stroke,
             width=2.2,
@@ -46,7 +46,9 @@ def build(case: Case) -> SharingSection:
     means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
     every = duration(interval * 1e6)
     caption = f"Acknowledged payload per second, over intervals of {every}. Means: {means}."
-    return SharingSection(Chart("sharing", "Goodput, flow against flow", caption, *spec_of(figure)))
+    return SharingSection(
+        Chart("sharing", "Goodput, flow against flow", caption, figure.height, figure.spec)
+    )
 
 
 def _label(direction: Direction) -> str:
