@@ -118,9 +118,9 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
     rounds = needed.sort(*sharing.KEY, "round")
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
-        pl.min_horizontal(
-            flight.shift(-1).over(sharing.KEY), flight.shift(-2).over(sharing.KEY)
-        ).alias("cwnd_after"),
+        pl.min_horizontal(sharing.of_round(+1, flight), sharing.of_round(+2, flight)).alias(
+            "cwnd_after"
+        ),
     )
     cause = (
         pl.when(pl.col("retransmits") > 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace import sharing
 from l4strace.evidence import Capture
 from l4strace.kernel import steps as steps_of
 from l4strace.kernel.scale import bits_of
@@ -60,12 +61,12 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
     senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
     rounds = capture.rounds.join(senders, on=["source", *BY], how="semi")
-    over = ["source", *BY]
+    over = list(sharing.KEY)
     seen = rounds.sort(*over, "round").with_columns(
         marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
         min_rtt=pl.col("rtt_min_us").cum_min().forward_fill().over(over),
-        score_fixed=pl.col("classic_ecn").shift(1, fill_value=0.0).over(over),
-        score_buggy=pl.col("classic_ecn_buggy").shift(1, fill_value=0.0).over(over),
+        score_fixed=_before("classic_ecn"),
+        score_buggy=_before("classic_ecn_buggy"),
     )
     armed = seen.filter((pl.col("marked") > 0) & pl.col("mdev_pace_us").is_not_null())
     return DETECTOR.conform(
@@ -80,3 +81,9 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
             exact=pl.lit(False),
         )
     )
+
+
+def _before(score: str) -> pl.Expr:
+    """A score before each round; 0 before a direction's first."""
+    first = sharing.of_round(-1, pl.col("round")).is_null()
+    return pl.when(first).then(0.0).otherwise(sharing.of_round(-1, pl.col(score)))

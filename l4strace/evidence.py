@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,3 +38,22 @@ class Evidence(Capture):
     bottlenecks: pl.DataFrame = field(kw_only=True)
     coexistence: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
+
+
+C = TypeVar("C", bound=Capture)
+T = TypeVar("T")
+
+
+def kept(function: Callable[[C], T]) -> Callable[[C], T]:
+    """Keeps what ``function(capture)`` returns beside the capture: many ask for the same."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def answer(capture: C) -> T:
+        known = vars(capture)
+        if name not in known:
+            known[name] = function(capture)
+        answered: T = known[name]
+        return answered
+
+    return answer

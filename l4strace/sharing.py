@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, kept
 
 KEY = ("source", "flow", "forward")
 MIN_ROUNDS = 20
@@ -30,6 +30,7 @@ NEEDED = (
 NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
 
 
+@kept
 def directions(capture: Capture) -> pl.DataFrame:
     """Directions with a `path` name and what their data packets carried.
 
@@ -75,6 +76,7 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
+@kept
 def delays(capture: Capture) -> pl.DataFrame:
     """Rounds of every direction with `path`, `marked_as`, `marks` and the queue delay `queue_us`.
 
@@ -91,6 +93,16 @@ def delays(capture: Capture) -> pl.DataFrame:
         marks().alias("marks"),
         (pl.col("rtt_mean_us") - base).clip(lower_bound=0).alias("queue_us"),
     )
+
+
+def of_round(steps: int, column: pl.Expr) -> pl.Expr:
+    """``column`` of the round so many ``steps`` later (negative: earlier) in the same direction.
+
+    Needs rows sorted by `KEY` and `round`; null beyond the ends. ``shift().over(KEY)`` says the
+    same and takes a hundred times as long, because it makes a group of every direction.
+    """
+    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift(-steps) for key in KEY)
+    return pl.when(same).then(column.shift(-steps))
 
 
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,7 @@ def _doubling() -> pl.Expr:
 
 def _joined(peaks: pl.DataFrame) -> pl.DataFrame:
     """Peaks with the number of the spike that they belong to."""
-    gap = (pl.col("start_ns") - pl.col("end_ns").shift()).over(sharing.KEY)
+    gap = pl.col("start_ns") - sharing.of_round(-1, pl.col("end_ns"))
     opens = (gap > JOIN_NS).fill_null(True)
     return peaks.sort(*sharing.KEY, "round").with_columns(
         opens.cast(pl.Int64).cum_sum().over(sharing.KEY).alias("spike")

@@ -56,7 +56,8 @@ def _sources(capture: Capture) -> Iterator[str]:
 def _findings(capture: Capture, analysis: Analysis, color: bool) -> Iterator[str]:
     names = {rule.code: rule.name for rule in analysis.rules}
     start_ns = capture.sources["first_ns"].min() if capture.sources.height else None
-    flows = {row["flow"]: row for row in capture.flows.iter_rows(named=True)}
+    said_of = capture.flows["flow"].is_in([finding.flow for finding in analysis.findings])
+    flows = {row["flow"]: row for row in capture.flows.filter(said_of).iter_rows(named=True)}
     for rule, group in groupby(analysis.findings, key=lambda finding: finding.rule):
         same: dict[tuple[Severity, str], list[Finding]] = {}
         for finding in group:

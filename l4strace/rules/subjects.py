@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, kept
 from l4strace.model import Finding, Skipped
 
 KEY = ("source", "flow", "forward")
@@ -18,6 +18,7 @@ ISOLATED_CONFIDENCE = 0.8
 """Bottleneck classes from here on rest on what the other flows of the path saw."""
 
 
+@kept
 def nearest(evidence: Evidence) -> pl.DataFrame:
     """One `source` for each flow direction: the capture nearest to its sender.
 
@@ -70,6 +71,7 @@ def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     return once(evidence, evidence.bottlenecks).drop("source")
 
 
+@kept
 def began(evidence: Evidence) -> dict[int, int]:
     """First packet of each flow, ns: what "since 0.5 s" counts from."""
     first = evidence.flows.group_by("flow").agg(pl.col("first_ns").min())
