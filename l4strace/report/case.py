@@ -53,6 +53,13 @@ class Case:
         return self.evidence.flows["flow"].n_unique()
 
     @cached_property
+    def accused(self) -> dict[int, dict[str, Any]]:
+        """Rows of `flows` that findings speak of, by flow."""
+        named = {finding.flow for finding in self.analysis.findings} - {None}
+        rows = self.evidence.flows.filter(pl.col("flow").is_in(named))
+        return {row["flow"]: row for row in reversed(rows.rows(named=True))}
+
+    @cached_property
     def sending(self) -> pl.DataFrame:
         """Directions that carried data as the input nearest to their sender saw them.
 

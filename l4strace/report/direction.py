@@ -45,12 +45,13 @@ class Direction:
     @cached_property
     def row(self) -> dict[str, Any]:
         """The row of `flows`."""
-        return self._rows(self.evidence.flows, forward=False).row(0, named=True)
+        here = (pl.col("source") == self.source) & (pl.col("flow") == self.flow)
+        return self.evidence.flows.filter(here).row(0, named=True)
 
     @cached_property
     def totals(self) -> dict[str, Any]:
         """The row of `directions`."""
-        return self._rows(self.evidence.directions).row(0, named=True)
+        return self.evidence.directions.filter(self._at(self.source)).row(0, named=True)
 
     @cached_property
     def name(self) -> str:
@@ -65,13 +66,15 @@ class Direction:
     @cached_property
     def rounds(self) -> pl.DataFrame:
         """`rounds` near the sender, with ``x``."""
-        return self._timed(self._rows(self.evidence.rounds), "start_ns")
+        return self._timed(self.evidence.rounds, self._at(self.source), "start_ns")
 
     @cached_property
     def far_rounds(self) -> pl.DataFrame:
         """`rounds` near the receiver, with ``x``; empty with one input."""
-        rows = self._rows(self.evidence.rounds, self.far if self.far is not None else -1)
-        return self._timed(rows, "start_ns")
+        rounds = self.evidence.rounds
+        if self.far is None:
+            return rounds.clear().with_columns(self.axis.column("start_ns"))
+        return self._timed(rounds, self._at(self.far), "start_ns")
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
@@ -79,30 +82,26 @@ class Direction:
 
         Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area.
         """
-        samples = self._timed(self._any(self.evidence.kernel), "ts_ns")
+        samples = self._timed(self.evidence.kernel, self._own, "ts_ns")
         begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
         return samples if begun is None else samples.filter(pl.col("ts_ns") > begun)
 
     @cached_property
     def detector(self) -> pl.DataFrame:
         """`detector` steps: the kernel's where it recorded any, else replayed from packets."""
-        steps = self._timed(self._any(self.evidence.detector), "ts_ns")
-        recorded = steps.filter(pl.col("origin") == "kernel")
-        return recorded if recorded.height else steps.filter(self._here(steps))
+        return self._best(self._timed(self.evidence.detector, self._own, "ts_ns"))
 
     @cached_property
     def cuts(self) -> pl.DataFrame:
         """`cuts`: the kernel's where it recorded any, else those estimated from packets."""
-        cuts = self._timed(self._any(self.evidence.cuts), "ts_ns")
-        recorded = cuts.filter(pl.col("origin") == "kernel")
-        return recorded if recorded.height else cuts.filter(self._here(cuts))
+        return self._best(self._timed(self.evidence.cuts, self._own, "ts_ns"))
 
     @cached_property
     def arrived_ce(self) -> int | None:
         """Data packets that arrived with CE at the capture near the receiver; null without one."""
         if self.far is None:
             return None
-        rows = self._rows(self.evidence.directions, self.far)
+        rows = self.evidence.directions.filter(self._at(self.far))
         return int(rows["data_ce"][0]) if rows.height else None
 
     @cached_property
@@ -130,30 +129,29 @@ class Direction:
     @cached_property
     def bottleneck(self) -> dict[str, Any] | None:
         """The row of `bottlenecks`, or null."""
-        rows = self._rows(self.evidence.bottlenecks)
+        rows = self.evidence.bottlenecks.filter(self._at(self.source))
         return rows.row(0, named=True) if rows.height else None
 
-    def _here(self, rows: pl.DataFrame) -> pl.Expr:
-        """Rows of this input when it has any of ``rows``, else all of them."""
-        own = pl.col("source") == self.source
-        return own if rows.filter(own).height else pl.lit(value=True)
-
-    def _any(self, table: pl.DataFrame) -> pl.DataFrame:
+    @property
+    def _own(self) -> pl.Expr:
         """Rows of this direction, whichever input they come from."""
-        return table.filter((pl.col("flow") == self.flow) & (pl.col("forward") == self.forward))
+        return (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
 
-    def _rows(
-        self, table: pl.DataFrame, source: int | None = None, *, forward: bool = True
-    ) -> pl.DataFrame:
-        wanted = (pl.col("source") == (self.source if source is None else source)) & (
-            pl.col("flow") == self.flow
-        )
-        if forward:
-            wanted &= pl.col("forward") == self.forward
-        return table.filter(wanted)
+    def _at(self, source: int) -> pl.Expr:
+        """Rows of this direction as one input saw it."""
+        return (pl.col("source") == source) & self._own
 
-    def _timed(self, rows: pl.DataFrame, stamp: str) -> pl.DataFrame:
-        return rows.with_columns(self.axis.column(stamp)).sort("x", maintain_order=True)
+    def _timed(self, table: pl.DataFrame, wanted: pl.Expr, stamp: str) -> pl.DataFrame:
+        """The wanted rows in the order of ``x``, as one query: a page asks for many of them."""
+        timed = table.lazy().filter(wanted).with_columns(self.axis.column(stamp))
+        return timed.sort("x", maintain_order=True).collect()
+
+    def _best(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What the kernel recorded; else what this input shows; else what there is."""
+        for better in (pl.col("origin") == "kernel", pl.col("source") == self.source):
+            if (found := rows.filter(better)).height:
+                return found
+        return rows
 
 
 def nearest(flows: pl.DataFrame, *, forward: bool) -> pl.DataFrame:

@@ -25,6 +25,8 @@ def fill(report: Report) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(share.path("reports")),
         autoescape=True,
+        # Compiled anew in every run: folding constants costs more than it saves.
+        optimized=False,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -35,17 +35,20 @@ class Points:
     def __len__(self) -> int:
         return len(self.x)
 
+    def thinned(self, most: int) -> Points:
+        """At most so many of them, with every peak."""
+        kept = thin(self.y, most)
+        return Points([self.x[i] for i in kept], [self.y[i] for i in kept])
+
 
 def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Points:
     """Columns ``x`` and ``y`` times ``scale``, without nulls, thinned to ``most`` points.
 
-    Plain lists: a series is short by now, and a query of polars costs as much as 1,000 points.
+    Plain lists: a page draws a hundred short series, and one query costs as much as 1,000 points.
     """
-    if frame.height > most:
-        frame = thin(frame.select("x", y).drop_nulls(), y, most)
     rows = zip(frame["x"].to_list(), frame[y].to_list(), strict=True)
     present = [(x, v * scale) for x, v in rows if v is not None]
-    return Points([x for x, _ in present], [v for _, v in present])
+    return Points([x for x, _ in present], [v for _, v in present]).thinned(most)
 
 
 def with_gaps(points: Points) -> Points:
@@ -95,21 +98,20 @@ def line(points: Points, name: str, stroke: Stroke, *, width: float = 1.5, **ext
 
 def dots(points: Points, name: str, stroke: Stroke, symbol: str = "circle") -> Trace:
     """Markers at ``points``."""
-    if len(points) > MAX_DOTS:
-        points = points_of(pl.DataFrame({"x": points.x, "y": points.y}), "y", MAX_DOTS)
     marker = {"color": stroke.light, "symbol": symbol, "size": 5}
-    return _scatter(points, name=name, mode="markers", marker=marker)
+    return _scatter(points.thinned(MAX_DOTS), name=name, mode="markers", marker=marker)
 
 
 def band(
     frame: pl.DataFrame, low: str, high: str, name: str, stroke: Stroke, most: int, scale: float
 ) -> list[Trace]:
     """The range between two columns as a faint area; nothing when it is empty or has no width."""
-    both = frame.select("x", low, high).drop_nulls()
-    if both.height < 2 or both[low].equals(both[high]):
+    edges = zip(frame["x"].to_list(), frame[low].to_list(), frame[high].to_list(), strict=True)
+    rows = [row for row in edges if None not in row]
+    if len(rows) < 2 or all(under == over for _, under, over in rows):
         return []
     # One row set for both edges: the area would twist if each were thinned on its own.
-    rows = thin(both, high, most).rows()
+    rows = [rows[i] for i in thin([over for _, _, over in rows], most)]
     xs = [x for x, _, _ in rows]
     edge: Trace = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     under = _scatter(Points(xs, [v * scale for _, v, _ in rows]), showlegend=False, **edge)

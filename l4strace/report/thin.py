@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Sequence
+from itertools import pairwise
 
 MAX_POINTS = 4000
 """Most points of one series on a page (a screen has fewer columns)."""
 
 
-def thin(frame: pl.DataFrame, value: str, points: int = MAX_POINTS) -> pl.DataFrame:
-    """At most ``points`` rows of ``frame``, in order, that keep every peak of column ``value``.
+def thin(values: Sequence[float], most: int = MAX_POINTS) -> Sequence[int]:
+    """Indexes of at most ``most`` (4 or more) of ``values``, in order, that keep every peak.
 
-    The rows are cut into equal runs; of each the smallest and the largest value stay, and the
-    first and last row of all, so that no spike is lost and the time axis keeps its ends.
+    The values are cut into equal runs; of each the smallest and the largest stay, and the first and
+    last of all, so that no spike is lost and the time axis keeps its ends.
     """
-    if frame.height <= points:
-        return frame
-    runs = max(1, (points - 2) // 2)
-    index = pl.int_range(pl.len())
-    kept = (
-        frame.select(value)
-        .with_columns(index.alias("row"), (index * runs // frame.height).alias("run"))
-        .group_by("run")
-        .agg(
-            pl.col("row").get(pl.col(value).arg_min().fill_null(0)).alias("low"),
-            pl.col("row").get(pl.col(value).arg_max().fill_null(0)).alias("high"),
-        )
-    )
-    rows = {0, frame.height - 1, *kept["low"].to_list(), *kept["high"].to_list()}
-    return frame[sorted(rows)]
+    count = len(values)
+    if count <= most:
+        return range(count)
+    runs = max(1, (most - 2) // 2)
+    edges = [-(-run * count // runs) for run in range(runs + 1)]
+    kept = {0, count - 1}
+    for low, high in pairwise(edges):
+        kept.add(min(range(low, high), key=values.__getitem__))
+        kept.add(max(range(low, high), key=values.__getitem__))
+    return sorted(kept)

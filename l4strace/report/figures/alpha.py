@@ -36,9 +36,9 @@ def describe(direction: Direction) -> str:
         ("kernel", direction.kernel),
         ("replayed from packets", _replayed(direction)),
     ):
-        late = frame.filter(pl.col("x") >= direction.axis.length / 2)["alpha"].drop_nulls()
-        if late.len():
-            said.append(f"{name} {number(late.mean())}")  # type: ignore[arg-type]
+        late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length / 2)
+        if (mean := frame.select(late.mean()).item()) is not None:
+            said.append(f"{name} {number(mean)}")
     means = f" Mean over the second half of the run: {', '.join(said)}." if said else ""
     return (
         "1 means that every packet was marked; a reduction gives up alpha/2. The replay starts at "
@@ -48,7 +48,8 @@ def describe(direction: Direction) -> str:
 
 def _replayed(direction: Direction) -> pl.DataFrame:
     """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S."""
+    if not direction.scalable:
+        return direction.rounds.clear()
     early = pl.col("round") < TRANSITION_ROUNDS
     alpha = pl.when(early).then("alpha").otherwise("alpha_25ms").alias("alpha")
-    rounds = direction.rounds.select("x", alpha)
-    return rounds if direction.scalable else rounds.clear()
+    return direction.rounds.select("x", alpha)

@@ -78,7 +78,7 @@ def _moment(direction: Direction, above: pl.DataFrame) -> str:
 
 
 def _scores(direction: Direction) -> pl.DataFrame:
-    return direction.kernel.select("x", "classic_ecn").drop_nulls()
+    return direction.kernel.drop_nulls("classic_ecn")
 
 
 def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> Points:

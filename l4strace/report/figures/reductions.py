@@ -31,10 +31,9 @@ LAWS = (
 
 def draw(direction: Direction) -> Figure | None:
     """One marker per reduction, by the law that explains it."""
-    cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
     traces = [
         dots(points_of(own, "fraction", direction.points, 100), name, stroke, symbol)
-        for own, name, stroke, symbol in _by_law(direction, cuts)
+        for own, name, stroke, symbol in _by_law(direction)
     ]
     if not traces:
         return None
@@ -46,25 +45,25 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    cuts = direction.cuts.filter(pl.col("fraction").is_not_null())
+    cuts = direction.cuts.drop_nulls("fraction")
     recorded = bool((cuts["origin"] == "kernel").any())
     origin = "recorded by the kernel" if recorded else "estimated from packets"
     said = f"{counted(cuts.height, 'reduction')} {origin}"
     if direction.scalable:
-        parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction, cuts)]
+        parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction)]
         return f"{said}: {', '.join(parts)}."
     middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
     return f"{said}, which gave up {middle} of the window in the median."
 
 
-def _by_law(
-    direction: Direction, cuts: pl.DataFrame
-) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
+def _by_law(direction: Direction) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
     """The reductions of each law that occurs; Prague's laws say nothing of another sender."""
+    cuts = direction.cuts.drop_nulls("fraction")
     if not direction.scalable:
         return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []
+    by_law = cuts.partition_by("law", as_dict=True)
     return [
-        (own, name, stroke, symbol)
+        (by_law[(law,)], name, stroke, symbol)
         for law, name, stroke, symbol in LAWS
-        if (own := cuts.filter(pl.col("law") == law)).height
+        if (law,) in by_law
     ]

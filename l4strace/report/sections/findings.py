@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from l4strace.model import Finding, Measure, Severity
 from l4strace.report.case import Case
 from l4strace.report.names import counted, direction_name, flow_name, micro, quantity
@@ -121,10 +119,9 @@ def _flow(case: Case, finding: Finding) -> tuple[str, str, str]:
     """Name, id on the page and display filter of the finding's flow."""
     if finding.flow is None:
         return "", "", ""
-    rows = case.evidence.flows.filter(pl.col("flow") == finding.flow)
-    if not rows.height:
+    row = case.accused.get(finding.flow)
+    if row is None:
         return f"flow {finding.flow}", "", ""
-    row = rows.row(0, named=True)
     name = flow_name(row) if finding.forward is None else direction_name(row, finding.forward)
     key = case.anchor(finding.flow, finding.forward)
     return f"flow {finding.flow}: {name}", key, flow_filter(row)
