@@ -15,6 +15,12 @@ from l4strace.kernel.scale import bits_of
 from l4strace.schema.evidence import DETECTOR
 
 BY = ["flow", "forward"]
+NEEDED = (
+    *sharing.KEY,
+    *("round", "end_ns", "ce_best", "rtt_min_us", "srtt_pace_us", "mdev_pace_us"),
+    *("classic_ecn", "classic_ecn_buggy"),
+)
+"""Columns of `rounds` that a step follows from: the others need not be copied."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -60,7 +66,7 @@ def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
 def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
     senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
-    rounds = capture.rounds.join(senders, on=["source", *BY], how="semi")
+    rounds = capture.rounds.select(NEEDED).join(senders, on=sharing.KEY, how="semi")
     over = list(sharing.KEY)
     seen = rounds.sort(*over, "round").with_columns(
         marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),

@@ -52,7 +52,7 @@ MIN_ROUNDS = 20
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose first spike comes from its own slow start."""
-    rounds = subjects.once(evidence, evidence.rounds)
+    rounds = subjects.rounds(evidence)
     flights = rounds.group_by(subjects.KEY).agg(
         pl.len().alias("rounds"),
         pl.col("start_ns").min().alias("began_ns"),

@@ -77,7 +77,7 @@ def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
 def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
     """Median relative difference of the estimated window to the kernel's at the end of rounds."""
     windows = joined.filter(pl.col("snd_cwnd") > 0).select(*subjects.DIRECTION, "ts_ns", "snd_cwnd")
-    rounds = subjects.once(evidence, evidence.rounds).filter(
+    rounds = subjects.rounds(evidence).filter(
         pl.col("cwnd_packets").is_not_null() & (pl.col("limited_by") == "cwnd")
     )
     paired = rounds.sort("end_ns").join_asof(

@@ -63,7 +63,7 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
     recorded = evidence.kernel.filter(pl.col("flow").is_not_null() & (pl.col("alpha") > 0)).select(
         *subjects.DIRECTION, "ts_ns", pl.col("alpha").alias("recorded")
     )
-    rounds = subjects.once(evidence, evidence.rounds).filter(pl.col("alpha") > 0)
+    rounds = subjects.rounds(evidence).filter(pl.col("alpha") > 0)
     paired = rounds.sort("end_ns").join_asof(
         recorded.sort("ts_ns"),
         left_on="end_ns",

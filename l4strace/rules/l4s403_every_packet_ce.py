@@ -63,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:
-    rounds = subjects.once(evidence, evidence.rounds)
+    rounds = subjects.rounds(evidence)
     return rounds.group_by(subjects.DIRECTION).agg(
         pl.col("queue_delay_us").median().alias("queue_us")
     )

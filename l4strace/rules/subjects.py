@@ -42,6 +42,14 @@ def once(evidence: Evidence, table: pl.DataFrame) -> pl.DataFrame:
     return table.join(nearest(evidence), on=KEY, how="semi")
 
 
+@kept
+def rounds(evidence: Evidence) -> pl.DataFrame:
+    """Rounds as the capture nearest to each direction's sender saw them."""
+    alone = nearest(evidence).height == evidence.directions.height
+    # The largest table: with one capture it need not be copied.
+    return evidence.rounds if alone else once(evidence, evidence.rounds)
+
+
 def capped(said: list[Finding | Skipped]) -> list[Finding | Skipped]:
     """The worst findings of a rule, and one that counts the rest: a page must stay readable."""
     found = [said_one for said_one in said if isinstance(said_one, Finding)]
@@ -105,7 +113,7 @@ def at(evidence: Evidence, row: dict[str, Any], ns: int | None) -> dict[str, Any
     """`source` and `frames` of the round in which something happened, for a finding to point at."""
     if ns is None or row.get("flow") is None or evidence.rounds.is_empty():
         return {}
-    near = once(evidence, evidence.rounds).filter(
+    near = rounds(evidence).filter(
         (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
     )
     found = _first(near.filter((pl.col("start_ns") <= ns) & (pl.col("end_ns") >= ns)))
