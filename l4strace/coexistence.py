@@ -6,6 +6,7 @@ import polars as pl
 
 from l4strace import sharing
 from l4strace.evidence import Capture
+from l4strace.rounds import KEY
 from l4strace.schema import TABLES
 
 MAX_FLOWS_PER_PATH = 8
@@ -28,7 +29,7 @@ def table(capture: Capture) -> pl.DataFrame:
         return schema.empty()
     pairs = _pairs(rounds)
     slots = _shares(pairs, rounds)
-    keys = [*sharing.KEY, "other_flow"]
+    keys = [*KEY, "other_flow"]
     seconds = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
     rates = slots.group_by(keys).agg(
         pl.col("bits").sum(), pl.col("other_bits").sum(), pl.col("held_back").mean()
@@ -49,15 +50,15 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     """Rounds of the directions worth comparing, with their `path`, `bits` and `held_back`."""
-    paths = sharing.directions(capture).select(*sharing.KEY, "path", "max_payload")
+    paths = sharing.directions(capture).select(*KEY, "path", "max_payload")
     needed = capture.rounds.select(
-        *sharing.KEY,
+        *KEY,
         *("round", "start_ns", "end_ns", "acked_packets", "acked_bytes"),
         *("limited_by", "sent_packets", "sent_bytes"),
     )
-    rounds = needed.join(paths, on=sharing.KEY, how="inner")
+    rounds = needed.join(paths, on=KEY, how="inner")
     sizes = (
-        rounds.group_by(*sharing.KEY, "path")
+        rounds.group_by(*KEY, "path")
         .agg(pl.len().alias("rounds"), pl.col("acked_packets").sum(), pl.col("acked_bytes").sum())
         .filter(
             (pl.col("rounds") >= sharing.MIN_ROUNDS)
@@ -65,8 +66,8 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         )
     )
     rank = pl.col("acked_bytes").rank("ordinal", descending=True).over("source", "path")
-    large = sizes.filter(rank <= MAX_FLOWS_PER_PATH).select(sharing.KEY)
-    return rounds.join(large, on=sharing.KEY, how="semi").with_columns(
+    large = sizes.filter(rank <= MAX_FLOWS_PER_PATH).select(KEY)
+    return rounds.join(large, on=KEY, how="semi").with_columns(
         (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
         _held_back().alias("held_back"),
     )
@@ -86,14 +87,12 @@ def _held_back() -> pl.Expr:
 
 def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
     """Ordered pairs of directions with the time both were sending."""
-    spans = rounds.group_by(*sharing.KEY, "path").agg(
-        pl.col("start_ns").min(), pl.col("end_ns").max()
-    )
+    spans = rounds.group_by(*KEY, "path").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
     both = spans.join(spans, on=["source", "path"], suffix="_other").filter(
         pl.col("flow") != pl.col("flow_other")
     )
     return both.select(
-        *sharing.KEY,
+        *KEY,
         pl.col("flow_other").alias("other_flow"),
         pl.col("forward_other").alias("other_forward"),
         pl.max_horizontal("start_ns", "start_ns_other").alias("start_ns"),
@@ -104,14 +103,14 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
 def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Bits of both flows in each slot of their overlap."""
     slot = (pl.col("start_ns") // SLOT_NS).alias("slot")
-    sums = rounds.group_by(*sharing.KEY, slot).agg(pl.col("bits").sum(), pl.col("held_back").mean())
+    sums = rounds.group_by(*KEY, slot).agg(pl.col("bits").sum(), pl.col("held_back").mean())
     others = sums.rename({"flow": "other_flow", "forward": "other_forward", "bits": "other_bits"})
     pair = ["source", "other_flow", "other_forward", "slot"]
     slots = pairs.with_columns(
         pl.int_ranges(pl.col("start_ns") // SLOT_NS, pl.col("end_ns") // SLOT_NS + 1).alias("slot")
     ).explode("slot")
     return (
-        slots.join(sums, on=[*sharing.KEY, "slot"], how="left")
+        slots.join(sums, on=[*KEY, "slot"], how="left")
         .join(others.drop("held_back"), on=pair, how="left")
         .with_columns(pl.col("bits", "other_bits").fill_null(0.0))
         .filter(pl.col("bits") + pl.col("other_bits") > 0)
@@ -120,7 +119,7 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _starved(slots: pl.DataFrame) -> pl.DataFrame:
     """Begin of the starvation that lasts to the end of the overlap; no row without one."""
-    keys = [*sharing.KEY, "other_flow"]
+    keys = [*KEY, "other_flow"]
     own, other = (
         pl.col(bits).rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True).over(keys)
         for bits in ("bits", "other_bits")

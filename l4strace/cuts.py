@@ -12,6 +12,7 @@ import polars as pl
 
 from l4strace import sharing
 from l4strace.evidence import Capture
+from l4strace.rounds import KEY, of_round
 from l4strace.schema import TABLES
 
 FLOOR = 0.3125
@@ -106,7 +107,7 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
     flight = pl.col("inflight_max_packets").cast(pl.Float64)
     needed = capture.rounds.select(
-        *sharing.KEY,
+        *KEY,
         "round",
         "start_ns",
         "inflight_max_packets",
@@ -115,12 +116,10 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
         "alpha",
         sharing.marks().alias("marks"),
     )
-    rounds = needed.sort(*sharing.KEY, "round")
+    rounds = needed.sort(*KEY, "round")
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
-        pl.min_horizontal(sharing.of_round(+1, flight), sharing.of_round(+2, flight)).alias(
-            "cwnd_after"
-        ),
+        pl.min_horizontal(of_round(+1, flight), of_round(+2, flight)).alias("cwnd_after"),
     )
     cause = (
         pl.when(pl.col("retransmits") > 0)

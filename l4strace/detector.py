@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import sharing
 from l4strace.evidence import Capture
 from l4strace.kernel import steps as steps_of
 from l4strace.kernel.scale import bits_of
+from l4strace.rounds import KEY, of_round
 from l4strace.schema.evidence import DETECTOR
 
 BY = ["flow", "forward"]
 NEEDED = (
-    *sharing.KEY,
+    *KEY,
     *("round", "end_ns", "ce_best", "rtt_min_us", "srtt_pace_us", "mdev_pace_us"),
     *("classic_ecn", "classic_ecn_buggy"),
 )
@@ -66,8 +66,8 @@ def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
 def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
     senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
-    rounds = capture.rounds.select(NEEDED).join(senders, on=sharing.KEY, how="semi")
-    over = list(sharing.KEY)
+    rounds = capture.rounds.select(NEEDED).join(senders, on=KEY, how="semi")
+    over = list(KEY)
     seen = rounds.sort(*over, "round").with_columns(
         marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
         min_rtt=pl.col("rtt_min_us").cum_min().forward_fill().over(over),
@@ -91,5 +91,5 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
 
 def _before(score: str) -> pl.Expr:
     """A score before each round; 0 before a direction's first."""
-    first = sharing.of_round(-1, pl.col("round")).is_null()
-    return pl.when(first).then(0.0).otherwise(sharing.of_round(-1, pl.col(score)))
+    first = of_round(-1, pl.col("round")).is_null()
+    return pl.when(first).then(0.0).otherwise(of_round(-1, pl.col(score)))

@@ -9,13 +9,14 @@ import polars as pl
 
 from l4strace import sharing
 from l4strace.evidence import Capture
+from l4strace.rounds import KEY
 
 
 def table(rounds: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     queue, marked = pl.col("queue_us"), pl.col("marks") > 0
     own = (
-        rounds.group_by(sharing.KEY)
+        rounds.group_by(KEY)
         .agg(
             pl.len().alias("rounds"),
             pl.col("acked_packets").sum().alias("acked"),
@@ -34,12 +35,12 @@ def table(rounds: pl.DataFrame, capture: Capture) -> pl.DataFrame:
             & (pl.col("acked") >= sharing.MIN_ACKED_PACKETS)
         )
     )
-    near = rounds.join(own.select(sharing.KEY), on=sharing.KEY, how="semi")
+    near = rounds.join(own.select(KEY), on=KEY, how="semi")
     return (
-        own.join(_carried(capture), on=sharing.KEY, how="left")
+        own.join(_carried(capture), on=KEY, how="left")
         .join(_rates(rounds), on=["source", "path"], how="left")
-        .join(sharing.neighbours(near), on=sharing.KEY, how="left")
-        .sort(sharing.KEY)
+        .join(sharing.neighbours(near), on=KEY, how="left")
+        .sort(KEY)
     )
 
 
@@ -61,7 +62,7 @@ def _carried(capture: Capture) -> pl.DataFrame:
     reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
     deaf = pl.col("ceb_bytes") > reported
     return sharing.directions(capture).select(
-        *sharing.KEY,
+        *KEY,
         "path",
         "marked_as",
         erased.alias("erased"),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Capture, kept
+from l4strace.rounds import KEY
 
-KEY = ("source", "flow", "forward")
 MIN_ROUNDS = 20
 MIN_ACKED_PACKETS = 200
 """Fewer say nothing about a queue: the control connections of iperf3 and the like stay unjudged."""
@@ -93,16 +93,6 @@ def delays(capture: Capture) -> pl.DataFrame:
         marks().alias("marks"),
         (pl.col("rtt_mean_us") - base).clip(lower_bound=0).alias("queue_us"),
     )
-
-
-def of_round(steps: int, column: pl.Expr) -> pl.Expr:
-    """``column`` of the round so many ``steps`` later (negative: earlier) in the same direction.
-
-    Needs rows sorted by `KEY` and `round`; null beyond the ends. ``shift().over(KEY)`` says the
-    same and takes a hundred times as long, because it makes a group of every direction.
-    """
-    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift(-steps) for key in KEY)
-    return pl.when(same).then(column.shift(-steps))
 
 
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import polars as pl
 
 from l4strace import sharing
 from l4strace.evidence import Capture
+from l4strace.rounds import KEY, of_round
 from l4strace.schema import TABLES
 
 ABOVE_US, ABOVE_RATIO = 15_000.0, 2.0
@@ -34,8 +35,8 @@ def table(capture: Capture) -> pl.DataFrame:
     rounds = sharing.delays(capture)
     if rounds.is_empty():
         return schema.empty()
-    usual = pl.col("queue_us").median().over(sharing.KEY)
-    count = pl.len().over(sharing.KEY)
+    usual = pl.col("queue_us").median().over(KEY)
+    count = pl.len().over(KEY)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
     rounds = rounds.filter(count >= sharing.MIN_ROUNDS).with_columns(
         usual.alias("usual_us"), _doubling().alias("doubling")
@@ -48,21 +49,21 @@ def table(capture: Capture) -> pl.DataFrame:
     return schema.conform(told.with_columns(_cause().alias("cause"))).sort(schema.key)
 
 
-_ID = [*sharing.KEY, "spike"]
+_ID = [*KEY, "spike"]
 
 
 def _doubling() -> pl.Expr:
     flight = pl.col("inflight_max_packets")
-    earlier = flight.sort_by("round").shift(3).over(sharing.KEY)
+    earlier = flight.sort_by("round").shift(3).over(KEY)
     return pl.col("slow_start").fill_null(False) | (flight >= DOUBLING * earlier).fill_null(False)
 
 
 def _joined(peaks: pl.DataFrame) -> pl.DataFrame:
     """Peaks with the number of the spike that they belong to."""
-    gap = pl.col("start_ns") - sharing.of_round(-1, pl.col("end_ns"))
+    gap = pl.col("start_ns") - of_round(-1, pl.col("end_ns"))
     opens = (gap > JOIN_NS).fill_null(True)
-    return peaks.sort(*sharing.KEY, "round").with_columns(
-        opens.cast(pl.Int64).cum_sum().over(sharing.KEY).alias("spike")
+    return peaks.sort(*KEY, "round").with_columns(
+        opens.cast(pl.Int64).cum_sum().over(KEY).alias("spike")
     )
 
 
@@ -87,16 +88,16 @@ def _spikes(peaks: pl.DataFrame) -> pl.DataFrame:
 
 def _with_before(spikes: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Spikes with the goodput of the second before and the usual burst of the direction."""
-    usual = rounds.group_by(sharing.KEY).agg(pl.col("burst_bytes").median().alias("usual_burst"))
-    near = rounds.select(*sharing.KEY, pl.col("start_ns").alias("at"), "goodput_bps")
+    usual = rounds.group_by(KEY).agg(pl.col("burst_bytes").median().alias("usual_burst"))
+    near = rounds.select(*KEY, pl.col("start_ns").alias("at"), "goodput_bps")
     before = (
         spikes.select(*_ID, "start_ns")
-        .join(near, on=sharing.KEY)
+        .join(near, on=KEY)
         .filter(pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1))
         .group_by(_ID)
         .agg(pl.col("goodput_bps").median().alias("rate_before"))
     )
-    return spikes.join(before, on=_ID, how="left").join(usual, on=sharing.KEY, how="left")
+    return spikes.join(before, on=_ID, how="left").join(usual, on=KEY, how="left")
 
 
 def _newcomers(spikes: pl.DataFrame, capture: Capture) -> pl.DataFrame:

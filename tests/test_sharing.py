@@ -1,6 +1,5 @@
 """Which directions share a path."""
 
-import polars as pl
 import pytest
 from frames import capture, frame
 
@@ -32,22 +31,6 @@ def test_codepoint_of_most_data_names_the_class() -> None:
     )
     table = sharing.directions(capture(flows=frame("flows", flow=[0, 1, 2]), directions=directions))
     assert table["marked_as"].to_list() == ["ect1", "ect0", "not_ect"]
-
-
-def test_of_round_does_not_look_into_another_direction() -> None:
-    rounds = pl.DataFrame(
-        {
-            "source": [0, 0, 0, 0, 0],
-            "flow": [1, 1, 1, 1, 2],
-            "forward": [False, False, True, True, True],
-            "round": [0, 1, 0, 1, 0],
-            "seen": [10, 11, 20, 21, 30],
-        }
-    )
-    for steps in (1, -1):
-        found = rounds.select(sharing.of_round(steps, pl.col("seen"))).to_series()
-        slow = rounds.select(pl.col("seen").shift(-steps).over(sharing.KEY)).to_series()
-        assert found.to_list() == slow.to_list()
 
 
 def test_what_many_ask_for_is_made_once() -> None:

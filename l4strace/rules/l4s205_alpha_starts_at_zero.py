@@ -37,6 +37,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rounds import of_round
 from l4strace.rules import subjects
 
 CODE = "L4S205"
@@ -85,8 +86,8 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
     rounds = needed.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     flight = pl.col("inflight_max_packets")
     later = rounds.sort(*subjects.KEY, "round").with_columns(
-        flight.shift(-LATE_ROUNDS).over(subjects.KEY).alias("later"),
-        flight.shift(LATE_ROUNDS).over(subjects.KEY).alias("earlier"),
+        of_round(+LATE_ROUNDS, flight).alias("later"),
+        of_round(-LATE_ROUNDS, flight).alias("earlier"),
     )
     first = later.filter(pl.col("ce_best") > 0).unique(
         subjects.KEY, keep="first", maintain_order=True

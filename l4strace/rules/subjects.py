@@ -8,8 +8,8 @@ import polars as pl
 
 from l4strace.evidence import Evidence, kept
 from l4strace.model import Finding, Skipped
+from l4strace.rounds import KEY as KEY
 
-KEY = ("source", "flow", "forward")
 DIRECTION = ("flow", "forward")
 MOST_FINDINGS = 20
 """Findings of one rule that name their flow, as in L4S004."""
