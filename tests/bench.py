@@ -170,10 +170,32 @@ def command_goals(paths: dict[str, Path]) -> list[Goal]:
     return goals
 
 
+def drawing_goals(page: Path) -> list[Goal]:
+    """The page in a headless browser: seconds until what is in view is drawn, and all."""
+    sys.path.insert(0, str(REPOSITORY / "tests" / "report"))
+    import chromium
+
+    if (binary := chromium.find()) is None:
+        return []
+    spent = []
+    with chromium.Chromium(binary) as browser:
+        browser.size(1280)
+        for _ in range(2 * ROUNDS):
+            in_view = browser.load(page)
+            complete = browser.evaluate("document.documentElement.dataset.complete")
+            spent.append((in_view / 1000, int(complete) / 1000))
+    in_view_s, complete_s = map(statistics.median, zip(*spent, strict=True))
+    return [
+        Goal("page, charts in view drawn after", in_view_s, 2, "s"),
+        Goal("page, charts of the open flow drawn after", complete_s, 2, "s"),
+    ]
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="l4strace-bench-") as scratch:
         paths = generate(Path(scratch))
         goals = native_goals(paths) + command_goals(paths)
+        goals += drawing_goals(paths["1m"].with_suffix(".html"))
     for goal in goals:
         print(goal)
     return 0 if all(goal.holds for goal in goals) else 1
