@@ -41,11 +41,12 @@ NS_PER_US = 1000
 def table(capture: Capture) -> pl.DataFrame:
     """One row per reduction, in the schema of `cuts`; kernel cuts replace a flow's packet ones."""
     schema = TABLES["cuts"]
-    kernel = _from_kernel(capture.kernel, capture.rounds)
-    known = kernel.select("flow", "forward").unique()
-    packets = _from_packets(capture).join(known, on=["flow", "forward"], how="anti")
-    parts = [schema.conform(_explain(part)) for part in (kernel, packets)]
-    return pl.concat(parts).sort(schema.key)
+    packets = schema.conform(_explain(_from_packets(capture)))
+    if capture.kernel.is_empty():
+        return packets.sort(schema.key)
+    kernel = schema.conform(_explain(_from_kernel(capture.kernel, capture.rounds)))
+    unknown = packets.join(kernel, on=["flow", "forward"], how="anti")
+    return pl.concat([kernel, unknown]).sort(schema.key)
 
 
 def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, kept
 
 CLASSIC, SCALABLE = 9.0, 8.0
 """Score from which the fallback acts in full, and up to which it does not act (section 3.1)."""
@@ -18,6 +18,7 @@ MIN_SHARE = 0.1
 BY = ("flow", "forward")
 
 
+@kept
 def steps(evidence: Evidence) -> pl.DataFrame:
     """Detector steps that the kernel recorded, summed up per direction.
 
@@ -55,6 +56,7 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+@kept
 def samples(evidence: Evidence) -> pl.DataFrame:
     """Prague's own samples per direction: whether a score is there, and whether it moved.
 
