@@ -46,6 +46,10 @@ pub struct Flow {
     pub vantage: Vantage,
     pub first_ns: i64,
     pub last_ns: i64,
+    /// Its last packet, before the one that is being followed.
+    last_frame: u64,
+    /// The capture saw SYN and SYN/ACK, so the AccECN counters at their initial values.
+    pub(super) from_start: bool,
     /// `None` until the handshake is over.
     pub(super) mode: Option<Mode>,
     /// AE or an AccECN option showed AccECN where the handshake was not seen.
@@ -79,6 +83,8 @@ impl Flow {
             vantage: Vantage::Unknown,
             first_ns: p.ts_ns,
             last_ns: p.ts_ns,
+            last_frame: p.frame,
+            from_start: false,
             mode: None,
             inferred: false,
             patience_ns: PATIENCE_NS,
@@ -117,17 +123,14 @@ impl Flow {
         if p.flags & (flag::FIN | flag::RST) != 0 {
             self.close(p, side);
         }
-        for dir in &mut self.dirs {
-            if let Some(sender) = dir.sender.as_mut().filter(|s| s.round.open) {
-                sender.round.last_frame = p.frame;
-            }
-        }
+        self.last_frame = p.frame;
     }
 
     /// A SYN or SYN/ACK: places the sequence spaces and feeds the handshake.
     #[cold]
     fn syn(&mut self, p: &Packet, side: usize) {
         self.handshake.syn_packet(p, side);
+        self.from_start = self.handshake.syn.is_some() && self.handshake.synack.is_some();
         self.mode = None;
         self.dirs[side].space.start(p.seq, 0);
         self.dirs[side].space.advance(p.seq.wrapping_add(1), 1);
@@ -154,10 +157,9 @@ impl Flow {
         for side in 0..2 {
             let mss = self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from);
             self.mss[side] = mss.saturating_sub(stamps).max(1);
-            let both = self.handshake.syn.is_some() && self.handshake.synack.is_some();
             let scaled = self.handshake.wscale[0].is_some() && self.handshake.wscale[1].is_some();
             self.shift[side] =
-                both.then(|| if scaled { self.handshake.wscale[side].unwrap_or(0) } else { 0 });
+                self.from_start.then(|| if scaled { self.handshake.wscale[side].unwrap_or(0) } else { 0 });
         }
     }
 
@@ -308,8 +310,7 @@ impl Flow {
             let context = self.context(side);
             let last_ns = self.last_ns;
             if let Some(sender) = self.dirs[side].sender.as_mut().filter(|s| s.round.open) {
-                let frame = sender.round.last_frame;
-                rows.extend(sender.end_round(last_ns, frame, &context));
+                rows.extend(sender.end_round(last_ns, context.last_frame, &context));
             }
         }
     }
@@ -322,6 +323,7 @@ impl Flow {
             accecn: mode == Mode::AccEcn,
             far: self.vantage.is_far(side == 0),
             mss: self.mss[side],
+            last_frame: self.last_frame,
         }
     }
 

@@ -88,7 +88,7 @@ impl Flow {
     #[inline]
     fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
         let ace = p.ace();
-        let from_start = self.counters_seen_from_start();
+        let from_start = self.from_start;
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         me.carried.ace(ace);
@@ -110,7 +110,7 @@ impl Flow {
     }
 
     fn option(&mut self, p: &Packet, option: &AccEcnOption, side: usize, newer: bool) {
-        let from_start = self.counters_seen_from_start();
+        let from_start = self.from_start;
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         let seen = me.carried.option(option, p.frame);
@@ -135,10 +135,5 @@ impl Flow {
                 *sender.round.ce_bytes.get_or_insert(0) += u64::from(bytes);
             }
         }
-    }
-
-    /// The capture saw the counters at their initial values.
-    fn counters_seen_from_start(&self) -> bool {
-        self.handshake.synack.is_some() && self.handshake.syn.is_some()
     }
 }

@@ -89,7 +89,6 @@ pub struct Round {
     pub open: bool,
     pub start_ns: i64,
     pub first_frame: u64,
-    pub last_frame: u64,
     /// The round has come back when everything below this is acknowledged.
     pub mark: i64,
     pub sent_packets: u32,
@@ -117,15 +116,7 @@ impl Round {
     pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64) {
         let mut rtts_us = std::mem::take(&mut self.rtts_us);
         rtts_us.clear();
-        *self = Round {
-            open: true,
-            start_ns: now_ns,
-            first_frame: frame,
-            last_frame: frame,
-            mark,
-            rtts_us,
-            ..Round::default()
-        };
+        *self = Round { open: true, start_ns: now_ns, first_frame: frame, mark, rtts_us, ..Round::default() };
     }
 
     pub fn rtt(&mut self, ns: i64) {

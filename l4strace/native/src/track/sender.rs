@@ -70,6 +70,8 @@ pub struct Context {
     /// The capture stands where the window cannot be seen.
     pub far: bool,
     pub mss: u32,
+    /// Last packet of the conversation before the one that ends the round.
+    pub last_frame: u64,
 }
 
 /// What a round still waits for.
@@ -278,7 +280,7 @@ impl Sender {
             start_ns: round.start_ns,
             end_ns,
             first_frame: round.first_frame,
-            last_frame: round.last_frame,
+            last_frame: round.first_frame.max(context.last_frame),
             sent_packets: round.sent_packets,
             sent_bytes: round.sent_bytes,
             ecn: round.ecn,
