@@ -3,7 +3,7 @@
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
-use super::segments::{Data, Delivered, Sent};
+use super::segments::{Data, Delivered, Sent, MOST_WEIGHT};
 use super::sender::{Context, Sender, Wait};
 use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};
@@ -183,7 +183,7 @@ impl Flow {
             end: start + i64::from(p.payload_len),
             ts_ns: p.ts_ns,
             ip_id: p.ip_id.unwrap_or(0),
-            weight: p.payload_len.div_ceil(self.mss[side]).min(u32::from(u16::MAX)) as u16,
+            weight: weight(p.payload_len, self.mss[side]),
         };
         let raw_end = p.seq.wrapping_add(p.payload_len).wrapping_add(u32::from(syn != 0));
         dir.space.advance(raw_end, data.end);
@@ -377,6 +377,15 @@ impl Flow {
         }
         (mode, reason)
     }
+}
+
+/// Packets that a payload takes on the wire; mostly one, which needs no division.
+#[inline]
+fn weight(payload_len: u32, mss: u32) -> u16 {
+    if payload_len <= mss {
+        return 1;
+    }
+    payload_len.div_ceil(mss).min(u32::from(MOST_WEIGHT)) as u16
 }
 
 /// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.

@@ -16,21 +16,47 @@ pub enum Sent {
     Duplicate,
 }
 
-const SACKED: u8 = 1;
-const RETRANSMITTED: u8 = 2;
+const SACKED: u16 = 1 << 15;
+const RETRANSMITTED: u16 = 1 << 14;
+
+/// Packets on the wire that one segment can stand for: 14 bits.
+pub const MOST_WEIGHT: u16 = RETRANSMITTED - 1;
 
 /// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
 /// let the list grow without end; the oldest are then forgotten.
 const MOST: usize = 1 << 18;
 
+/// One segment in 24 bytes: a window of them has to stay in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: i64,
-    end: i64,
     ts_ns: i64,
+    len: u32,
     ip_id: u16,
-    weight: u16,
-    flags: u8,
+    /// Weight below, SACKED and RETRANSMITTED above.
+    marks: u16,
+}
+
+impl Segment {
+    fn new(data: &Data, marks: u16) -> Self {
+        let Data { start, end, ts_ns, ip_id, weight } = *data;
+        Segment { start, ts_ns, len: (end - start) as u32, ip_id, marks: weight | marks }
+    }
+
+    #[inline]
+    fn end(&self) -> i64 {
+        self.start + i64::from(self.len)
+    }
+
+    #[inline]
+    fn weight(&self) -> u16 {
+        self.marks & MOST_WEIGHT
+    }
+
+    #[inline]
+    fn is(&self, mark: u16) -> bool {
+        self.marks & mark != 0
+    }
 }
 
 /// One data packet, unwrapped.
@@ -41,7 +67,7 @@ pub struct Data {
     pub ts_ns: i64,
     /// 0 where there is none.
     pub ip_id: u16,
-    /// Packets on the wire: more than one for an offload super-packet.
+    /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
     pub weight: u16,
 }
 
@@ -104,27 +130,26 @@ impl Segments {
         self.send_again(data, patience_ns)
     }
 
-    fn push(&mut self, data: &Data, flags: u8) {
+    fn push(&mut self, data: &Data, marks: u16) {
         if self.ring.len() >= MOST {
             self.forget_oldest();
         }
-        let Data { start, end, ts_ns, ip_id, weight } = *data;
-        self.ring.push_back(Segment { start, end, ts_ns, ip_id, weight, flags });
-        self.packets += u32::from(weight);
+        self.ring.push_back(Segment::new(data, marks));
+        self.packets += u32::from(data.weight);
     }
 
     fn forget_oldest(&mut self) {
         if let Some(old) = self.ring.pop_front() {
             self.account(&old);
-            self.una = self.una.max(old.end);
+            self.una = self.una.max(old.end());
         }
     }
 
     fn account(&mut self, gone: &Segment) {
-        self.packets -= u32::from(gone.weight);
-        if gone.flags & SACKED != 0 {
-            self.sacked_bytes -= (gone.end - gone.start) as u64;
-            self.sacked_packets -= u32::from(gone.weight);
+        self.packets -= u32::from(gone.weight());
+        if gone.is(SACKED) {
+            self.sacked_bytes -= u64::from(gone.len);
+            self.sacked_packets -= u32::from(gone.weight());
         }
     }
 
@@ -136,9 +161,9 @@ impl Segments {
             self.max = self.max.max(data.end);
             return sent;
         }
-        let at = self.ring.partition_point(|s| s.end <= data.start);
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
         if let Some(s) = self.ring.get(at) {
-            if s.start == data.start && s.end == data.end && s.ip_id == data.ip_id && data.ip_id != 0 {
+            if s.start == data.start && s.end() == data.end && s.ip_id == data.ip_id && data.ip_id != 0 {
                 return Sent::Duplicate;
             }
         }
@@ -146,7 +171,7 @@ impl Segments {
             if s.start >= data.end {
                 break;
             }
-            s.flags |= RETRANSMITTED;
+            s.marks |= RETRANSMITTED;
         }
         if data.end > self.max {
             let fresh = Data { start: self.max, ..*data };
@@ -156,14 +181,13 @@ impl Segments {
         Sent::Retransmit
     }
 
-    fn insert(&mut self, data: &Data, flags: u8) {
+    fn insert(&mut self, data: &Data, marks: u16) {
         if data.end <= self.una || self.ring.len() >= MOST {
             return;
         }
-        let Data { start, end, ts_ns, ip_id, weight } = *data;
-        let at = self.ring.partition_point(|s| s.end <= start);
-        self.ring.insert(at, Segment { start, end, ts_ns, ip_id, weight, flags });
-        self.packets += u32::from(weight);
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        self.ring.insert(at, Segment::new(data, marks));
+        self.packets += u32::from(data.weight);
     }
 
     /// Cumulative acknowledgement; tells what it delivers beyond earlier SACKs. Bytes that the capture
@@ -178,24 +202,24 @@ impl Segments {
         let mut retransmitted = false;
         let mut newest = None;
         while let Some(s) = self.ring.front().copied() {
-            if s.end > ack {
+            if s.end() > ack {
                 unseen -= (ack - s.start).max(0);
                 self.split_front(ack, &mut got);
                 break;
             }
             self.ring.pop_front();
             self.account(&s);
-            unseen -= s.end - s.start;
-            retransmitted |= s.flags & RETRANSMITTED != 0;
+            unseen -= i64::from(s.len);
+            retransmitted |= s.is(RETRANSMITTED);
             newest = None;
-            if s.flags & SACKED == 0 {
+            if !s.is(SACKED) {
                 got.add(&s);
                 newest = Some(s);
             }
         }
         // Karn: an ACK that covers a retransmission, or data that came long before a hole was
         // filled (SACKed), says nothing about the round trip.
-        if let Some(s) = newest.filter(|s| s.end == ack && !retransmitted) {
+        if let Some(s) = newest.filter(|s| s.end() == ack && !retransmitted) {
             got.rtt_ns = Some(ts_ns - s.ts_ns);
         }
         // One byte is a SYN or FIN.
@@ -217,13 +241,14 @@ impl Segments {
         if ack <= s.start {
             return;
         }
-        let (len, done) = (s.end - s.start, ack - s.start);
-        let weight = ((i64::from(s.weight) * done) / len) as u16;
-        got.merged |= s.weight > 1;
+        let done = ack - s.start;
+        let weight = ((i64::from(s.weight()) * done) / i64::from(s.len)) as u16;
+        got.merged |= s.weight() > 1;
         s.start = ack;
-        s.weight -= weight;
+        s.len -= done as u32;
+        s.marks -= weight;
         self.packets -= u32::from(weight);
-        if s.flags & SACKED != 0 {
+        if s.is(SACKED) {
             self.sacked_bytes -= done as u64;
             self.sacked_packets -= u32::from(weight);
         } else {
@@ -248,15 +273,15 @@ impl Segments {
     }
 
     fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
-        let at = self.ring.partition_point(|s| s.end <= left);
+        let at = self.ring.partition_point(|s| s.end() <= left);
         for s in self.ring.range_mut(at..) {
-            if s.end > right {
+            if s.end() > right {
                 break;
             }
-            if s.flags & SACKED == 0 && s.start >= left {
-                s.flags |= SACKED;
-                self.sacked_bytes += (s.end - s.start) as u64;
-                self.sacked_packets += u32::from(s.weight);
+            if !s.is(SACKED) && s.start >= left {
+                s.marks |= SACKED;
+                self.sacked_bytes += u64::from(s.len);
+                self.sacked_packets += u32::from(s.weight());
                 got.add(s);
             }
         }
@@ -265,11 +290,12 @@ impl Segments {
 
 impl Delivered {
     fn add(&mut self, s: &Segment) {
-        let len = (s.end - s.start) as u32;
-        self.bytes += u64::from(len);
-        self.packets += u32::from(s.weight);
-        self.merged |= s.weight > 1;
-        let each = len / u32::from(s.weight.max(1));
+        let weight = u32::from(s.weight());
+        self.bytes += u64::from(s.len);
+        self.packets += weight;
+        self.merged |= weight > 1;
+        // Most segments are one packet, which needs no division.
+        let each = if weight > 1 { s.len / weight } else { s.len };
         self.shortest = if self.shortest == 0 { each } else { self.shortest.min(each) };
     }
 }
