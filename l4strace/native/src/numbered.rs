@@ -25,7 +25,7 @@ pub struct Numbering {
 
 impl Numbering {
     pub fn place(&mut self, packet: &Packet) -> Place {
-        let interned = self.table.intern(packet);
+        let interned = self.table.intern(packet, self.table.hash(&packet.key));
         let flow = interned.flow as usize;
         if flow >= self.spaces.len() {
             self.spaces.resize(flow + 1, Default::default());

@@ -99,10 +99,12 @@ impl Pairer {
         let Reader { stream, table, reached_ns, .. } = &mut self.readers[source];
         let (plan, rounds) = (&mut self.plan, &mut self.rounds);
         let mut reached = *reached_ns;
-        let more = stream.next_batch(&mut |packet| {
-            reached = reached.max(Some(packet.ts_ns));
-            let at = table.intern(packet);
-            see(plan, rounds, source as u16, packet, at.flow, at.forward);
+        let more = stream.next_batch(&mut |packets| {
+            for packet in packets {
+                reached = reached.max(Some(packet.ts_ns));
+                let at = table.intern(packet, table.hash(&packet.key));
+                see(plan, rounds, source as u16, packet, at.flow, at.forward);
+            }
         })?;
         *reached_ns = if more { reached } else { None };
         self.expire(source as u16);

@@ -97,7 +97,7 @@ impl Follower {
         }
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
         let tracker = &mut self.capture.tracker;
-        let (done, wanted) = decoder.feed(&self.held, &mut |packet| tracker.packet(packet));
+        let (done, wanted) = decoder.feed(&self.held, &mut |packets| tracker.packets(packets));
         let here = done.min(self.held.len() as u64);
         self.held.drain(..here as usize);
         self.skip += done - here;

@@ -37,7 +37,7 @@ fn decode(py: Python<'_>, path: &str) -> PyResult<u64> {
     let decoded = py.detach(|| {
         let mut stream = read::open(path)?;
         let mut packets = 0;
-        stream.for_each(|packet| packets += u64::from(packet.frame > 0))?;
+        stream.for_each(|batch| packets += batch.iter().filter(|p| p.frame > 0).count() as u64)?;
         Ok(packets)
     });
     decoded.map_err(|e| input_error(py, &e))

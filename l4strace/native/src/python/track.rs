@@ -45,7 +45,7 @@ fn follow(py: Python<'_>, path: &str, meter: &mut Meter) -> PyResult<Capture> {
     loop {
         let more = py.detach(|| -> Result<bool, ReadError> {
             for _ in 0..REPORT_EVERY {
-                if !stream.next_batch(&mut |packet| tracker.packet(packet))? {
+                if !stream.next_batch(&mut |packets| tracker.packets(packets))? {
                     return Ok(false);
                 }
             }

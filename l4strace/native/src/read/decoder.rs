@@ -19,10 +19,13 @@ enum Format {
 /// Stamps are kept within these, so that no difference or small sum of them overflows.
 const TIMES: Range<i64> = 0..1 << 62;
 
+/// Packets handed over together at most.
+const BATCH: usize = 32;
+
 /// What [`Decoder::next`] made of the bytes at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// [`Decoder::packet`] is set; so many bytes are done with.
+    /// The packet is filled in; so many bytes are done with.
     Packet(u64),
     /// No packet in so many bytes.
     Skipped(u64),
@@ -38,7 +41,6 @@ pub struct Decoder {
     format: Format,
     /// Bytes of the file header, still to be consumed.
     header: usize,
-    pub packet: Packet,
     pub info: SourceInfo,
     pub stats: Stats,
     offset: u64,
@@ -57,16 +59,16 @@ impl Decoder {
         } else {
             return Err(describe(start));
         };
-        Ok(Decoder { format, header, packet: Packet::default(), info, stats: Stats::default(), offset: 0 })
+        Ok(Decoder { format, header, info, stats: Stats::default(), offset: 0 })
     }
 
-    /// Looks at the next record.
+    /// Looks at the next record and decodes it into `packet`.
     #[inline]
-    pub fn next(&mut self, bytes: &[u8]) -> Next {
+    pub fn next(&mut self, bytes: &[u8], packet: &mut Packet) -> Next {
         match self.record(bytes) {
             Ok(record) => {
                 let size = record.size;
-                if self.decode(&record, bytes) {
+                if self.decode(&record, bytes, packet) {
                     Next::Packet(size)
                 } else {
                     Next::Skipped(size)
@@ -76,22 +78,29 @@ impl Decoder {
         }
     }
 
-    /// Consumes all records that are complete in `bytes`; returns how many bytes that was and
-    /// how many are needed for one step more (`None`: stop).
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&Packet)) -> (u64, Option<usize>) {
-        let mut done = 0u64;
-        loop {
+    /// Consumes all records that are complete in `bytes` and hands over their packets, a few at once;
+    /// returns how many bytes that was and how many are needed for one step more (`None`: stop).
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[Packet])) -> (u64, Option<usize>) {
+        let mut batch = [Packet::default(); BATCH];
+        let (mut done, mut held) = (0u64, 0);
+        let wanted = loop {
             let rest = usize::try_from(done).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
-            match self.next(rest) {
+            match self.next(rest, &mut batch[held]) {
                 Next::Packet(n) => {
-                    sink(&self.packet);
                     done += n;
+                    held += 1;
+                    if held == BATCH {
+                        sink(&batch);
+                        held = 0;
+                    }
                 }
                 Next::Skipped(n) => done += n,
-                Next::More(wanted) => return (done, Some(wanted)),
-                Next::Stop => return (done, None),
+                Next::More(wanted) => break Some(wanted),
+                Next::Stop => break None,
             }
-        }
+        };
+        sink(&batch[..held]);
+        (done, wanted)
     }
 
     /// Steps over all complete records without decoding them: the unit of the benchmark.
@@ -140,24 +149,23 @@ impl Decoder {
     #[inline]
     fn note(&mut self, record: &Record) {
         self.info.records += 1;
-        self.packet.offset = self.offset;
         self.offset += record.size;
         self.info.first_ns.get_or_insert(record.ts_ns);
         self.info.last_ns = Some(record.ts_ns);
     }
 
     #[inline]
-    fn decode(&mut self, record: &Record, bytes: &[u8]) -> bool {
+    fn decode(&mut self, record: &Record, bytes: &[u8], packet: &mut Packet) -> bool {
         let frame = self.info.records;
-        self.packet = Packet {
+        *packet = Packet {
             frame,
-            offset: self.packet.offset,
+            offset: self.offset - record.size,
             ts_ns: record.ts_ns,
             captured_len: record.captured_len,
             wire_len: record.wire_len,
             ..Packet::default()
         };
-        match decode::frame(record.link_type, record.bytes(bytes), record.wire_len, &mut self.packet) {
+        match decode::frame(record.link_type, record.bytes(bytes), record.wire_len, packet) {
             Outcome::Tcp => {}
             Outcome::OddTcp(loss) => self.stats.count(loss, frame),
             Outcome::Not(loss) => {

@@ -2,7 +2,7 @@
 //!
 //! ```ignore
 //! let mut stream = read::open("run.pcap.xz")?;
-//! while let Some(packet) = stream.next()? { tracker.packet(packet) }
+//! stream.for_each(|packets| tracker.packets(packets))?;
 //! let (info, stats) = (stream.info(), stream.stats());
 //! ```
 

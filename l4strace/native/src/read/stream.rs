@@ -16,6 +16,7 @@ pub struct PacketStream {
     source: Source,
     window: Window,
     decoder: Decoder,
+    packet: Packet,
     ended: bool,
 }
 
@@ -29,7 +30,7 @@ pub fn open(path: &str) -> Result<PacketStream, ReadError> {
     let mut decoder = Decoder::new(start).map_err(|why| ReadError::new(path, why))?;
     decoder.info.path = path.to_owned();
     decoder.info.compression = source.compression;
-    Ok(PacketStream { source, window, decoder, ended: false })
+    Ok(PacketStream { source, window, decoder, packet: Packet::default(), ended: false })
 }
 
 impl PacketStream {
@@ -38,7 +39,7 @@ impl PacketStream {
     #[inline]
     pub fn next(&mut self) -> Result<Option<&Packet>, ReadError> {
         loop {
-            match self.decoder.next(self.window.bytes()) {
+            match self.decoder.next(self.window.bytes(), &mut self.packet) {
                 Next::Packet(n) => {
                     self.window.consume(n);
                     break;
@@ -55,18 +56,18 @@ impl PacketStream {
                 }
             }
         }
-        Ok(Some(&self.decoder.packet))
+        Ok(Some(&self.packet))
     }
 
-    /// Hands every remaining packet to `sink`; the fastest way through.
-    pub fn for_each(&mut self, mut sink: impl FnMut(&Packet)) -> Result<(), ReadError> {
+    /// Hands every remaining packet to `sink`, a few at once; the fastest way through.
+    pub fn for_each(&mut self, mut sink: impl FnMut(&[Packet])) -> Result<(), ReadError> {
         while self.next_batch(&mut sink)? {}
         Ok(())
     }
 
     /// Hands the packets of one buffer (some 256 KiB) to `sink`; false at the end. Between two
     /// calls a caller can report progress or turn to another input.
-    pub fn next_batch(&mut self, sink: &mut impl FnMut(&Packet)) -> Result<bool, ReadError> {
+    pub fn next_batch(&mut self, sink: &mut impl FnMut(&[Packet])) -> Result<bool, ReadError> {
         let (done, wanted) = self.decoder.feed(self.window.bytes(), sink);
         self.window.consume(done);
         Ok(self.fill(wanted))

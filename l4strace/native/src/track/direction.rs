@@ -2,6 +2,7 @@
 
 use super::echo::Echoes;
 use super::feedback::Feedback;
+use super::prefetch::prefetch;
 use super::sender::Sender;
 use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
@@ -121,6 +122,24 @@ impl Totals {
         self.max_payload = self.max_payload.max(p.payload_len);
         if p.ip_ecn == ecn::CE {
             self.ce_payload_bytes += u64::from(p.payload_len);
+        }
+    }
+}
+
+impl Direction {
+    /// What lies behind this struct, once the struct itself is here.
+    pub fn prefetch(&self) {
+        self.sender.as_deref().into_iter().for_each(prefetch);
+        self.carried.option.as_deref().into_iter().for_each(prefetch);
+        self.feedback.bytes.as_deref().into_iter().for_each(prefetch);
+        self.echoes.prefetch();
+    }
+
+    /// What the sender keeps of its packets, once the sender is here.
+    pub fn prefetch_sent(&self) {
+        if let Some(sender) = &self.sender {
+            sender.segments.prefetch();
+            sender.round.prefetch();
         }
     }
 }

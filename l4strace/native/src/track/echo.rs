@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::prefetch::prefetch;
+
 /// Stamps waiting for their echo. One entry a clock tick of the sender, so 128 ms at 1 ms ticks; an
 /// older stamp gives no sample.
 const MOST: usize = 2048;
@@ -28,6 +30,11 @@ impl Echoes {
         }
         self.sent.push_back((tsval, ts_ns));
         true
+    }
+
+    /// The stamps that come next.
+    pub fn prefetch(&self) {
+        self.sent.front().into_iter().chain(self.sent.back()).for_each(prefetch);
     }
 
     pub fn last(&self) -> Option<u32> {

@@ -11,6 +11,7 @@ mod feedback;
 mod flow;
 mod handshake;
 mod holes;
+mod prefetch;
 mod reports;
 mod round;
 mod segments;
@@ -34,6 +35,13 @@ pub use table::{FlowTable, Initiator, Interned};
 pub use unify::{unify, Member};
 
 use crate::packet::Packet;
+use prefetch::prefetch;
+
+/// Packets looked at together.
+const AHEAD: usize = 16;
+
+/// As many conversations stay in a second-level cache by themselves.
+const CACHED: usize = 128;
 
 /// Follows the packets of one capture.
 #[derive(Default)]
@@ -44,9 +52,42 @@ pub struct Tracker {
 }
 
 impl Tracker {
+    /// Follows packets in the order of the capture.
+    ///
+    /// With thousands of conversations no cache holds them, so the memory that a few packets need is
+    /// asked for before the first of them is followed: what is asked for together comes together.
+    pub fn packets(&mut self, packets: &[Packet]) {
+        let mut hashes = [0; AHEAD];
+        for packets in packets.chunks(AHEAD) {
+            for (p, hash) in packets.iter().zip(&mut hashes) {
+                *hash = self.table.hash(&p.key);
+                self.table.prefetch(*hash);
+            }
+            let hashes = &hashes[..packets.len()];
+            if self.flows.len() > CACHED {
+                self.prefetch(hashes);
+            }
+            for (p, &hash) in packets.iter().zip(hashes) {
+                self.packet(p, hash);
+            }
+        }
+    }
+
+    /// Asks for the conversations of some keys, then for what lies behind them, level by level.
+    fn prefetch(&self, hashes: &[u64]) {
+        let dirs = || self.likely(hashes).flat_map(|flow| &flow.dirs);
+        self.likely(hashes).for_each(prefetch);
+        dirs().for_each(Direction::prefetch);
+        dirs().for_each(Direction::prefetch_sent);
+    }
+
+    fn likely<'a>(&'a self, hashes: &'a [u64]) -> impl Iterator<Item = &'a Flow> {
+        hashes.iter().filter_map(|&hash| self.flows.get((self.table.likely(hash)? >> 1) as usize))
+    }
+
     #[inline]
-    pub fn packet(&mut self, p: &Packet) {
-        let at = self.table.intern(p);
+    fn packet(&mut self, p: &Packet, hash: u64) {
+        let at = self.table.intern(p, hash);
         if at.new {
             self.flows.push(Flow::new(at.flow, p));
         }

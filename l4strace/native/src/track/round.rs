@@ -1,5 +1,7 @@
 //! One round trip of one direction: sums while it runs, a row when it ends.
 
+use super::prefetch::prefetch;
+
 /// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundRow {
@@ -130,6 +132,11 @@ impl Round {
         if self.rtts_us.len() < MOST_SAMPLES {
             self.rtts_us.push(ns as f32 / 1e3);
         }
+    }
+
+    /// Where the next RTT sample goes.
+    pub fn prefetch(&self) {
+        self.rtts_us.last().into_iter().for_each(prefetch);
     }
 
     pub fn offered(&mut self, rwnd: u64) {

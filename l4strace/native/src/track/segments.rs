@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::holes::Holes;
+use super::prefetch::prefetch;
 
 /// What a data packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,11 @@ pub struct Segments {
 impl Segments {
     pub fn new(at: i64) -> Self {
         Segments { max: at, una: at, ..Segments::default() }
+    }
+
+    /// The segments that come next: an ACK takes from the front, data goes to the back.
+    pub fn prefetch(&self) {
+        self.ring.front().into_iter().chain(self.ring.back()).for_each(prefetch);
     }
 
     /// Unacknowledged and not SACKed.

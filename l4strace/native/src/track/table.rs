@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use super::prefetch::prefetch;
 use crate::packet::{flag, FlowKey, Packet};
 
 /// How the client was told from the server.
@@ -61,10 +62,10 @@ impl Default for FlowTable {
 }
 
 impl FlowTable {
-    /// Number and direction of the packet's conversation.
+    /// Number and direction of the packet's conversation; `hash` is that of its key.
     #[inline]
-    pub fn intern(&mut self, packet: &Packet) -> Interned {
-        match self.find(&packet.key) {
+    pub fn intern(&mut self, packet: &Packet, hash: u64) -> Interned {
+        match self.find(&packet.key, hash) {
             Some(id) if packet.flags & flag::SYN == 0 => seen(id),
             Some(id) => self.syn(id, packet),
             None => self.insert(packet),
@@ -148,9 +149,27 @@ impl FlowTable {
         }
     }
 
+    /// Asks for the slot of a hash.
     #[inline]
-    fn find(&self, key: &FlowKey) -> Option<u32> {
-        let hash = self.hash(key);
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(&self.slots[hash as usize & (self.slots.len() - 1)]);
+    }
+
+    /// Directional id that a hash most likely means, whose key is then asked for.
+    #[inline]
+    pub fn likely(&self, hash: u64) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].id != 0 && self.slots[at].tag != (hash >> 32) as u32 {
+            at = (at + 1) & mask;
+        }
+        let id = self.slots[at].id.checked_sub(1)?;
+        prefetch(&self.keys[id as usize]);
+        Some(id)
+    }
+
+    #[inline]
+    fn find(&self, key: &FlowKey, hash: u64) -> Option<u32> {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
@@ -173,7 +192,7 @@ impl FlowTable {
     }
 
     #[inline]
-    fn hash(&self, key: &FlowKey) -> u64 {
+    pub fn hash(&self, key: &FlowKey) -> u64 {
         let word = |a: &[u8; 16], i: usize| u64::from_ne_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
         let ports = (u64::from(key.src_port) << 16) | u64::from(key.dst_port);
         let a = fold(word(&key.src, 0) ^ self.seed, word(&key.src, 1) ^ 0x9e37_79b9_7f4a_7c15);
@@ -221,6 +240,10 @@ mod tests {
     use super::*;
     use crate::track::testing::{packet, A, B};
 
+    fn intern(table: &mut FlowTable, p: &Packet) -> Interned {
+        table.intern(p, table.hash(&p.key))
+    }
+
     fn syn(from: u8, seq: u32) -> Packet {
         Packet { flags: flag::SYN, seq, ..packet(from) }
     }
@@ -228,9 +251,9 @@ mod tests {
     #[test]
     fn both_directions_are_one_flow() {
         let mut table = FlowTable::default();
-        let first = table.intern(&syn(A, 5));
+        let first = intern(&mut table, &syn(A, 5));
         assert_eq!(first, Interned { flow: 0, forward: true, new: true });
-        let back = table.intern(&Packet { flags: flag::SYN | flag::ACK, seq: 9, ack: 6, ..packet(B) });
+        let back = intern(&mut table, &Packet { flags: flag::SYN | flag::ACK, seq: 9, ack: 6, ..packet(B) });
         assert_eq!(back, Interned { flow: 0, forward: false, new: false });
         assert_eq!(table.initiator(0), Initiator::Syn);
     }
@@ -238,25 +261,25 @@ mod tests {
     #[test]
     fn a_syn_with_another_isn_is_a_new_conversation() {
         let mut table = FlowTable::default();
-        table.intern(&syn(A, 5));
-        assert!(!table.intern(&syn(A, 5)).new);
-        table.intern(&Packet { flags: flag::SYN | flag::ACK, seq: 9, ack: 6, ..packet(B) });
-        let again = table.intern(&syn(A, 77));
+        intern(&mut table, &syn(A, 5));
+        assert!(!intern(&mut table, &syn(A, 5)).new);
+        intern(&mut table, &Packet { flags: flag::SYN | flag::ACK, seq: 9, ack: 6, ..packet(B) });
+        let again = intern(&mut table, &syn(A, 77));
         assert_eq!(again, Interned { flow: 1, forward: true, new: true });
-        assert_eq!(table.intern(&Packet { flags: flag::ACK, ..packet(B) }).flow, 1);
+        assert_eq!(intern(&mut table, &Packet { flags: flag::ACK, ..packet(B) }).flow, 1);
     }
 
     #[test]
     fn two_syns_crossing_are_one_conversation() {
         let mut table = FlowTable::default();
-        table.intern(&syn(A, 5));
-        assert_eq!(table.intern(&syn(B, 9)), Interned { flow: 0, forward: false, new: false });
+        intern(&mut table, &syn(A, 5));
+        assert_eq!(intern(&mut table, &syn(B, 9)), Interned { flow: 0, forward: false, new: false });
     }
 
     #[test]
     fn the_lower_port_serves_mid_stream() {
         let mut table = FlowTable::default();
-        let from_server = table.intern(&Packet { flags: flag::ACK, ..packet(B) });
+        let from_server = intern(&mut table, &Packet { flags: flag::ACK, ..packet(B) });
         assert!(!from_server.forward);
     }
 
@@ -266,10 +289,10 @@ mod tests {
         for port in 1000..9000u16 {
             let mut p = syn(A, 1);
             p.key.src_port = port;
-            assert_eq!(table.intern(&p).flow, u32::from(port) - 1000);
+            assert_eq!(intern(&mut table, &p).flow, u32::from(port) - 1000);
         }
         let mut p = packet(A);
         p.key.src_port = 1234;
-        assert_eq!(table.intern(&p).flow, 234);
+        assert_eq!(intern(&mut table, &p).flow, 234);
     }
 }

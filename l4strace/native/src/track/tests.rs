@@ -21,14 +21,14 @@ impl Talk {
         self.frame += 1;
         let (key, version) = (packet(from).key, 4);
         let flags = flags | (u16::from(ace) << 6);
-        self.tracker.packet(&Packet {
+        self.tracker.packets(&[Packet {
             frame: self.frame,
             ts_ns: ms * MS,
             key,
             ip_version: version,
             flags,
             ..p
-        });
+        }]);
         self
     }
 
