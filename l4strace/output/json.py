@@ -7,6 +7,7 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Skipped
+from l4strace.rounds import KEY
 from l4strace.verdict import conversations, verdict
 
 SCHEMA = 1
@@ -21,6 +22,7 @@ DIRECTION_KEYS = (
     "retransmits", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples",
     "ceb_bytes", "e0b_bytes", "e1b_bytes", "ece_acks", "first_frame", "last_frame", "first_ce_ns",
 )  # fmt: skip
+FED_BACK = {"ce_fed_back_lo": "lo", "ce_fed_back_hi": "hi", "ce_fed_back_best": "best"}
 
 
 def render(capture: Capture, analysis: Analysis) -> str:
@@ -30,20 +32,23 @@ def render(capture: Capture, analysis: Analysis) -> str:
 
 def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     """The same as plain data."""
-    flows = _flows(capture)
-    said = verdict(analysis, conversations(capture))
     return {
         "schema": SCHEMA,
         "tool": tool(),
-        "verdict": {
-            "sentence": said.sentence,
-            "severity": said.severity.name.lower() if said.severity is not None else None,
-            "rule": said.finding.rule if said.finding else None,
-        },
+        "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": capture.sources.to_dicts(),
-        "flows": flows,
+        "flows": _flows(capture),
         "findings": [finding_value(finding) for finding in analysis.findings],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
+    }
+
+
+def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
+    said = verdict(analysis, conversations(capture))
+    return {
+        "sentence": said.sentence,
+        "severity": said.severity.name.lower() if said.severity is not None else None,
+        "rule": said.finding.rule if said.finding else None,
     }
 
 
@@ -54,9 +59,29 @@ def tool() -> dict[str, str]:
     return {"name": "l4strace", "version": version("l4strace")}
 
 
-def dumps(value: Any) -> str:
-    """Indented JSON; numbers that JSON has not become null."""
-    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def dumps(document: dict[str, Any]) -> str:
+    """JSON with a line per flow, finding and the like; numbers that JSON has not become null.
+
+    Indenting each of them would take ten times as long: Python does that without its C encoder.
+    """
+    lines = (f"  {_encode(key)}: {_member(value)}" for key, value in document.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _member(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return _line(value)
+    return "[\n    " + ",\n    ".join(map(_line, value)) + "\n  ]"
+
+
+def _line(value: Any) -> str:
+    try:
+        return _encode(value)
+    except ValueError:
+        return _encode(_finite(value))
 
 
 def finding_value(finding: Finding) -> dict[str, Any]:
@@ -93,24 +118,28 @@ def _flows(capture: Capture) -> list[dict[str, Any]]:
     """One object per conversation and input, with both directions."""
     ways = {
         (row["source"], row["flow"], row["forward"]): _direction(row)
-        for row in capture.directions.iter_rows(named=True)
+        for row in capture.directions.select(*KEY, *DIRECTION_KEYS, *FED_BACK).iter_rows(named=True)
     }
+    silent = _silent()
     return [
-        {key: row[key] for key in FLOW_KEYS}
+        row
         | {
-            name: ways.get((row["source"], row["flow"], forward), _direction({}))
+            name: ways.get((row["source"], row["flow"], forward), silent)
             for name, forward in (("forward", True), ("reverse", False))
         }
-        for row in capture.flows.iter_rows(named=True)
+        for row in capture.flows.select(FLOW_KEYS).iter_rows(named=True)
     ]
 
 
 def _direction(row: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {key: row[key] for key in DIRECTION_KEYS}
+    return values | {"ce_fed_back": {bound: row[key] for key, bound in FED_BACK.items()}}
+
+
+def _silent() -> dict[str, Any]:
+    """A direction that no packet was seen of."""
     counted = ("packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits")
-    fed_back = {bound: row.get(f"ce_fed_back_{bound}") for bound in ("lo", "hi", "best")}
-    return {key: row.get(key, 0 if key in counted else None) for key in DIRECTION_KEYS} | {
-        "ce_fed_back": fed_back
-    }
+    return _direction(dict.fromkeys((*DIRECTION_KEYS, *FED_BACK)) | dict.fromkeys(counted, 0))
 
 
 def _finite(value: Any) -> Any:

@@ -18,3 +18,5 @@ def test_json_has_the_same_top_level_keys_and_no_judgement(call, sample: Path):
     assert flows.keys() == diagnosis.keys()
     assert flows["flows"] == diagnosis["flows"]
     assert flows["findings"] == flows["skipped"] == []
+    assert diagnosis["verdict"]["sentence"]
+    assert flows["verdict"] is None

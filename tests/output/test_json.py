@@ -59,3 +59,10 @@ def test_findings_and_skipped_are_plain_data():
     assert (value["span_ns"], value["frames"]) == ([1, 2], [7])
     assert value["measures"][0]["value"] is None
     assert document["skipped"] == [{"rule": "L4S109", "reason": "one capture", "flow": None}]
+
+
+def test_each_flow_has_a_line_for_grep():
+    ways = stack(frame("directions"), frame("directions", forward=False))
+    text = as_json.render(evidence(flows=frame("flows"), directions=ways), Analysis(()))
+    (line,) = [line for line in text.splitlines() if '"client": "10.0.1.2"' in line]
+    assert json.loads(line)["flow"] == json.loads(text)["flows"][0]["flow"]
