@@ -133,7 +133,7 @@ def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def starved_by(evidence: Evidence, flow: int) -> str:
-    """`; flow 3 (port 40002, ECT(0)) gets 8.5 % since 0.6 s`, or nothing when nobody starves."""
+    """`; flow 3 (port 40002, ECT(0)) is left with 8 % since 0.6 s after its start`, or nothing."""
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()
     )
@@ -141,4 +141,5 @@ def starved_by(evidence: Evidence, flow: int) -> str:
     if row is None:
         return ""
     since = after(evidence, row["flow"], row["starved_since_ns"])
-    return f"; {named(evidence, row['flow'])} is left with {100 * row['share']:.0f} % since {since}"
+    left = f"{named(evidence, row['flow'])} is left with {100 * row['share']:.0f} %"
+    return f"; {left} since {since} after its start"

@@ -22,7 +22,7 @@ def test_fires_and_names_who_starves() -> None:
     assert found.severity is Severity.WARNING
     assert found.message == (
         "Classic AQM missed: one queue marks all flows from 0.4 ms, yet the score stayed at 0.0 of "
-        "17 at most; flow 1 (port 40002, ECT(0)) is left with 10 % since 2.0 s."
+        "17 at most; flow 1 (port 40002, ECT(0)) is left with 10 % since 2.0 s after its start."
     )
 
 
