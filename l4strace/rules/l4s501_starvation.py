@@ -62,7 +62,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.WARNING,
         Confidence.HIGH,
         f"{subjects.titled(evidence, row['flow'])} starves since {since} after its start: "
-        f"{own:.1f} Mbit/s beside {other:.1f} Mbit/s of {subjects.named(evidence, row['other_flow'])}.",
+        f"{own:.1f} Mbit/s beside {other:.1f} Mbit/s of "
+        f"{subjects.named(evidence, row['other_flow'])}.",
         "See what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
         source=row["source"],
         flow=row["flow"],
