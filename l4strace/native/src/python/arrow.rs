@@ -1,38 +1,51 @@
 //! Columns -> Arrow, handed to Python without a copy (https://arrow.apache.org/docs/format/CDataInterface).
 
-use std::sync::Arc;
-
-use arrow_array::builder::{ListBuilder, UInt32Builder};
+use arrow_array::builder::UInt32Builder;
+use arrow_array::builder::{ArrayBuilder, BooleanBuilder, ListBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::ffi::to_ffi;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
-use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
-};
-use arrow_array::{RecordBatchOptions, StructArray};
-use arrow_schema::{Field, Schema};
+use arrow_array::{Array, RecordBatch, StructArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+/// Rows that go into every column before the next rows follow: they stay in the cache meanwhile.
+const BLOCK: usize = 256;
 
 /// A table under construction: one call per column, in the order of `l4strace.schema`.
 ///
 /// Values may be plain or `Option`s; `None` becomes null.
 #[derive(Default)]
 pub struct Columns {
-    fields: Vec<Field>,
-    arrays: Vec<ArrayRef>,
+    columns: Vec<(String, Box<dyn ArrayBuilder>)>,
+    /// The column whose turn it is.
+    at: usize,
+    /// Rows to make room for.
+    rows: usize,
 }
 
 /// Methods that take an iterator over the rows' values.
 macro_rules! primitive_columns {
     ($($name:ident: $arrow:ty, $rust:ty;)*) => {$(
         pub fn $name<V: Into<Option<$rust>>>(&mut self, name: &str, values: impl Iterator<Item = V>) -> &mut Self {
-            self.primitive::<$arrow>(name, values.map(Into::into))
+            let values = values.map(Into::into);
+            self.extend(name, PrimitiveBuilder::<$arrow>::with_capacity, values)
         }
     )*};
 }
 
 impl Columns {
+    /// A table whose columns `fill` adds to, rows by rows; where there are none it is called once.
+    pub fn blocks<R>(rows: &[R], fill: impl Fn(&mut Columns, &[R])) -> PyResult<ArrowTable> {
+        let mut columns = Columns { rows: rows.len(), ..Columns::default() };
+        fill(&mut columns, &rows[..rows.len().min(BLOCK)]);
+        for block in rows.chunks(BLOCK).skip(1) {
+            columns.at = 0;
+            fill(&mut columns, block);
+        }
+        columns.finish()
+    }
+
     primitive_columns! {
         u8: UInt8Type, u8;
         u16: UInt16Type, u16;
@@ -42,23 +55,12 @@ impl Columns {
         f64: Float64Type, f64;
     }
 
-    fn primitive<T: ArrowPrimitiveType>(
-        &mut self,
-        name: &str,
-        values: impl Iterator<Item = Option<T::Native>>,
-    ) -> &mut Self {
-        let array: PrimitiveArray<T> = values.collect();
-        self.push(name, Arc::new(array))
-    }
-
     pub fn bool<V: Into<Option<bool>>>(&mut self, name: &str, values: impl Iterator<Item = V>) -> &mut Self {
-        let array: BooleanArray = values.map(Into::into).collect();
-        self.push(name, Arc::new(array))
+        self.extend(name, BooleanBuilder::with_capacity, values.map(Into::into))
     }
 
     pub fn str<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = Option<S>>) -> &mut Self {
-        let array: StringArray = values.collect();
-        self.push(name, Arc::new(array))
+        self.extend(name, |rows| StringBuilder::with_capacity(rows, 0), values)
     }
 
     /// A list per row; an absent one is null.
@@ -67,27 +69,33 @@ impl Columns {
         name: &str,
         values: impl Iterator<Item = Option<L>>,
     ) -> &mut Self {
-        let mut builder = ListBuilder::new(UInt32Builder::new());
-        for list in values {
-            match list {
-                Some(list) => builder.append_value(list.into_iter().map(Some)),
-                None => builder.append_null(),
-            }
-        }
-        self.push(name, Arc::new(builder.finish()))
+        let values = values.map(|list| list.map(|list| list.into_iter().map(Some)));
+        self.extend(name, |rows| ListBuilder::with_capacity(UInt32Builder::new(), rows), values)
     }
 
-    pub fn push(&mut self, name: &str, array: ArrayRef) -> &mut Self {
-        self.fields.push(Field::new(name, array.data_type().clone(), true));
-        self.arrays.push(array);
+    /// Adds values to the column whose turn it is.
+    fn extend<V, B: ArrayBuilder + Extend<V>>(
+        &mut self,
+        name: &str,
+        new: impl Fn(usize) -> B,
+        values: impl Iterator<Item = V>,
+    ) -> &mut Self {
+        if self.at == self.columns.len() {
+            self.columns.push((name.to_owned(), Box::new(new(self.rows))));
+        }
+        let (known, builder) = &mut self.columns[self.at];
+        debug_assert_eq!(known, name);
+        if let Some(builder) = builder.as_any_mut().downcast_mut::<B>() {
+            builder.extend(values);
+        }
+        self.at += 1;
         self
     }
 
     /// All columns must have the same length.
     pub fn finish(self) -> PyResult<ArrowTable> {
-        let rows = self.arrays.first().map_or(0, |array| array.len());
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::new(Schema::new(self.fields)), self.arrays, &options)
+        let columns = self.columns.into_iter().map(|(name, mut builder)| (name, builder.finish(), true));
+        RecordBatch::try_from_iter_with_nullable(columns)
             .map(|batch| ArrowTable { batch })
             .map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }

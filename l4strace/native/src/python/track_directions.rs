@@ -41,16 +41,16 @@ pub fn direction_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
             }
         }
     }
-    let mut t = Columns::default();
-    t.u16("source", dirs.iter().map(|d| d.flow.source));
-    t.u32("flow", dirs.iter().map(|d| d.flow.number));
-    t.bool("forward", dirs.iter().map(|d| d.forward));
-    direction_counts(&mut t, &dirs);
-    direction_rtts(&mut t, &dirs);
-    direction_feedback(&mut t, &dirs);
-    direction_options(&mut t, &dirs);
-    direction_span(&mut t, &dirs);
-    t.finish()
+    Columns::blocks(&dirs, |t, dirs| {
+        t.u16("source", dirs.iter().map(|d| d.flow.source));
+        t.u32("flow", dirs.iter().map(|d| d.flow.number));
+        t.bool("forward", dirs.iter().map(|d| d.forward));
+        direction_counts(t, dirs);
+        direction_rtts(t, dirs);
+        direction_feedback(t, dirs);
+        direction_options(t, dirs);
+        direction_span(t, dirs);
+    })
 }
 
 fn direction_counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
@@ -114,11 +114,10 @@ fn direction_options(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("option_implausible", carried().map(|o| o.map_or(0, |o| o.implausible)));
     t.u64("option_contradicts_ace", carried().map(|o| o.map_or(0, |o| o.contradicts)));
     t.u64("option_fault_frame", carried().map(|o| o.and_then(|o| o.fault_frame)));
-    let ace =
-        |d: &DirectionView<'_>| d.accecn().then_some(&d.dir.carried).filter(|c| c.ace_seen != 0).cloned();
-    t.u8("ace_first", dirs.iter().map(|d| ace(d).and_then(|c| c.ace_first)));
-    t.u8("ace_distinct", dirs.iter().map(|d| ace(d).map(|c| c.ace_seen.count_ones() as u8)));
-    t.u64("ace_zero_run", dirs.iter().map(|d| ace(d).map(|c| c.zero_run_max)));
+    let ace = || dirs.iter().map(|d| d.accecn().then_some(&d.dir.carried).filter(|c| c.ace_seen != 0));
+    t.u8("ace_first", ace().map(|c| c?.ace_first));
+    t.u8("ace_distinct", ace().map(|c| Some(c?.ace_seen.count_ones() as u8)));
+    t.u64("ace_zero_run", ace().map(|c| Some(c?.zero_run_max)));
     t.u64("ece_acks", dirs.iter().map(|d| d.classic(d.dir.totals.ece_acks)));
     t.u64("cwr_packets", dirs.iter().map(|d| d.classic(d.dir.totals.cwr_packets)));
 }

@@ -41,13 +41,13 @@ pub fn round_table(
         }));
     }
     rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
-    let mut t = Columns::default();
-    round_identity(&mut t, &rounds);
-    round_feedback(&mut t, &rounds);
-    round_rtts(&mut t, &rounds);
-    round_window(&mut t, &rounds);
-    round_replay(&mut t, &rounds);
-    t.finish()
+    Columns::blocks(&rounds, |t, rounds| {
+        round_identity(t, rounds);
+        round_feedback(t, rounds);
+        round_rtts(t, rounds);
+        round_window(t, rounds);
+        round_replay(t, rounds);
+    })
 }
 
 fn round_identity(t: &mut Columns, rounds: &[RoundView<'_>]) {

@@ -134,16 +134,16 @@ fn address(raw: &Address) -> String {
 }
 
 fn flow_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
-    let mut t = Columns::default();
-    flow_identity(&mut t, flows);
-    flow_handshake(&mut t, flows);
-    flow_options(&mut t, flows);
-    t.str("vantage", flows.iter().map(|v| Some(v.flow.vantage.name())));
-    t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
-    t.str("ended", flows.iter().map(|v| Some(v.flow.ended.name())));
-    t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
-    t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));
-    t.finish()
+    Columns::blocks(flows, |t, flows| {
+        flow_identity(t, flows);
+        flow_handshake(t, flows);
+        flow_options(t, flows);
+        t.str("vantage", flows.iter().map(|v| Some(v.flow.vantage.name())));
+        t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
+        t.str("ended", flows.iter().map(|v| Some(v.flow.ended.name())));
+        t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
+        t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));
+    })
 }
 
 fn flow_identity(t: &mut Columns, flows: &[FlowView<'_>]) {
