@@ -64,7 +64,7 @@ impl Follower {
         let flows = self.capture.tracker.flows.len() as u32;
         let numbers = [(0..flows).collect::<Vec<u32>>()];
         let tables = track_tables::tables(py, std::slice::from_ref(&self.capture), &numbers, &[]);
-        self.capture.tracker.rounds.clear();
+        self.capture.tracker.forget_rounds();
         tables
     }
 }

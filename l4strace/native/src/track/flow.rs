@@ -315,6 +315,11 @@ impl Flow {
         }
     }
 
+    /// The rows of the rounds so far are gone.
+    pub(super) fn forget_rounds(&mut self) {
+        self.drained_row = [None; 2];
+    }
+
     fn context(&self, side: usize) -> Context {
         let mode = self.mode();
         Context {

@@ -100,4 +100,10 @@ impl Tracker {
             flow.finish(&mut self.rounds);
         }
     }
+
+    /// Drops the rounds so far, which the caller has seen.
+    pub fn forget_rounds(&mut self) {
+        self.rounds.clear();
+        self.flows.iter_mut().for_each(Flow::forget_rounds);
+    }
 }

@@ -208,6 +208,17 @@ fn a_round_ends_when_its_data_comes_back() {
 }
 
 #[test]
+fn rounds_that_were_read_and_dropped_are_not_looked_at_again() {
+    let mut talk = Talk::accecn();
+    talk.data(30, 0).ack(50, 1, 5);
+    assert_eq!(talk.tracker.rounds.len(), 1);
+    talk.tracker.forget_rounds();
+    // Data right after a round that had drained says that the window was its limit.
+    talk.data(51, 1).ack(71, 2, 5);
+    assert_eq!(talk.tracker.rounds.len(), 1);
+}
+
+#[test]
 fn far_from_the_sender_a_round_still_lasts_a_round_trip() {
     // At the server every ACK follows its data at once; the data that an ACK releases comes 20 ms later.
     let mut talk = Talk::new();
