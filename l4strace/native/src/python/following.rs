@@ -56,6 +56,7 @@ impl Follower {
     /// the rounds that ended since the last call, so that memory does not grow with time.
     fn poll<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         py.detach(|| self.read_on()).map_err(|e| input_error(py, &e))?;
+        self.capture.tracker.flush();
         if let Some(decoder) = &self.decoder {
             self.capture.info = decoder.info.clone();
             self.capture.info.path.clone_from(&self.path);

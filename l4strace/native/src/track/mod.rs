@@ -24,6 +24,7 @@ pub(crate) mod testing;
 mod tests;
 mod unify;
 mod vantage;
+mod waiting;
 
 pub use counters::{CEB, E0B, E1B};
 pub use direction::Direction;
@@ -35,10 +36,7 @@ pub use table::{FlowTable, Initiator, Interned};
 pub use unify::{unify, Member};
 
 use crate::packet::Packet;
-use prefetch::prefetch;
-
-/// Packets looked at together.
-const AHEAD: usize = 16;
+use waiting::Waiting;
 
 /// As many conversations stay in a second-level cache by themselves.
 const CACHED: usize = 128;
@@ -49,53 +47,36 @@ pub struct Tracker {
     pub table: FlowTable,
     pub flows: Vec<Flow>,
     pub rounds: Vec<RoundRow>,
+    waiting: Waiting,
 }
 
 impl Tracker {
     /// Follows packets in the order of the capture.
     ///
-    /// With thousands of conversations no cache holds them, so the memory that a few packets need is
-    /// asked for before the first of them is followed: what is asked for together comes together.
+    /// With more conversations than a cache holds they wait until some can be followed together: see
+    /// [`Tracker::flush`].
     pub fn packets(&mut self, packets: &[Packet]) {
-        let mut hashes = [0; AHEAD];
-        for packets in packets.chunks(AHEAD) {
-            for (p, hash) in packets.iter().zip(&mut hashes) {
-                *hash = self.table.hash(&p.key);
-                self.table.prefetch(*hash);
-            }
-            let hashes = &hashes[..packets.len()];
-            if self.flows.len() > CACHED {
-                self.prefetch(hashes);
-            }
-            for (p, &hash) in packets.iter().zip(hashes) {
-                self.packet(p, hash);
-            }
+        if self.flows.len() > CACHED {
+            return self.wait(packets);
+        }
+        for p in packets {
+            let at = self.intern(p, self.table.hash(&p.key));
+            self.flows[at.flow as usize].packet(p, usize::from(!at.forward), &mut self.rounds);
         }
     }
 
-    /// Asks for the conversations of some keys, then for what lies behind them, level by level.
-    fn prefetch(&self, hashes: &[u64]) {
-        let dirs = || self.likely(hashes).flat_map(|flow| &flow.dirs);
-        self.likely(hashes).for_each(prefetch);
-        dirs().for_each(Direction::prefetch);
-        dirs().for_each(Direction::prefetch_sent);
-    }
-
-    fn likely<'a>(&'a self, hashes: &'a [u64]) -> impl Iterator<Item = &'a Flow> {
-        hashes.iter().filter_map(|&hash| self.flows.get((self.table.likely(hash)? >> 1) as usize))
-    }
-
     #[inline]
-    fn packet(&mut self, p: &Packet, hash: u64) {
+    fn intern(&mut self, p: &Packet, hash: u64) -> Interned {
         let at = self.table.intern(p, hash);
         if at.new {
             self.flows.push(Flow::new(at.flow, p));
         }
-        self.flows[at.flow as usize].packet(p, usize::from(!at.forward), &mut self.rounds);
+        at
     }
 
     /// Ends what still runs; call once after the last packet.
     pub fn finish(&mut self) {
+        self.flush();
         for flow in &mut self.flows {
             flow.finish(&mut self.rounds);
         }

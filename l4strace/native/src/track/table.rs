@@ -155,17 +155,17 @@ impl FlowTable {
         prefetch(&self.slots[hash as usize & (self.slots.len() - 1)]);
     }
 
-    /// Directional id that a hash most likely means, whose key is then asked for.
+    /// Asks for the key that a hash most likely means, once its slot is here.
     #[inline]
-    pub fn likely(&self, hash: u64) -> Option<u32> {
+    pub fn prefetch_key(&self, hash: u64) {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         while self.slots[at].id != 0 && self.slots[at].tag != (hash >> 32) as u32 {
             at = (at + 1) & mask;
         }
-        let id = self.slots[at].id.checked_sub(1)?;
-        prefetch(&self.keys[id as usize]);
-        Some(id)
+        if let Some(key) = self.keys.get((self.slots[at].id as usize).wrapping_sub(1)) {
+            prefetch(key);
+        }
     }
 
     #[inline]
