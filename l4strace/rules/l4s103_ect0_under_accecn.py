@@ -52,15 +52,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     own_syn = pl.when(pl.col("forward")).then("syn_ecn").otherwise("synack_ecn")
     found = (
-        evidence.directions.join(flows, on=["source", "flow"])
+        evidence.directions.filter(
+            (pl.col("data_ect0") >= FEW) & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
+        )
+        .join(flows, on=["source", "flow"])
         .filter(
-            (pl.col("data_ect0") >= FEW)
-            & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
-            & (
-                (own_syn == ECT1)
-                | (pl.col("data_ect1") > 0)
-                | (pl.col("forward") & pl.col("flow").is_in(prague.implode()))
-            )
+            (own_syn == ECT1)
+            | (pl.col("data_ect1") > 0)
+            | (pl.col("forward") & pl.col("flow").is_in(prague.implode()))
         )
         .unique(["flow", "forward"], keep="first", maintain_order=True)
     )

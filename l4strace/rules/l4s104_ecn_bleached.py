@@ -124,13 +124,15 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
     reports = evidence.directions.select(
         "source", "flow", ~pl.col("forward"), reports=pl.col("accecn_options")
     )
-    silent = evidence.directions.join(reports, on=["source", "flow", "forward"]).filter(
-        (pl.col("reports") >= ENOUGH_OPTIONS)
-        & (pl.col("e1b_bytes").fill_null(0) + pl.col("e0b_bytes").fill_null(0) == 0)
+    silent = evidence.directions.filter(
+        (pl.col("e1b_bytes").fill_null(0) + pl.col("e0b_bytes").fill_null(0) == 0)
         & (pl.col("ceb_bytes") == 0)
         & (pl.col("e1b_bytes").is_not_null() | pl.col("e0b_bytes").is_not_null())
         & (ect > 0)
         & (pl.col("acked_bytes") > ENOUGH_BYTES)
+    )
+    silent = silent.join(reports, on=["source", "flow", "forward"]).filter(
+        pl.col("reports") >= ENOUGH_OPTIONS
     )
     return [
         _finding(

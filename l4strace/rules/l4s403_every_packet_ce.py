@@ -57,8 +57,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .filter(pl.col("share") >= SHARE)
         .sort("share", descending=True)
         .unique(subjects.DIRECTION, keep="first", maintain_order=True)
-        .join(_queues(evidence), on=subjects.DIRECTION, how="left")
     )
+    if all_ce.is_empty():
+        return []
+    all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
     return subjects.capped([_finding(row) for row in all_ce.iter_rows(named=True)])
 
 

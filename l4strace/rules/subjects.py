@@ -39,15 +39,21 @@ def once(evidence: Evidence, table: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``table`` from the capture nearest to each direction's sender."""
     if table.is_empty() or evidence.directions.is_empty():
         return table
+    if _alone(evidence) and evidence.kernel.is_empty():
+        return table
     return table.join(nearest(evidence), on=KEY, how="semi")
+
+
+def _alone(evidence: Evidence) -> bool:
+    """No direction was captured twice: there is nothing to choose."""
+    return nearest(evidence).height == evidence.directions.height
 
 
 @kept
 def rounds(evidence: Evidence) -> pl.DataFrame:
     """Rounds as the capture nearest to each direction's sender saw them."""
-    alone = nearest(evidence).height == evidence.directions.height
-    # The largest table: with one capture it need not be copied.
-    return evidence.rounds if alone else once(evidence, evidence.rounds)
+    # The largest table: with one capture it need not be copied, whatever logs there are.
+    return evidence.rounds if _alone(evidence) else once(evidence, evidence.rounds)
 
 
 def capped(said: list[Finding | Skipped]) -> list[Finding | Skipped]:
