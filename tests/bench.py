@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NATIVE = REPOSITORY / "l4strace" / "native"
-ROUNDS = 3
+ROUNDS = 5
 # Installed packages come with their bytecode; a shell that forbids writing it must not count here.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 # What stands on the page of flows, asked of Wireshark's dissector.
