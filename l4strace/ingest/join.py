@@ -13,6 +13,7 @@ from l4strace.schema.capture import FLOWS
 
 LIFE = ["sk", "sport", "dport"]
 """What tells one socket's life from another's."""
+ENDS = ["client", "client_port", "server", "server_port"]
 SEEN = ["source", "flow", "forward"]
 BYTES_OFF = 0.05
 """How far the payload that a tool reports may differ from what the packets acknowledged."""
@@ -127,30 +128,58 @@ def chosen(found: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
     )
 
 
-def own_flows(lives: pl.DataFrame, source: int, first_flow: int, offset_ns: int) -> pl.DataFrame:
-    """Flow rows, with LIFE, for sockets that no capture shows; the lower port serves."""
+def own_flows(
+    lives: pl.DataFrame, source: int, first_flow: int, offset_ns: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows of `flows` for sockets that no capture shows, and flow and forward by LIFE.
+
+    The lower port serves. Sockets of one connection are one flow: both of its ends may be on this
+    host, and its first and last samples may lack the pointer.
+    """
     sends = pl.col("sport") >= pl.col("dport")
-    client, server = pl.when(sends).then(pl.col("saddr")), pl.when(sends).then(pl.col("daddr"))
-    rows = lives.with_row_index("flow", offset=first_flow).select(
-        *LIFE,
+    told = (
+        lives.sort("first_ns", maintain_order=True)
+        .with_row_index("row")
+        .select(
+            *LIFE,
+            "row",
+            forward=sends,
+            client=pl.when(sends).then("saddr").otherwise("daddr"),
+            client_port=pl.when(sends).then("sport").otherwise("dport"),
+            server=pl.when(sends).then("daddr").otherwise("saddr"),
+            server_port=pl.when(sends).then("dport").otherwise("sport"),
+            first_ns=pl.col("first_ns") + offset_ns,
+            last_ns=pl.col("last_ns") + offset_ns,
+        )
+    )
+    told = told.with_columns(flow=_connection().rank("dense").cast(pl.UInt32) - 1 + first_flow)
+    one_end = pl.col("forward").n_unique() == 1
+    here = pl.when(pl.col("forward").first()).then(pl.lit("client")).otherwise(pl.lit("server"))
+    flows = told.group_by("flow", maintain_order=True).agg(
+        pl.col(*ENDS).first(),
+        pl.col("first_ns").min(),
+        pl.col("last_ns").max(),
         source=pl.lit(source),
-        flow=pl.col("flow"),
-        client=client.otherwise(pl.col("daddr")),
-        client_port=pl.when(sends).then(pl.col("sport")).otherwise(pl.col("dport")),
-        server=server.otherwise(pl.col("saddr")),
-        server_port=pl.when(sends).then(pl.col("dport")).otherwise(pl.col("sport")),
         initiator=pl.lit("port"),
         handshake=pl.lit("none"),
         mode=pl.lit("unknown"),
         mode_reason=pl.lit("Known from a kernel log only: no packets of this flow are at hand."),
-        vantage=pl.when(sends).then(pl.lit("client")).otherwise(pl.lit("server")),
+        vantage=pl.when(one_end).then(here).otherwise(pl.lit("unknown")),
         ended=pl.lit("open"),
-        first_ns=pl.col("first_ns") + offset_ns,
-        last_ns=pl.col("last_ns") + offset_ns,
-        forward=sends,
     )
-    keys = rows.select(*(pl.col(name).alias(f"_{name}") for name in LIFE), _forward="forward")
-    return pl.concat([FLOWS.conform(rows), keys], how="horizontal")
+    return FLOWS.conform(flows), told.select(*LIFE, "flow", "forward")
+
+
+def _connection() -> pl.Expr:
+    """``row`` of the first socket of the same connection, of sockets in the order of time.
+
+    The same ends are another connection after a pause. Without addresses a socket stands alone.
+    """
+    pause = pl.col("first_ns") - pl.col("last_ns").cum_max().shift(1).over(ENDS)
+    first = pause.is_null() | (pause > SLACK_NS)
+    leader = pl.when(first).then("row").forward_fill().over(ENDS)
+    named = pl.all_horizontal(pl.col(*ENDS).is_not_null())
+    return pl.when(named).then(leader).otherwise("row")
 
 
 def identified(samples: pl.DataFrame, flow_of: pl.DataFrame) -> pl.DataFrame:

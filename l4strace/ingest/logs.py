@@ -13,7 +13,7 @@ from l4strace.evidence import Capture
 from l4strace.ingest import clock, join, sniff
 from l4strace.ingest.samples import Log
 from l4strace.kernel.scale import alpha_bits, scaled
-from l4strace.schema.capture import FLOWS, KERNEL, SOURCES, STATS
+from l4strace.schema.capture import KERNEL, SOURCES, STATS
 
 Progress = Callable[[int, int], None]
 
@@ -65,16 +65,17 @@ def _added(capture: Capture, log: Log) -> Capture:
     placed = clock.place(log, samples, found, capture)
     joined = join.chosen(found.clear() if placed.refused else found, placed.offset_ns)
     alone = lives.join(joined, on=join.LIFE, how="anti", nulls_equal=True)
-    own = join.own_flows(alone, source, _next(capture.flows["flow"]), placed.offset_ns)
+    first = _next(capture.flows["flow"])
+    own, keys = join.own_flows(alone, source, first, placed.offset_ns)
     _state(log, placed, capture, joined, alone, bits)
-    flow_of = pl.concat([joined, _keys(own)])
+    flow_of = pl.concat([joined, keys])
     kernel = join.identified(samples, flow_of).with_columns(
         pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
     )
     return replace(
         capture,
         sources=pl.concat([capture.sources, _source(log, source, placed)]),
-        flows=pl.concat([capture.flows, own.select(FLOWS.schema.names())]),
+        flows=pl.concat([capture.flows, own]),
         kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
         stats=pl.concat([capture.stats, _stats(log, source)]),
         aggregates=capture.aggregates | log.aggregates,
@@ -107,14 +108,6 @@ def _state(
         log.lose("kernel_log_not_joined", alone.height, "loss", said)
     else:
         log.lose("sockets_not_captured", alone.height, "info", f"Such as {name}.")
-
-
-def _keys(own: pl.DataFrame) -> pl.DataFrame:
-    return own.select(
-        *(pl.col(f"_{name}").alias(name) for name in join.LIFE),
-        "flow",
-        pl.col("_forward").alias("forward"),
-    )
 
 
 def _next(numbers: pl.Series) -> int:
