@@ -31,3 +31,10 @@ def test_count_and_seconds():
     assert units.count(1, "flow") == "1 flow"
     assert units.count(2000, "flow") == "2,000 flows"
     assert units.seconds(2_345_000_000, 1_000_000_000) == "1.345 s"
+
+
+def test_endpoint():
+    assert units.endpoint("10.0.0.1", 80) == "10.0.0.1:80"
+    assert units.endpoint("2001:db8::1", 80) == "[2001:db8::1]:80"
+    assert units.endpoint(None, 40001) == "?:40001"
+    assert units.endpoint(None, None) == "?:?"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
 from l4strace.console import printable
 from l4strace.evidence import Capture
-from l4strace.units import quantity, share
+from l4strace.model import Finding, Severity
+from l4strace.units import endpoint, quantity, share
 
 HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")
@@ -17,12 +19,25 @@ NUMBERS = ("bytes", "CE", "retx", "RTT")
 WIDTH = 80
 
 
-def rows(capture: Capture, limit: int | None = None) -> list[tuple[str, ...]]:
-    """One line per flow direction that carries data; a flow without data gets one line.
+def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
+    """At most so many flows, by number: those with a warning, then those that carried most."""
+    accused = [f.flow for f in findings if f.flow is not None and f.severity >= Severity.WARNING]
+    carried = capture.directions.group_by("flow").agg(pl.col("payload_bytes").max())
+    largest = carried.sort("payload_bytes", "flow", descending=[True, False])["flow"]
+    known = capture.flows["flow"].unique(maintain_order=True)
+    # A kernel log alone has flows without directions.
+    first = dict.fromkeys([*accused, *largest.head(most), *known.head(most)])
+    return sorted(islice((flow for flow in first if flow in known), most))
 
+
+def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str, ...]]:
+    """One line per direction that carries data, of the flows in ``shown`` or of all.
+
+    A flow without data gets one line, and so does one that only a kernel log knows.
     Of several captures the one nearest to the sender speaks, but for CE: the most that any saw.
     """
-    shown = capture.flows["flow"].unique(maintain_order=True)[:limit].to_list()
+    if shown is None:
+        shown = capture.flows["flow"].unique(maintain_order=True).to_list()
     # Rows become dicts only where they are shown: a capture may hold many thousand flows.
     wanted = pl.col("flow").is_in(shown)
     flows: dict[int, dict[int, dict[str, Any]]] = {}
@@ -31,11 +46,11 @@ def rows(capture: Capture, limit: int | None = None) -> list[tuple[str, ...]]:
     ways: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for row in capture.directions.filter(wanted).iter_rows(named=True):
         ways.setdefault((row["flow"], row["forward"]), []).append(row)
-    return [
-        _line(flows[flow], way)
-        for flow in shown
-        for way in _worth_a_line([ways.get((flow, True), []), ways.get((flow, False), [])])
-    ]
+    lines = []
+    for flow in shown:
+        worth = _worth_a_line([ways.get((flow, True), []), ways.get((flow, False), [])])
+        lines += [_line(flows[flow], way) for way in worth] or [_unseen(flows[flow])]
+    return lines
 
 
 def table(lines: list[tuple[str, ...]]) -> Iterator[str]:
@@ -73,7 +88,7 @@ def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple
     sender = "client" if ways[0]["forward"] else "server"
     way = min(ways, key=lambda row: views[row["source"]]["vantage"] != sender)
     flow = views[way["source"]]
-    ends = [address(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
+    ends = [endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
     if not way["forward"]:
         ends.reverse()
     rtt = way["rtt_min_us"]
@@ -89,9 +104,11 @@ def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple
     )
 
 
-def address(host: str, port: int) -> str:
-    """`10.0.0.1:80` or `[2001:db8::1]:80`."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
+    """A flow without packets."""
+    flow = next(iter(views.values()))
+    ends = (endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server"))
+    return (str(flow["flow"]), *ends, flow["mode"] or "unknown", *["-"] * 5)
 
 
 def _codepoint(way: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
         f"**{text(said.sentence)}**",
         "\n".join(_findings(analysis)),
         "\n".join(_sources(capture)),
-        "\n".join(_flows(capture)),
+        "\n".join(_flows(capture, analysis)),
         "\n".join(_skipped(analysis)),
         f"l4strace {tool()['version']}",
     ]
@@ -79,8 +79,9 @@ def _sources(capture: Capture) -> Iterator[str]:
         yield f"- {code(row['path'])}: {row['kind']}, {row['records'] or 0:,} records{cut}{sha256}"
 
 
-def _flows(capture: Capture) -> Iterator[str]:
-    lines = flow_lines.rows(capture, FLOWS_SHOWN)
+def _flows(capture: Capture, analysis: Analysis) -> Iterator[str]:
+    shown = flow_lines.that_matter(capture, analysis.findings, FLOWS_SHOWN)
+    lines = flow_lines.rows(capture, shown)
     if not lines:
         return
     yield f"<details><summary>{count(conversations(capture), 'flow')}</summary>\n"
@@ -88,6 +89,8 @@ def _flows(capture: Capture) -> Iterator[str]:
     yield f"|{'---|' * len(flow_lines.HEADS)}"
     for line in lines:
         yield f"| {' | '.join(text(cell) for cell in line)} |"
+    if (more := conversations(capture) - len(shown)) > 0:
+        yield f"\n{count(more, 'more flow')} left out."
     yield "\n</details>"
 
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
-from l4strace.output.flow_lines import address
 from l4strace.output.json import dumps, finding_value, tool
+from l4strace.units import endpoint
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {
@@ -86,7 +86,7 @@ def _result(
 
 
 def _flow_name(row: dict[str, Any]) -> str:
-    client, server = (address(row[end], row[f"{end}_port"]) for end in ("client", "server"))
+    client, server = (endpoint(row[end], row[f"{end}_port"]) for end in ("client", "server"))
     return f"{client} > {server}"
 
 

@@ -11,7 +11,7 @@ from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Severity
 from l4strace.output import flow_lines
-from l4strace.units import count, quantity, seconds
+from l4strace.units import count, endpoint, quantity, seconds
 from l4strace.verdict import conversations, verdict
 
 WIDTH = 80
@@ -36,7 +36,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False) -> str:
         _paint(_wrap(said.sentence), style, color),
         "\n".join(_sources(capture)),
         "\n\n".join(_findings(capture, analysis, color)),
-        "\n".join(_flows(capture)),
+        "\n".join(_flows(capture, analysis)),
         "\n".join(_not_judged(analysis)),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -94,7 +94,7 @@ def _where(finding: Finding, flows: dict[int, dict[str, Any]], start_ns: Any) ->
     parts = []
     if finding.flow is not None and finding.flow in flows:
         row = flows[finding.flow]
-        ends = [flow_lines.address(row[e], row[f"{e}_port"]) for e in ("client", "server")]
+        ends = [endpoint(row[e], row[f"{e}_port"]) for e in ("client", "server")]
         if finding.forward is False:
             ends.reverse()
         arrow = " <-> " if finding.forward is None else " > "
@@ -117,10 +117,10 @@ def _filter(frames: tuple[int, ...]) -> str:
     return f"Wireshark: frame.number in {{{shown}}}" + (f" and {more} more" if more > 0 else "")
 
 
-def _flows(capture: Capture) -> Iterator[str]:
-    rows = flow_lines.rows(capture, limit=FLOWS_SHOWN)
-    yield from flow_lines.table(rows)
-    if (more := capture.flows["flow"].n_unique() - FLOWS_SHOWN) > 0:
+def _flows(capture: Capture, analysis: Analysis) -> Iterator[str]:
+    shown = flow_lines.that_matter(capture, analysis.findings, FLOWS_SHOWN)
+    yield from flow_lines.table(flow_lines.rows(capture, shown))
+    if (more := conversations(capture) - len(shown)) > 0:
         yield f"{count(more, 'more flow')}: l4strace flows shows all."
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from l4strace.evidence import Capture
 
 NANO = 1_000_000_000
+UPTIMES = 10 * 365 * 86400
+"""Seconds: a stamp of the first ten years after 1970 is no date."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,12 @@ class TimeAxis:
 
 
 def utc(ns: int) -> str:
-    """``ns`` since the epoch in UTC with milliseconds, or the bare number when absurd."""
+    """``ns`` since the epoch in UTC with milliseconds, or the bare number when absurd.
+
+    A kernel log may have nothing but the clock that began when the machine did.
+    """
+    if 0 <= ns < UPTIMES * NANO:
+        return f"{ns / NANO:,.3f} s on a clock without a date"
     try:
         stamp = datetime.fromtimestamp(ns // NANO, tz=timezone.utc)
     except (OverflowError, ValueError, OSError):

@@ -64,7 +64,8 @@ class Case:
         """Directions that carried data as the input nearest to their sender saw them.
 
         Columns of `directions` plus ``far`` and ``worst`` (severity of the direction's worst
-        finding, -1 without one), the ones to look at first.
+        finding, -1 without one), the ones to look at first. Last come those that only a kernel log
+        knows: their counters are null, and ``samples`` says how much it holds of them.
         """
         parts = []
         for forward in (True, False):
@@ -80,15 +81,17 @@ class Case:
             orient="row",
         )
         return (
-            pl.concat(parts)
+            pl.concat([*parts, self._logged()], how="diagonal")
             .join(worst, on=["flow", "forward"], how="left")
             .with_columns(pl.col("worst").fill_null(-1))
             .sort(
                 pl.col("worst").clip(Severity.INFO),
                 "payload_bytes",
+                "samples",
                 "flow",
                 "forward",
-                descending=[True, True, False, True],
+                descending=[True, True, True, False, True],
+                nulls_last=True,
             )
         )
 
@@ -98,7 +101,8 @@ class Case:
         rows = self.sending
         if not rows.height:
             return ()
-        enough = pl.col("payload_bytes") >= CHARTED_SHARE * pl.col("payload_bytes").max()
+        most = pl.col("payload_bytes").max()
+        enough = most.is_null() | (pl.col("payload_bytes") >= CHARTED_SHARE * most)
         picked = rows.filter((pl.col("worst") >= Severity.WARNING) | enough).head(MAX_CHARTED)
         return tuple(self._direction(row) for row in picked.iter_rows(named=True))
 
@@ -121,11 +125,13 @@ class Case:
         )
 
     def direction(self, flow: int | None, forward: bool) -> Direction | None:
-        """One direction of a flow, or of the flow that carried most; null when it sent nothing."""
+        """One direction of a flow, or of the flow that carried most; null when there is none."""
         rows = self.sending.filter(pl.col("forward") == forward)
         if flow is not None:
             rows = rows.filter(pl.col("flow") == flow)
-        largest = rows.sort("payload_bytes", "flow", descending=[True, False]).head(1)
+        largest = rows.sort(
+            "payload_bytes", "flow", descending=[True, False], nulls_last=True
+        ).head(1)
         return self._direction(largest.row(0, named=True)) if rows.height else None
 
     def anchor(self, flow: int, forward: bool | None) -> str:
@@ -142,7 +148,21 @@ class Case:
             row["forward"],
             row["source"],
             row["far"],
+            row,
             self.points,
+        )
+
+    def _logged(self) -> pl.DataFrame:
+        """Directions of flows without packets, and when the kernel log saw them."""
+        known = self.evidence.kernel.filter(
+            pl.col("flow").is_not_null() & pl.col("forward").is_not_null()
+        )
+        alone = known.join(self.evidence.directions, on="flow", how="anti")
+        return alone.group_by("flow", "forward", maintain_order=True).agg(
+            pl.col("source").first(),
+            first_ns=pl.col("ts_ns").min(),
+            last_ns=pl.col("ts_ns").max(),
+            samples=pl.len(),
         )
 
     def _worst(self) -> dict[tuple[int, bool], Severity]:

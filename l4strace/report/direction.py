@@ -26,7 +26,8 @@ NEARNESS = {
 class Direction:
     """A flow direction as the input nearest to its sender (``source``) shows it.
 
-    ``far`` is the input nearest to its receiver, when there is another one.
+    ``far`` is the input nearest to its receiver, when there is another one; ``totals`` the row of
+    `directions`, whose counters are null where only a kernel log knows the flow.
     """
 
     evidence: Evidence
@@ -35,6 +36,7 @@ class Direction:
     forward: bool
     source: int
     far: int | None
+    totals: dict[str, Any]
     points: int = MAX_POINTS
 
     @property
@@ -47,11 +49,6 @@ class Direction:
         """The row of `flows`."""
         here = (pl.col("source") == self.source) & (pl.col("flow") == self.flow)
         return self.evidence.flows.filter(here).row(0, named=True)
-
-    @cached_property
-    def totals(self) -> dict[str, Any]:
-        """The row of `directions`."""
-        return self.evidence.directions.filter(self._at(self.source)).row(0, named=True)
 
     @cached_property
     def name(self) -> str:

@@ -12,12 +12,6 @@ NONE = "\N{EN DASH}"
 """What stands where the data holds nothing."""
 
 
-def endpoint(address: object, port: object) -> str:
-    """``10.0.0.1:80`` or ``[2001:db8::1]:80``."""
-    text = str(address)
-    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
-
-
 def flow_name(row: Mapping[str, Any]) -> str:
     """Client to server of a row of `flows`."""
     return direction_name(row, forward=True)
@@ -25,8 +19,8 @@ def flow_name(row: Mapping[str, Any]) -> str:
 
 def direction_name(row: Mapping[str, Any], forward: bool) -> str:
     """Sender to receiver of one direction of a row of `flows`."""
-    client = endpoint(row["client"], row["client_port"])
-    server = endpoint(row["server"], row["server_port"])
+    client = units.endpoint(row["client"], row["client_port"])
+    server = units.endpoint(row["server"], row["server_port"])
     sender, receiver = (client, server) if forward else (server, client)
     return f"{sender} \N{RIGHTWARDS ARROW} {receiver}"
 

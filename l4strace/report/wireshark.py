@@ -12,9 +12,8 @@ def frames_filter(frames: Sequence[int]) -> str:
 
 
 def flow_filter(row: Mapping[str, Any]) -> str:
-    """One conversation of `flows`, both directions."""
-    field = "ipv6.addr" if ":" in str(row["client"]) else "ip.addr"
-    return (
-        f"{field} == {row['client']} && {field} == {row['server']} && "
-        f"tcp.port == {row['client_port']} && tcp.port == {row['server_port']}"
-    )
+    """One conversation of `flows`, both directions; a kernel log may know its ports alone."""
+    hosts = [host for host in (row["client"], row["server"]) if host is not None]
+    ports = [port for port in (row["client_port"], row["server_port"]) if port is not None]
+    fields = [f"{'ipv6' if ':' in host else 'ip'}.addr == {host}" for host in hosts]
+    return " && ".join([*fields, *(f"tcp.port == {port}" for port in ports)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.units import endpoint
 from l4strace.watch.kernel_tail import Ends, KernelTail
 
 HISTORY = 40
@@ -102,7 +103,7 @@ def _new_lane(flow: dict[str, Any], forward: bool) -> Lane:
     client = (flow["client"], flow["client_port"])
     server = (flow["server"], flow["server_port"])
     own, peer = (client, server) if forward else (server, client)
-    return Lane(f"{own[0]}:{own[1]} > {peer[0]}:{peer[1]}", (*own, *peer))
+    return Lane(f"{endpoint(*own)} > {endpoint(*peer)}", (*own, *peer))
 
 
 def _summaries(rounds: pl.DataFrame) -> dict[tuple[int, bool], dict[str, Any]]:

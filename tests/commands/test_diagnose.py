@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from l4strace import _native
 from l4strace.errors import InputError, UsageError
 
 GENERATOR = '<meta name="generator" content="l4strace'
@@ -131,3 +132,16 @@ def test_standard_input(call, sample: Path, monkeypatch: pytest.MonkeyPatch):
         )  # fmt: skip
     assert json.loads(run.stdout)["verdict"]["rule"] == "L4S104"
     assert run.returncode == 1
+
+
+def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Path, tmp_path: Path):
+    # Kprobes of Prague's functions print ports alone; tcp_probe would name the addresses.
+    whole = b"".join(_native.read_text(str(fixtures / "misfire" / "misfire.trace.txt.zst")))
+    kept = [line for line in whole.splitlines(keepends=True) if b" tcp_probe: " not in line]
+    log = tmp_path / "trace.txt"
+    log.write_bytes(b"".join(kept))
+    result = call("diagnose", log)
+    assert result.stdout.startswith("Fallback misfired")
+    assert "?:40001 > ?:5201" in result.stdout
+    assert result.exit_code == 1
+    assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout

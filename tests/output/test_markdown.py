@@ -32,3 +32,13 @@ def test_stays_under_60_kilobytes():
     shown = markdown.render(RUN, Analysis(many))
     assert len(shown.encode()) < 61_000
     assert "Cut here" in shown
+
+
+def test_flows_that_do_not_fit_are_counted():
+    many = list(range(70))
+    run = evidence(
+        sources=frame("sources"),
+        flows=frame("flows", flow=many),
+        directions=frame("directions", flow=many, payload_bytes=many),
+    )
+    assert "\n10 more flows left out." in markdown.render(run, Analysis(()))

@@ -74,3 +74,23 @@ def test_what_was_not_judged_is_said_once_per_reason():
 
 def test_an_empty_run_claims_nothing():
     assert text.render(evidence(), Analysis(())).startswith("No TCP flow found")
+
+
+def test_of_many_flows_those_that_matter_are_listed():
+    flows = frame("flows", flow=list(range(40)), client_port=[50000 + flow for flow in range(40)])
+    bytes_of = [10 * flow for flow in range(40)]
+    directions = frame("directions", flow=list(range(40)), payload_bytes=bytes_of)
+    run = replace(RUN, flows=flows, directions=directions)
+    shown = text.render(run, Analysis((replace(BLEACHED, flow=3),)))
+    listed = [port for port in range(50000, 50040) if f":{port} " in shown.split("bytes")[-1]]
+    assert listed == [50003, *range(50029, 50040)]
+    assert "28 more flows: l4strace flows shows all." in shown
+
+
+def test_a_flow_of_a_kernel_log_alone_is_listed_and_named():
+    flows = frame("flows", client=None, server=None, mode="unknown")
+    run = evidence(sources=frame("sources"), flows=flows)
+    shown = text.render(run, Analysis((BLEACHED,)))
+    assert "flow 0: ?:40001 > ?:5201" in shown
+    assert "?:40001 ?:5201 unknown -" in shown
+    assert "more flow" not in shown

@@ -201,3 +201,44 @@ def test_many_findings_are_counted_and_not_shown(case: Case) -> None:
     assert len(section.cards) == findings.MAX_CARDS
     assert section.left_out.startswith("200 more findings")
     assert section.cards[0].caveats == ("12 packets were dropped by the capture",)
+
+
+@pytest.fixture(scope="module")
+def logged(case: Case) -> Case:
+    """The kernel log of the misfire without captures: it knows ports alone."""
+    ports = pl.lit(None, dtype=pl.String)
+    run = case.evidence
+    alone = {
+        "flows": run.flows.with_columns(client=ports, server=ports),
+        "sources": run.sources.filter(pl.col("tcp_packets").is_null()),
+        "detector": run.detector.filter(pl.col("origin") == "kernel"),
+        "cuts": run.cuts.filter(pl.col("origin") == "kernel"),
+    }
+    empty = ("directions", "rounds", "paths", "bottlenecks", "coexistence", "spikes")
+    alone |= {name: getattr(run, name).clear() for name in empty}
+    source = int(alone["sources"]["source"][0])
+    alone["flows"] = (
+        alone["flows"].unique("flow").with_columns(source=pl.lit(source, dtype=pl.UInt16))
+    )
+    return Case(dataclasses.replace(run, **alone), case.analysis)
+
+
+def test_a_kernel_log_alone_is_charted(logged: Case) -> None:
+    charted = timelines.build(logged).flows
+    assert charted[0].name == "?:40001 \N{RIGHTWARDS ARROW} ?:5201"
+    assert charted[0].about.startswith("Kernel state from")
+    drawn = {chart.key.split("-")[0] for chart in charted[0].charts}
+    assert {"classic_ecn", "alpha", "window"} <= drawn
+    assert detector.build(logged).absent == ""
+
+
+def test_a_kernel_log_alone_says_nothing_of_packets(logged: Case) -> None:
+    row = flows.build(logged).rows[0]
+    assert (row.payload, row.goodput, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert paths.build(logged).absent.startswith("No capture among the inputs")
+    assert sharing.build(logged).chart is None
+
+
+def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
+    filters = dict(findings.build(logged).cards[0].filters)
+    assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"

@@ -39,11 +39,12 @@ def describe(direction: Direction) -> str:
         late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length / 2)
         if (mean := frame.select(late.mean()).item()) is not None:
             said.append(f"{name} {number(mean)}")
-    means = f" Mean over the second half of the run: {', '.join(said)}." if said else ""
-    return (
-        "1 means that every packet was marked; a reduction gives up alpha/2. The replay starts at "
-        f"1, as Prague must.{means}"
-    )
+    parts = ["1 means that every packet was marked; a reduction gives up alpha/2."]
+    if _replayed(direction).height:
+        parts.append("The replay starts at 1, as Prague must.")
+    if said:
+        parts.append(f"Mean over the second half of the run: {', '.join(said)}.")
+    return " ".join(parts)
 
 
 def _replayed(direction: Direction) -> pl.DataFrame:

@@ -94,6 +94,7 @@ def _row(
 ) -> FlowRow:
     flow, forward = totals["flow"], totals["forward"]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
+    acked = totals["acked_bytes"]
     return FlowRow(
         flow=flow,
         key=direction_key(flow, forward),
@@ -102,7 +103,7 @@ def _row(
         reason=row["mode_reason"] or "",
         sender=sender,
         payload=data_size(totals["payload_bytes"]),
-        goodput=bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else "",
+        goodput=bit_rate(8 * acked / seconds) if acked is not None and seconds > 0 else "",
         codepoints=_codepoints(totals),
         ce=_ce(totals),
         retransmits=number(totals["retransmits"]),

@@ -68,6 +68,8 @@ def build(case: Case) -> PathsSection:
 
 def _absent(case: Case) -> str:
     captures = case.evidence.sources.filter(pl.col("kind").is_in(["pcap", "pcapng"])).height
+    if not captures:
+        return "No capture among the inputs: only packets can be followed."
     if captures < 2:
         return "One capture: what the path did to packets shows only in feedback and handshakes."
     if case.evidence.flows.height == case.flow_count:

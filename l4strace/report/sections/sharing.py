@@ -27,9 +27,9 @@ class SharingSection:
 
 def build(case: Case) -> SharingSection:
     """One line per charted direction that carries a share worth a line."""
-    most = max((d.totals["payload_bytes"] for d in case.charted), default=0)
-    directions = [d for d in case.charted if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
-    directions = [d for d in directions if d.rounds["goodput_bps"].count()]
+    directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
+    most = max((d.totals["payload_bytes"] for d in directions), default=0)
+    directions = [d for d in directions if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
     if len(directions) < 2:
         return SharingSection(None)
     interval = max(case.axis.length / INTERVALS, 0.05)

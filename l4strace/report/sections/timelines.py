@@ -57,10 +57,13 @@ def _timeline(case: Case, direction: Direction) -> Timeline:
 def _about(case: Case, direction: Direction) -> str:
     """Which inputs the charts come from."""
     inputs = case.inputs
-    said = f"Rounds as seen in {inputs[direction.source]}"
+    said = []
+    if direction.totals["packets"] is not None:
+        said.append(f"rounds as seen in {inputs[direction.source]}")
     if direction.far is not None:
-        said += f"; arrivals in {inputs[direction.far]}"
+        said.append(f"arrivals in {inputs[direction.far]}")
     if direction.kernel.height:
         logs = direction.kernel["source"].unique(maintain_order=True).to_list()
-        said += f"; kernel state from {', '.join(inputs[log] for log in logs)}"
-    return said + "."
+        said.append(f"kernel state from {', '.join(inputs[log] for log in logs)}")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if said else ""
