@@ -9,6 +9,7 @@ import pytest
 import synthetic
 
 from l4strace.model import Analysis
+from l4strace.report.axis import utc
 from l4strace.report.case import MAX_CHARTED, MAX_LISTED, Case
 from l4strace.report.report import build
 from l4strace.report.sections import (
@@ -242,3 +243,8 @@ def test_a_kernel_log_alone_says_nothing_of_packets(logged: Case) -> None:
 def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
     filters = dict(findings.build(logged).cards[0].filters)
     assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"
+
+
+def test_a_clock_that_began_with_the_machine_is_no_date() -> None:
+    assert utc(12_999_206_000) == "12.999 s on a clock without a date"
+    assert utc(1_795_251_765_612_896_691) == "2026-11-21 09:02:45.612 UTC"
