@@ -129,9 +129,8 @@ class Case:
         rows = self.sending.filter(pl.col("forward") == forward)
         if flow is not None:
             rows = rows.filter(pl.col("flow") == flow)
-        largest = rows.sort(
-            "payload_bytes", "flow", descending=[True, False], nulls_last=True
-        ).head(1)
+        size = ("payload_bytes", "samples")
+        largest = rows.sort(*size, "flow", descending=[True, True, False], nulls_last=True)
         return self._direction(largest.row(0, named=True)) if rows.height else None
 
     def anchor(self, flow: int, forward: bool | None) -> str:

@@ -233,6 +233,13 @@ def test_a_kernel_log_alone_is_charted(logged: Case) -> None:
     assert detector.build(logged).absent == ""
 
 
+def test_the_figures_of_a_log_are_of_the_flow_that_it_holds_most_of(logged: Case) -> None:
+    counts = logged.evidence.kernel["flow"].value_counts(sort=True)
+    largest = logged.direction(None, forward=True)
+    assert largest is not None
+    assert largest.flow == counts["flow"][0]
+
+
 def test_a_kernel_log_alone_says_nothing_of_packets(logged: Case) -> None:
     row = flows.build(logged).rows[0]
     assert (row.payload, row.goodput, row.codepoints) == ("\N{EN DASH}", "", ())
