@@ -7,7 +7,7 @@ NATIVE := l4strace/native
 SAMPLE := fixtures/misfire/misfire.pcap.xz
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test bench fuzz clean
+.PHONY: help demo build test check format rust-test py-test docs bench fuzz clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.dev ## rewrite the manual page and the table of rules
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.dev ## cost as ratios to a plain walk over the record headers
 	$(BIN)/python tests/bench.py

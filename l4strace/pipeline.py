@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import bottlenecks, builds, coexistence, cuts, detector, rules, spikes
+from l4strace import rules
+from l4strace.derive import bottlenecks, builds, coexistence, cuts, detector, spikes
 from l4strace.evidence import Capture, Evidence
-from l4strace.ingest import inputs
+from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.schema import TABLES
 
@@ -37,7 +38,7 @@ def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
 
     Raises InputError for what cannot be read. A cut file is no error: `stats` and `sources` say so.
     """
-    return inputs.load(paths, progress)
+    return load.load(paths, progress)
 
 
 def derive(capture: Capture) -> Evidence:

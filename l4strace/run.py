@@ -43,7 +43,7 @@ class Run:
     @cached_property
     def verdict(self) -> str:
         """The one sentence that terminal and page open with."""
-        from l4strace.verdict import conversations, verdict
+        from l4strace.wording.verdict import conversations, verdict
 
         return verdict(self.analysis, conversations(self.evidence)).sentence
 
@@ -66,8 +66,8 @@ class Run:
 
         A chart for which the run has no data is left out.
         """
-        from l4strace.report import figures
-        from l4strace.report.case import Case
+        from l4strace.page import figures
+        from l4strace.page.case import Case
 
         direction = Case(self.evidence, self.analysis).direction(flow, forward)
         if direction is None:
@@ -77,9 +77,9 @@ class Run:
 
     def page(self) -> str:
         """The HTML page that `l4strace diagnose` writes."""
-        from l4strace import report
+        from l4strace import page
 
-        return report.render(self.evidence, self.analysis)
+        return page.render(self.evidence, self.analysis)
 
 
 FINDINGS = {
@@ -99,7 +99,7 @@ SKIPPED = {"rule": pl.String(), "reason": pl.String(), "flow": pl.UInt32()}
 
 
 def _words(measures: list[dict[str, Any]]) -> list[str]:
-    from l4strace.units import quantity
+    from l4strace.wording.quantities import quantity
 
     return [
         f"{measure['name']}: {quantity(measure['value'], measure['unit'])}"

@@ -172,8 +172,8 @@ def command_goals(paths: dict[str, Path]) -> list[Goal]:
 
 def drawing_goals(page: Path) -> list[Goal]:
     """The page in a headless browser: seconds until what is in view is drawn, and all."""
-    sys.path.insert(0, str(REPOSITORY / "tests" / "report"))
-    import chromium
+    sys.path.insert(0, str(REPOSITORY))
+    from tests.support import chromium
 
     if (binary := chromium.find()) is None:
         return []

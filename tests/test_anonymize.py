@@ -2,11 +2,11 @@
 
 from ipaddress import ip_address
 
-from frames import capture, frame
 from hypothesis import given
 from hypothesis import strategies as st
 
 from l4strace.anonymize import anonymized, in_text, mapping
+from tests.support.frames import capture, frame
 
 KEY = b"k" * 32
 

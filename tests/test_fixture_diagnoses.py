@@ -6,7 +6,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.model import Analysis, Severity
-from l4strace.verdict import verdict
+from l4strace.wording.verdict import verdict
 
 FAULTS = {
     "accecn-clean": set(),

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from kernel_log import read_log, wrong_updates
 
 from l4strace import _native, pipeline
+from tests.support.kernel_log import read_log, wrong_updates
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures"
 RUNS = sorted(path.parent.name for path in FOLDER.glob("accecn-*/truth.json"))

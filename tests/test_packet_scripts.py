@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from packet_script import Expectation, Flow, Script, parse, pcap
 
 from l4strace import _native, pipeline
+from tests.support.packet_script import Expectation, Flow, Script, parse, pcap
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "scripts"
 SCRIPTS = sorted(FOLDER.glob("*.txt"))

@@ -1,11 +1,11 @@
 """The order of the stages, and what happens when a rule breaks."""
 
 import pytest
-from frames import capture, evidence, frame
 
 from l4strace import pipeline, rules
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
+from tests.support.frames import capture, evidence, frame
 
 
 def rule(code: str, *said: Finding | Skipped) -> Rule:

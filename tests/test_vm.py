@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kernel_log import read_log, samples, wrong_updates
 
 from l4strace import pipeline
+from tests.support.kernel_log import read_log, samples, wrong_updates
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "fixtures" / "lab" / "vm"
 TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import zipfile
 
-from l4strace import share
+from l4strace import installed
 
 SUFFIXES = (".py", ".c", ".h")
 
 
 def zipapp() -> bytes:
     """The folder `collectors` as a zipapp: `python3 FILE NAME ...` runs one of them."""
-    folder = share.path("collectors")
+    folder = installed.path("collectors")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir()):

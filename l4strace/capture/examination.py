@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from l4strace import share
+from l4strace import installed
 from l4strace.errors import CollectorError
 
 TIMEOUT_S = 120
@@ -19,7 +19,7 @@ def run(interfaces: tuple[str, ...]) -> list[dict[str, str]]:
 
     Raises CollectorError when the collector does not run.
     """
-    command = [sys.executable, str(share.path("collectors")), "doctor"]
+    command = [sys.executable, str(installed.path("collectors")), "doctor"]
     for name in interfaces:
         command += ["-i", name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from l4strace import share
+from l4strace import installed
 from l4strace.capture.progress import Live
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
@@ -24,7 +24,7 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     had written by then is closed by its parts and stays.
     """
     read_end, write_end = os.pipe()
-    command = [sys.executable, str(share.path("collectors")), "record", "-o", str(request.stem)]
+    command = [sys.executable, str(installed.path("collectors")), "record", "-o", str(request.stem)]
     command += ["--status-fd", str(write_end), "--with-parent", *request.options()]
     if request.command:
         command += ["--", *request.command]

@@ -53,9 +53,9 @@ class PageFile:
 
     def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
-        from l4strace import report
+        from l4strace.page import render
 
-        page: str = report.render(evidence, analysis, command=command)
+        page = render(evidence, analysis, command=command)
         if self.path is None:
             sys.stdout.buffer.write(page.encode())
             sys.stdout.buffer.flush()
@@ -79,7 +79,7 @@ def command_line() -> str:
 
 def _beside(path: str) -> Path:
     """`STEM.html` beside the input, or here when its folder cannot be written."""
-    from l4strace.ingest.inputs import stem
+    from l4strace.ingest.files import stem
 
     folder = Path() if path == "-" else Path(path).parent
     if not os.access(folder, os.W_OK):

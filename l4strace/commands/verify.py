@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from l4strace.wireshark import Disagreement
+    from l4strace.verify.wireshark import Disagreement
 
 SHOWN = 40
 """Lines of disagreements; the rest is counted."""
@@ -39,7 +39,7 @@ def verify(
       l4strace verify run.pcapng
       l4strace verify run.pcapng.xz --count 5000
     """
-    from l4strace import wireshark
+    from l4strace.verify import wireshark
 
     if path == "-":
         raise UsageError("standard input cannot be read twice", "Name a file.")
@@ -103,7 +103,7 @@ def _plain(path: str) -> Iterator[str]:
 def _report(
     found: Sequence[Disagreement], missing: Sequence[int], compared: int, total: int
 ) -> list[str]:
-    from l4strace.wireshark import EXPLAINED, READERS
+    from l4strace.verify.wireshark import EXPLAINED, READERS
 
     head = (
         f"{compared:,} of {total:,} TCP packets compared with Wireshark in {len(READERS)} fields: "

@@ -11,7 +11,7 @@ import polars as pl
 from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
-from l4strace.units import endpoint, quantity, share
+from l4strace.wording.quantities import endpoint, quantity, share
 
 HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")

@@ -7,8 +7,8 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Skipped
-from l4strace.rounds import KEY
-from l4strace.verdict import conversations, verdict
+from l4strace.schema.keys import KEY
+from l4strace.wording.verdict import conversations, verdict
 
 SCHEMA = 1
 

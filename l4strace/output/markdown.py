@@ -10,8 +10,8 @@ from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure
 from l4strace.output import flow_lines
 from l4strace.output.json import tool
-from l4strace.units import count, quantity
-from l4strace.verdict import conversations, verdict
+from l4strace.wording.quantities import count, quantity
+from l4strace.wording.verdict import conversations, verdict
 
 MAX_BYTES = 60_000
 """What the common trackers take as one comment (GitHub: 65,536 characters)."""

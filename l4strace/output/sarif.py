@@ -13,7 +13,7 @@ from urllib.parse import quote
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
 from l4strace.output.json import dumps, finding_value, tool
-from l4strace.units import endpoint
+from l4strace.wording.quantities import endpoint
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {

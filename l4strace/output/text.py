@@ -11,8 +11,8 @@ from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Severity
 from l4strace.output import flow_lines
-from l4strace.units import count, endpoint, quantity, seconds
-from l4strace.verdict import conversations, verdict
+from l4strace.wording.quantities import count, endpoint, quantity, seconds
+from l4strace.wording.verdict import conversations, verdict
 
 WIDTH = 80
 FINDINGS_OF_A_RULE = 3

@@ -34,7 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.units import count
+from l4strace.wording.quantities import count
 
 CODE = "L4S001"
 CUT_FILE = ("truncated_file", "damaged_file")

@@ -37,8 +37,8 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rounds import of_round
-from l4strace.rules import subjects
+from l4strace.rules.support import subjects
+from l4strace.schema.keys import of_round
 
 CODE = "L4S205"
 ACTION = "Use a build that starts alpha at its maximum or halves the window at the first mark."

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.fallback_states import samples
+from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S207"
 MIN_CE = 20

@@ -41,8 +41,14 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import aggregates, subjects
-from l4strace.rules.fallback_states import DEPTH_US, MDEV_US, MIN_SHARE, steps, without_score
+from l4strace.rules.support import aggregates, subjects
+from l4strace.rules.support.fallback_states import (
+    DEPTH_US,
+    MDEV_US,
+    MIN_SHARE,
+    steps,
+    without_score,
+)
 
 CODE = "L4S301"
 ACTION = "Run a kernel with the correct references, or set prague_ecn_fallback=0 on this host."

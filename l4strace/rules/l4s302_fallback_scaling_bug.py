@@ -38,8 +38,8 @@ from typing import Any
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import aggregates
-from l4strace.rules.fallback_states import MIN_SHARE, steps, without_score
+from l4strace.rules.support import aggregates
+from l4strace.rules.support.fallback_states import MIN_SHARE, steps, without_score
 
 CODE = "L4S302"
 ACTION = (

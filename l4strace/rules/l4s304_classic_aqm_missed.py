@@ -37,8 +37,8 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import subjects
-from l4strace.rules.fallback_states import MIN_SHARE, steps, without_score
+from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_states import MIN_SHARE, steps, without_score
 
 CODE = "L4S304"
 MIN_STEPS = 20

@@ -38,8 +38,8 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import subjects
-from l4strace.rules.fallback_states import samples
+from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S308"
 MIN_CUTS = 20

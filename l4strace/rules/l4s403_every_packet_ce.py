@@ -34,7 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import subjects
+from l4strace.rules.support import subjects
 
 CODE = "L4S403"
 SHARE = 0.95

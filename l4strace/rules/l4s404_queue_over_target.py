@@ -35,7 +35,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules import subjects
+from l4strace.rules.support import subjects
 
 CODE = "L4S404"
 TARGET_US = {"l4s": 1_000.0, "shallow": 1_000.0, "classic": 15_000.0, "per-flow": 15_000.0}

@@ -28,9 +28,9 @@ References
 RFC 9331 section 4.3, tc-fq(8)
 """
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S601"
 UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")

@@ -30,9 +30,9 @@ https://github.com/L4STeam/linux/issues/21
 
 import polars as pl
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S602"
 MERGING = ("gro", "gso", "lro", "tso")

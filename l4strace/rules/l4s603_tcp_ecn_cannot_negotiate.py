@@ -30,9 +30,9 @@ RFC 9768 section 3.1, Documentation/networking/ip-sysctl.rst of Linux
 
 import polars as pl
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S603"
 ACCURATE = 3

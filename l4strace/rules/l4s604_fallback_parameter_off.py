@@ -29,9 +29,9 @@ References
 RFC 9331 section 4.3, reference of the parameter in tcp_prague.c
 """
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S604"
 PARAMETER = "prague_ecn_fallback"

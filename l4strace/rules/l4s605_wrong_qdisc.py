@@ -28,9 +28,9 @@ References
 RFC 9332, tc-dualpi2(8), tc-fq_codel(8)
 """
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S605"
 NOT_L4S = ("pfifo_fast", "pfifo", "bfifo", "codel", "pie", "red", "sfq", "tbf")

@@ -26,9 +26,9 @@ References
 RFC 9768 section 3.2.3, Documentation/networking/ip-sysctl.rst of Linux
 """
 
-from l4strace import hosts
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import hosts
 
 CODE = "L4S606"
 SYSCTL = "net.ipv4.tcp_ecn_option"

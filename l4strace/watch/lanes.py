@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.units import endpoint
 from l4strace.watch.kernel_tail import Ends, KernelTail
+from l4strace.wording.quantities import endpoint
 
 HISTORY = 40
 """Points of a sparkline: one a second."""

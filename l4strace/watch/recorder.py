@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from l4strace import share
+from l4strace import installed
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
 
@@ -28,7 +28,7 @@ class Recorder:
         self._held = b""
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
-        command = [sys.executable, str(share.path("collectors")), "record"]
+        command = [sys.executable, str(installed.path("collectors")), "record"]
         command += ["-o", str(request.stem), "--status-fd", str(write_end), "--with-parent"]
         # Its own session: Ctrl-C is for the view, which then stops it.
         self._process = subprocess.Popen(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.network import LEFT_ADDRESS, Network, needs_root, network
+from tests.capture.network import LEFT_ADDRESS, Network, needs_root, network
 from l4strace import _native
 
 pytestmark = [pytest.mark.root, needs_root]

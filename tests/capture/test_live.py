@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from capture.network import needs_root
+from tests.capture.network import needs_root
 from l4strace import _native, pipeline
 
 pytestmark = [pytest.mark.root, needs_root]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
+from tests.capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 from capture.test_endings import assert_readable, log_of
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")

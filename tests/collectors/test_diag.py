@@ -15,7 +15,7 @@ import netlink
 import pytest
 from log import Log
 
-from l4strace.ingest import kernel_log
+from l4strace.ingest.logs import kernel_log
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native.files import pcap
-from native.test_formats import FRAME
+from tests.native.test_formats import FRAME
 from typer.testing import CliRunner
 
-from l4strace import cli, wireshark
+from l4strace import cli
+from l4strace.verify import wireshark
+from tests.support.files import pcap
 
 pytest.importorskip("pyshark")
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

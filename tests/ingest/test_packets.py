@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import polars as pl
-from native.files import pcap
-from native.test_formats import FRAME
 
-from l4strace.ingest import inputs, packets
+from l4strace.ingest import load, packets
 from l4strace.schema import TABLES
+from tests.native.test_formats import FRAME
+from tests.support.files import pcap
 
 
 def test_the_stream_is_the_declared_table_and_has_tracks_numbers(tmp_path: Path) -> None:
     path = tmp_path / "run.pcap"
     other = FRAME[:34] + b"\x12\x34" + FRAME[36:]
     path.write_bytes(pcap([FRAME, other, FRAME]))
-    capture = inputs.load([str(path)])
+    capture = load.load([str(path)])
     table = pl.concat(packets.batches(capture))
     assert table.schema == TABLES["packets"].schema
     assert table["flow"].to_list() == [0, 1, 0]
@@ -26,7 +26,7 @@ def test_numbers_are_those_of_the_whole_run(tmp_path: Path) -> None:
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     first.write_bytes(pcap([FRAME, other]))
     second.write_bytes(pcap([other, FRAME]))
-    capture = inputs.load([str(first), str(second)])
+    capture = load.load([str(first), str(second)])
     table = pl.concat(packets.batches(capture)).sort("source", "frame")
     flows = capture.flows.select("source", "flow", "client_port")
     assert table["flow"].to_list() == [0, 1, 1, 0]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from native import files, segments
-from native.wrappings import LINKS, TUNNELS, ethernet, outer_v4, outer_v6
+from tests.support import files, segments
+from tests.support.wrappings import LINKS, TUNNELS, ethernet, outer_v4, outer_v6
 
 PATIENT = settings(
     max_examples=30,

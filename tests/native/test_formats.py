@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from l4strace import _native
-from l4strace.ingest import inputs
-from native import files
-from native.wrappings import cooked, ethernet, outer_v4
+from l4strace.ingest import load
+from tests.support import files
+from tests.support.wrappings import cooked, ethernet, outer_v4
 
 TCP = struct.pack(">HHIIHHHH", 40000, 443, 1, 2, 5 << 12 | 0x110, 500, 0, 0)
 FRAME = ethernet(outer_v4(6, TCP + bytes(100), 1))
@@ -141,6 +141,6 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     content = files.pcap([FRAME] * 500)
     writer = threading.Thread(target=pipe.write_bytes, args=(content,))
     writer.start()
-    capture = inputs.load([str(pipe)])
+    capture = load.load([str(pipe)])
     writer.join()
     assert capture.sources["tcp_packets"].to_list() == [500]

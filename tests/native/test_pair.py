@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from l4strace.evidence import Capture
-from l4strace.ingest import inputs
-from native.files import pcap
-from native.wrappings import ethernet, outer_v4
+from l4strace.ingest import load
+from tests.support.files import pcap
+from tests.support.wrappings import ethernet, outer_v4
 
 MS = 1_000_000
 CLIENT, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
@@ -75,7 +75,7 @@ def _both(folder: Path, skew_ns: int, delay_ns: int = 5 * MS, count: int = 50) -
 @pytest.mark.parametrize("swapped", [False, True])
 def test_clocks_that_disagree_are_put_in_line(tmp_path: Path, skew_ns: int, swapped: bool) -> None:
     paths = _both(tmp_path, skew_ns)
-    capture = inputs.load(paths[::-1] if swapped else paths)
+    capture = load.load(paths[::-1] if swapped else paths)
     near = 1 if swapped else 0
     forward = capture.paths.row(by_predicate=pl.col("forward"), named=True)
     assert (forward["near"], forward["far"]) == (near, 1 - near)
@@ -99,7 +99,7 @@ def test_marks_losses_and_bleaching_are_counted_by_packet(tmp_path: Path) -> Non
     begin = data[4] - 12 - 14 - 16
     del content[begin : begin + 16 + 14 + 40 + 1000]
     Path(server).write_bytes(content)
-    row = inputs.load([client, server]).paths.row(by_predicate=pl.col("forward"), named=True)
+    row = load.load([client, server]).paths.row(by_predicate=pl.col("forward"), named=True)
     assert (row["ect1_to_ce"], row["ect1_to_not_ect"], row["lost"]) == (1, 1, 1)
     assert row["matched"] == 51
     assert row["first_change_frame_near"] is not None
@@ -118,7 +118,7 @@ def test_super_packets_match_their_segments(tmp_path: Path) -> None:
         receiver.append((now + MS + 10, ack))
         sender.append((now + 2 * MS, ack))
     paths = [_write(tmp_path / "a.pcap", sender), _write(tmp_path / "b.pcap", receiver)]
-    row = inputs.load(paths).paths.row(by_predicate=pl.col("forward"), named=True)
+    row = load.load(paths).paths.row(by_predicate=pl.col("forward"), named=True)
     assert (row["matched"], row["lost"], row["appeared"]) == (202, 0, 0)
 
 
@@ -127,14 +127,14 @@ def test_captures_of_different_flows_have_no_paths(tmp_path: Path) -> None:
     other = bytearray(_segment(True, 5, 0, flags=2))
     other[34:36] = b"\x12\x34"
     two = _write(tmp_path / "b.pcap", [(10**18, bytes(other))])
-    capture = inputs.load([one, two])
+    capture = load.load([one, two])
     assert capture.paths.is_empty()
     assert capture.flows["flow"].n_unique() == 2
 
 
 def _lab(shared_data: Path, run: str) -> Capture:
     folder = shared_data / "lab" / run
-    return inputs.load([str(folder / "sender.pcap.xz"), str(folder / "receiver.pcap.xz")])
+    return load.load([str(folder / "sender.pcap.xz"), str(folder / "receiver.pcap.xz")])
 
 
 @pytest.mark.lab
@@ -174,6 +174,6 @@ def test_a_capture_cut_short_counts_no_loss_after_its_end(tmp_path: Path) -> Non
     content = Path(server).read_bytes()
     packed = tmp_path / "server.pcap.xz"
     packed.write_bytes(lzma.compress(content[: len(content) // 2]))
-    row = inputs.load([client, str(packed)]).paths.row(by_predicate=pl.col("forward"), named=True)
+    row = load.load([client, str(packed)]).paths.row(by_predicate=pl.col("forward"), named=True)
     assert row["lost"] == 0
     assert 150 < row["matched"] < 250

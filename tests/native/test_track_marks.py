@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.native.tracking import both_ends, directions
+from tests.support.tracking import both_ends, directions
 
 PRAGUE_2020 = [
     "s1-oneflow-ns-prague-dualpi2-50Mbit-20ms",

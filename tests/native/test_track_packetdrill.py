@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.native.tracking import tracked
+from tests.support.tracking import tracked
 
 OUTCOMES = {
     "accecn__counters__delivered-largeack": "accecn",

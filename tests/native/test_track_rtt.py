@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.native.tracking import directions
+from tests.support.tracking import directions
 
 CAPTURES = [
     "lab/a/sender.pcap.xz",

@@ -8,7 +8,7 @@ from statistics import median
 import polars as pl
 import pytest
 
-from tests.native.tracking import rounds_of
+from tests.support.tracking import rounds_of
 
 # Stem, client port of the flow, and the flent series that sampled its socket.
 SAMPLED = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import wireshark
-from native import files
+from l4strace.verify import wireshark
+from tests.support import files
 
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 

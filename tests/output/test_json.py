@@ -3,10 +3,9 @@
 import json
 import math
 
-from frames import evidence, frame, stack
-
 from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
 from l4strace.output import json as as_json
+from tests.support.frames import evidence, frame, stack
 
 PROMISED = {
     "packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits", "rtt_min_us",

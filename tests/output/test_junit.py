@@ -2,11 +2,10 @@
 
 from xml.etree import ElementTree as Xml
 
-from frames import evidence, frame
-
 from l4strace import rules
 from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
 from l4strace.output import junit
+from tests.support.frames import evidence, frame
 
 
 def test_warnings_fail_and_notices_do_not():

@@ -1,9 +1,8 @@
 """Markdown for tickets: escaped, and small enough."""
 
-from frames import evidence, frame
-
 from l4strace.model import Analysis, Confidence, Finding, Severity
 from l4strace.output import markdown
+from tests.support.frames import evidence, frame
 
 RUN = evidence(sources=frame("sources"), flows=frame("flows"), directions=frame("directions"))
 

@@ -2,11 +2,10 @@
 
 import json
 
-from frames import evidence, frame
-
 from l4strace import rules
 from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
 from l4strace.output import sarif
+from tests.support.frames import evidence, frame
 
 
 def test_a_result_names_its_rule_capture_and_flow():

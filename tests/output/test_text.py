@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from frames import evidence, frame
-
 from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
 from l4strace.output import text
+from tests.support.frames import evidence, frame
 
 BLEACHED = Finding(
     "L4S104",

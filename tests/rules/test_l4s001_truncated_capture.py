@@ -1,9 +1,8 @@
 """Cut files and cut packets."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s001_truncated_capture import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_a_file_that_ends_inside_a_record():

@@ -1,9 +1,8 @@
 """Drop counters of the capture."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s002_capture_drops import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_when_the_interface_dropped():

@@ -1,9 +1,8 @@
 """Packets larger than the wire allows."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s003_offload_super_packets import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_a_direction_of_super_packets():

@@ -1,9 +1,8 @@
 """Flows without handshake."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s004_mid_stream_start import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_a_flow_without_handshake():

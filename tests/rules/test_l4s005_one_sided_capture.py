@@ -1,8 +1,7 @@
 """Flows of which one direction is missing."""
 
-from frames import evidence, frame, stack
-
 from l4strace.rules.l4s005_one_sided_capture import check
+from tests.support.frames import evidence, frame, stack
 
 
 def test_fires_when_the_other_direction_never_shows():

@@ -1,9 +1,8 @@
 """Stepped clocks."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s006_clock_steps import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_stamps_that_run_back():

@@ -1,9 +1,8 @@
 """Packets left out."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s007_undecoded_packets import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_an_unknown_link_type():

@@ -1,9 +1,9 @@
 """Kernel logs that lack something."""
 
 import polars as pl
-from frames import evidence, frame, stack
 
 from l4strace.rules.l4s008_kernel_log_incomplete import check
+from tests.support.frames import evidence, frame, stack
 
 
 def log(**columns: object) -> pl.DataFrame:

@@ -1,9 +1,8 @@
 """Logs of another run."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s009_kernel_log_not_joined import check
+from tests.support.frames import evidence, frame
 
 SOURCES = frame(
     "sources", source=[0, 1], path=["run.pcap", "other.trace"], kind=["pcap", "tcp-probe"]

@@ -1,10 +1,10 @@
 """AccECN asked for and refused."""
 
 import polars as pl
-from frames import evidence, frame
 
 from l4strace.model import Severity
 from l4strace.rules.l4s101_accecn_not_negotiated import check
+from tests.support.frames import evidence, frame
 
 
 def refused(**columns: object) -> pl.DataFrame:

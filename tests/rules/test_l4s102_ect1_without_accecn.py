@@ -1,9 +1,8 @@
 """ECT(1) without accurate feedback."""
 
-from frames import evidence, frame
-
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s102_ect1_without_accecn import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_ect1_under_classic_ecn():

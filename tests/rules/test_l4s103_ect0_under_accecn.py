@@ -1,9 +1,8 @@
 """ECT(0) where L4S was meant."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s103_ect0_under_accecn import check
+from tests.support.frames import evidence, frame
 
 ECT0 = {"data_ect0": 900, "data_ect1": 0, "data_not_ect": 0, "data_ce": 100}
 

@@ -1,10 +1,10 @@
 """Bleaching: reflection, counters, both ends."""
 
 import polars as pl
-from frames import evidence, frame
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s104_ecn_bleached import check
+from tests.support.frames import evidence, frame
 
 
 def syn(**columns: object) -> pl.DataFrame:

@@ -1,9 +1,8 @@
 """ECT(1) and ECT(0) swapped."""
 
-from frames import evidence, frame
-
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s105_ect1_remarked import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_the_reflection():

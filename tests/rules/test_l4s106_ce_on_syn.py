@@ -1,9 +1,8 @@
 """CE on handshake packets."""
 
-from frames import evidence, frame
-
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s106_ce_on_syn import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_a_syn_that_arrived_marked():

@@ -1,9 +1,8 @@
 """Changes that no queue may make."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s107_path_changes_codepoint import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_cleared_ce():

@@ -1,10 +1,10 @@
 """ACE zeroed, frozen, changed."""
 
 import polars as pl
-from frames import evidence, frame, stack
 
 from l4strace.model import Severity
 from l4strace.rules.l4s108_ace_mangled import check
+from tests.support.frames import evidence, frame, stack
 
 
 def ways(**feedback: object) -> pl.DataFrame:

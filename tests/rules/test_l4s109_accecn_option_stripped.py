@@ -1,9 +1,8 @@
 """Options that do not arrive."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s109_accecn_option_stripped import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_removed_options():

@@ -1,9 +1,8 @@
 """Counters that cannot be."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s110_accecn_option_implausible import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_counters_beyond_what_was_sent():

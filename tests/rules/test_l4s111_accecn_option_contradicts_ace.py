@@ -1,9 +1,8 @@
 """Option against ACE."""
 
-from frames import evidence, frame
-
 from l4strace.model import Confidence
 from l4strace.rules.l4s111_accecn_option_contradicts_ace import check
+from tests.support.frames import evidence, frame
 
 
 def test_fires_on_repeated_contradictions():

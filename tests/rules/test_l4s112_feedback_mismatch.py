@@ -1,10 +1,9 @@
 """Marks seen against marks reported."""
 
-from frames import evidence, frame
-
 from l4strace.evidence import Evidence
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s112_feedback_mismatch import check
+from tests.support.frames import evidence, frame
 
 
 def at(vantage: str, ce: int, low: int, high: int) -> Evidence:

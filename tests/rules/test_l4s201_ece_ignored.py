@@ -1,10 +1,9 @@
 """ECE without an answer."""
 
-from frames import evidence, frame
-from scenes import DIRECTIONS, FLOWS, packet_cuts
-
 from l4strace.model import Confidence
 from l4strace.rules.l4s201_ece_ignored import check
+from tests.support.frames import evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS, packet_cuts
 
 
 def scene(cwr: int = 0, **columns: object):

@@ -1,9 +1,8 @@
 """CE without an answer."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, packet_cuts
-
 from l4strace.rules.l4s202_no_response_to_ce import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, packet_cuts
 
 
 def scene(**columns: object):

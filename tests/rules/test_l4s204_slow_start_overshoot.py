@@ -1,11 +1,11 @@
 """Overshoot of slow start."""
 
 import polars as pl
-from frames import MS, evidence, frame, rounds
-from scenes import DIRECTIONS, FLOWS
 
 from l4strace.model import Severity
 from l4strace.rules.l4s204_slow_start_overshoot import check
+from tests.support.frames import MS, evidence, frame, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS
 
 
 def scene(peak: int = 400, **columns: object):

@@ -1,10 +1,9 @@
 """The first CE without a cut."""
 
-from frames import evidence, frame, rounds
-from scenes import DIRECTIONS, FLOWS
-
 from l4strace.model import Confidence
 from l4strace.rules.l4s205_alpha_starts_at_zero import check
+from tests.support.frames import evidence, frame, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS
 
 
 def kernel_cut(**columns: object):

@@ -1,10 +1,9 @@
 """Bursts of ECT(1) senders."""
 
-from frames import evidence, rounds
-from scenes import DIRECTIONS, FLOWS, bottleneck
-
 from l4strace.model import Skipped
 from l4strace.rules.l4s206_burst_too_long import check
+from tests.support.frames import evidence, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
 def scene(burst: int, **columns: object):

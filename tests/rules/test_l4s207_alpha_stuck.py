@@ -1,9 +1,8 @@
 """An alpha that does not move."""
 
-from frames import evidence
-from scenes import log
-
 from l4strace.rules.l4s207_alpha_stuck import check
+from tests.support.frames import evidence
+from tests.support.scenes import log
 
 
 def test_fires_when_marks_move_nothing() -> None:

@@ -1,10 +1,10 @@
 """Kernel counters against the wire."""
 
 import pytest
-from frames import evidence, frame, rounds, stack
-from scenes import FLOWS, log
 
 from l4strace.rules.l4s208_kernel_packets_disagree import check
+from tests.support.frames import evidence, frame, rounds, stack
+from tests.support.scenes import FLOWS, log
 
 
 def scene(lo: int = 190, hi: int = 205, **columns: object):

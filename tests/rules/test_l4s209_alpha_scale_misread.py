@@ -1,10 +1,9 @@
 """Alpha sixteen times too large."""
 
-from frames import evidence, rounds
-from scenes import DIRECTIONS, FLOWS, log
-
 from l4strace.model import Confidence
 from l4strace.rules.l4s209_alpha_scale_misread import check
+from tests.support.frames import evidence, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS, log
 
 
 def scene(**columns: object):

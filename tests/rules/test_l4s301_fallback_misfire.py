@@ -1,11 +1,11 @@
 """Misfire: a classic score on an L4S path."""
 
 import pytest
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, steps
 
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s301_fallback_misfire import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, steps
 
 STUDY = {
     "@c_sticky": 485,

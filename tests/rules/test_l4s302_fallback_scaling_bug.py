@@ -1,10 +1,9 @@
 """Scaling bug: by residue, by replay, by sums of steps."""
 
-from frames import evidence
-from scenes import steps
-
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s302_fallback_scaling_bug import check
+from tests.support.frames import evidence
+from tests.support.scenes import steps
 
 STUDY = {
     "@depth_change_pos": 2326,

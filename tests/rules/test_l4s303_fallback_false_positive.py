@@ -1,11 +1,11 @@
 """False positive by the path: slow link or jitter."""
 
 import polars as pl
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck, steps
 
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 

@@ -1,10 +1,9 @@
 """Missed classic AQM: a score of 0 in a queue for all."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
-
 from l4strace.model import Severity
 from l4strace.rules.l4s304_classic_aqm_missed import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
 
 
 def scene(kind: str = "shallow", confidence: float = 0.9, **columns: object):

@@ -1,10 +1,9 @@
 """Inert fallback on a classic AQM."""
 
-from frames import evidence, frame
-from scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
-
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s305_fallback_inert import check
+from tests.support.frames import evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
 
 
 def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):

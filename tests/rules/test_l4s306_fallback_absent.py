@@ -1,10 +1,9 @@
 """Builds without the fallback."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck, log
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s306_fallback_absent import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log
 
 
 def scene(kind: str = "l4s", **columns: object):

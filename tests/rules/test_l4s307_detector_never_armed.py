@@ -1,10 +1,9 @@
 """A detector that saw no CE."""
 
-from frames import evidence
-from scenes import log
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s307_detector_never_armed import check
+from tests.support.frames import evidence
+from tests.support.scenes import log
 
 UNMARKED = {"saw_ce": False, "delivered_ce": 0, "alpha": 1.0}
 

@@ -1,11 +1,11 @@
 """The fallback as the cuts show it."""
 
 import pytest
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck, log, packet_cuts, starving
 
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, packet_cuts, starving
 
 FLOOR = {"law": "floor", "fraction": 0.3}
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}

@@ -1,10 +1,9 @@
 """A fallback that is right."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck, steps
-
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s309_fallback_justified import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
 
 
 def scene(kind: str, **columns: object):

@@ -1,10 +1,9 @@
 """The bottleneck as information."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck
-
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s401_bottleneck import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
 def scene(kind: str, **columns: object):

@@ -1,10 +1,9 @@
 """A queue that never marks."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck
-
 from l4strace.model import Severity
 from l4strace.rules.l4s402_no_ce import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
 def scene(kind: str, **columns: object):

@@ -1,9 +1,8 @@
 """A hop that marks everything."""
 
-from frames import evidence, frame, rounds
-
 from l4strace.model import Severity
 from l4strace.rules.l4s403_every_packet_ce import check
+from tests.support.frames import evidence, frame, rounds
 
 
 def test_fires_at_the_receiver_and_on_feedback() -> None:

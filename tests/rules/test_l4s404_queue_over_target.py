@@ -1,10 +1,10 @@
 """A queue above its target."""
 
 import pytest
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, bottleneck
 
 from l4strace.rules.l4s404_queue_over_target import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
 def scene(kind: str, queue_us: float, flow: int = 0, **columns: object):

@@ -1,10 +1,9 @@
 """Starvation beside another flow."""
 
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, starving
-
 from l4strace.model import Skipped
 from l4strace.rules.l4s501_starvation import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, starving
 
 
 def test_fires_for_the_one_that_starves() -> None:

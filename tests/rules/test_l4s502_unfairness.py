@@ -1,10 +1,10 @@
 """Unequal shares."""
 
 import polars as pl
-from frames import evidence
-from scenes import DIRECTIONS, FLOWS, starving
 
 from l4strace.rules.l4s502_unfairness import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, starving
 
 
 def scene(pairs: pl.DataFrame):

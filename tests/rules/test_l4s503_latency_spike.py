@@ -1,11 +1,11 @@
 """Latency spikes."""
 
 import polars as pl
-from frames import MS, evidence, frame
-from scenes import DIRECTIONS, FLOWS
 
 from l4strace.model import Severity
 from l4strace.rules.l4s503_latency_spike import check
+from tests.support.frames import MS, evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS
 
 
 def scene(spikes: pl.DataFrame):

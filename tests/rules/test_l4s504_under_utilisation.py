@@ -1,10 +1,9 @@
 """A path left idle."""
 
-from frames import evidence, rounds
-from scenes import DIRECTIONS, FLOWS, bottleneck, starving
-
 from l4strace.model import Skipped
 from l4strace.rules.l4s504_under_utilisation import check
+from tests.support.frames import evidence, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving
 
 IDLE = ([60_000] * 100 + [10_000] * 300) * 5
 

@@ -1,9 +1,8 @@
 """fq under Prague."""
 
-from frames import evidence
-
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s601_no_fq_under_prague import check
+from tests.support.frames import evidence
 
 
 def host(kind: str, control: str = "prague") -> dict[str, object]:

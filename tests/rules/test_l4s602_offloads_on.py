@@ -1,9 +1,8 @@
 """Offloads during the capture."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s602_offloads_on import check
+from tests.support.frames import evidence, frame
 
 
 def host(**offloads: bool) -> dict[str, object]:

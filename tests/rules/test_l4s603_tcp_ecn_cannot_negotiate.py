@@ -1,9 +1,8 @@
 """tcp_ecn against AccECN."""
 
-from frames import evidence, frame
-
 from l4strace.model import Severity
 from l4strace.rules.l4s603_tcp_ecn_cannot_negotiate import check
+from tests.support.frames import evidence, frame
 
 
 def host(value: object) -> dict[str, object]:

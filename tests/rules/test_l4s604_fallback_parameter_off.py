@@ -1,9 +1,8 @@
 """The fallback parameter."""
 
-from frames import evidence
-
 from l4strace.model import Severity
 from l4strace.rules.l4s604_fallback_parameter_off import check
+from tests.support.frames import evidence
 
 
 def host(value: str | None) -> dict[str, object]:

@@ -1,9 +1,8 @@
 """Drops of the host's own queues."""
 
-from frames import evidence
-
 from l4strace.model import Severity
 from l4strace.rules.l4s605_wrong_qdisc import check
+from tests.support.frames import evidence
 
 
 def host(kind: str, before: int, after: int) -> dict[str, object]:

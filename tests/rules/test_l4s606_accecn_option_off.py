@@ -1,9 +1,8 @@
 """The AccECN option's sysctl."""
 
-from frames import evidence
-
 from l4strace.model import Severity
 from l4strace.rules.l4s606_accecn_option_off import check
+from tests.support.frames import evidence
 
 
 def host(value: str) -> dict[str, object]:

@@ -57,7 +57,7 @@ def test_every_rule_has_a_firing_and_a_silent_case(rule: Rule):
 
 @every_rule
 def test_every_rule_is_quiet_without_any_evidence(rule: Rule):
-    from frames import evidence
+    from tests.support.frames import evidence
 
     assert not [said for said in rule.check(evidence()) if hasattr(said, "severity")]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from capture.network import PORT, needs_root, network
+from tests.capture.network import PORT, needs_root, network
 
 from l4strace import _native
 from l4strace.watch import view

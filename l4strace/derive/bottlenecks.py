@@ -1,0 +1,178 @@
+"""What limits each flow direction, told from packets alone.
+
+What the kernel believes must not feed this table (the misfire verdict is the disagreement of the
+two), so nothing here reads `capture.kernel`. The features: at which queue delay marks set in, how
+many come per round, and whether the other flows of the path share that delay and those marks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import company, queue_features
+from l4strace.evidence import Capture
+from l4strace.schema import TABLES
+from l4strace.wording import quantities
+
+L4S_MARK_US = 2000.0
+"""DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel from
+5 ms, PIE from 15 ms. Prague's own detector takes 2000 us for the border (D0_LG)."""
+
+STEP_SHARE = 0.2
+"""Marked share of a marked round from which the marking counts as on/off rather than a ramp."""
+
+EVERY_PACKET = 0.95
+"""Marked share from which marks carry no information (rule L4S403)."""
+
+MIN_MARKS = 3
+FRAME_BYTES = 1514
+MIN_SLOTS = 10
+ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
+"""A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in."""
+
+SAME_QUEUE_CORR = 0.5
+OWN_QUEUE_CORR = 0.2
+"""Correlation of two flows' queue delays: one shared queue gives near 1, two queues near 0."""
+
+QUEUE_US = 2000.0
+"""Queue delay that says a queue stands, where nothing is marked."""
+
+Verdict = tuple[str, float, str]
+
+
+def table(capture: Capture) -> pl.DataFrame:
+    """One row per flow direction with enough data, in the schema of `bottlenecks`."""
+    schema = TABLES["bottlenecks"]
+    if capture.rounds.is_empty():
+        return schema.empty()
+    rounds = company.delays(capture)
+    features = queue_features.table(company.steady(rounds), capture)
+    rows = [_row(row) for row in features.iter_rows(named=True)]
+    return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+def _row(f: dict[str, Any]) -> dict[str, Any]:
+    rate = f["rate_bps"] or None
+    f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
+    f["mark_limit_us"] = L4S_MARK_US + (f["serialisation_us"] or 0.0)
+    kind, confidence, reason = _verdict(f)
+    return f | {
+        "kind": kind,
+        "confidence": confidence,
+        "reason": reason,
+        "marking": _marking(f),
+        "ce_share": f["marks"] / f["acked"] if f["acked"] else None,
+    }
+
+
+def _marking(f: dict[str, Any]) -> str | None:
+    if f["marks"] < MIN_MARKS or f["classic_feedback"] or not f["acked_per_marked_round"]:
+        return None
+    return "step" if f["marks_per_round"] / f["acked_per_marked_round"] >= STEP_SHARE else "ramp"
+
+
+def _verdict(f: dict[str, Any]) -> Verdict:
+    if f["deaf"]:
+        return "unknown", 0.0, "The ACE counter is mangled, so marks cannot be seen round by round."
+    if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
+        return "unknown", 0.0, "Every packet is CE, so the marks say nothing about a queue."
+    if f["marks"] >= MIN_MARKS:
+        if f["marking_delay_us"] <= f["mark_limit_us"]:
+            return _shallow_marks(f)
+        return _deep_marks(f)
+    if f["erased"]:
+        return "unknown", 0.0, "The path erases ECN codepoints, so no queue behind it could mark."
+    if f["marked_as"] == "not_ect":
+        return _not_markable(f)
+    return _no_marks(f)
+
+
+def _compared(f: dict[str, Any], company: str) -> bool:
+    return (f[f"{company}_slots"] or 0) >= MIN_SLOTS
+
+
+def _isolated(f: dict[str, Any], short: str, long: str) -> bool:
+    """Queue delay `long` is far above queue delay `short`."""
+    return bool(f[long] > ISOLATED_RATIO * f[short] + ISOLATED_US)
+
+
+def _shallow_marks(f: dict[str, Any]) -> Verdict:
+    at = f"Marks set in at {f['marking_delay_us'] / 1000:.2f} ms of queue"
+    if f["marked_as"] != "ect1":
+        return "shallow", 0.7, f"{at} for packets that are not ECT(1)."
+    if not _compared(f, "classic"):
+        return "l4s", 0.7, f"{at}; no classic flow shows how it treats others."
+    other = f["classic_queue_us"] / 1000
+    if _isolated(f, "classic_own_queue_us", "classic_queue_us"):
+        reason = f"{at}, while classic flows wait {other:.1f} ms in a queue of their own."
+        return "l4s", 0.95, reason
+    delay = f["classic_mark_delay_us"]
+    if f["classic_marks"] >= MIN_MARKS and delay is not None and delay <= 2 * f["mark_limit_us"]:
+        reason = f"{at} and classic flows are marked at {delay / 1000:.2f} ms too: one queue."
+        return "shallow", 0.9, reason
+    return "l4s", 0.6, f"{at}; classic flows wait {other:.1f} ms and are hardly marked."
+
+
+def _deep_marks(f: dict[str, Any]) -> Verdict:
+    at = f"Marks set in at {f['marking_delay_us'] / 1000:.1f} ms of queue"
+    mates = [c for c in ("scalable", "classic") if _compared(f, c)]
+    if not mates:
+        return "classic", 0.5, f"{at}; a lone flow cannot show whether others share the queue."
+    mate = mates[0]
+    other = f[f"{mate}_queue_us"] / 1000
+    if (
+        mate == "scalable"
+        and f["marked_as"] != "ect1"
+        and _isolated(f, "scalable_queue_us", "scalable_own_queue_us")
+    ):
+        if f["scalable_marks"] >= MIN_MARKS and f["scalable_mark_delay_us"] <= f["mark_limit_us"]:
+            return "l4s", 0.9, f"{at}, while ECT(1) flows are marked at {other:.2f} ms: two queues."
+        return "per-flow", 0.7, f"{at}, while ECT(1) flows wait only {other:.2f} ms."
+    correlation = f[f"{mate}_corr"] or 0.0
+    if correlation >= SAME_QUEUE_CORR:
+        reason = (
+            f"{at} and the other flows wait as long at the same time "
+            f"(correlation {correlation:.2f}): one queue."
+        )
+        return "classic", 0.9, reason
+    if correlation <= OWN_QUEUE_CORR:
+        reason = f"{at} and the other flows' delay moves on its own ({correlation:.2f})."
+        return "per-flow", 0.6, reason
+    return "classic", 0.6, f"{at}; the other flows' delay moves partly along ({correlation:.2f})."
+
+
+def _not_markable(f: dict[str, Any]) -> Verdict:
+    for mate in ("classic", "scalable"):
+        if (
+            _compared(f, mate)
+            and f[f"{mate}_marks"] >= MIN_MARKS
+            and (f[f"{mate}_corr"] or 0.0) >= SAME_QUEUE_CORR
+            and f[f"{mate}_mark_delay_us"] > f["mark_limit_us"]
+        ):
+            reason = (
+                "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
+                f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
+            )
+            return "classic", 0.7, reason
+    if f["lost"] == 0 and f["queue_high_us"] < QUEUE_US:
+        return "none", 0.7, "No loss and a flat RTT: nothing queues here."
+    return "unknown", 0.0, "Not-ECT packets cannot be marked, so the queue cannot be told."
+
+
+def _no_marks(f: dict[str, Any]) -> Verdict:
+    queue, high = f["queue_delay_us"], f["queue_high_us"]
+    if f["lost"] > 0 and high >= QUEUE_US:
+        reason = (
+            f"{quantities.count(f['losses'], 'packet')} sent again and {queue / 1000:.1f} ms of "
+            "queue, yet not one mark."
+        )
+        return "fifo", 0.9, reason
+    if f["lost"] == 0 and high < QUEUE_US + (f["serialisation_us"] or 0.0):
+        return "none", 0.8, "No marks, no loss and a flat RTT: nothing queues here."
+    if f["self_limited"] >= 0.5:
+        return "none", 0.6, "The application or the receive window holds the sender back."
+    if high >= 5 * QUEUE_US:
+        return "fifo", 0.5, f"{queue / 1000:.1f} ms of queue without a mark or a loss."
+    return "unknown", 0.0, "Neither marks nor a standing queue."

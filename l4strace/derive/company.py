@@ -1,0 +1,173 @@
+"""Which flow directions travel the same path, and how long their queue was at the same time.
+
+Two directions share a path as far as a capture can tell when the same input saw them travel between
+the same two networks (/24 or the first half of an IPv6 address): test beds give every flow its own
+address, and hosts behind one access link differ in the last octet.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+
+MIN_ROUNDS = 20
+MIN_ACKED_PACKETS = 200
+"""Fewer say nothing about a queue: the control connections of iperf3 and the like stay unjudged."""
+
+BIN_NS = 100_000_000
+"""Shortest slot in which queue delays of two flows are compared."""
+
+NEEDED = (
+    *KEY,
+    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
+    *("ce", "ce_best", "ece_acks", "rtt_min_us", "rtt_mean_us", "inflight_max_packets"),
+    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
+)
+"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
+
+NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
+
+
+@kept
+def directions(capture: Capture) -> pl.DataFrame:
+    """Directions with a `path` name and what their data packets carried.
+
+    `marked_as` is `ect1`, `ect0` or `not_ect`: the codepoint of most data packets; a CE packet
+    counts for the codepoint it replaced, which the others show.
+    """
+    ends = capture.flows.select(
+        "source",
+        "flow",
+        "mode",
+        "vantage",
+        "syn_ecn",
+        "syn_arrived_ecn",
+        "synack_ecn",
+        "synack_arrived_ecn",
+        _network("client").alias("near"),
+        _network("server").alias("far"),
+    )
+    joined = capture.directions.join(ends, on=["source", "flow"], how="left")
+    sender = pl.when("forward").then("near").otherwise("far")
+    receiver = pl.when("forward").then("far").otherwise("near")
+    return joined.with_columns(
+        pl.format("{}>{}", sender.fill_null("?"), receiver.fill_null("?")).alias("path"),
+        carried().alias("marked_as"),
+    )
+
+
+def carried() -> pl.Expr:
+    """Codepoint of most data packets that are not CE."""
+    ect1, ect0, none = (pl.col(f"data_{c}").fill_null(0) for c in ("ect1", "ect0", "not_ect"))
+    return (
+        pl.when((ect1 >= ect0) & (ect1 >= none) & (ect1 > 0))
+        .then(pl.lit("ect1"))
+        .when((ect0 >= none) & (ect0 > 0))
+        .then(pl.lit("ect0"))
+        .otherwise(pl.lit("not_ect"))
+    )
+
+
+def marks() -> pl.Expr:
+    """Marked packets of a round: fed back, else seen here; classic ECE says only "some"."""
+    echoed = (pl.col("ece_acks") > 0).cast(pl.Int64)
+    return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
+
+
+@kept
+def delays(capture: Capture) -> pl.DataFrame:
+    """Rounds of every direction with `path`, `marked_as`, `marks` and the queue delay `queue_us`.
+
+    The queue delay is the round's mean RTT above the smallest RTT of the whole path: a flow that
+    starts into a standing queue never sees its own smallest RTT.
+    """
+    of = directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
+    rounds = capture.rounds.select(NEEDED).join(of, on=KEY, how="inner")
+    # At the receiver the time from data to its ACK holds no queue at all.
+    far = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
+    rounds = rounds.filter(pl.col("vantage").is_null() | (pl.col("vantage") != far))
+    base = pl.col("rtt_min_us").min().over("source", "path")
+    return rounds.with_columns(
+        marks().alias("marks"),
+        (pl.col("rtt_mean_us") - base).clip(lower_bound=0).alias("queue_us"),
+    )
+
+
+def steady(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
+    skip = pl.max_horizontal(pl.len().over(KEY) // 10, pl.lit(10))
+    since_first = pl.col("round").rank("ordinal").over(KEY) - 1
+    return rounds.filter(since_first >= skip)
+
+
+def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
+    """What the other flows of the same path saw while a direction sent, one row a direction.
+
+    Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
+    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_marks` and
+    `_mark_delay_us`. Slots are as long as two rounds of the slowest flow.
+    """
+    slots = _slots(rounds)
+    result = slots.select(KEY).unique()
+    for name, member in (
+        ("scalable", pl.col("marked_as") == "ect1"),
+        ("classic", pl.col("marked_as") != "ect1"),
+    ):
+        result = result.join(_company(slots, member, name), on=KEY, how="left")
+    return result
+
+
+def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
+    length = (pl.col("end_ns") - pl.col("start_ns")).median().over(KEY)
+    width = (2 * length.max().over("source", "path")).clip(lower_bound=BIN_NS)
+    return (
+        rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
+        .group_by(*KEY, "path", "marked_as", "slot")
+        .agg(
+            pl.col("queue_us").mean(),
+            pl.col("marks").sum(),
+            pl.col("queue_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
+        )
+        .drop_nulls("queue_us")
+    )
+
+
+def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
+    """Neighbours of one class, every direction's own part taken out of the sums."""
+    where = ["source", "path", "slot"]
+    sums = (
+        slots.filter(member)
+        .group_by(where)
+        .agg(
+            pl.col("queue_us").sum().alias("all_queue"),
+            pl.len().cast(pl.Int64).alias("all_count"),
+            pl.col("marks").sum().alias("all_marks"),
+            pl.col("mark_queue_us").mean().alias("all_mark_queue"),
+        )
+    )
+    own = member.cast(pl.Int64)
+    others = slots.join(sums, on=where, how="inner").with_columns(
+        (pl.col("all_count") - own).alias("count"),
+        (pl.col("all_marks") - own * pl.col("marks")).alias("other_marks"),
+    )
+    others = others.filter(pl.col("count") > 0).with_columns(
+        ((pl.col("all_queue") - own * pl.col("queue_us")) / pl.col("count")).alias("other_queue")
+    )
+    return others.group_by(KEY).agg(
+        pl.len().cast(pl.Int64).alias(f"{name}_slots"),
+        pl.col("other_queue").median().alias(f"{name}_queue_us"),
+        pl.col("queue_us").median().alias(f"{name}_own_queue_us"),
+        pl.corr("queue_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
+        pl.col("other_marks").sum().alias(f"{name}_marks"),
+        pl.col("all_mark_queue")
+        .filter(pl.col("other_marks") > 0)
+        .median()
+        .alias(f"{name}_mark_delay_us"),
+    )
+
+
+def _network(address: str) -> pl.Expr:
+    text = pl.col(address)
+    return pl.coalesce(text.str.extract(NETWORK, 1), text.str.extract(NETWORK, 2), text)

@@ -1,0 +1,186 @@
+"""Reductions of a sender's window, and which law explains each.
+
+From kernel samples where a log shows the entry into CWR: the window before and after is then known
+to a fraction of a packet. Else from packets: the most that was in flight in a round whose ACKs
+carried marks or told of loss, against the two rounds after it. Prague's window follows its target
+by one packet per ACK (prague_update_cwnd), so a cut is a ramp of one round, not a step.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import company
+from l4strace.evidence import Capture
+from l4strace.schema import TABLES
+from l4strace.schema.keys import KEY, of_round
+
+FLOOR = 0.3125
+"""Reduction that the fallback enforces: 0.625 / 2 (prague_classic_ecn_fallback)."""
+
+L_STICKY, CLASSIC_ECN = 8.0, 9.0
+"""Scores between which the floor grows from nothing to its full height (L_STICKY, CLASSIC_ECN)."""
+
+HALF = 0.5
+"""First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
+
+FRAC_UNIT = 1 << 20
+"""One packet in `frac_cwnd`."""
+
+EXACT = 0.01
+"""Tolerance for a cut that the kernel logged: rounding, and the increase of the same ACK."""
+
+REGROWN, ROUNDED = 1.5, 0.5
+"""Packets by which the window after a cut may have grown again before it was seen (one a round),
+and by which counting whole packets may mislead."""
+
+CUT_EVENTS = ("cwr", "loss")
+NS_PER_US = 1000
+
+
+def table(capture: Capture) -> pl.DataFrame:
+    """One row per reduction, in the schema of `cuts`; kernel cuts replace a flow's packet ones."""
+    schema = TABLES["cuts"]
+    packets = schema.conform(_explain(_from_packets(capture)))
+    if capture.kernel.is_empty():
+        return packets.sort(schema.key)
+    kernel = schema.conform(_explain(_from_kernel(capture.kernel, capture.rounds)))
+    unknown = packets.join(kernel, on=["flow", "forward"], how="anti")
+    return pl.concat([kernel, unknown]).sort(schema.key)
+
+
+def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Cuts at `cwr` and `loss` samples; the samples that follow show the window after it."""
+    by = ["source", "flow", "forward", "sk"]
+    fine = pl.col("frac_cwnd") / FRAC_UNIT
+    states = (
+        kernel.filter(pl.col("flow").is_not_null() & (pl.col("snd_cwnd") > 0))
+        .with_columns(fine.alias("fine"), pl.col("snd_cwnd").cast(pl.Float64).alias("whole"))
+        .sort("ts_ns")
+    )
+    cuts = states.filter(pl.col("event").is_in(CUT_EVENTS))
+    later = states.filter(~pl.col("event").is_in(CUT_EVENTS)).select(
+        *by,
+        "ts_ns",
+        # A P7 kernel halves at the first CE one call later than it enters CWR.
+        pl.min_horizontal("fine", pl.col("fine").shift(-1).over(by)).alias("fine_after"),
+        pl.col("whole").alias("whole_after"),
+    )
+    at_once = cuts.join_asof(
+        later.drop("whole_after"), on="ts_ns", by=by, strategy="forward", check_sortedness=False
+    )
+    srtt_ns = (pl.col("srtt_us").fill_null(0) * NS_PER_US).cast(pl.Int64)
+    a_round_later = at_once.with_columns((pl.col("ts_ns") + srtt_ns).alias("done_ns")).sort(
+        "done_ns"
+    )
+    ramped = a_round_later.join_asof(
+        later.drop("fine_after").rename({"ts_ns": "seen_ns"}),
+        left_on="done_ns",
+        right_on="seen_ns",
+        by=by,
+        strategy="forward",
+        check_sortedness=False,
+    )
+    measured = ramped.with_columns(
+        pl.lit("kernel").alias("origin"),
+        pl.when(pl.col("event") == "cwr")
+        .then(pl.lit("ce"))
+        .otherwise(pl.lit("loss"))
+        .alias("cause"),
+        pl.coalesce("fine", "whole").alias("cwnd_before"),
+        pl.coalesce("fine_after", "whole_after").alias("cwnd_after"),
+        pl.when(pl.col("fine_after").is_null()).then(REGROWN).otherwise(0.0).alias("slack"),
+    )
+    return _fractions(measured.drop("round")).pipe(_with_round, rounds)
+
+
+def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Number of the packet-side round in which each cut began; null without a capture."""
+    known = rounds.select("flow", "forward", pl.col("start_ns").alias("ts_ns"), "round").sort(
+        "ts_ns"
+    )
+    return cuts.sort("ts_ns").join_asof(
+        known, on="ts_ns", by=["flow", "forward"], strategy="backward", check_sortedness=False
+    )
+
+
+def _from_packets(capture: Capture) -> pl.DataFrame:
+    """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
+    flight = pl.col("inflight_max_packets").cast(pl.Float64)
+    needed = capture.rounds.select(
+        *KEY,
+        "round",
+        "start_ns",
+        "inflight_max_packets",
+        "retransmits",
+        "ce_best",
+        "alpha",
+        company.marks().alias("marks"),
+    )
+    rounds = needed.sort(*KEY, "round")
+    seen = rounds.with_columns(
+        flight.alias("cwnd_before"),
+        pl.min_horizontal(of_round(+1, flight), of_round(+2, flight)).alias("cwnd_after"),
+    )
+    cause = (
+        pl.when(pl.col("retransmits") > 0)
+        .then(pl.lit("loss"))
+        .when((pl.col("marks") > 0) & (pl.col("ce_best") > 0))
+        .then(pl.lit("ce"))
+        .when(pl.col("marks") > 0)
+        .then(pl.lit("ece"))
+    )
+    cuts = seen.with_columns(cause.alias("cause"), pl.lit("packets").alias("origin")).filter(
+        pl.col("cause").is_not_null()
+        & pl.col("cwnd_after").is_not_null()
+        & (pl.col("cwnd_before") > 0)
+    )
+    cuts = cuts.with_columns(pl.col("start_ns").alias("ts_ns"), pl.lit(REGROWN).alias("slack"))
+    return _fractions(cuts).pipe(_with_kernel_state, capture.kernel)
+
+
+def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame:
+    """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
+    states = kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null()).select(
+        "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
+    )
+    joined = cuts.sort("ts_ns").join_asof(
+        states.sort("ts_ns"), on="ts_ns", by=["flow", "forward"], check_sortedness=False
+    )
+    return joined.with_columns(pl.coalesce("kernel_alpha", "alpha").alias("alpha"))
+
+
+def _fractions(cuts: pl.DataFrame) -> pl.DataFrame:
+    """Share given up, with the bounds that regrowth (`slack`) and rounding leave."""
+    before, after, slack = pl.col("cwnd_before"), pl.col("cwnd_after"), pl.col("slack")
+    rounded = pl.when(slack > 0).then(ROUNDED).otherwise(0.0)
+    return cuts.with_columns(
+        (1 - after / before).clip(0, 1).alias("fraction"),
+        (1 - (after + rounded) / before).clip(0, 1).alias("fraction_lo"),
+        (1 - (after - slack) / before).clip(0, 1).alias("fraction_hi"),
+    )
+
+
+def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
+    """The law nearest to the fraction among those inside its bounds; `none` when none is."""
+    score = pl.col("classic_ecn")
+    grown = ((score - L_STICKY) / (CLASSIC_ECN - L_STICKY)).clip(0, 1)
+    floor = FLOOR * pl.when(score.is_null()).then(1.0).otherwise(grown)
+    half_alpha = pl.col("alpha") / 2
+    ce = pl.col("cause") == "ce"
+    expected = {
+        # Without a score to prove it the floor only explains what alpha/2 does not.
+        "alpha/2": pl.when(ce).then(half_alpha),
+        "floor": pl.when(ce & (floor > half_alpha.fill_null(0)) & (floor > 0)).then(floor),
+        "half": pl.lit(HALF),
+    }
+    distance = {law: _distance(value) for law, value in expected.items()}
+    nearest = pl.min_horizontal(*distance.values())
+    names = [pl.when(value == nearest).then(pl.lit(law)) for law, value in distance.items()]
+    return cuts.with_columns(pl.coalesce(*names, pl.lit("none")).alias("law"))
+
+
+def _distance(expected: pl.Expr) -> pl.Expr:
+    """How far the fraction lies from ``expected``; null when its bounds exclude it."""
+    inside = expected.is_between(pl.col("fraction_lo") - EXACT, pl.col("fraction_hi") + EXACT)
+    return pl.when(inside).then((pl.col("fraction") - expected).abs())

@@ -1,0 +1,95 @@
+"""The `detector` table: each step of Prague's classic-ECN detector, recorded and replayed.
+
+From a kernel log the recorded inputs are replayed with the correct and with the buggy references;
+from packets alone the tracker has replayed RTT filters and score per round (`rounds`).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.prague import replay as steps_of
+from l4strace.prague.scale import bits_of
+from l4strace.schema.evidence import DETECTOR
+from l4strace.schema.keys import KEY, of_round
+
+BY = ["flow", "forward"]
+NEEDED = (
+    *KEY,
+    *("round", "end_ns", "ce_best", "rtt_min_us", "srtt_pace_us", "mdev_pace_us"),
+    *("classic_ecn", "classic_ecn_buggy"),
+)
+"""Columns of `rounds` that a step follows from: the others need not be copied."""
+
+
+def table(capture: Capture) -> pl.DataFrame:
+    """All steps of all flow directions that may run Prague, by flow and time."""
+    parts = [_kernel_steps(part) for part in _directions(capture.kernel)]
+    frames = [*parts, _packet_steps(capture)]
+    return pl.concat(frames).sort(*BY, "origin", "ts_ns", maintain_order=True)
+
+
+def _directions(kernel: pl.DataFrame) -> list[pl.DataFrame]:
+    scored = kernel.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
+    return scored.partition_by([*BY, "source"], maintain_order=True)
+
+
+def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
+    steps = steps_of.recorded(kernel)
+    if steps.is_empty():
+        return DETECTOR.empty()
+    bits = bits_of(kernel)
+    unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
+    told = steps_of.identified(steps_of.replayed(steps), bits)
+    depth = pl.col("srtt_us") - pl.col("min_rtt_us").cast(pl.Int64)
+    return DETECTOR.conform(
+        told.select(
+            "source",
+            "ts_ns",
+            "mdev_us",
+            "exact",
+            "residue",
+            "build",
+            flow=pl.lit(kernel["flow"][0]),
+            forward=pl.lit(kernel["forward"][0]),
+            origin=pl.lit("kernel"),
+            depth_us=depth.clip(lower_bound=0),
+            score=pl.col("before") / unit,
+            score_after=pl.col("after") / unit,
+            score_fixed="fixed",
+            score_buggy="buggy",
+        )
+    )
+
+
+def _packet_steps(capture: Capture) -> pl.DataFrame:
+    """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
+    senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
+    rounds = capture.rounds.select(NEEDED).join(senders, on=KEY, how="semi")
+    over = list(KEY)
+    seen = rounds.sort(*over, "round").with_columns(
+        marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
+        min_rtt=pl.col("rtt_min_us").cum_min().forward_fill().over(over),
+        score_fixed=_before("classic_ecn"),
+        score_buggy=_before("classic_ecn_buggy"),
+    )
+    armed = seen.filter((pl.col("marked") > 0) & pl.col("mdev_pace_us").is_not_null())
+    return DETECTOR.conform(
+        armed.select(
+            *over,
+            "score_fixed",
+            "score_buggy",
+            ts_ns="end_ns",
+            origin=pl.lit("packets"),
+            mdev_us="mdev_pace_us",
+            depth_us=(pl.col("srtt_pace_us") - pl.col("min_rtt")).clip(lower_bound=0),
+            exact=pl.lit(False),
+        )
+    )
+
+
+def _before(score: str) -> pl.Expr:
+    """A score before each round; 0 before a direction's first."""
+    first = of_round(-1, pl.col("round")).is_null()
+    return pl.when(first).then(0.0).otherwise(of_round(-1, pl.col(score)))

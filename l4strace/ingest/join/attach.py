@@ -1,0 +1,123 @@
+"""Kernel logs -> the capture: read, put on the captures' clock, joined to the captures' flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.ingest.join import clock, sockets
+from l4strace.ingest.logs import open_log
+from l4strace.ingest.logs.samples import Log
+from l4strace.prague.scale import alpha_bits, scaled
+from l4strace.schema.capture import KERNEL, SOURCES, STATS
+
+Progress = Callable[[int, int], None]
+
+
+def load_logs(capture: Capture, paths: Sequence[str], progress: Progress | None = None) -> Capture:
+    """``capture`` with the logs' samples, sources, losses and aggregates.
+
+    Sockets that no capture shows get flow rows of their own, so that a log alone can be judged too.
+    Raises InputError for a file that cannot be read or is in no known dialect.
+    """
+    for done, path in enumerate(paths):
+        capture = _added(capture, open_log.read(path))
+        if progress:
+            progress(done + 1, len(paths))
+    return capture
+
+
+def _added(capture: Capture, log: Log) -> Capture:
+    source = _next(capture.sources["source"])
+    bits = log.alpha_bits if log.alpha_bits is not None else alpha_bits(log.samples)
+    samples = scaled(sockets.with_ports(log.samples), bits)
+    lives = sockets.sockets(samples)
+    found = pl.concat(
+        [
+            sockets.candidates(lives, capture.flows),
+            sockets.by_bytes(lives, capture.flows, capture.directions, log.bytes_sent),
+        ]
+    )
+    placed = clock.place(log, samples, found, capture)
+    joined = sockets.chosen(found.clear() if placed.refused else found, placed.offset_ns)
+    alone = lives.join(joined, on=sockets.LIFE, how="anti", nulls_equal=True)
+    first = _next(capture.flows["flow"])
+    own, keys = sockets.own_flows(alone, source, first, placed.offset_ns)
+    _state(log, placed, capture, joined, alone, bits)
+    flow_of = pl.concat([joined, keys])
+    kernel = sockets.identified(samples, flow_of).with_columns(
+        pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
+    )
+    return replace(
+        capture,
+        sources=pl.concat([capture.sources, _source(log, source, placed)]),
+        flows=pl.concat([capture.flows, own]),
+        kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
+        stats=pl.concat([capture.stats, _stats(log, source)]),
+        aggregates=capture.aggregates | log.aggregates,
+    )
+
+
+def _state(
+    log: Log,
+    placed: clock.Placement,
+    capture: Capture,
+    joined: pl.DataFrame,
+    alone: pl.DataFrame,
+    bits: int | None,
+) -> None:
+    """Says what could not be joined or read, one statement each."""
+    if log.kind == "ss" and bits is not None and bits > 20:
+        said = f"alpha has {bits} bits, of which ss shows {2 ** (bits - 20)} times too much"
+        log.lose("alpha_scale_corrected", 1, "info", f"In this log {said}.")
+    if bits is None and log.samples["alpha_raw"].max():
+        log.lose("alpha_scale_unknown", 1, "info", "Alpha fits several builds: left in its scale.")
+    if capture.flows.is_empty() or alone.is_empty():
+        return
+    if placed.refused:
+        log.lose("kernel_log_not_joined", alone.height, "loss", f"Not joined: {placed.refused}.")
+        return
+    first = alone.row(0, named=True)
+    name = f"{first['saddr'] or '?'}:{first['sport']} to {first['daddr'] or '?'}:{first['dport']}"
+    if joined.is_empty():
+        said = f"No socket of the log is in the captures ({name}): another host, or another time."
+        log.lose("kernel_log_not_joined", alone.height, "loss", said)
+    else:
+        log.lose("sockets_not_captured", alone.height, "info", f"Such as {name}.")
+
+
+def _next(numbers: pl.Series) -> int:
+    """The first number after all that are in use."""
+    return 0 if numbers.is_empty() else int(numbers.max()) + 1  # type: ignore[arg-type]
+
+
+def _source(log: Log, source: int, placed: clock.Placement) -> pl.DataFrame:
+    offset = placed.offset_ns
+    first, last = log.samples["ts_ns"].min(), log.samples["ts_ns"].max()
+    row = {
+        "source": source,
+        "path": log.path,
+        "kind": log.kind,
+        "compression": log.compression,
+        "records": log.records,
+        "bytes": log.bytes_read,
+        "first_ns": None if first is None else first + offset,  # type: ignore[operator]
+        "last_ns": None if last is None else last + offset,  # type: ignore[operator]
+        "complete": log.complete,
+        "clock": log.clock,
+        "clock_offset_ns": offset if offset or log.unix_offset_ns is not None else None,
+        "clock_residual_ns": placed.residual_ns,
+        "comment": log.comment,
+    }
+    return SOURCES.conform(pl.DataFrame([row], infer_schema_length=None))
+
+
+def _stats(log: Log, source: int) -> pl.DataFrame:
+    rows = [
+        {"source": source, "name": name, "count": count, "severity": severity, "detail": detail}
+        for name, count, severity, detail in log.stats
+    ]
+    return STATS.conform(pl.DataFrame(rows)) if rows else STATS.empty()

@@ -1,0 +1,112 @@
+"""The offset between a log's clock and a capture's, from acknowledgements that both show.
+
+An ACK that moves snd_una is a packet with that acknowledgement number. The first sample and the
+first packet with the number differ by the offset, plus what lies between the capture point and the
+probe: microseconds for prague_cong_control on the capturing host, one ACK for tcp_probe (which
+fires before the ACK is processed), half an RTT for a capture at the receiver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.ingest import packets
+from l4strace.ingest.join.sockets import LIFE
+
+ENOUGH = 20
+"""Matched numbers that make an offset: fewer may be chance."""
+MOST_VALUES = 20_000
+"""Numbers per socket that are looked for."""
+MOST_PACKETS = 4_000_000
+"""Packets that are read for it: a longer capture is matched by its beginning."""
+PARTS = 10
+"""Pieces of the run whose offsets are compared to find a step."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What the match says; ``offset_ns`` is null when too little matched."""
+
+    looked_for: int
+    matched: int
+    offset_ns: int | None = None
+    residual_ns: int | None = None
+    step_ns: int = 0
+    """How far the offsets of parts of the run lie apart."""
+
+    @property
+    def contradicts(self) -> bool:
+        """Many numbers were looked for, and next to none is in the packets."""
+        return self.looked_for >= 5 * ENOUGH and self.matched * 20 < self.looked_for
+
+
+def match(samples: pl.DataFrame, found: pl.DataFrame, capture: Capture) -> Match:
+    """Matches ``samples`` with the packets of ``capture``, which has one source.
+
+    ``found`` holds the sockets' candidate flow directions (`join.candidates`).
+    """
+    logged = _first_samples(samples).join(found, on=LIFE)
+    if logged.is_empty():
+        return Match(0, 0)
+    captured = _first_packets(capture, found)
+    both = logged.join(captured, on=["flow", "snd_una"]).with_columns(
+        apart=pl.col("packet_ns") - pl.col("sample_ns")
+    )
+    matched = both.group_by(*LIFE, "flow").agg(n=pl.len()).filter(pl.col("n") >= ENOUGH)
+    looked_for = logged.select(*LIFE, "snd_una").unique().height
+    if matched.is_empty():
+        return Match(looked_for, both.height)
+    return _judged(both.join(matched, on=[*LIFE, "flow"], how="semi"), looked_for)
+
+
+def _judged(both: pl.DataFrame, looked_for: int) -> Match:
+    offset = int(both["apart"].median())  # type: ignore[arg-type]
+    residual = int((both["apart"] - offset).abs().median())  # type: ignore[arg-type]
+    size = max(1, -(-both.height // PARTS))
+    parts = both.sort("packet_ns").with_row_index("row").group_by(pl.col("row") // size)
+    middles = parts.agg(pl.col("apart").median(), n=pl.len()).filter(pl.col("n") >= ENOUGH // 2)
+    step = 0
+    if middles.height > 1:
+        low, high = middles.select(low=pl.min("apart"), high=pl.max("apart")).row(0)
+        step = int(high - low)
+    return Match(looked_for, both.height, offset, residual, step)
+
+
+def _first_samples(samples: pl.DataFrame) -> pl.DataFrame:
+    """Per socket the first time of each snd_una, from the probe that sees it soonest."""
+    seen = samples.drop_nulls("snd_una")
+    if "ack" in seen["event"]:
+        seen = seen.filter(pl.col("event") == "ack")
+    first = seen.group_by(*LIFE, "snd_una").agg(sample_ns=pl.col("ts_ns").min())
+    # The first number was there before the log began: its time says nothing.
+    ordered = first.sort("sample_ns").with_columns(row=pl.int_range(pl.len()).over(LIFE))
+    return ordered.filter(pl.col("row").is_between(1, MOST_VALUES)).drop("row")
+
+
+def _first_packets(capture: Capture, found: pl.DataFrame) -> pl.DataFrame:
+    """Per candidate flow direction the first time of each acknowledgement number."""
+    receivers = found.select("flow", forward=~pl.col("forward")).unique()
+    parts = [
+        batch.join(receivers, on=["flow", "forward"], how="semi")
+        .drop_nulls("ack_raw")
+        .group_by("flow", snd_una="ack_raw")
+        .agg(packet_ns=pl.col("ts_ns").min())
+        for batch in _batches(capture)
+    ]
+    if not parts:
+        schema = {"flow": pl.UInt32, "snd_una": pl.UInt32, "packet_ns": pl.Int64}
+        return pl.DataFrame(schema=schema)
+    return pl.concat(parts).group_by("flow", "snd_una").agg(pl.col("packet_ns").min())
+
+
+def _batches(capture: Capture) -> Iterator[pl.DataFrame]:
+    read = 0
+    for batch in packets.batches(capture):
+        yield batch.select("flow", "forward", "ts_ns", "ack_raw")
+        read += batch.height
+        if read >= MOST_PACKETS:
+            return

@@ -1,0 +1,40 @@
+"""Which dialect a log is in, told from its first bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from l4strace.errors import InputError
+from l4strace.ingest.logs import bpftrace, flent, kernel_log, ss, trace_events
+from l4strace.ingest.logs.samples import Log
+
+EVENT_LINE = re.compile(rb"^[^\n]*\[\d+\][^\n]*\s\d+\.\d{6,9}: +[\w:.]+:(?=\s)", re.MULTILINE)
+"""`comm-pid [cpu] flags seconds.micros: event:` of tracefs, trace-cmd report and perf script."""
+
+SS_LINE = re.compile(rb"^(?:[\d.]+ +)?(?:tcp +)?[A-Z][A-Z0-9-]+ +\d+ +\d+ +\S+:\d+ +\S+:\d+", re.M)
+"""`ESTAB 0 0 10.0.1.2:40001 10.0.3.2:5201`."""
+JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
+    (re.compile(rb'\A\s*\{[^\n]*"format"\s*:\s*"l4strace-kernel-log"'), kernel_log.read),
+    (re.compile(rb'\A\s*\{"type"\s*:\s*"[a-z_]+",\s*"data"\s*:'), bpftrace.read),
+    (re.compile(rb'\A\s*\{\s*"metadata"\s*:\s*\{'), flent.read),
+)
+"""How the first object of a JSON dialect begins."""
+
+
+def reader(path: str, head: bytes) -> Callable[[str], Log]:
+    """The importer for a log that begins with ``head`` (decompressed).
+
+    Raises InputError when it is in no dialect that l4strace reads.
+    """
+    for pattern, importer in JSON_KINDS:
+        if pattern.search(head):
+            return importer
+    if SS_LINE.search(head):
+        return ss.read
+    if EVENT_LINE.search(head) or head.startswith(b"# tracer:"):
+        return trace_events.read
+    raise InputError(
+        f"{path}: neither a capture nor a kernel log that l4strace can read",
+        "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace, ss, flent.",
+    )

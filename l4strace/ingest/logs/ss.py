@@ -1,0 +1,136 @@
+"""Logs of `ss -tin` taken again and again, with times between or before the lines.
+
+Times: a line of its own (`# t=1795252715.257886`, `1795252715.25`, ISO 8601) or a prefix of every
+line, as moreutils' `ts '%.s'` writes. Sockets may take two lines or, with -O, one. The `ss` of
+L4STeam's iproute2 adds `prague:(alpha:4.7%,...)`. It always divides alpha by 2^20: on a 24-bit
+kernel the percentage is 16 times too large. classic_ecn is in no version of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from l4strace import _native
+from l4strace.ingest.logs.samples import Log, shaped
+from l4strace.ingest.logs.thin import Keeper
+
+BATCH_BYTES = 1 << 24
+EPOCH = r"^(?:#\s*)?(?:t=)?(\d{9,10})(?:\.(\d+))?(?:\s+|$)"
+ISO = r"^(?:#\s*)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|[+-]\d\d:?\d\d)?\s*$"
+SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
+ALPHA_UNIT = 1 << 20
+"""What L4STeam's ss divides alpha by, whatever the kernel's scale."""
+SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def read(path: str) -> Log:
+    """Reads one file."""
+    log, keeper = Log(path, "ss", clock="realtime", unix_offset_ns=0), Keeper()
+    clock: int | None = None
+    for block in _blocks(path, log):
+        lines = _timed(block, clock)
+        clock = lines["ts_ns"][-1] if lines.height else clock
+        keeper.add(_samples(lines))
+    log.samples = keeper.finish()
+    log.records = log.samples.height + keeper.thinned
+    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    return log
+
+
+def _blocks(path: str, log: Log) -> Iterator[str]:
+    """Text that ends before a line which begins a new socket or a new poll."""
+    chunks = _native.read_text(path)
+    held = ""
+    for chunk in chunks:
+        held += chunk.decode("utf-8", "replace")
+        if len(held) >= BATCH_BYTES:
+            cut = max(held.rfind("\nESTAB"), held.rfind("\n#"), held.rfind("\n1"))
+            if cut > 0:
+                yield held[:cut]
+                held = held[cut + 1 :]
+    if held:
+        yield held
+    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
+    if chunks.error:
+        log.complete = False
+        log.lose("truncated_file", 1, "loss", chunks.error)
+
+
+def _timed(block: str, clock: int | None) -> pl.DataFrame:
+    """Lines that are not times, each with the last time before it."""
+    line = pl.col("line")
+    fraction = line.str.extract(EPOCH, 2).fill_null("").str.pad_end(9, "0").str.head(9)
+    epoch_ns = (line.str.extract(EPOCH, 1) + fraction).cast(pl.Int64, strict=False)
+    frame = pl.DataFrame({"line": block.split("\n")}).with_columns(
+        ts_ns=pl.coalesce(epoch_ns, _iso_ns(line)).forward_fill()
+    )
+    return frame.select(
+        ts_ns=pl.coalesce("ts_ns", pl.lit(clock, dtype=pl.Int64())),
+        line=line.str.replace(EPOCH, "").str.replace(ISO, ""),
+    ).filter(pl.col("line").str.strip_chars() != "")
+
+
+def _iso_ns(line: pl.Expr) -> pl.Expr:
+    """ISO times; without a zone they count as UTC."""
+    stamp = line.str.extract(ISO, 1).str.replace(" ", "T").str.replace(",", ".")
+    zone = line.str.extract(ISO, 2).str.replace("Z", "+00:00")
+    zone = zone.str.replace(r"^([+-]\d\d):?(\d\d)$", "$1:$2")
+    text = stamp + zone.fill_null("+00:00")
+    parsed = text.str.to_datetime("%+", time_unit="ns", time_zone="UTC", strict=False)
+    return parsed.dt.timestamp("ns")
+
+
+def _samples(lines: pl.DataFrame) -> pl.DataFrame:
+    """One sample per socket and poll; lines before the first socket or time are left out."""
+    begins = pl.col("line").str.contains(SOCKET)
+    sockets = (
+        lines.with_columns(number=begins.cum_sum())
+        .filter((pl.col("number") > 0) & pl.col("ts_ns").is_not_null())
+        .group_by("number", maintain_order=True)
+        .agg(pl.col("ts_ns").first(), line=pl.col("line").str.strip_chars().str.join(" "))
+    )
+    address = r"^\[?(?:::ffff:)?([^%\]]*).*$"
+    line = pl.col("line")
+    frame = sockets.with_columns(
+        saddr=line.str.extract(SOCKET, 2).str.replace(address, "$1"),
+        sport=line.str.extract(SOCKET, 3),
+        daddr=line.str.extract(SOCKET, 4).str.replace(address, "$1"),
+        dport=line.str.extract(SOCKET, 5),
+        info=line.str.replace(SOCKET + r"\s*(?:timer:\S+)?\s*", ""),
+    )
+    return shaped(frame.filter(pl.col("info").str.contains(r"\bcwnd:")).select(**_columns()))
+
+
+def _columns() -> dict[str, pl.Expr]:
+    def number(pattern: str) -> pl.Expr:
+        return pl.col("info").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+
+    four = pl.concat_str("saddr", pl.lit(":"), "sport", pl.lit(">"), "daddr", pl.lit(":"), "dport")
+    delivered = number(r"\bdelivered:(\d+)")
+    rate = pl.col("info").str.extract(r"\bpacing_rate ([\d.]+)[kMGT]?bps", 1)
+    unit = pl.col("info").str.extract(r"\bpacing_rate [\d.]+([kMGT])bps", 1)
+    percent = number(r"\bprague:\(alpha:([\d.e+-]+)%")
+    return {
+        "ts_ns": pl.col("ts_ns"),
+        "event": pl.lit("poll"),
+        "sk": pl.coalesce("0x" + pl.col("info").str.extract(r"\bsk:([0-9a-f]+)"), four),
+        **{name: pl.col(name) for name in ("saddr", "sport", "daddr", "dport")},
+        "cc": pl.col("info").str.extract(r"(?:^|\s)([a-z][\w-]*)\s+(?:wscale|rto):", 1),
+        "snd_cwnd": number(r"\bcwnd:(\d+)"),
+        "ssthresh": number(r"(?:^|\s)ssthresh:(\d+)"),
+        "srtt_us": number(r"(?:^|\s)rtt:([\d.]+)/") * 1000,
+        "mdev_us": number(r"(?:^|\s)rtt:[\d.]+/([\d.]+)") * 1000,
+        "min_rtt_us": (number(r"\bminrtt:([\d.]+)") * 1000).round(),
+        "delivered": delivered,
+        "delivered_ce": number(r"\bdelivered_ce:(\d+)").fill_null(
+            pl.when(delivered.is_not_null()).then(0.0)
+        ),
+        "packets_out": number(r"\bunacked:(\d+)").fill_null(0.0),
+        "alpha_raw": (percent / 100 * ALPHA_UNIT).round(),
+        "round": number(r"\bprague:\([^)]*\bround:(\d+)"),
+        "pacing_rate_bps": rate.cast(pl.Float64, strict=False)
+        * unit.replace_strict(SCALE, default=1.0, return_dtype=pl.Float64),
+        "extra": pl.struct(ss="info").struct.json_encode(),
+    }

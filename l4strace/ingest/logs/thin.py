@@ -1,0 +1,79 @@
+"""Bounded memory for long logs: per-ACK samples are thinned, per-round ones never.
+
+A 10 Gbit/s flow logs millions of ACKs, of which one per round trip says as much. Samples that show
+a change of alpha, classic_ecn, congestion state or filter scale always stay, so replay and verdict
+see every step.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.ingest.logs.samples import SAMPLES
+
+LIMIT = 400_000
+"""Samples that are kept as they are: about 120 MB."""
+PER_ACK = ["ack", "probe", "poll"]
+TICK_NS = 10_000_000
+"""The base round trip of a short path, and less than half of Prague's target RTT of 25 ms."""
+SOCKET = ("sk", "skaddr", "sock_cookie")
+CHANGES = (
+    "alpha",
+    "alpha_raw",
+    "upscaled_alpha",
+    "classic_ecn",
+    "classic_ecn_raw",
+    "ca_state",
+    "ca_state_byte",
+    "saw_ce",
+    "g_srtt_shift",
+)
+"""Columns of SAMPLES and, for raw batches, fields of the dialects."""
+
+
+class Keeper:
+    """Collects batches of samples in the order of the log."""
+
+    WHY = "Long log: of per-ACK samples one in 10 ms is kept, and all that show a change."
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self.thinned = 0
+        self._parts: list[pl.DataFrame] = []
+        self._kept = 0
+        self._dense = True
+
+    def thin(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """What to convert of a raw batch (columns ts_ns, event and the dialect's own)."""
+        return batch if self._dense else self._thin(batch)
+
+    def add(self, samples: pl.DataFrame) -> None:
+        """Takes one batch of SAMPLES, rows in the order of the log."""
+        if not self._dense:
+            samples = self._thin(samples)
+        # Texts are views into the native batch, of which one would keep all columns alive.
+        samples = samples.with_columns(pl.col(pl.String) + pl.lit(""))
+        self._parts.append(samples)
+        self._kept += samples.height
+        if self._dense and self._kept > self.limit:
+            self._dense = False
+            whole = self._thin(pl.concat(self._parts))
+            self._parts, self._kept = [whole], whole.height
+
+    def finish(self) -> pl.DataFrame:
+        """All samples by time; equal stamps stay in the order of the log."""
+        if not self._parts:
+            return pl.DataFrame(schema=SAMPLES)
+        whole = pl.concat(self._parts)
+        self._parts = []
+        return whole.sort("ts_ns", maintain_order=True)
+
+    def _thin(self, samples: pl.DataFrame) -> pl.DataFrame:
+        tick = pl.col("ts_ns") // TICK_NS
+        watched = [pl.col(name) for name in CHANGES if name in samples.columns]
+        shows = [tick.ne_missing(tick.shift()), *(c.ne_missing(c.shift()) for c in watched)]
+        over = ["event", *(name for name in SOCKET if name in samples.columns)]
+        keep = pl.any_horizontal(shows).over(over)
+        kept = samples.filter(~pl.col("event").is_in(PER_ACK) | keep)
+        self.thinned += samples.height - kept.height
+        return kept

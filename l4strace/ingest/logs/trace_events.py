@@ -1,0 +1,77 @@
+"""Trace events as text: a tracefs `trace` file, `trace-cmd report`, `perf script`.
+
+The three share one line shape, which the native module reads; `kprobe_events` and `tcp_probe` say
+what the fields mean. Other events in the same file are counted and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from l4strace import _native
+from l4strace.ingest.logs import kprobe_events, tcp_probe
+from l4strace.ingest.logs.samples import KNOWN_EVENTS, SAMPLES, Log
+from l4strace.ingest.logs.thin import Keeper
+
+
+def read(path: str) -> Log:
+    """Reads one file. Raises OSError or ValueError when it cannot be read at all."""
+    log = Log(path, "kprobe-events", clock="monotonic")
+    keeper, foreign, probes = Keeper(), 0, 0
+    lines = _native.LogLines("event")
+    for batch in _batches(path, lines, log):
+        named = batch.with_columns(event=kprobe_events.event_name())
+        known = named.filter(pl.col("event").is_in(list(KNOWN_EVENTS)))
+        foreign += named.height - known.height
+        probes += known.filter(pl.col("event") == "probe").height
+        keeper.add(_samples(keeper.thin(known)))
+    counts = lines.counts()
+    log.samples, log.records = keeper.finish(), counts["rows"] - foreign
+    log.kind = "tcp-probe" if probes == log.records else "kprobe-events"
+    log.lose("ring_lost", counts["lost"], "loss", "The ring lost them before they were written.")
+    log.lose("lines_unread", counts["unread"], "loss", f"First in line {counts['first_unread']}.")
+    log.lose("events_of_others", foreign, "info", "Events that are neither tcp_probe nor Prague's.")
+    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    return log
+
+
+def _samples(batch: pl.DataFrame) -> pl.DataFrame:
+    """One batch by the dialect of each of its events, in the order of the log."""
+    batch = _owned(batch).with_row_index("order")
+    parts = []
+    for part in batch.partition_by("event"):
+        present = part.select(c.name for c in part if c.null_count() < part.height)
+        dialect = tcp_probe if part["event"][0] == "probe" else kprobe_events
+        parts.append(dialect.samples(present.drop("order")).with_columns(present["order"]))
+    if not parts:
+        return pl.DataFrame(schema=SAMPLES)
+    ordered: pl.DataFrame = pl.concat(parts).sort("order").drop("order")
+    return ordered
+
+
+def _owned(batch: pl.DataFrame) -> pl.DataFrame:
+    """Gives a return probe, which sees no socket, the one of the cut around it on the same CPU."""
+    identity = [name for name in ("sk", "sport", "dport_be", "dport") if name in batch.columns]
+    if "cpu" not in batch.columns or "fallback" not in batch["event"]:
+        return batch
+    cut = pl.when(pl.col("event") == "cwr")
+    owner = {name: cut.then(pl.col(name)).forward_fill().over("cpu") for name in identity}
+    orphan = pl.when((pl.col("event") == "fallback") & pl.col("sk").is_null())
+    return batch.with_columns(
+        **{name: orphan.then(expr).otherwise(pl.col(name)) for name, expr in owner.items()}
+    )
+
+
+def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame]:
+    chunks = _native.read_text(path)
+    for chunk in chunks:
+        if (table := lines.feed(chunk)) is not None:
+            yield pl.DataFrame(table)
+    if (table := lines.finish()) is not None:
+        yield pl.DataFrame(table)
+    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
+    if chunks.error:
+        log.complete = False
+        log.lose("truncated_file", 1, "loss", chunks.error)

@@ -1,0 +1,181 @@
+"""The case that a page reports: evidence, what the rules said of it, and how it was called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from l4strace.model import Analysis, Finding, Severity
+from l4strace.page.direction import Direction, nearest
+from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.wording.moments import TimeAxis, axis_of
+from l4strace.wording.names import direction_key, short_names
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Evidence
+
+MAX_CHARTED = 6
+"""Flow directions that get charts."""
+MAX_LISTED = 50
+"""Rows of the table of flows; `l4strace flows` lists all."""
+CHARTED_SHARE = 0.01
+"""A direction without finding gets charts when it carried this share of the largest one's bytes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """``command`` and ``stamp`` are shown as given; ``points`` bounds each series."""
+
+    evidence: Evidence
+    analysis: Analysis
+    command: str = ""
+    stamp: str | None = None
+    points: int = MAX_POINTS
+
+    @cached_property
+    def axis(self) -> TimeAxis:
+        """The shared time axis."""
+        return axis_of(self.evidence)
+
+    @cached_property
+    def inputs(self) -> dict[int, str]:
+        """Short name of each input."""
+        sources = self.evidence.sources
+        names = short_names([path or "" for path in sources["path"].to_list()])
+        return dict(zip(sources["source"].to_list(), names, strict=True))
+
+    @cached_property
+    def flow_count(self) -> int:
+        """Conversations, whichever inputs saw them."""
+        return self.evidence.flows["flow"].n_unique()
+
+    @cached_property
+    def accused(self) -> dict[int, dict[str, Any]]:
+        """Rows of `flows` that findings speak of, by flow."""
+        named = {finding.flow for finding in self.analysis.findings} - {None}
+        rows = self.evidence.flows.filter(pl.col("flow").is_in(named))
+        return {row["flow"]: row for row in reversed(rows.rows(named=True))}
+
+    @cached_property
+    def sending(self) -> pl.DataFrame:
+        """Directions that carried data as the input nearest to their sender saw them.
+
+        Columns of `directions` plus ``far`` and ``worst`` (severity of the direction's worst
+        finding, -1 without one), the ones to look at first. Last come those that only a kernel log
+        knows: their counters are null, and ``samples`` says how much it holds of them.
+        """
+        parts = []
+        for forward in (True, False):
+            own = self.evidence.directions.filter(
+                (pl.col("forward") == forward) & (pl.col("data_packets") > 0)
+            )
+            near = nearest(self.evidence.flows, forward=forward)
+            joined = own.join(near, on="flow", how="left")
+            parts.append(joined.filter(pl.col("source") == pl.col("near")).drop("near"))
+        worst = pl.DataFrame(
+            [(*key, int(severity)) for key, severity in self._worst().items()],
+            schema={"flow": pl.UInt32, "forward": pl.Boolean, "worst": pl.Int8},
+            orient="row",
+        )
+        return (
+            pl.concat([*parts, self._logged()], how="diagonal")
+            .join(worst, on=["flow", "forward"], how="left")
+            .with_columns(pl.col("worst").fill_null(-1))
+            .sort(
+                pl.col("worst").clip(Severity.INFO),
+                "payload_bytes",
+                "samples",
+                "flow",
+                "forward",
+                descending=[True, True, True, False, True],
+                nulls_last=True,
+            )
+        )
+
+    @cached_property
+    def charted(self) -> tuple[Direction, ...]:
+        """The directions that matter most, in the order of their flows."""
+        rows = self.sending
+        if not rows.height:
+            return ()
+        most = pl.col("payload_bytes").max()
+        enough = most.is_null() | (pl.col("payload_bytes") >= CHARTED_SHARE * most)
+        picked = rows.filter((pl.col("worst") >= Severity.WARNING) | enough).head(MAX_CHARTED)
+        return tuple(self._direction(row) for row in picked.iter_rows(named=True))
+
+    @cached_property
+    def uncharted(self) -> int:
+        """Directions that carried data and have no charts."""
+        return self.sending.height - len(self.charted)
+
+    @cached_property
+    def listed(self) -> pl.DataFrame:
+        """The directions that the table of flows holds."""
+        return self.sending.head(MAX_LISTED)
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """Ids of flow directions that the page has a place for."""
+        return frozenset(
+            direction_key(flow, forward)
+            for flow, forward in self.listed.select("flow", "forward").iter_rows()
+        )
+
+    def direction(self, flow: int | None, forward: bool) -> Direction | None:
+        """One direction of a flow, or of the flow that carried most; null when there is none."""
+        rows = self.sending.filter(pl.col("forward") == forward)
+        if flow is not None:
+            rows = rows.filter(pl.col("flow") == flow)
+        size = ("payload_bytes", "samples")
+        largest = rows.sort(*size, "flow", descending=[True, True, False], nulls_last=True)
+        return self._direction(largest.row(0, named=True)) if rows.height else None
+
+    def anchor(self, flow: int, forward: bool | None) -> str:
+        """Id of the place that shows a flow (either direction when null), or nothing."""
+        ways = (True, False) if forward is None else (forward,)
+        keys = (direction_key(flow, way) for way in ways)
+        return next((key for key in keys if key in self.anchors), "")
+
+    def _direction(self, row: dict[str, Any]) -> Direction:
+        return Direction(
+            self.evidence,
+            self.axis,
+            row["flow"],
+            row["forward"],
+            row["source"],
+            row["far"],
+            row,
+            self.points,
+        )
+
+    def _logged(self) -> pl.DataFrame:
+        """Directions of flows without packets, and when the kernel log saw them."""
+        known = self.evidence.kernel.filter(
+            pl.col("flow").is_not_null() & pl.col("forward").is_not_null()
+        )
+        alone = known.join(self.evidence.directions, on="flow", how="anti")
+        return alone.group_by("flow", "forward", maintain_order=True).agg(
+            pl.col("source").first(),
+            first_ns=pl.col("ts_ns").min(),
+            last_ns=pl.col("ts_ns").max(),
+            samples=pl.len(),
+        )
+
+    def _worst(self) -> dict[tuple[int, bool], Severity]:
+        """Severity of the worst finding per flow direction."""
+        worst: dict[tuple[int, bool], Severity] = {}
+        for finding in self.analysis.findings:
+            for key in _places(finding):
+                worst[key] = max(worst.get(key, Severity.INFO), finding.severity)
+        return worst
+
+
+def _places(finding: Finding) -> list[tuple[int, bool]]:
+    """Directions that a finding is about; both when it names only the flow."""
+    if finding.flow is None:
+        return []
+    ways = (True, False) if finding.forward is None else (finding.forward,)
+    return [(finding.flow, forward) for forward in ways]

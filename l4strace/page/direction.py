@@ -1,0 +1,162 @@
+"""One flow direction with every table that a chart of it needs, already filtered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.wording.moments import TimeAxis
+from l4strace.wording.names import direction_key, direction_name, flow_name
+
+if TYPE_CHECKING:
+    from l4strace.evidence import Evidence
+
+NEARNESS = {
+    True: ("client", "middle", "unknown", "server"),
+    False: ("server", "middle", "unknown", "client"),
+}
+"""Vantages by how near they are to the sender of a direction, forward and reverse."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A flow direction as the input nearest to its sender (``source``) shows it.
+
+    ``far`` is the input nearest to its receiver, when there is another one; ``totals`` the row of
+    `directions`, whose counters are null where only a kernel log knows the flow.
+    """
+
+    evidence: Evidence
+    axis: TimeAxis
+    flow: int
+    forward: bool
+    source: int
+    far: int | None
+    totals: dict[str, Any]
+    points: int = MAX_POINTS
+
+    @property
+    def key(self) -> str:
+        """Stable id on the page: ``flow-3`` or ``flow-3-reverse``."""
+        return direction_key(self.flow, self.forward)
+
+    @cached_property
+    def row(self) -> dict[str, Any]:
+        """The row of `flows`."""
+        here = (pl.col("source") == self.source) & (pl.col("flow") == self.flow)
+        return self.evidence.flows.filter(here).row(0, named=True)
+
+    @cached_property
+    def name(self) -> str:
+        """Sender to receiver, with ports."""
+        return direction_name(self.row, self.forward)
+
+    @cached_property
+    def flow_name(self) -> str:
+        """Client to server with ports."""
+        return flow_name(self.row)
+
+    @cached_property
+    def rounds(self) -> pl.DataFrame:
+        """`rounds` near the sender, with ``x``."""
+        return self._timed(self.evidence.rounds, self._at(self.source), "start_ns")
+
+    @cached_property
+    def far_rounds(self) -> pl.DataFrame:
+        """`rounds` near the receiver, with ``x``; empty with one input."""
+        rounds = self.evidence.rounds
+        if self.far is None:
+            return rounds.clear().with_columns(self.axis.column("start_ns"))
+        return self._timed(rounds, self._at(self.far), "start_ns")
+
+    @cached_property
+    def kernel(self) -> pl.DataFrame:
+        """`kernel` samples of the sender, with ``x``.
+
+        Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area.
+        """
+        samples = self._timed(self.evidence.kernel, self._own, "ts_ns")
+        begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
+        return samples if begun is None else samples.filter(pl.col("ts_ns") > begun)
+
+    @cached_property
+    def detector(self) -> pl.DataFrame:
+        """`detector` steps: the kernel's where it recorded any, else replayed from packets."""
+        return self._best(self._timed(self.evidence.detector, self._own, "ts_ns"))
+
+    @cached_property
+    def cuts(self) -> pl.DataFrame:
+        """`cuts`: the kernel's where it recorded any, else those estimated from packets."""
+        return self._best(self._timed(self.evidence.cuts, self._own, "ts_ns"))
+
+    @cached_property
+    def arrived_ce(self) -> int | None:
+        """Data packets that arrived with CE at the capture near the receiver; null without one."""
+        if self.far is None:
+            return None
+        rows = self.evidence.directions.filter(self._at(self.far))
+        return int(rows["data_ce"][0]) if rows.height else None
+
+    @cached_property
+    def ece_acks(self) -> int:
+        """ACKs of the receiver that carry classic ECE."""
+        back = self.evidence.directions.filter(
+            (pl.col("source") == self.source)
+            & (pl.col("flow") == self.flow)
+            & (pl.col("forward") != self.forward)
+        )
+        return int(back["ece_acks"].sum() or 0)
+
+    @cached_property
+    def codepoint(self) -> str:
+        """What most data packets left as."""
+        names = (("data_ect1", "ECT(1)"), ("data_ect0", "ECT(0)"), ("data_not_ect", "Not-ECT"))
+        return max(names, key=lambda column: self.totals[column[0]] or 0)[1]
+
+    @cached_property
+    def scalable(self) -> bool:
+        """The sender meant L4S: its data leaves as ECT(1), or its kernel logged an alpha."""
+        ect1 = self.totals["data_ect1"] or 0
+        return ect1 > (self.totals["data_ect0"] or 0) or self.kernel["alpha"].count() > 0
+
+    @cached_property
+    def bottleneck(self) -> dict[str, Any] | None:
+        """The row of `bottlenecks`, or null."""
+        rows = self.evidence.bottlenecks.filter(self._at(self.source))
+        return rows.row(0, named=True) if rows.height else None
+
+    @property
+    def _own(self) -> pl.Expr:
+        """Rows of this direction, whichever input they come from."""
+        return (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
+
+    def _at(self, source: int) -> pl.Expr:
+        """Rows of this direction as one input saw it."""
+        return (pl.col("source") == source) & self._own
+
+    def _timed(self, table: pl.DataFrame, wanted: pl.Expr, stamp: str) -> pl.DataFrame:
+        """The wanted rows in the order of ``x``, in which they mostly are."""
+        timed = table.lazy().filter(wanted).with_columns(self.axis.column(stamp)).collect()
+        return timed if timed["x"].is_sorted() else timed.sort("x", maintain_order=True)
+
+    def _best(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What the kernel recorded; else what this input shows; else what there is."""
+        for better in (pl.col("origin") == "kernel", pl.col("source") == self.source):
+            if (found := rows.filter(better)).height:
+                return found
+        return rows
+
+
+def nearest(flows: pl.DataFrame, *, forward: bool) -> pl.DataFrame:
+    """Per flow the inputs nearest to sender (``near``) and receiver (``far``; null with one)."""
+    order = {vantage: place for place, vantage in enumerate(NEARNESS[forward])}
+    place = pl.col("vantage").replace_strict(order, default=2, return_dtype=pl.Int8)
+    ranked = flows.select("flow", "source", place.alias("place")).sort("flow", "place", "source")
+    return ranked.group_by("flow", maintain_order=True).agg(
+        pl.col("source").first().alias("near"),
+        pl.when(pl.len() > 1).then(pl.col("source").last()).alias("far").first(),
+    )

@@ -1,0 +1,119 @@
+"""Columns of a frame as plotly traces: thinned, and packed as typed arrays."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from l4strace.page.drawing.figure import Trace
+from l4strace.page.drawing.palette import RECORDED, Stroke, faint
+from l4strace.page.drawing.thin import thin
+
+GAP_FACTOR = 12
+"""A pause longer than this many times the median spacing breaks a line: nothing was measured."""
+GAP_SECONDS = 0.1
+"""A shorter pause is none, however dense the points lie."""
+MAX_DOTS = 600
+"""Most markers of one series: each is an element of the page, a line is one for all."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """What one series draws: ``y`` over ``x`` (seconds), in order, without nulls."""
+
+    x: list[float]
+    y: list[float]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def thinned(self, most: int) -> Points:
+        """At most so many of them, with every peak."""
+        kept = thin(self.y, most)
+        return Points([self.x[i] for i in kept], [self.y[i] for i in kept])
+
+
+def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Points:
+    """Columns ``x`` and ``y`` times ``scale``, without nulls, thinned to ``most`` points.
+
+    Plain lists: a page draws a hundred short series, and one query costs as much as 1,000 points.
+    """
+    rows = zip(frame["x"].to_list(), frame[y].to_list(), strict=True)
+    present = [(x, v * scale) for x, v in rows if v is not None]
+    return Points([x for x, _ in present], [v for _, v in present]).thinned(most)
+
+
+def with_gaps(points: Points) -> Points:
+    """``points`` with one NaN where measurement paused.
+
+    A per-round column often has single nulls; drawn as gaps they would hide their neighbours.
+    """
+    if len(points) < 3:
+        return points
+    steps = [later - earlier for earlier, later in pairwise(points.x)]
+    longest = max(median(steps) * GAP_FACTOR, GAP_SECONDS)
+    if max(steps) <= longest:
+        return points
+    xs, ys = points.x[:1], points.y[:1]
+    for step, x, y in zip(steps, points.x[1:], points.y[1:], strict=True):
+        if step > longest:
+            xs.append(x - 1e-9)
+            ys.append(float("nan"))
+        xs.append(x)
+        ys.append(y)
+    return Points(xs, ys)
+
+
+def packed(values: Iterable[float], code: str) -> dict[str, str]:
+    """``values`` as plotly's typed array (``d`` double, ``f`` single); NaN is a gap."""
+    numbers = array(code, values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return {"dtype": "f8" if code == "d" else "f4", "bdata": b64encode(numbers.tobytes()).decode()}
+
+
+def _scatter(points: Points, **properties: Any) -> Trace:
+    x, y = packed(points.x, "d"), packed(points.y, "f")
+    return {"type": "scatter", "x": x, "y": y, **properties}
+
+
+def recorded(points: Points, name: str) -> Trace:
+    """A line of the kernel's own values: wide and faint, to be drawn under estimates."""
+    return line(points, name, RECORDED, width=4.5, opacity=0.4)
+
+
+def line(points: Points, name: str, stroke: Stroke, *, width: float = 1.5, **extra: Any) -> Trace:
+    """A line through ``points``, broken where measurement paused."""
+    pen = {"color": stroke.light, "dash": stroke.dash, "width": width}
+    return _scatter(with_gaps(points), name=name, mode="lines", line=pen, **extra)
+
+
+def dots(points: Points, name: str, stroke: Stroke, symbol: str = "circle") -> Trace:
+    """Markers at ``points``."""
+    marker = {"color": stroke.light, "symbol": symbol, "size": 5}
+    return _scatter(points.thinned(MAX_DOTS), name=name, mode="markers", marker=marker)
+
+
+def band(
+    frame: pl.DataFrame, low: str, high: str, name: str, stroke: Stroke, most: int, scale: float
+) -> list[Trace]:
+    """The range between two columns as a faint area; nothing when it is empty or has no width."""
+    edges = zip(frame["x"].to_list(), frame[low].to_list(), frame[high].to_list(), strict=True)
+    rows = [row for row in edges if None not in row]
+    if len(rows) < 2 or all(under == over for _, under, over in rows):
+        return []
+    # One row set for both edges: the area would twist if each were thinned on its own.
+    rows = [rows[i] for i in thin([over for _, _, over in rows], most)]
+    xs = [x for x, _, _ in rows]
+    edge: Trace = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    under = _scatter(Points(xs, [v * scale for _, v, _ in rows]), showlegend=False, **edge)
+    fill = {"name": name, "fill": "tonexty", "fillcolor": faint(stroke)}
+    return [under, _scatter(Points(xs, [v * scale for _, _, v in rows]), **fill, **edge)]

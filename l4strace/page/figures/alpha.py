@@ -1,0 +1,56 @@
+"""Alpha, the sender's moving average of the marked share."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import timeline
+from l4strace.page.drawing.palette import REPLAYED
+from l4strace.page.drawing.series import line, points_of, recorded
+from l4strace.wording.names import number
+
+NAME = "alpha"
+TITLE = "Alpha"
+
+TRANSITION_ROUNDS = 500
+"""Rounds after which Prague turns RTT-independent (rtt_transition_delay) and updates alpha at most
+every 25 ms; before, every round trip."""
+
+
+def draw(direction: Direction) -> Figure | None:
+    """Alpha replayed from the packets' CE feedback, over the kernel's."""
+    known = points_of(direction.kernel, "alpha", direction.points)
+    replayed = points_of(_replayed(direction), "alpha", direction.points)
+    traces = [recorded(known, "kernel")] if known else []
+    if replayed:
+        traces.append(line(replayed, "replayed from packets", REPLAYED))
+    return timeline(traces, "share", direction.axis) if traces else None
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    said = []
+    for name, frame in (
+        ("kernel", direction.kernel),
+        ("replayed from packets", _replayed(direction)),
+    ):
+        late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length / 2)
+        if (mean := frame.select(late.mean()).item()) is not None:
+            said.append(f"{name} {number(mean)}")
+    parts = ["1 means that every packet was marked; a reduction gives up alpha/2."]
+    if _replayed(direction).height:
+        parts.append("The replay starts at 1, as Prague must.")
+    if said:
+        parts.append(f"Mean over the second half of the run: {', '.join(said)}.")
+    return " ".join(parts)
+
+
+def _replayed(direction: Direction) -> pl.DataFrame:
+    """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S."""
+    if not direction.scalable:
+        return direction.rounds.clear()
+    early = pl.col("round") < TRANSITION_ROUNDS
+    alpha = pl.when(early).then("alpha").otherwise("alpha_25ms").alias("alpha")
+    return direction.rounds.select("x", alpha)

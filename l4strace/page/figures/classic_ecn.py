@@ -1,0 +1,102 @@
+"""The fallback's score: what the kernel had, and what correct and buggy references would give."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import HEIGHT, timeline
+from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
+from l4strace.page.drawing.series import Points, line, points_of, recorded
+from l4strace.wording.names import number
+
+NAME = "classic_ecn"
+TITLE = "Fallback score (classic_ecn)"
+
+SCALABLE, CLASSIC, STICKY = 8, 9, 17
+"""L_STICKY, CLASSIC_ECN and C_STICKY in units of 2^PRAGUE_ALPHA_BITS (tcp_prague.c)."""
+
+CURVES = (
+    ("classic_ecn_buggy", "score_buggy", "replayed, scaling bug", BUGGY),
+    ("classic_ecn", "score_fixed", "replayed, 750 and 2000 µs", REPLAYED),
+)
+"""Columns of `rounds` and `detector`, and how they are drawn."""
+
+
+def draw(direction: Direction) -> Figure | None:
+    """Both replays over the recorded score, in the zones 0-8-9-17."""
+    scores = points_of(_scores(direction), "classic_ecn", direction.points)
+    if not scores and not direction.scalable:
+        return None
+    traces = [recorded(scores, "kernel")] if scores else []
+    for from_packets, from_kernel, name, stroke in CURVES:
+        data = _replayed(direction, from_packets, from_kernel)
+        if data:
+            traces.append(line(data, name, stroke, width=1.8))
+    if not traces:
+        return None
+    figure = timeline(
+        traces,
+        "score",
+        direction.axis,
+        height=HEIGHT + 40,
+        range=[-0.3, STICKY + 0.3],
+        tickvals=[0, (SCALABLE + CLASSIC) / 2, STICKY],
+        ticktext=["0", f"{SCALABLE}\N{EN DASH}{CLASSIC}", str(STICKY)],
+    )
+    for low, high, name, stroke in (
+        (0, SCALABLE, "scalable", ECT1),
+        (CLASSIC, STICKY, "classic", CE),
+    ):
+        _zone(figure, low, high, name, stroke)
+    return figure
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    said = ["Below 8 Prague responds to a mark with alpha/2, above 9 with at least 31.25 %"]
+    scores = _scores(direction)
+    if scores.height:
+        above = scores.filter(pl.col("classic_ecn") > SCALABLE)
+        last = number(scores["classic_ecn"][-1])
+        passed = (
+            f"first passed 8 at {_moment(direction, above)}" if above.height else "never passed 8"
+        )
+        said.append(f"the kernel's score {passed} and ended at {last}")
+    for from_packets, from_kernel, name, _ in CURVES:
+        data = _replayed(direction, from_packets, from_kernel)
+        if data:
+            said.append(f"{name}: ended at {number(data.y[-1])}")
+    return "; ".join(said) + "."
+
+
+def _moment(direction: Direction, above: pl.DataFrame) -> str:
+    """A moment on the axis, and how far into the flow it is."""
+    begun = direction.axis.seconds(direction.totals["first_ns"])
+    return f"{above['x'][0]:.3f} s ({above['x'][0] - begun:.2f} s into the flow)"
+
+
+def _scores(direction: Direction) -> pl.DataFrame:
+    return direction.kernel.drop_nulls("classic_ecn")
+
+
+def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> Points:
+    """The replay from the kernel's own inputs where there are any, else from packets."""
+    steps = direction.detector
+    if steps.height and steps[from_kernel].count():
+        return points_of(steps, from_kernel, direction.points)
+    return points_of(direction.rounds, from_packets, direction.points)
+
+
+def _zone(figure: Figure, low: float, high: float, name: str, stroke: Stroke) -> None:
+    fill = faint(stroke, 0.07)
+    figure.shape(type="rect", y0=low, y1=high, layer="below", line={"width": 0}, fillcolor=fill)
+    figure.note(
+        x=0.995,
+        y=high,
+        xanchor="right",
+        yanchor="top",
+        text=name,
+        font={"size": 11, "color": stroke.light},
+    )

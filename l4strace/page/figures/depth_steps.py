@@ -1,0 +1,23 @@
+"""Queue depth that went into each detector step, against its reference of 2000 us."""
+
+from __future__ import annotations
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.figures.steps import drawn, told
+
+NAME = "depth-steps"
+TITLE = "Queue depth at each detector step"
+
+REFERENCE_US = 2000
+"""D0 of tcp_prague.c: ``reference queue D of ~2ms``."""
+
+
+def draw(direction: Direction) -> Figure | None:
+    """One dot per step."""
+    return drawn(direction, "depth_us", "srtt_pace over min_rtt", REFERENCE_US)
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    return told(direction.detector["depth_us"], REFERENCE_US)

@@ -1,0 +1,39 @@
+"""Queue delay per round: RTT over its smallest, and one-way delay where both ends were captured."""
+
+from __future__ import annotations
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import timeline
+from l4strace.page.drawing.palette import MEASURED, SECOND
+from l4strace.page.drawing.series import line, points_of
+from l4strace.wording.names import duration
+
+NAME = "queue"
+TITLE = "Queue delay"
+
+MS = 1e-3
+
+
+def draw(direction: Direction) -> Figure | None:
+    """RTT minus its smallest so far, and one-way delay minus its smallest."""
+    rounds, points = direction.rounds, direction.points
+    traces = []
+    if rounds["queue_delay_us"].count():
+        data = points_of(rounds, "queue_delay_us", points, MS)
+        traces.append(line(data, "RTT over its smallest", MEASURED))
+    if rounds["owd_mean_us"].count():
+        data = points_of(rounds, "owd_mean_us", points, MS)
+        traces.append(line(data, "one way, between the captures", SECOND))
+    return timeline(traces, "ms", direction.axis) if traces else None
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    delay = direction.rounds["queue_delay_us"].drop_nulls()
+    if not delay.len():
+        return "One-way delay over its smallest, between the two captures."
+    middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
+    said = f"Mean RTT of a round over the smallest so far: median {middle}, 99th percentile {high}"
+    steady = (direction.bottleneck or {}).get("marking_delay_us")
+    return f"{said}; marks set in at about {duration(steady)}." if steady else f"{said}."

@@ -1,0 +1,69 @@
+"""The share of the window that each reduction gave up, against the laws that could explain it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import reference, timeline
+from l4strace.page.drawing.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
+from l4strace.page.drawing.series import dots, points_of
+from l4strace.wording.names import counted, share
+
+NAME = "reductions"
+TITLE = "Reductions of the window"
+
+HALF = (50.0, "50 %: one half")
+"""What Reno gives up (RFC 5681)."""
+FLOOR = (31.25, "31.25 %: the fallback's floor")
+"""0.625 / 2: what Prague gives up at least once its fallback is fully active (tcp_prague.c)."""
+CUBIC = (30.0, "30 %: CUBIC")
+"""1 - beta_cubic (RFC 9438 section 4.6)."""
+
+LAWS = (
+    ("alpha/2", "alpha/2 (scalable)", ECT1, "circle"),
+    ("floor", "the fallback's floor", CE, "diamond"),
+    ("half", "one half", LOSS, "square"),
+    ("none", "no law of Prague's", NOT_ECT, "x-thin-open"),
+)
+
+
+def draw(direction: Direction) -> Figure | None:
+    """One marker per reduction, by the law that explains it."""
+    traces = [
+        dots(points_of(own, "fraction", direction.points, 100), name, stroke, symbol)
+        for own, name, stroke, symbol in _by_law(direction)
+    ]
+    if not traces:
+        return None
+    figure = timeline(traces, "% given up", direction.axis, range=[0, 60])
+    for value, name in (HALF, FLOOR if direction.scalable else CUBIC):
+        reference(figure, value, name)
+    return figure
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    cuts = direction.cuts.drop_nulls("fraction")
+    recorded = bool((cuts["origin"] == "kernel").any())
+    origin = "recorded by the kernel" if recorded else "estimated from packets"
+    said = f"{counted(cuts.height, 'reduction')} {origin}"
+    if direction.scalable:
+        parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction)]
+        return f"{said}: {', '.join(parts)}."
+    middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
+    return f"{said}, which gave up {middle} of the window in the median."
+
+
+def _by_law(direction: Direction) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
+    """The reductions of each law that occurs; Prague's laws say nothing of another sender."""
+    cuts = direction.cuts.drop_nulls("fraction")
+    if not direction.scalable:
+        return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []
+    by_law = cuts.partition_by("law", as_dict=True)
+    return [
+        (by_law[(law,)], name, stroke, symbol)
+        for law, name, stroke, symbol in LAWS
+        if (law,) in by_law
+    ]

@@ -1,0 +1,33 @@
+"""One input of the detector: drawn and told against the reference it is held to."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import reference, timeline
+from l4strace.page.drawing.palette import MEASURED
+from l4strace.page.drawing.series import dots, points_of
+from l4strace.wording.names import counted, duration, share
+
+
+def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Figure | None:
+    """One dot per detector step, and the reference as a line; null without steps."""
+    steps = points_of(direction.detector, column, direction.points)
+    if not steps:
+        return None
+    figure = timeline([dots(steps, name, MEASURED)], "µs", direction.axis)
+    reference(figure, reference_us, f"{reference_us} µs: above is classic")
+    return figure
+
+
+def told(values: pl.Series, reference_us: float) -> str:
+    """How many steps lay below the reference, and where their middle was."""
+    present = values.drop_nulls()
+    steps = counted(present.len(), "step")
+    if not present.len():
+        return "No detector step."
+    below = share(int((present < reference_us).sum()), present.len())
+    middle = duration(present.median())  # type: ignore[arg-type]
+    return f"{steps}: median {middle}, {below} below the reference of {duration(reference_us)}."

@@ -1,0 +1,41 @@
+"""Congestion window: recorded by the kernel, estimated from packets, and what was in flight."""
+
+from __future__ import annotations
+
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.layout import timeline
+from l4strace.page.drawing.palette import MEASURED, SECOND
+from l4strace.page.drawing.series import line, points_of, recorded
+from l4strace.wording.names import number
+
+NAME = "window"
+TITLE = "Window and packets in flight"
+
+
+def draw(direction: Direction) -> Figure | None:
+    """Most in flight per round and the estimate, over the kernel's snd_cwnd."""
+    rounds, kernel, points = direction.rounds, direction.kernel, direction.points
+    traces = []
+    if kernel["snd_cwnd"].count():
+        traces.append(recorded(points_of(kernel, "snd_cwnd", points), "snd_cwnd, kernel"))
+    if rounds["inflight_max_packets"].count():
+        data = points_of(rounds, "inflight_max_packets", points)
+        traces.append(line(data, "in flight (most of the round)", SECOND))
+    if rounds["cwnd_packets"].count():
+        traces.append(line(points_of(rounds, "cwnd_packets", points), "cwnd, estimated", MEASURED))
+    return timeline(traces, "packets", direction.axis) if traces else None
+
+
+def describe(direction: Direction) -> str:
+    """The chart in words."""
+    medians = [
+        (name, values.drop_nulls().median())
+        for name, values in (
+            ("in flight", direction.rounds["inflight_max_packets"]),
+            ("cwnd estimate", direction.rounds["cwnd_packets"]),
+            ("kernel snd_cwnd", direction.kernel["snd_cwnd"]),
+        )
+    ]
+    said = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
+    return f"Medians in packets: {', '.join(said)}."

@@ -1,0 +1,59 @@
+"""A report poured into the page's template: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from l4strace import installed
+from l4strace.page.build import Report
+from l4strace.page.drawing import bundle
+from l4strace.page.drawing.palette import STROKES, dark_of_light
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; "
+    "style-src 'unsafe-inline'; img-src data: blob:"
+)
+"""Content-Security-Policy: no request leaves the page."""
+
+
+def fill(report: Report) -> str:
+    """The page as HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(installed.path("reports")),
+        autoescape=True,
+        # Compiled anew in every run: folding constants costs more than it saves.
+        optimized=False,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    figures = {chart.key: chart.spec for chart in report.charts}
+    return environment.get_template("page.html.j2").render(
+        title=report.title,
+        policy=POLICY,
+        strokes=STROKES,
+        figures=embedded(figures),
+        colours=embedded(dark_of_light()),
+        bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
+        style=_asset("page.css"),
+        theme_script=_asset("theme.js"),
+        page_script=_asset("page.js"),
+        **report.sections,
+    )
+
+
+def embedded(value: Any) -> Markup:
+    """JSON that cannot end the script element that holds it."""
+    text = json.dumps(
+        value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False
+    )
+    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(safe)  # noqa: S704 - escaped above
+
+
+def _asset(name: str) -> Markup:
+    return Markup((installed.path("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

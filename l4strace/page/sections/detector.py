@@ -1,0 +1,70 @@
+"""The fallback's detector: what went into it at each step, and what it did to the reductions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from l4strace.page.case import Case
+from l4strace.page.chart import Chart, chart_of
+from l4strace.page.direction import Direction
+from l4strace.page.figures import DETECTOR
+from l4strace.wording.names import counted
+
+
+@dataclass(frozen=True)
+class DetectorFlow:
+    """Detector plots of one direction."""
+
+    key: str
+    flow: int
+    name: str
+    origin: str
+    build: str
+    charts: tuple[Chart, ...]
+
+
+@dataclass(frozen=True)
+class DetectorSection:
+    """``absent`` says why there are no plots, or is empty."""
+
+    flows: tuple[DetectorFlow, ...]
+    absent: str
+
+
+ABSENT = (
+    "No step of the classic-ECN detector: without CE it never runs, newer Prague has none, "
+    "and without a kernel log it can only be replayed for flows that send ECT(1)."
+)
+
+
+def build(case: Case) -> DetectorSection:
+    """Plots of every charted direction that has detector steps."""
+    flows = tuple(_flow(d) for d in case.charted if d.detector.height)
+    return DetectorSection(flows, "" if flows else ABSENT)
+
+
+def _flow(direction: Direction) -> DetectorFlow:
+    charts = (chart_of(module, direction) for module in DETECTOR)
+    recorded = direction.detector["origin"][0] == "kernel"
+    return DetectorFlow(
+        direction.key,
+        direction.flow,
+        direction.name,
+        "recorded by the kernel" if recorded else "replayed from packets",
+        _build(direction),
+        tuple(chart for chart in charts if chart is not None),
+    )
+
+
+def _build(direction: Direction) -> str:
+    """The build that the residues of the steps name (reference: the constants compiled in)."""
+    named = direction.detector.filter(pl.col("build").is_not_null())
+    if not named.height:
+        return ""
+    counts = named["build"].value_counts().sort("count", "build", descending=[True, False])
+    return "; ".join(
+        f"{counted(count, 'step')} carry the residues of the {build} build"
+        for build, count in counts.iter_rows()
+    )

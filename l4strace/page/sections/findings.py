@@ -1,0 +1,152 @@
+"""Findings by severity: what, where, how sure, the numbers, what to do, and where to look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from l4strace.model import Finding, Measure, Severity
+from l4strace.page.case import Case
+from l4strace.wording.display_filters import flow_filter, frames_filter
+from l4strace.wording.names import counted, direction_name, flow_name, micro, quantity
+
+QUALITY_FAMILY = "L4S0"
+"""Rules about the capture itself: they undermine findings of the same input."""
+
+
+MAX_CARDS = 100
+"""Findings that a page shows; `l4strace diagnose --json` lists all."""
+MAX_CAVEATS = 3
+
+
+@dataclass(frozen=True)
+class Item:
+    """A named number with what it should have been."""
+
+    name: str
+    value: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One finding as the page shows it; ``window`` is the fragment's ``t`` (empty: whole run)."""
+
+    key: str
+    rule: str
+    rule_name: str
+    severity: str
+    confidence: str
+    message: str
+    action: str
+    flow: str
+    flow_key: str
+    source: str
+    time: str
+    window: str
+    facts: tuple[Item, ...]
+    frames: tuple[int, ...]
+    filters: tuple[tuple[str, str], ...]
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FindingsSection:
+    """Worst first; ``left_out`` says how many more there are, or is empty."""
+
+    cards: tuple[Card, ...]
+    left_out: str
+
+
+def build(case: Case) -> FindingsSection:
+    """Cards in the order of the analysis, which is worst first."""
+    findings = case.analysis.findings
+    names = {rule.code: rule.name for rule in case.analysis.rules}
+    keys = finding_ids(findings)
+    shown = list(zip(findings, keys, strict=True))[:MAX_CARDS]
+    more = len(findings) - len(shown)
+    said = f"{counted(more, 'more finding')}, none worse (l4strace diagnose --json lists all)."
+    return FindingsSection(
+        tuple(_card(case, finding, key, names.get(finding.rule, "")) for finding, key in shown),
+        said if more else "",
+    )
+
+
+def finding_ids(findings: Sequence[Finding]) -> list[str]:
+    """Stable ids such as ``L4S301-flow-3``; the second of a kind ends in ``-2``."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for finding in findings:
+        key = finding.rule
+        if finding.flow is not None:
+            key += f"-flow-{finding.flow}" + ("-reverse" if finding.forward is False else "")
+        seen[key] += 1
+        ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return ids
+
+
+def fact(measure: Measure) -> Item:
+    """A measure for people."""
+    return Item(measure.name, quantity(measure.value, measure.unit), micro(measure.expected))
+
+
+def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
+    flow, flow_key, conversation = _flow(case, finding)
+    time, window = _time(case, finding)
+    filters = [("these frames", frames_filter(finding.frames)), ("this flow", conversation)]
+    return Card(
+        key=key,
+        rule=finding.rule,
+        rule_name=rule_name,
+        severity=finding.severity.name.lower(),
+        confidence=finding.confidence.name.lower(),
+        message=micro(finding.message),
+        action=micro(finding.action),
+        flow=flow,
+        flow_key=flow_key,
+        source=case.inputs.get(finding.source, "") if finding.source is not None else "",
+        time=time,
+        window=window,
+        facts=tuple(fact(measure) for measure in finding.measures),
+        frames=finding.frames,
+        filters=tuple((name, text) for name, text in filters if text),
+        caveats=_caveats(case, finding),
+    )
+
+
+def _flow(case: Case, finding: Finding) -> tuple[str, str, str]:
+    """Name, id on the page and display filter of the finding's flow."""
+    if finding.flow is None:
+        return "", "", ""
+    row = case.accused.get(finding.flow)
+    if row is None:
+        return f"flow {finding.flow}", "", ""
+    name = flow_name(row) if finding.forward is None else direction_name(row, finding.forward)
+    key = case.anchor(finding.flow, finding.forward)
+    return f"flow {finding.flow}: {name}", key, flow_filter(row)
+
+
+def _time(case: Case, finding: Finding) -> tuple[str, str]:
+    if finding.span_ns is None:
+        return "", ""
+    start, end = (case.axis.seconds(ns) for ns in finding.span_ns)
+    text = f"{start:.3f} s" if end - start < 1e-3 else f"{start:.3f} to {end:.3f} s"
+    # A little room on both sides, so that a moment is a window too.
+    room = max((end - start) * 0.05, 0.05)
+    return text, f"{max(start - room, 0):.3f},{end + room:.3f}"
+
+
+def _caveats(case: Case, finding: Finding) -> tuple[str, ...]:
+    """What was said about the capture that this finding rests on."""
+    if finding.rule.startswith(QUALITY_FAMILY):
+        return ()
+    doubts = dict.fromkeys(
+        micro(other.message)
+        for other in case.analysis.findings
+        if other.rule.startswith(QUALITY_FAMILY)
+        and other.severity >= Severity.WARNING
+        and (other.source is None or finding.source is None or other.source == finding.source)
+        and (other.flow is None or other.flow == finding.flow)
+    )
+    return tuple(doubts)[:MAX_CAVEATS]

@@ -1,0 +1,171 @@
+"""Flows: one row per direction that carried data, as the capture nearest to its sender saw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from l4strace.page.case import Case
+from l4strace.wording.names import (
+    bit_rate,
+    counted,
+    data_size,
+    direction_key,
+    direction_name,
+    duration,
+    number,
+)
+
+
+@dataclass(frozen=True)
+class Codepoint:
+    """Data packets of one codepoint; ``name`` is the stroke's name in the palette."""
+
+    name: str
+    label: str
+    count: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class FlowRow:
+    """One direction in words; ``charted`` tells whether the page has its charts."""
+
+    flow: int
+    key: str
+    name: str
+    mode: str
+    reason: str
+    sender: str
+    payload: str
+    goodput: str
+    codepoints: tuple[Codepoint, ...]
+    ce: str
+    retransmits: str
+    rtt: str
+    """Smallest and mean."""
+    bottleneck: str
+    bottleneck_reason: str
+    worst: str
+    charted: bool
+
+
+@dataclass(frozen=True)
+class FlowsSection:
+    """``left_out`` says what the table does not show, or is empty."""
+
+    rows: tuple[FlowRow, ...]
+    left_out: str
+
+
+LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
+SEVERITIES = ("info", "notice", "warning", "error")
+
+
+def build(case: Case) -> FlowsSection:
+    """The directions that matter most first."""
+    listed = case.listed
+    charted = {(d.flow, d.forward) for d in case.charted}
+    flows = _by(case.evidence.flows, listed, "source", "flow")
+    necks = _by(case.evidence.bottlenecks, listed, "flow", "forward")
+    senders = _senders(case, listed)
+    rows = []
+    for totals in listed.iter_rows(named=True):
+        key = totals["flow"], totals["forward"]
+        row = flows[totals["source"], totals["flow"]]
+        rows.append(_row(totals, row, necks.get(key), senders.get(key, ""), key in charted))
+    return FlowsSection(tuple(rows), _left_out(case, listed.height))
+
+
+def _by(table: pl.DataFrame, listed: pl.DataFrame, *key: str) -> dict[Any, dict[str, Any]]:
+    """Rows of the listed flows by ``key``; the first where there are several."""
+    own = table.filter(pl.col("flow").is_in(listed["flow"].implode()))
+    return own.unique(key, keep="first").rows_by_key(key, named=True, unique=True)
+
+
+def _row(
+    totals: dict[str, Any],
+    row: dict[str, Any],
+    neck: dict[str, Any] | None,
+    sender: str,
+    charted: bool,
+) -> FlowRow:
+    flow, forward = totals["flow"], totals["forward"]
+    seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
+    acked = totals["acked_bytes"]
+    return FlowRow(
+        flow=flow,
+        key=direction_key(flow, forward),
+        name=direction_name(row, forward),
+        mode=row["mode"] or "unknown",
+        reason=row["mode_reason"] or "",
+        sender=sender,
+        payload=data_size(totals["payload_bytes"]),
+        goodput=bit_rate(8 * acked / seconds) if acked is not None and seconds > 0 else "",
+        codepoints=_codepoints(totals),
+        ce=_ce(totals),
+        retransmits=number(totals["retransmits"]),
+        rtt=f"{duration(totals['rtt_min_us'])} / {duration(totals['rtt_mean_us'])}",
+        bottleneck=_bottleneck(neck),
+        bottleneck_reason=(neck or {}).get("reason") or "",
+        worst=SEVERITIES[totals["worst"]] if totals["worst"] >= 0 else "",
+        charted=charted,
+    )
+
+
+def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:
+    """Congestion controls that the kernel log names, by flow and direction."""
+    own = case.evidence.kernel.filter(
+        pl.col("flow").is_in(listed["flow"].implode()) & pl.col("cc").is_not_null()
+    ).unique(["flow", "forward", "cc"], maintain_order=True)
+    senders: dict[tuple[int, bool], str] = {}
+    for flow, forward, cc in own.select("flow", "forward", "cc").iter_rows():
+        named = senders.get((flow, forward))
+        senders[flow, forward] = f"{named}, {cc}" if named else cc
+    return senders
+
+
+def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:
+    total = totals["data_packets"]
+    return tuple(
+        Codepoint(name.replace("_", "-"), label, count, round(100 * count / total, 2))
+        for name, label in LABELS
+        if (count := totals["data_" + name])
+    )
+
+
+def _ce(totals: dict[str, Any]) -> str:
+    """Marks that the receiver reported, with their bounds where they are not one number."""
+    best, low, high = (totals[f"ce_fed_back_{bound}"] for bound in ("best", "lo", "hi"))
+    if best is None:
+        return "\N{EN DASH}"
+    return f"{best:,}" if low == high else f"{best:,} ({low:,}\N{EN DASH}{high:,})"
+
+
+def _bottleneck(row: dict[str, Any] | None) -> str:
+    if row is None or row["kind"] is None:
+        return "\N{EN DASH}"
+    names = {
+        "l4s": "L4S AQM",
+        "classic": "classic AQM",
+        "shallow": "shallow marking queue",
+        "per-flow": "per-flow queue",
+        "fifo": "FIFO",
+        "none": "none here",
+        "unknown": "unknown",
+    }
+    return names.get(row["kind"], str(row["kind"]))
+
+
+def _left_out(case: Case, shown: int) -> str:
+    total = case.sending.height
+    without = case.flow_count - case.sending["flow"].n_unique()
+    said = []
+    if total > shown:
+        more = counted(total - shown, "more flow direction")
+        said.append(f"{more} with less data and no worse finding not listed")
+    if without:
+        said.append(f"{counted(without, 'flow')} without any data not listed")
+    return f"{'; '.join(said)} (l4strace flows lists all)." if said else ""

@@ -1,0 +1,104 @@
+"""Provenance: inputs with their checksums and clocks, versions, and the command line."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from l4strace.page.case import Case
+from l4strace.wording.moments import utc
+from l4strace.wording.names import counted, data_size, duration
+
+PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One input."""
+
+    path: str
+    kind: str
+    facts: tuple[str, ...]
+    clock: str
+    span: str
+    sha256: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class ProvenanceSection:
+    """``stamp`` is empty unless it was asked for: the same input gives the same page."""
+
+    sources: tuple[SourceRow, ...]
+    command: str
+    versions: tuple[tuple[str, str], ...]
+    stamp: str
+
+
+def build(case: Case) -> ProvenanceSection:
+    """Every input in order."""
+    return ProvenanceSection(
+        tuple(_source(row) for row in case.evidence.sources.iter_rows(named=True)),
+        case.command,
+        _versions(),
+        case.stamp or "",
+    )
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    found = [("Python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            continue
+    return tuple(found)
+
+
+def _source(row: dict[str, Any]) -> SourceRow:
+    kind = row["kind"] or "unknown"
+    return SourceRow(
+        path=row["path"] or "",
+        kind=f"{kind}, {row['compression']}" if row["compression"] else kind,
+        facts=_facts(row),
+        clock=_clock(row),
+        span=_span(row),
+        sha256=row["sha256"] or "",
+        comment=row["comment"] or "",
+    )
+
+
+def _facts(row: dict[str, Any]) -> tuple[str, ...]:
+    facts = []
+    if row["records"] is not None:
+        facts.append(counted(row["records"], "record"))
+    if row["tcp_packets"] is not None:
+        facts.append(f"{row['tcp_packets']:,} TCP")
+    if row["bytes"] is not None:
+        facts.append(data_size(row["bytes"]))
+    if row["link_types"]:
+        facts.append(row["link_types"])
+    if row["snaplen"]:
+        facts.append(f"snaplen {row['snaplen']:,}")
+    if row["resolution_ns"]:
+        facts.append(f"stamps of {row['resolution_ns']:,} ns")
+    if row["complete"] is False:
+        facts.append("cut short")
+    return tuple(facts)
+
+
+def _clock(row: dict[str, Any]) -> str:
+    said = row["clock"] or "unknown"
+    if row["clock_offset_ns"]:
+        said += f", {row['clock_offset_ns']:+,} ns added"
+    if row["clock_residual_ns"] is not None:
+        said += f", matched events agree to {duration(row['clock_residual_ns'] / 1e3)}"
+    return said
+
+
+def _span(row: dict[str, Any]) -> str:
+    if row["first_ns"] is None or row["last_ns"] is None:
+        return ""
+    return f"{utc(row['first_ns'])}, {(row['last_ns'] - row['first_ns']) / 1e9:,.3f} s"

@@ -1,0 +1,62 @@
+"""Sharing: the goodput of the flows that matter, in one picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4strace.page.case import CHARTED_SHARE, Case
+from l4strace.page.chart import Chart
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.layout import timeline
+from l4strace.page.drawing.palette import FLOWS
+from l4strace.page.drawing.series import line, points_of
+from l4strace.page.drawing.smooth import per_interval
+from l4strace.wording.names import bit_rate, duration
+
+MBIT = 1e-6
+INTERVALS = 120
+"""Points of each line: shares show best over intervals of some round trips."""
+
+
+@dataclass(frozen=True)
+class SharingSection:
+    """``chart`` is null with fewer than two flows that carried data."""
+
+    chart: Chart | None
+
+
+def build(case: Case) -> SharingSection:
+    """One line per charted direction that carries a share worth a line."""
+    directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
+    most = max((d.totals["payload_bytes"] for d in directions), default=0)
+    directions = [d for d in directions if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
+    if len(directions) < 2:
+        return SharingSection(None)
+    interval = max(case.axis.length / INTERVALS, 0.05)
+    traces = [
+        line(
+            points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
+            _label(d),
+            stroke,
+            width=2.2,
+        )
+        for d, stroke in zip(directions, FLOWS, strict=False)
+    ]
+    figure = timeline(traces, "Mbit/s", case.axis, height=230)
+    means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
+    every = duration(interval * 1e6)
+    caption = f"Acknowledged payload per second, over intervals of {every}. Means: {means}."
+    return SharingSection(
+        Chart("sharing", "Goodput, flow against flow", caption, figure.height, figure.spec)
+    )
+
+
+def _label(direction: Direction) -> str:
+    kernel = direction.kernel["cc"].drop_nulls()
+    sender = f"{kernel[0]}, " if kernel.len() else ""
+    return f"flow {direction.flow} ({sender}{direction.codepoint})"
+
+
+def _mean(direction: Direction) -> float:
+    seconds = (direction.totals["last_ns"] - direction.totals["first_ns"]) / 1e9
+    return float(8 * direction.totals["acked_bytes"] / seconds) if seconds > 0 else 0.0

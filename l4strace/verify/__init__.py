@@ -1,0 +1,1 @@
+"""The cross-check of decoded packets with Wireshark's dissector."""

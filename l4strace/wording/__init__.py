@@ -1,0 +1,1 @@
+"""How things are put into words, once: quantities, names, filters, moments, the verdict."""

@@ -1,0 +1,38 @@
+"""Which directions share a path."""
+
+import pytest
+
+from l4strace.derive import company
+from tests.support.frames import capture, frame
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "path"),
+    [
+        ("10.0.1.2", "10.0.3.2", "10.0.1>10.0.3"),
+        ("2001:db8:1:2::5", "2001:db8:9:9::1", "2001:db8:1:2:>2001:db8:9:9:"),
+    ],
+)
+def test_path_joins_the_two_networks(client: str, server: str, path: str) -> None:
+    flows = frame("flows", client=client, server=server)
+    made = capture(flows=flows, directions=frame("directions", forward=[True, False]))
+    forward, reverse = company.directions(made)["path"].to_list()
+    assert forward == path
+    assert reverse == ">".join(reversed(path.split(">")))
+
+
+def test_codepoint_of_most_data_names_the_class() -> None:
+    directions = frame(
+        "directions",
+        flow=[0, 1, 2],
+        data_ect1=[9, 0, 0],
+        data_ect0=[1, 9, 0],
+        data_not_ect=[0, 1, 9],
+    )
+    table = company.directions(capture(flows=frame("flows", flow=[0, 1, 2]), directions=directions))
+    assert table["marked_as"].to_list() == ["ect1", "ect0", "not_ect"]
+
+
+def test_what_many_ask_for_is_made_once() -> None:
+    made = capture(flows=frame("flows"), directions=frame("directions"))
+    assert company.directions(made) is company.directions(made)

@@ -1,0 +1,96 @@
+"""Cuts from kernel samples and from packets, and the law that each is given."""
+
+import polars as pl
+import pytest
+
+from l4strace.derive import cuts
+from tests.support.frames import MS, capture, frame, rounds
+
+PACKET = 1 << 20
+
+
+def kernel_cut(before: float, after: float, **columns: object) -> pl.DataFrame:
+    """A `cwr` sample and the `ack` sample of the same ACK, as the lab's probes log them."""
+    return frame(
+        "kernel",
+        ts_ns=[100 * MS, 100 * MS + 10_000],
+        event=["cwr", "ack"],
+        sk="0x1",
+        snd_cwnd=int(before),
+        srtt_us=10_000.0,
+        frac_cwnd=[int(before * PACKET), int(after * PACKET)],
+        **columns,
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "alpha", "score", "law"),
+    [
+        (9.9, 0.02, 0.0, "alpha/2"),
+        (6.875, 0.02, 17.0, "floor"),
+        (8.4375, 0.02, 8.5, "floor"),
+        (5.0, 0.0, 0.0, "half"),
+        (8.0, 0.02, 0.0, "none"),
+        (6.0, 0.8, 17.0, "alpha/2"),
+    ],
+)
+def test_kernel_cut_is_explained(after: float, alpha: float, score: float, law: str) -> None:
+    table = cuts.table(capture(kernel=kernel_cut(10, after, alpha=alpha, classic_ecn=score)))
+    row = table.row(0, named=True)
+    assert (row["origin"], row["cause"], row["law"]) == ("kernel", "ce", law)
+    assert row["fraction"] == pytest.approx(1 - after / 10, abs=1e-3)
+
+
+def test_first_ce_halving_of_p7_shows_one_sample_later() -> None:
+    kernel = frame(
+        "kernel",
+        ts_ns=[0, 10_000, 300_000],
+        event=["cwr", "ack", "ack"],
+        sk="0x1",
+        snd_cwnd=16,
+        frac_cwnd=[16 * PACKET, 16 * PACKET, 8 * PACKET],
+        alpha=0.0,
+    )
+    assert cuts.table(capture(kernel=kernel))["law"].to_list() == ["half"]
+
+
+def test_integer_window_is_read_a_round_trip_later() -> None:
+    kernel = frame(
+        "kernel",
+        ts_ns=[0, 1 * MS, 5 * MS, 11 * MS],
+        event=["cwr", "ack", "ack", "ack"],
+        sk="0x1",
+        srtt_us=10_000.0,
+        snd_cwnd=[1488, 1489, 1800, 2100],
+        alpha=0.0,
+    )
+    row = cuts.table(capture(kernel=kernel)).row(0, named=True)
+    assert (row["cwnd_after"], row["fraction"]) == (2100.0, 0.0)
+
+
+def test_packet_side_cut_is_measured_over_the_two_rounds_after() -> None:
+    flight = [40] * 10 + [30, 28] + [29] * 8
+    marks = [0] * 9 + [3] + [0] * 10
+    table = cuts.table(
+        capture(rounds=rounds(20, inflight_max_packets=flight, ce_best=marks, alpha=0.02))
+    )
+    row = table.row(0, named=True)
+    assert (table.height, row["origin"], row["cause"], row["round"]) == (1, "packets", "ce", 9)
+    assert row["law"] == "floor"
+    assert row["fraction"] == pytest.approx(0.3)
+    assert row["fraction_lo"] < row["fraction"] < row["fraction_hi"]
+
+
+def test_classic_echo_and_loss_are_causes() -> None:
+    echoes = [0, 0, 2, 0, 0, 0, 0, 0]
+    lost = [0, 0, 0, 0, 0, 1, 0, 0]
+    table = cuts.table(capture(rounds=rounds(8, ce_best=None, ece_acks=echoes, retransmits=lost)))
+    assert table["cause"].to_list() == ["ece", "loss"]
+
+
+def test_kernel_cuts_replace_those_of_packets() -> None:
+    marks = [0] * 9 + [3] + [0] * 10
+    table = cuts.table(
+        capture(rounds=rounds(20, ce_best=marks), kernel=kernel_cut(10, 9.9, alpha=0.02))
+    )
+    assert table["origin"].to_list() == ["kernel"]

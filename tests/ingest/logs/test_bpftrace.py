@@ -1,0 +1,49 @@
+"""bpftrace -f json: printf lines and maps."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from l4strace.ingest.join import attach
+from l4strace.ingest.logs import bpftrace
+from tests.support import frames
+
+
+def write(folder: Path, *records: tuple[str, object]) -> str:
+    path = folder / "trace.json"
+    lines = [json.dumps({"type": kind, "data": data}) for kind, data in records]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_printf_lines_are_samples(tmp_path: Path) -> None:
+    text = (
+        "nsecs=1500000000 probe=prague_update_alpha sk=0x1 sport=40001 dport=5201 srtt_us=80248\n"
+    )
+    path = write(tmp_path, ("attached_probes", {"probes": 1}), ("printf", text), ("printf", "hi\n"))
+    capture = attach.load_logs(frames.capture(), [path])
+    row = capture.kernel.row(0, named=True)
+    assert (row["ts_ns"], row["event"], row["srtt_us"]) == (1500000000, "alpha", 10031.0)
+    assert capture.sources["kind"].to_list() == ["bpftrace"]
+    assert capture.stats["name"].to_list() == ["lines_unread"]
+
+
+def test_a_broken_line_costs_itself_only(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, ("map", {"@a": 1}), ("map", {"@b": {"x": 2}})))
+    path.write_text(path.read_text().replace("\n", "\n{broken\n", 1))
+    log = bpftrace.read(str(path))
+    assert log.aggregates == {"@a": 1, "@b": {"x": 2}}
+    assert [name for name, *_ in log.stats] == ["lines_unread"]
+
+
+@pytest.mark.lab
+def test_the_study_gives_its_counts(shared_data: Path) -> None:
+    paths = sorted((shared_data / "fallback-study/trace").glob("*/*.ndjson"))
+    capture = attach.load_logs(frames.capture(), [str(path) for path in paths])
+    assert len(paths) == 3
+    told = capture.aggregates
+    assert (told["@c_sticky"], told["@transition"], told["@l_sticky"]) == (485, 0, 3)
+    assert (told["@mdev_l"], told["@mdev_ge"], told["@mdev_l_sum"]) == (2324, 0, 99132)
+    assert told["@mdev_change_neg_sum"] == 2 * 5007341
+    assert capture.kernel.is_empty()

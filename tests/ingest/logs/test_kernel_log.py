@@ -1,0 +1,161 @@
+"""The own format: lenient reader, strict validator."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from l4strace.ingest.join import attach
+from l4strace.ingest.logs import kernel_log
+from tests.support import frames
+
+HEADER: dict[str, Any] = {
+    "type": "header",
+    "format": "l4strace-kernel-log",
+    "version": 1,
+    "collector": "test 1",
+    "kernel": "5.15.72",
+    "command": ["collect", "--port", "5201"],
+    "clock": {"id": "monotonic", "unix_offset_ns": 1000, "uncertainty_ns": 5},
+    "layout": {"name": "P4", "found": "btf", "alpha_bits": 24},
+    "fields": {
+        "ts_ns": "i64",
+        "event": "str",
+        "sk": "str",
+        "saddr": "str",
+        "sport": "u16",
+        "daddr": "str",
+        "dport": "u16",
+        "upscaled_alpha": "u64",
+        "classic_ecn_raw": "i64",
+        "mdev_pace_raw": "u64",
+        "g_mdev_shift": "u8",
+        "gso_segs": "u32",
+    },
+}
+SAMPLE: dict[str, Any] = {
+    "type": "sample",
+    "ts_ns": 5,
+    "event": "detect",
+    "sk": "0x1",
+    "saddr": "10.0.0.1",
+    "sport": 40001,
+    "daddr": "10.0.0.2",
+    "dport": 5201,
+    "upscaled_alpha": 16 << 24,
+    "classic_ecn_raw": 17 << 24,
+    "mdev_pace_raw": 43 << 6,
+    "g_mdev_shift": 6,
+    "gso_segs": 3,
+}
+TRAILER: dict[str, Any] = {
+    "type": "trailer",
+    "ts_ns": 9,
+    "events": {"detect": 1},
+    "lost": {"ring": 7},
+    "clock": {"unix_offset_ns": 1003, "uncertainty_ns": 5},
+}
+AGGREGATE = {"type": "aggregate", "name": "@c_sticky", "value": 485}
+
+
+def write(folder: Path, *records: dict[str, Any] | str) -> str:
+    path = folder / "run.kernel.ndjson"
+    lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_samples_take_the_columns_of_the_table(tmp_path: Path) -> None:
+    capture = attach.load_logs(
+        frames.capture(), [write(tmp_path, HEADER, SAMPLE, AGGREGATE, TRAILER)]
+    )
+    row = capture.kernel.row(0, named=True)
+    assert (row["ts_ns"], row["flow"], row["forward"]) == (1005, 0, True)
+    assert (row["alpha"], row["classic_ecn"], row["mdev_pace_us"]) == (1.0, 17.0, 43.0)
+    assert row["extra"] == '{"gso_segs":3}'
+    assert capture.aggregates == {"@c_sticky": 485}
+    source = capture.sources.row(0, named=True)
+    assert (source["kind"], source["complete"], source["records"]) == ("kernel-log", True, 1)
+    assert source["comment"] == "collect --port 5201"
+    assert capture.stats.select("name", "count").rows() == [("ring_lost", 7)]
+
+
+def test_compressed_logs_are_read(tmp_path: Path) -> None:
+    plain = Path(write(tmp_path, HEADER, SAMPLE, TRAILER))
+    packed = tmp_path / "run.kernel.ndjson.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert kernel_log.read(str(packed)).samples.height == 1
+
+
+def test_a_cut_line_and_a_missing_trailer_are_told(tmp_path: Path) -> None:
+    cut = json.dumps(SAMPLE)[:40]
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, cut))
+    assert log.samples.height == 1
+    assert not log.complete
+    assert {name for name, *_ in log.stats} == {"lines_unread", "no_trailer"}
+
+
+def test_a_trailer_that_counts_more_is_told(tmp_path: Path) -> None:
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, TRAILER | {"events": {"detect": 4}}))
+    assert ("samples_missing", 3) in [(name, count) for name, count, *_ in log.stats]
+
+
+def test_a_stepped_clock_is_not_joined(tmp_path: Path) -> None:
+    stepped = TRAILER | {"clock": {"unix_offset_ns": 10**9, "uncertainty_ns": 5}}
+    flows = frames.frame("flows", client="10.0.0.1", client_port=40001, server="10.0.0.2")
+    capture = attach.load_logs(
+        frames.capture(flows=flows), [write(tmp_path, HEADER, SAMPLE, stepped)]
+    )
+    assert {"clock_steps", "kernel_log_not_joined"} <= set(capture.stats["name"])
+    assert capture.kernel["flow"].to_list() == [1]
+
+
+def test_a_newer_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="version 2"):
+        kernel_log.read(write(tmp_path, HEADER | {"version": 2}))
+
+
+def test_a_good_log_has_no_faults(tmp_path: Path) -> None:
+    assert kernel_log.check(write(tmp_path, HEADER, SAMPLE, AGGREGATE, TRAILER)) == []
+
+
+@pytest.mark.parametrize(
+    ("records", "fault"),
+    [
+        ([HEADER, SAMPLE], "line 2: no trailer"),
+        ([HEADER, SAMPLE, "{", TRAILER], "line 3: no JSON"),
+        ([SAMPLE, TRAILER], "line 1: the first line must be a header"),
+        ([HEADER, SAMPLE | {"new": 1}, TRAILER], "line 2: field new is not declared"),
+        ([HEADER, SAMPLE | {"sport": 70000}, TRAILER], "line 2: field sport: 70000 is no u16"),
+        ([HEADER, SAMPLE | {"sk": True}, TRAILER], "line 2: field sk: True is no str"),
+        ([HEADER, SAMPLE, SAMPLE, TRAILER], "line 4: trailer counts"),
+        ([HEADER, SAMPLE | {"event": "x"}, TRAILER], "line 2: unknown event 'x'"),
+        ([HEADER, SAMPLE, TRAILER, SAMPLE], "line 4: something after the trailer"),
+        ([HEADER | {"clock": {"id": "tsc"}}, TRAILER], "line 1: unknown clock 'tsc'"),
+        ([HEADER | {"fields": {"sport": "str"}}, TRAILER], "line 1: field sport: str is not"),
+    ],
+)
+def test_faults_name_their_line(tmp_path: Path, records: list[Any], fault: str) -> None:
+    faults = kernel_log.check(write(tmp_path, *records))
+    assert any(said.startswith(fault) for said in faults), faults
+
+
+def test_millions_of_samples_stay_bounded() -> None:
+    from l4strace.ingest.logs.samples import SAMPLES, shaped
+    from l4strace.ingest.logs.thin import Keeper
+
+    keeper = Keeper(limit=20_000)
+    for part in range(5):
+        times = [(part * 10_000 + i) * 10_000 for i in range(10_000)]
+        frame = pl.DataFrame({"ts_ns": times, "event": "ack", "sk": "0x1", "alpha_raw": part})
+        keeper.add(shaped(frame))
+    kept = keeper.finish()
+    assert kept.schema == SAMPLES
+    assert keeper.thinned + kept.height == 50_000
+    assert kept.height < 1000
+    assert kept["alpha_raw"].unique().sort().to_list() == [0, 1, 2, 3, 4]

@@ -1,0 +1,96 @@
+"""Polled sockets: `ss -tin` logs and flent files."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace.ingest import load
+from l4strace.ingest.join import attach
+from tests.support import frames
+
+SOCKET = "ESTAB 0      946324 10.0.1.2:40001 10.0.3.2:5201 timer:(on,024ms,0)\n"
+INFO = (
+    "\t ts sack ecn ecnseen prague wscale:7,7 rto:211 rtt:10.152/0.164 mss:1448 cwnd:7 ssthresh:6 "
+    "prague:(alpha:{alpha}%,ai_ack_increase:17%,max_burst:1,round:500,rtt_indep:rate) "
+    "pacing_rate 8144272bps delivered:{n} {ce} unacked:7 rcv_ssthresh:498552 minrtt:10.03\n"
+)
+
+
+def info(alpha: float, delivered: int, ce: int) -> str:
+    return INFO.format(alpha=alpha, n=delivered, ce=f"delivered_ce:{ce}" if ce else "")
+
+
+def read(folder: Path, text: str) -> pl.DataFrame:
+    path = folder / "ss.txt"
+    path.write_text(text)
+    return attach.load_logs(frames.capture(), [str(path)]).kernel
+
+
+def test_one_poll_gives_one_sample(tmp_path: Path) -> None:
+    row = read(tmp_path, "# t=1795252715.257886\n" + SOCKET + info(100, 28, 0)).row(0, named=True)
+    assert row["ts_ns"] == 1795252715257886000
+    assert (row["snd_cwnd"], row["ssthresh"], row["cc"]) == (7, 6, "prague")
+    assert (row["srtt_us"], row["mdev_us"], row["min_rtt_us"]) == (10152.0, 164.0, 10030)
+    assert (row["delivered"], row["delivered_ce"], row["packets_out"]) == (28, 0, 7)
+    assert (row["pacing_rate_bps"], row["round"], row["alpha"]) == (8144272.0, 500, 1.0)
+    assert '"ss":"ts sack' in row["extra"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1795252715.5\n" + SOCKET + info(100, 9, 0),
+        "2026-11-21T09:18:35.5+00:00\n" + SOCKET + info(100, 9, 0),
+        "2026-11-21 10:18:35,500000000+01:00\n" + SOCKET + info(100, 9, 0),
+        f"1795252715.5 {SOCKET}1795252715.5 {info(100, 9, 0)}",
+        "1795252715.500000 " + SOCKET.strip() + " " + info(100, 9, 0).strip() + "\n",
+    ],
+)
+def test_ways_to_write_the_time(tmp_path: Path, text: str) -> None:
+    kernel = read(tmp_path, text)
+    assert kernel["ts_ns"].to_list() == [1795252715_500_000_000]
+    assert kernel["snd_cwnd"].to_list() == [7]
+
+
+def test_the_sixteenfold_alpha_is_seen_through_its_maximum(tmp_path: Path) -> None:
+    text = (
+        "1795252715.5\n" + SOCKET + info(1600, 9, 9) + "1795252716.5\n" + SOCKET + info(80, 99, 9)
+    )
+    kernel = read(tmp_path, text)
+    assert kernel["alpha"].to_list() == [1.0, pytest.approx(0.05, rel=1e-4)]
+
+
+@pytest.mark.parametrize(("shown", "alpha"), [(80.0, 0.05), (5.0, 0.05)])
+def test_the_sixteenfold_alpha_is_seen_through_the_marks(
+    tmp_path: Path, shown: float, alpha: float
+) -> None:
+    polls = [
+        f"{1795252715 + i}.5\n{SOCKET}{info(shown, 1000 * i + 1, 50 * i)}" for i in range(1, 20)
+    ]
+    assert read(tmp_path, "".join(polls))["alpha"].median() == pytest.approx(alpha, rel=1e-3)
+
+
+@pytest.mark.lab
+def test_lab_polls_join_their_flows(shared_data: Path) -> None:
+    run = shared_data / "lab/a"
+    capture = load.load([str(run / "sender.pcap.xz"), str(run / "ss.txt.xz")])
+    assert capture.kernel.group_by("flow").len().height == 4
+    prague = capture.kernel.filter(pl.col("flow") == 1)
+    assert prague["delivered_ce"].max() == 2892
+    assert set(prague["cc"]) == {"prague"}
+
+
+@pytest.mark.lab
+def test_flent_series_find_their_flows_by_bytes(shared_data: Path) -> None:
+    stem = "batch-l4s-s2-twoflow-ns-cubic-vs-prague-dualpi2-20ms"
+    folder = shared_data / "prague-2020"
+    pcap = str(folder / f"{stem}.tcpdump_cli_cli.pcap.xz")
+    capture = load.load([pcap, str(folder / f"{stem}.flent.gz")])
+    joined = capture.kernel.join(capture.flows.filter(pl.col("source") == 0), on="flow")
+    assert set(capture.kernel["cc"]) == {"cubic", "prague"}
+    assert joined["flow"].n_unique() == 2
+    rounds = capture.rounds.filter(pl.col("forward") & pl.col("cwnd_packets").is_not_null())
+    prague = joined.filter(pl.col("cc") == "prague")
+    seen = rounds.filter(pl.col("flow") == prague["flow"][0])["cwnd_packets"].median()
+    assert seen == pytest.approx(prague["snd_cwnd"].median(), rel=0.1)

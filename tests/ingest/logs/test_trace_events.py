@@ -1,0 +1,111 @@
+"""tracefs text: the lab dialect of kprobe events and mainline tcp_probe."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from l4strace.errors import InputError
+from l4strace.evidence import Capture
+from l4strace.ingest.join import attach
+from l4strace.ingest.logs import trace_events
+from l4strace.schema import TABLES
+
+ACK = (
+    "<idle>-0 [000] ..s4. 1.000001: ack: (prague_cong_control+0x4/0x80) "
+    "sk=0x1 sport=40001 dport_be=0x5114"
+)
+PROBE = (
+    "x-1 [000] ..s4. 1.5: tcp_probe: family=AF_INET6 src=[fd00::1]:40001 dest=[fd00::2]:5201 "
+    "mark=0x0 data_len=0 snd_nxt=0x2 snd_una=0x1 snd_cwnd=10 ssthresh=2147483647 snd_wnd=1 "
+    "srtt=10031 rcv_wnd=2"
+)
+
+
+def empty() -> Capture:
+    """A run without captures."""
+    names = ("sources", "flows", "directions", "rounds", "paths", "kernel", "stats")
+    return Capture(**{name: TABLES[name].empty() for name in names})
+
+
+def write(folder: Path, *lines: str) -> str:
+    path = folder / "trace.txt"
+    path.write_text("# tracer: nop\n" + "\n".join(lines) + "\n")
+    return str(path)
+
+
+def only(path: str) -> dict[str, Any]:
+    """The one sample of a log."""
+    samples = trace_events.read(path).samples
+    assert samples.height == 1
+    return samples.row(0, named=True)
+
+
+def test_fields_convert_to_the_units_of_the_table(tmp_path: Path) -> None:
+    fields = "srtt_us=80248 mdev_us=20062 snd_ssthresh=2147483647 rs_rtt=-1 ca_state_byte=0x22"
+    row = only(write(tmp_path, f"{ACK} {fields} pacing_rate=18446744073709551615"))
+    assert (row["srtt_us"], row["mdev_us"], row["ca_state"]) == (10031.0, 5015.5, 2)
+    assert row["dport"] == 5201
+    assert row["ssthresh"] is row["pacing_rate_bps"] is row["rs_rtt_us"] is None
+
+
+def test_tcp_probe_keeps_what_has_no_column(tmp_path: Path) -> None:
+    row = only(write(tmp_path, PROBE))
+    assert (row["saddr"], row["sport"]) == ("fd00::1", 40001)
+    assert (row["daddr"], row["dport"]) == ("fd00::2", 5201)
+    assert (row["snd_nxt"], row["srtt_us"], row["ssthresh"]) == (2, 10031.0, None)
+    assert row["extra"] == '{"mark":0,"snd_wnd":1,"rcv_wnd":2}'
+
+
+def test_extended_tcp_probe_gives_the_detectors_inputs(tmp_path: Path) -> None:
+    pace = "srtt_pace=10083 min_rtt=10030 mrtt_pace=10090 mdev_pace=43 rcv_wnd=2 sock_cookie=a"
+    line = PROBE.replace("rcv_wnd=2", pace)
+    path = write(tmp_path, line + " classic_ecn=285212672 alpha=16777216")
+    row = only(path)
+    assert (row["srtt_pace_us"], row["min_rtt_us"], row["mdev_pace_us"]) == (10083, 10030, 43)
+    assert (row["classic_ecn_raw"], row["alpha_raw"]) == (285212672, 16777216)
+    assert row["sk"] == "cookie-a"
+    assert trace_events.read(path).kind == "tcp-probe"
+
+
+def test_default_probe_names_are_understood(tmp_path: Path) -> None:
+    log = trace_events.read(write(tmp_path, ACK.replace(" ack:", " pr:p_prague_update_alpha_0:")))
+    assert log.samples["event"].to_list() == ["alpha"]
+
+
+def test_losses_are_told(tmp_path: Path) -> None:
+    log = trace_events.read(
+        write(tmp_path, ACK, "CPU:0 [LOST 117 EVENTS]", "garbage", ACK + " a=1")
+    )
+    assert {name: count for name, count, *_ in log.stats} == {"ring_lost": 117, "lines_unread": 1}
+    assert log.records == 2
+
+
+def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("hello\n")
+    with pytest.raises(InputError, match="neither"):
+        attach.load_logs(empty(), [str(path)])
+
+
+@pytest.mark.lab
+def test_lab_run_b_shows_the_misfire(shared_data: Path) -> None:
+    capture = attach.load_logs(empty(), [str(shared_data / "lab/b/trace.txt.zst")])
+    prague = capture.kernel.filter(pl.col("flow") == 1)
+    assert prague.filter(pl.col("event") == "alpha").height == 1070
+    assert prague["classic_ecn"].max() == 17.0
+    assert prague["alpha"].max() == 1.0
+    used = prague.filter(pl.col("event") == "fallback")["alpha_used_raw"]
+    assert used.len() == 220
+    assert used.mode().to_list() == [10485760]
+    assert capture.sources["clock_offset_ns"].is_not_null().all()
+    assert capture.kernel["flow"].null_count() == 0
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("run", "bits"), [("a", 20), ("b", 24), ("o", 20), ("s", 24), ("h", 20)])
+def test_scale_is_told_from_the_values(shared_data: Path, run: str, bits: int) -> None:
+    kernel = attach.load_logs(empty(), [str(shared_data / f"lab/{run}/trace.txt.zst")]).kernel
+    scale = (kernel["alpha_raw"] / kernel["alpha"]).drop_nans().drop_nulls()
+    assert scale.unique().to_list() == [1 << bits]

@@ -1,0 +1,257 @@
+"""Sections as plain data: nothing here reads HTML."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import polars as pl
+import pytest
+
+from l4strace.model import Analysis
+from l4strace.page.build import build
+from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
+from l4strace.page.sections import (
+    SECTIONS,
+    detector,
+    findings,
+    flows,
+    paths,
+    provenance,
+    quality,
+    rules,
+    sharing,
+    timelines,
+    verdict,
+)
+from l4strace.wording.moments import utc
+from tests.support import synthetic
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case(synthetic.misfire(), synthetic.misfire_analysis(), "l4strace diagnose a.pcap")
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Case:
+    return Case(synthetic.healthy(), Analysis(()))
+
+
+def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
+    section = verdict.build(case)
+    assert section.sentence.startswith("Fallback misfired on an L4S AQM")
+    assert (section.severity, section.link) == ("error", "L4S301-flow-0")
+    assert [fact.value for fact in section.facts] == ["17", "400 µs", "122 µs", "18 %"]
+    assert [tally.text for tally in section.tally] == ["1 error", "2 warnings"]
+
+
+def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
+    section = verdict.build(quiet)
+    assert (section.severity, section.facts) == ("none", ())
+    assert section.sentence.startswith("Nothing wrong found")
+
+
+def test_a_finding_says_where_and_how_to_look(case: Case) -> None:
+    card = findings.build(case).cards[0]
+    assert card.flow == "flow 0: 10.0.1.2:40001 → 10.0.3.2:5201"
+    assert (card.flow_key, card.source) == ("flow-0", "sender.pcap.xz")
+    assert card.time == "0.500 to 20.000 s"
+    assert dict(card.filters)["these frames"] == "frame.number in {412, 530, 977}"
+    assert "tcp.port == 40001" in dict(card.filters)["this flow"]
+
+
+def test_a_finding_carries_the_doubts_about_its_capture(case: Case) -> None:
+    by_rule = {card.rule: card for card in findings.build(case).cards}
+    assert by_rule["L4S301"].caveats == ("12 packets were dropped by the capture",)
+    assert by_rule["L4S002"].caveats == ()
+
+
+def test_ids_of_findings_are_stable_and_differ(case: Case) -> None:
+    twice = [*case.analysis.findings, case.analysis.findings[0]]
+    assert findings.finding_ids(twice) == [
+        "L4S301-flow-0",
+        "L4S002",
+        "L4S501-flow-0",
+        "L4S301-flow-0-2",
+    ]
+
+
+def test_flows_show_marks_with_their_bounds(case: Case) -> None:
+    rows = flows.build(case).rows
+    assert [row.flow for row in rows] == [0, 1]
+    assert rows[0].ce == "352 (352\N{EN DASH}354)"
+    assert (rows[0].worst, rows[0].bottleneck, rows[0].charted) == ("error", "L4S AQM", True)
+    assert [(part.label, part.percent) for part in rows[0].codepoints] == [("ECT(1)", 100.0)]
+
+
+def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
+    first = timelines.build(case).flows[0]
+    assert first.about == (
+        "Rounds as seen in sender.pcap.xz; arrivals in receiver.pcap.xz; "
+        "kernel state from trace.txt.zst."
+    )
+    names = [chart.key.removesuffix("-flow-0") for chart in first.charts]
+    assert names == [
+        "goodput", "classic_ecn", "queue", "rtt", "marks", "codepoints", "alpha", "window",
+        "reductions",
+    ]  # fmt: skip
+
+
+def test_a_classic_sender_has_no_alpha_and_no_score(case: Case) -> None:
+    second = timelines.build(case).flows[1]
+    names = {chart.key.removesuffix("-flow-1") for chart in second.charts}
+    assert not names & {"alpha", "classic_ecn"}
+
+
+def test_captions_say_what_the_charts_show(case: Case) -> None:
+    captions = {chart.key: chart.caption for chart in build(case).charts}
+    assert "first passed 8 at 0.395 s" in captions["classic_ecn-flow-0"]
+    assert "between 352 and 354, most likely 352" in captions["marks-flow-0"]
+    assert captions["depth-steps-flow-0"].endswith("100 % below the reference of 2 ms.")
+    assert captions["score-histogram-flow-0"].startswith("240 reductions: ")
+
+
+def test_the_detector_names_the_build(case: Case, quiet: Case) -> None:
+    assert detector.build(case).flows[0].build == (
+        "9 steps carry the residues of the 24-bit buggy build"
+    )
+    assert detector.build(quiet).flows[0].build == ""
+
+
+def test_the_detector_says_why_it_is_absent(case: Case) -> None:
+    run = dataclasses.replace(case.evidence, detector=case.evidence.detector.clear())
+    section = detector.build(Case(run, case.analysis))
+    assert not section.flows
+    assert "never runs" in section.absent
+
+
+def test_paths_tell_marks_from_changes(case: Case) -> None:
+    first, second = paths.build(case).rows
+    assert [(part.arrived, part.kind) for part in first.transitions] == [
+        ("ECT(1)", "kept"),
+        ("CE", "marked"),
+    ]
+    assert ("Not-ECT", "changed") in [(part.arrived, part.kind) for part in second.transitions]
+
+
+def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:
+    section = quality.build(case)
+    assert [row.name for row in section.stats] == ["capture drops", "not tcp"]
+    assert [(row.rules[0][0], row.flows) for row in section.skipped] == [
+        ("L4S107", "flow 1"),
+        ("L4S601", ""),
+    ]
+
+
+def test_provenance_names_inputs_clocks_and_versions(case: Case) -> None:
+    section = provenance.build(case)
+    assert section.sources[0].sha256 == "ab" * 32
+    assert "matched events agree to 1.2 µs" in section.sources[2].clock
+    assert {name for name, _ in section.versions} >= {"polars", "plotly", "Python"}
+    assert section.stamp == ""
+
+
+def test_rules_carry_their_manual(case: Case) -> None:
+    section = rules.build(case)
+    assert [entry.code for entry in section.entries if entry.found] == [
+        "L4S002",
+        "L4S301",
+        "L4S501",
+    ]
+    checks = section.entries[0].passages[1]
+    assert checks.heading == "What it checks"
+    assert [run.kind for run in checks.paragraphs[0]] == ["text", "code", "text", "link", "text"]
+
+
+def test_sharing_needs_two_flows(case: Case) -> None:
+    chart = sharing.build(case).chart
+    assert chart is not None
+    assert [trace["name"] for trace in chart.spec["data"]] == [
+        "flow 0 (prague, ECT(1))",
+        "flow 1 (ECT(0))",
+    ]
+    run = case.evidence
+    one = dataclasses.replace(run, directions=run.directions.filter(pl.col("flow") == 0))
+    assert sharing.build(Case(one, case.analysis)).chart is None
+
+
+def test_every_section_is_on_the_page(case: Case) -> None:
+    assert set(build(case).sections) == set(SECTIONS)
+
+
+def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
+    run, count = case.evidence, 5_000
+    numbers = pl.DataFrame({"number": range(count)}, schema={"number": pl.UInt32})
+
+    def multiplied(table: pl.DataFrame) -> pl.DataFrame:
+        one = table.filter((pl.col("flow") == 1) & (pl.col("source") == 0))
+        spread = one.join(numbers, how="cross").with_columns(pl.col("number").alias("flow"))
+        return spread.drop("number")
+
+    many = dataclasses.replace(
+        run, flows=multiplied(run.flows), directions=multiplied(run.directions)
+    )
+    report = build(Case(many, Analysis(())))
+    assert len(report.sections["flows"].rows) == MAX_LISTED
+    assert f"{count - MAX_LISTED:,} more flow directions" in report.sections["flows"].left_out
+    assert len(report.sections["timelines"].flows) == MAX_CHARTED
+
+
+def test_many_findings_are_counted_and_not_shown(case: Case) -> None:
+    section = findings.build(Case(case.evidence, Analysis(case.analysis.findings * 100)))
+    assert len(section.cards) == findings.MAX_CARDS
+    assert section.left_out.startswith("200 more findings")
+    assert section.cards[0].caveats == ("12 packets were dropped by the capture",)
+
+
+@pytest.fixture(scope="module")
+def logged(case: Case) -> Case:
+    """The kernel log of the misfire without captures: it knows ports alone."""
+    ports = pl.lit(None, dtype=pl.String)
+    run = case.evidence
+    alone = {
+        "flows": run.flows.with_columns(client=ports, server=ports),
+        "sources": run.sources.filter(pl.col("tcp_packets").is_null()),
+        "detector": run.detector.filter(pl.col("origin") == "kernel"),
+        "cuts": run.cuts.filter(pl.col("origin") == "kernel"),
+    }
+    empty = ("directions", "rounds", "paths", "bottlenecks", "coexistence", "spikes")
+    alone |= {name: getattr(run, name).clear() for name in empty}
+    source = int(alone["sources"]["source"][0])
+    alone["flows"] = (
+        alone["flows"].unique("flow").with_columns(source=pl.lit(source, dtype=pl.UInt16))
+    )
+    return Case(dataclasses.replace(run, **alone), case.analysis)
+
+
+def test_a_kernel_log_alone_is_charted(logged: Case) -> None:
+    charted = timelines.build(logged).flows
+    assert charted[0].name == "?:40001 \N{RIGHTWARDS ARROW} ?:5201"
+    assert charted[0].about.startswith("Kernel state from")
+    drawn = {chart.key.split("-")[0] for chart in charted[0].charts}
+    assert {"classic_ecn", "alpha", "window"} <= drawn
+    assert detector.build(logged).absent == ""
+
+
+def test_the_figures_of_a_log_are_of_the_flow_that_it_holds_most_of(logged: Case) -> None:
+    counts = logged.evidence.kernel["flow"].value_counts(sort=True)
+    largest = logged.direction(None, forward=True)
+    assert largest is not None
+    assert largest.flow == counts["flow"][0]
+
+
+def test_a_kernel_log_alone_says_nothing_of_packets(logged: Case) -> None:
+    row = flows.build(logged).rows[0]
+    assert (row.payload, row.goodput, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert paths.build(logged).absent.startswith("No capture among the inputs")
+    assert sharing.build(logged).chart is None
+
+
+def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
+    filters = dict(findings.build(logged).cards[0].filters)
+    assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"
+
+
+def test_a_clock_that_began_with_the_machine_is_no_date() -> None:
+    assert utc(12_999_206_000) == "12.999 s on a clock without a date"
+    assert utc(1_795_251_765_612_896_691) == "2026-11-21 09:02:45.612 UTC"

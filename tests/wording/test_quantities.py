@@ -1,0 +1,40 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from l4strace.wording import quantities
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (10450.0, "us", "10.4 ms"),
+        (412.0, "us", "412 us"),
+        (1.5, "us", "1.5 us"),
+        (0.0, "us", "0 us"),
+        (48_300_000.0, "bit/s", "48.3 Mbit/s"),
+        (523, "byte", "523 B"),
+        (0.0313, "share", "3.1 %"),
+        (12.5, "%", "12 %"),
+        (129_823, "", "129,823"),
+        (0.00012, "", "0.00012"),
+        ("010", "", "010"),
+        (3, "packet", "3 packet"),
+        (-2500.0, "us", "-2.5 ms"),
+    ],
+)
+def test_quantity(value: float | str, unit: str, expected: str):
+    assert quantities.quantity(value, unit) == expected
+
+
+def test_count_and_seconds():
+    assert quantities.count(1, "flow") == "1 flow"
+    assert quantities.count(2000, "flow") == "2,000 flows"
+    assert quantities.seconds(2_345_000_000, 1_000_000_000) == "1.345 s"
+
+
+def test_endpoint():
+    assert quantities.endpoint("10.0.0.1", 80) == "10.0.0.1:80"
+    assert quantities.endpoint("2001:db8::1", 80) == "[2001:db8::1]:80"
+    assert quantities.endpoint(None, 40001) == "?:40001"
+    assert quantities.endpoint(None, None) == "?:?"
