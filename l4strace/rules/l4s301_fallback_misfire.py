@@ -76,7 +76,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     proven = row["kind"] == "l4s"
     where = " on an L4S AQM" if proven else ""
     depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
-    since = subjects.after(evidence, row["flow"], row["classic_since_ns"])
+    since = subjects.moment(evidence, row["classic_since_ns"])
     message = (
         f"Fallback misfired{where}: classic since {since} while depth was {depth:.1f} ms of 2 ms "
         f"and deviation {mdev:.2f} ms of 0.75 ms{_proof(row)}."

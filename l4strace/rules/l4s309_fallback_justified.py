@@ -64,7 +64,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     at = (row["marking_delay_us"] or 0.0) / 1000
-    since = subjects.after(evidence, row["flow"], row["classic_since_ns"])
+    since = subjects.moment(evidence, row["classic_since_ns"])
     sure = row["confidence"] >= subjects.ISOLATED_CONFIDENCE
     return Finding(
         CODE,
@@ -84,7 +84,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _by_inputs(evidence: Evidence, row: dict[str, Any]) -> Finding:
     """Without packets only the detector's own inputs speak for it."""
-    since = subjects.after(evidence, row["flow"], row["classic_since_ns"])
+    since = subjects.moment(evidence, row["classic_since_ns"])
     depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
     return Finding(
         CODE,

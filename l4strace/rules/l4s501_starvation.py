@@ -56,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     own, other = row["rate_bps"] / 1e6, row["other_rate_bps"] / 1e6
-    since = subjects.after(evidence, row["flow"], row["starved_since_ns"])
+    since = subjects.moment(evidence, row["starved_since_ns"])
     return Finding(
         CODE,
         Severity.WARNING,

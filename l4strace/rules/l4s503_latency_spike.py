@@ -66,7 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length = row["length_ns"] / 1e9
-    begin = subjects.after(evidence, row["flow"], row["start_ns"])
+    begin = subjects.moment(evidence, row["start_ns"])
     others = row["spikes"] - 1
     more = f" ({others} shorter one{'' if others == 1 else 's'} besides)" if others else ""
     return Finding(

@@ -1,19 +1,20 @@
-"""The time axis that all charts share: seconds since the first record of any input."""
+"""Moments of a run, everywhere as seconds since its first packet: charts, findings, terminal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from l4strace.evidence import Capture
+from l4strace.evidence import Capture, kept
 
 NANO = 1_000_000_000
 UPTIMES = 10 * 365 * 86400
 """Seconds: a stamp of the first ten years after 1970 is no date."""
+
+CLOSE_S = 0.1
+"""Moments nearer to the start than this need milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def utc(ns: int) -> str:
     return f"{stamp:%Y-%m-%d %H:%M:%S}.{ns % NANO // 1_000_000:03d} UTC"
 
 
+@kept
 def axis_of(capture: Capture) -> TimeAxis:
     """The axis of a run: from the first packet to the last, or of the logs when there are none."""
     sources = capture.sources.filter(pl.col("first_ns").is_not_null())
@@ -64,3 +66,11 @@ def axis_of(capture: Capture) -> TimeAxis:
     first, last = timed["first_ns"].min(), timed["last_ns"].max()
     origin = first if isinstance(first, int) else 0
     return TimeAxis(origin, last if isinstance(last, int) else origin)
+
+
+def moment(capture: Capture, ns: int | None) -> str:
+    """``ns`` (Unix time) as on the page's axis: `t=5.2 s`; `t=?` for null."""
+    if ns is None:
+        return "t=?"
+    seconds = axis_of(capture).seconds(ns)
+    return f"t={seconds:.1f} s" if abs(seconds) >= CLOSE_S else f"t={seconds:.3f} s"

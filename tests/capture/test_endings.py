@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.network import LEFT_ADDRESS, Network, needs_root, network
 from l4strace import _native
+from tests.capture.network import LEFT_ADDRESS, Network, needs_root, network
 
 pytestmark = [pytest.mark.root, needs_root]
 

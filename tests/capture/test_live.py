@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.capture.network import needs_root
 from l4strace import _native, pipeline
+from tests.capture.network import needs_root
 
 pytestmark = [pytest.mark.root, needs_root]
 

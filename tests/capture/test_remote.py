@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 from capture.test_endings import assert_readable, log_of
+from tests.capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222

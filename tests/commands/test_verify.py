@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.native.test_formats import FRAME
 from typer.testing import CliRunner
 
 from l4strace import cli
 from l4strace.verify import wireshark
+from tests.native.test_formats import FRAME
 from tests.support.files import pcap
 
 pytest.importorskip("pyshark")

@@ -9,6 +9,7 @@ import polars as pl
 from l4strace.evidence import Evidence, kept
 from l4strace.model import Finding, Skipped
 from l4strace.schema.keys import KEY as KEY
+from l4strace.wording.moments import moment as moment
 
 DIRECTION = ("flow", "forward")
 MOST_FINDINGS = 20
@@ -85,19 +86,6 @@ def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     return once(evidence, evidence.bottlenecks).drop("source")
 
 
-@kept
-def began(evidence: Evidence) -> dict[int, int]:
-    """First packet of each flow, ns: what "since 0.5 s" counts from."""
-    first = evidence.flows.group_by("flow").agg(pl.col("first_ns").min())
-    return {row["flow"]: row["first_ns"] for row in first.iter_rows(named=True)}
-
-
-def after(evidence: Evidence, flow: int | None, ns: int | None) -> str:
-    """A time as seconds since the flow began: `0.5 s`."""
-    start = began(evidence).get(flow) if flow is not None else None
-    return f"{((ns or 0) - start) / 1e9:.1f} s" if start is not None and ns is not None else "?"
-
-
 def named(evidence: Evidence, flow: int) -> str:
     """`flow 3 (port 40002, ECT(0))`: enough to tell the two sides of a comparison apart."""
     row = _first(evidence.flows.filter(pl.col("flow") == flow))
@@ -139,13 +127,13 @@ def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def starved_by(evidence: Evidence, flow: int) -> str:
-    """`; flow 3 (port 40002, ECT(0)) is left with 8 % since 0.6 s after its start`, or nothing."""
+    """`; flow 3 (port 40002, ECT(0)) is left with 8 % from t=0.6 s`, or nothing."""
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()
     )
     row = _first(victims.sort("share"))
     if row is None:
         return ""
-    since = after(evidence, row["flow"], row["starved_since_ns"])
+    since = moment(evidence, row["starved_since_ns"])
     left = f"{named(evidence, row['flow'])} is left with {100 * row['share']:.0f} %"
-    return f"; {left} since {since} after its start"
+    return f"; {left} from {since}"
