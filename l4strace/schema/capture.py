@@ -221,6 +221,10 @@ ROUNDS = Table(
         Column("rtt_max_us", F64, "us", "Largest RTT of the round."),
         Column("rtt_mdev_us", F64, "us", "Mean absolute deviation of the round's RTTs from their mean."),
         Column("rtt_samples", U32, "", "RTT samples in the round."),
+        Column("rtt_jitter_us", F64, "us", "Mean absolute step from one RTT sample to the next: large where single packets are delayed, small where a queue grows and drains."),
+        Column("marked_rtt_min_us", F64, "us", "Smallest RTT among ACKs that report a mark (under classic ECN: the first ACK of a run with ECE)."),
+        Column("marked_rtt_mean_us", F64, "us", "Mean RTT of those ACKs."),
+        Column("marked_rtt_samples", U32, "", "Number of those ACKs with an RTT."),
         Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT of the flow direction so far within 300 s."),
         Column("inflight_max_bytes", U64, "byte", "Most unacknowledged bytes at any time of the round."),
         Column("inflight_max_packets", U32, "", "The same in packets."),
@@ -228,6 +232,7 @@ ROUNDS = Table(
         Column("rwnd_bytes", U64, "byte", "Smallest receive window that the peer offered in the round, scaled."),
         Column("limited_by", STR, "", "`cwnd`, `rwnd`, `app` or `unknown`."),
         Column("goodput_bps", F64, "bit/s", "Newly acknowledged payload bits per second of the round."),
+        Column("train_bps", F64, "bit/s", "Rate of the fastest eight consecutive ACKs that deliver data (near the receiver: data packets) of the round."),
         Column("retransmits", U32, "", "Retransmitted data packets in the round."),
         Column("out_of_order", U32, "", "Late packets in the round that are not retransmissions."),
         Column("burst_bytes", U32, "byte", "Largest back-to-back burst sent in the round: packets closer than one tenth of their fair spacing."),
@@ -244,6 +249,7 @@ ROUNDS = Table(
         Column("owd_min_us", F64, "us", "Smallest one-way delay between two captures, minus the smallest of all; null with one capture."),
         Column("owd_mean_us", F64, "us", "Mean, likewise."),
         Column("owd_max_us", F64, "us", "Largest, likewise."),
+        Column("marked_owd_min_us", F64, "us", "Smallest one-way delay of the packets marked between the two captures, likewise; null without marks."),
     ),
 )
 
@@ -271,6 +277,11 @@ PATHS = Table(
         Column("first_change_frame_near", U64, "", "First packet with a changed codepoint other than a CE mark, near the sender."),
         Column("first_change_frame_far", U64, "", "The same packet near the receiver."),
         Column("owd_min_ns", I64, "ns", "Smallest one-way delay on the run's clock, which `owd_*` of `rounds` are above; its absolute value is as sure as `sources.clock_residual_ns`."),
+        Column("owd_median_us", F64, "us", "Median one-way delay above the smallest of all flows between the two captures."),
+        Column("owd_p99_us", F64, "us", "99th percentile, likewise."),
+        Column("owd_max_us", F64, "us", "Largest, likewise."),
+        Column("marked_owd_p10_us", F64, "us", "One-way delay that nine of ten packets marked between the captures exceed, likewise."),
+        Column("marked_owd_median_us", F64, "us", "Median one-way delay of those packets, likewise."),
         Column("clock_offset_ns", I64, "ns", "Offset between the two captures' clocks that was removed."),
     ),
 )

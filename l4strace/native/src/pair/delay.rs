@@ -15,6 +15,17 @@ pub struct Delay {
     pub min_ns: i64,
     pub max_ns: i64,
     pub sum_ns: i128,
+    /// Smallest of the packets that were marked on the way.
+    pub marked_min_ns: Option<i64>,
+}
+
+/// One-way delays of a round in microseconds above the smallest of the two captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoundDelay {
+    pub min_us: f64,
+    pub mean_us: f64,
+    pub max_us: f64,
+    pub marked_min_us: Option<f64>,
 }
 
 impl Rounds {
@@ -35,18 +46,18 @@ impl Rounds {
     }
 
     /// Adds one packet's delay to the round in which this capture saw it.
-    pub fn add(&mut self, id: u32, ts_ns: i64, owd_ns: i64) {
+    pub fn add(&mut self, id: u32, ts_ns: i64, owd_ns: i64, marked: bool) {
         let Some(spans) = self.spans.get(id as usize) else { return };
         let after = spans.partition_point(|span| span.0 <= ts_ns);
         if let Some(&(_, end, row)) = after.checked_sub(1).map(|at| &spans[at]) {
             if ts_ns <= end {
-                self.delays[row].add(owd_ns);
+                self.delays[row].add(owd_ns, marked);
             }
         }
     }
 
     /// One value per row of the table, above the smallest delay that `base` names for a direction.
-    pub fn above_us(&self, base: impl Fn(u32) -> Option<i64>) -> Vec<Option<[f64; 3]>> {
+    pub fn above_us(&self, base: impl Fn(u32) -> Option<i64>) -> Vec<Option<RoundDelay>> {
         let mut found = vec![None; self.delays.len()];
         for (id, spans) in self.spans.iter().enumerate().filter(|(_, spans)| !spans.is_empty()) {
             let Some(base_ns) = base(id as u32) else { continue };
@@ -59,24 +70,32 @@ impl Rounds {
 }
 
 impl Delay {
-    fn add(&mut self, ns: i64) {
+    fn add(&mut self, ns: i64, marked: bool) {
         if self.count == 0 {
             (self.min_ns, self.max_ns) = (ns, ns);
         }
         self.count += 1;
+        if marked {
+            self.marked_min_ns = Some(self.marked_min_ns.map_or(ns, |least| least.min(ns)));
+        }
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
         self.sum_ns += i128::from(ns);
     }
 
-    /// Smallest, mean and largest in microseconds above `base_ns`.
-    pub fn above_us(&self, base_ns: i64) -> Option<[f64; 3]> {
+    /// In microseconds above `base_ns`.
+    pub fn above_us(&self, base_ns: i64) -> Option<RoundDelay> {
         if self.count == 0 {
             return None;
         }
         let mean = self.sum_ns as f64 / self.count as f64;
         let us = |ns: f64| (ns - base_ns as f64) / 1e3;
-        Some([us(self.min_ns as f64), us(mean), us(self.max_ns as f64)])
+        Some(RoundDelay {
+            min_us: us(self.min_ns as f64),
+            mean_us: us(mean),
+            max_us: us(self.max_ns as f64),
+            marked_min_us: self.marked_min_ns.map(|ns| us(ns as f64)),
+        })
     }
 }
 
@@ -88,11 +107,12 @@ mod tests {
     fn a_delay_belongs_to_the_round_of_its_stamp() {
         let rows = [(0, true, 100, 200), (0, true, 200, 300), (0, false, 100, 300)];
         let mut rounds = Rounds::new(rows.into_iter());
-        rounds.add(0, 150, 7_000);
-        rounds.add(0, 160, 9_000);
-        rounds.add(0, 999, 1);
-        rounds.add(1, 150, 5);
+        rounds.add(0, 150, 7_000, false);
+        rounds.add(0, 160, 9_000, true);
+        rounds.add(0, 999, 1, false);
+        rounds.add(1, 150, 5, false);
         let base = |id| if id == 0 { Some(5_000) } else { None };
-        assert_eq!(rounds.above_us(base), [Some([2.0, 3.0, 4.0]), None, None]);
+        let expected = RoundDelay { min_us: 2.0, mean_us: 3.0, max_us: 4.0, marked_min_us: Some(4.0) };
+        assert_eq!(rounds.above_us(base), [Some(expected), None, None]);
     }
 }

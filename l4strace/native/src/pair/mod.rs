@@ -6,6 +6,7 @@
 
 mod clock;
 mod delay;
+mod histogram;
 mod key;
 mod link;
 mod order;
@@ -14,7 +15,7 @@ mod plan;
 mod window;
 
 pub use clock::Offset;
-pub use delay::{Delay, Rounds};
+pub use delay::{Delay, RoundDelay, Rounds};
 pub use link::Span;
 pub use order::Halves;
 pub use path::Path;
@@ -46,9 +47,8 @@ pub struct Pairing {
     /// captures says how far that may be off.
     pub clocks: Vec<Offset>,
     pub paths: Vec<Path>,
-    /// By source and row of its rounds: smallest, mean and largest one-way delay in microseconds
-    /// above the smallest of the two captures.
-    pub delays: Vec<Vec<Option<[f64; 3]>>>,
+    /// By source and row of its rounds.
+    pub delays: Vec<Vec<Option<RoundDelay>>>,
 }
 
 /// A second reader of one capture.
@@ -148,7 +148,7 @@ impl Pairer {
     }
 
     /// Delays above the smallest that any packet of the same two captures and the same way had.
-    fn delays(&self) -> Vec<Vec<Option<[f64; 3]>>> {
+    fn delays(&mut self) -> Vec<Vec<Option<RoundDelay>>> {
         let mut least: HashMap<(u16, u16), i64> = HashMap::new();
         for path in self.plan.ways.iter().map(|way| &way.path) {
             if let Some(ns) = path.owd_min_ns {
@@ -156,8 +156,9 @@ impl Pairer {
             }
         }
         let mut bases: Vec<HashMap<u32, i64>> = vec![HashMap::new(); self.rounds.len()];
-        for way in &self.plan.ways {
+        for way in &mut self.plan.ways {
             let Some(&ns) = least.get(&(way.path.near, way.path.far)) else { continue };
+            way.path.base_ns = Some(ns);
             bases[usize::from(way.path.near)].insert(way.ids[0], ns);
             if way.ends {
                 bases[usize::from(way.path.far)].insert(way.ids[1], ns);
@@ -203,10 +204,11 @@ impl Way {
         } else {
             link.bounds.homeward(owd_ns);
         }
-        rounds[usize::from(self.path.near)].add(self.ids[0], near.ts_ns, owd_ns);
+        let marked = path::is_mark(near.ecn, far.ecn);
+        rounds[usize::from(self.path.near)].add(self.ids[0], near.ts_ns, owd_ns, marked);
         // A capture between two others has one delay a round: that of its onward way.
         if self.ends {
-            rounds[usize::from(self.path.far)].add(self.ids[1], far.ts_ns, owd_ns);
+            rounds[usize::from(self.path.far)].add(self.ids[1], far.ts_ns, owd_ns, marked);
         }
         self.path.matched(near, far);
     }

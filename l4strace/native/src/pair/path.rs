@@ -1,5 +1,6 @@
 //! One flow direction between two captures: what left, what arrived, and what changed on the way.
 
+use super::histogram::Histogram;
 use super::key::Sighting;
 use crate::packet::ecn;
 
@@ -23,8 +24,18 @@ pub struct Path {
     pub first_change: Option<(u64, u64)>,
     /// Smallest far minus near, on the captures' own clocks.
     pub owd_min_ns: Option<i64>,
+    /// Far minus near of all packets, and of those that were marked on the way.
+    pub owd: Histogram,
+    pub marked_owd: Histogram,
+    /// Smallest of `owd_min_ns` over all flows between the two captures: what delays are above.
+    pub base_ns: Option<i64>,
     /// Clock of far minus clock of near.
     pub clock_offset_ns: i64,
+}
+
+/// RFC 3168 section 5: a router may mark ECT packets with CE, and nothing else.
+pub fn is_mark(near: u8, far: u8) -> bool {
+    far == ecn::CE && matches!(near, ecn::ECT0 | ecn::ECT1)
 }
 
 impl Path {
@@ -38,13 +49,22 @@ impl Path {
             (Some(left), Some(arrived)) => self.option_changed += u64::from(left != arrived),
             _ => {}
         }
-        // RFC 3168 section 5: a router may mark ECT packets with CE, and nothing else.
-        let marked = far.ecn == ecn::CE && matches!(near.ecn, ecn::ECT0 | ecn::ECT1);
+        let marked = is_mark(near.ecn, far.ecn);
         if near.ecn != far.ecn && !marked && self.first_change.is_none() {
             self.first_change = Some((near.frame, far.frame));
         }
         let owd = far.ts_ns - near.ts_ns;
+        self.owd.add(owd);
+        if marked {
+            self.marked_owd.add(owd);
+        }
         self.owd_min_ns = Some(self.owd_min_ns.map_or(owd, |least| least.min(owd)));
+    }
+
+    /// The delay that a `share` of the packets do not exceed, in microseconds above the base.
+    pub fn above_us(&self, of: &Histogram, share: f64) -> Option<f64> {
+        let base_ns = self.base_ns?;
+        of.quantile_ns(share).map(|ns| (ns - base_ns).max(0) as f64 / 1e3)
     }
 }
 

@@ -113,6 +113,13 @@ pub fn path_table(paths: &[Path]) -> PyResult<ArrowTable> {
     t.u64("first_change_frame_near", rows().map(|p| p.first_change.map(|f| f.0)));
     t.u64("first_change_frame_far", rows().map(|p| p.first_change.map(|f| f.1)));
     t.i64("owd_min_ns", rows().map(|p| p.owd_min_ns));
+    let above = |share| rows().map(move |p: &&Path| p.above_us(&p.owd, share));
+    t.f64("owd_median_us", above(0.5));
+    t.f64("owd_p99_us", above(0.99));
+    t.f64("owd_max_us", above(1.0));
+    let marked = |share| rows().map(move |p: &&Path| p.above_us(&p.marked_owd, share));
+    t.f64("marked_owd_p10_us", marked(0.1));
+    t.f64("marked_owd_median_us", marked(0.5));
     t.i64("clock_offset_ns", rows().map(|p| p.clock_offset_ns));
     t.finish()
 }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
 use super::track_tables::{Capture, FlowView};
+use crate::pair::RoundDelay;
 use crate::track::{Mode, RoundRow};
 
 /// One round with what its row needs besides itself.
@@ -11,7 +12,7 @@ struct RoundView<'a> {
     source: u16,
     number: u32,
     mode: Mode,
-    delay: Option<[f64; 3]>,
+    delay: Option<RoundDelay>,
     row: &'a RoundRow,
 }
 
@@ -86,6 +87,10 @@ fn round_rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("rtt_max_us", rows().map(|r| r.rtt.map(|s| s.max_us)));
     t.f64("rtt_mdev_us", rows().map(|r| r.rtt.map(|s| s.mdev_us)));
     t.u32("rtt_samples", rows().map(|r| r.rtt_samples));
+    t.f64("rtt_jitter_us", rows().map(|r| r.rtt_jitter_us));
+    t.f64("marked_rtt_min_us", rows().map(|r| r.marked_rtt.map(|m| m.min_us)));
+    t.f64("marked_rtt_mean_us", rows().map(|r| r.marked_rtt.map(|m| m.mean_us)));
+    t.u32("marked_rtt_samples", rows().map(|r| r.marked_rtt.map_or(0, |m| m.samples)));
     t.f64("queue_delay_us", rows().map(|r| r.queue_delay_us));
 }
 
@@ -97,6 +102,7 @@ fn round_window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.u64("rwnd_bytes", rows().map(|r| r.rwnd_bytes));
     t.str("limited_by", rows().map(|r| Some(r.limited_by.name())));
     t.f64("goodput_bps", rows().map(|r| r.goodput_bps));
+    t.f64("train_bps", rows().map(|r| r.train_bps));
     t.u32("retransmits", rows().map(|r| r.retransmits));
     t.u32("out_of_order", rows().map(|r| r.out_of_order));
     t.u32("burst_bytes", rows().map(|r| r.burst_bytes));
@@ -113,7 +119,9 @@ fn round_replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("mdev_pace_us", rows().map(|r| r.mdev_pace_us));
     t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
     t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
-    for (i, name) in ["owd_min_us", "owd_mean_us", "owd_max_us"].into_iter().enumerate() {
-        t.f64(name, rounds.iter().map(|r| r.delay.map(|d| d[i])));
-    }
+    let delay = |of: fn(RoundDelay) -> f64| rounds.iter().map(move |r| r.delay.map(of));
+    t.f64("owd_min_us", delay(|d| d.min_us));
+    t.f64("owd_mean_us", delay(|d| d.mean_us));
+    t.f64("owd_max_us", delay(|d| d.max_us));
+    t.f64("marked_owd_min_us", rounds.iter().map(|r| r.delay.and_then(|d| d.marked_min_us)));
 }

@@ -12,7 +12,7 @@ use super::track_directions::direction_table;
 use super::track_rounds::round_table;
 use crate::decode::link;
 use crate::packet::Address;
-use crate::pair::{Offset, Path};
+use crate::pair::{Offset, Path, RoundDelay};
 use crate::read::{SourceInfo, StatRow};
 use crate::track::{reflected, Flow, Initiator, Member, Mode, Tracker};
 
@@ -24,7 +24,7 @@ pub struct Capture {
     /// Clock against that of the first capture: already taken off all stamps.
     pub clock: Offset,
     /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
-    pub delays: Vec<Option<[f64; 3]>>,
+    pub delays: Vec<Option<RoundDelay>>,
 }
 
 impl Capture {

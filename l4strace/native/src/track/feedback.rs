@@ -13,6 +13,8 @@ pub struct Feedback {
     pub bytes: Option<Box<ByteCounters>>,
     /// Packets of the direction since the last feedback that move no acknowledgement.
     pub extra: u32,
+    /// The last ACK carried classic ECE: only the first of a run reports a packet just marked.
+    pub echoing: bool,
     shortest: u32,
     /// Sums since the last option that counts CE bytes.
     since: [u32; 2],

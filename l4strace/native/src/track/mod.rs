@@ -22,6 +22,7 @@ mod table;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod train;
 mod unify;
 mod vantage;
 mod waiting;

@@ -21,21 +21,25 @@ impl Flow {
         }
         match self.mode() {
             Mode::None => return,
-            Mode::Classic => return self.classic(p, side),
+            Mode::Classic => return self.classic(p, side, got),
             Mode::AccEcn => {}
             Mode::Unknown => self.unknown(p, side),
         }
         self.counter(p, side, newer, got);
     }
 
-    fn classic(&mut self, p: &Packet, side: usize) {
+    fn classic(&mut self, p: &Packet, side: usize, got: &Delivered) {
         let ece = p.flags & flag::ECE != 0;
         self.dirs[side].totals.ece_acks += u64::from(ece);
         self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
         let peer = &mut self.dirs[side ^ 1];
+        let echoing = std::mem::replace(&mut peer.feedback.echoing, ece);
         if ece {
             if let Some(sender) = peer.sender.as_mut() {
                 sender.round.ece_acks += 1;
+                if !echoing {
+                    sender.marked_rtt(got);
+                }
             }
             peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
         }

@@ -24,6 +24,10 @@ pub struct RoundRow {
     pub ece_acks: u32,
     pub rtt: Option<RttSummary>,
     pub rtt_samples: u32,
+    /// Mean step from one sample to the next.
+    pub rtt_jitter_us: Option<f64>,
+    /// Samples of ACKs that report a mark.
+    pub marked_rtt: Option<MarkedRtt>,
     pub queue_delay_us: Option<f64>,
     pub inflight_max_bytes: u64,
     pub inflight_max_packets: u32,
@@ -31,6 +35,7 @@ pub struct RoundRow {
     pub rwnd_bytes: Option<u64>,
     pub limited_by: Limit,
     pub goodput_bps: Option<f64>,
+    pub train_bps: Option<f64>,
     pub retransmits: u32,
     pub out_of_order: u32,
     pub burst_bytes: u32,
@@ -59,6 +64,14 @@ pub struct RttSummary {
     pub mean_us: f64,
     pub max_us: f64,
     pub mdev_us: f64,
+}
+
+/// RTT samples of the ACKs of a round that report marks: what the marked packets waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MarkedRtt {
+    pub min_us: f64,
+    pub mean_us: f64,
+    pub samples: u32,
 }
 
 /// What kept the sender from sending more.
@@ -112,13 +125,29 @@ pub struct Round {
     rtt_min_ns: i64,
     rtt_max_ns: i64,
     rtt_samples: u32,
+    /// The last sample of the direction, and the sum of the steps between samples of this round.
+    rtt_last_ns: Option<i64>,
+    rtt_steps_ns: i64,
+    rtt_step_count: u32,
+    marked_min_ns: i64,
+    marked_sum_ns: i64,
+    marked_samples: u32,
 }
 
 impl Round {
     pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64) {
         let mut rtts_us = std::mem::take(&mut self.rtts_us);
         rtts_us.clear();
-        *self = Round { open: true, start_ns: now_ns, first_frame: frame, mark, rtts_us, ..Round::default() };
+        let rtt_last_ns = self.rtt_last_ns;
+        *self = Round {
+            open: true,
+            start_ns: now_ns,
+            first_frame: frame,
+            mark,
+            rtts_us,
+            rtt_last_ns,
+            ..Round::default()
+        };
     }
 
     pub fn rtt(&mut self, ns: i64) {
@@ -129,9 +158,20 @@ impl Round {
         self.rtt_max_ns = self.rtt_max_ns.max(ns);
         self.rtt_sum_ns = self.rtt_sum_ns.saturating_add(ns);
         self.rtt_samples += 1;
+        if let Some(last) = self.rtt_last_ns.replace(ns) {
+            self.rtt_steps_ns = self.rtt_steps_ns.saturating_add((ns - last).abs());
+            self.rtt_step_count += 1;
+        }
         if self.rtts_us.len() < MOST_SAMPLES {
             self.rtts_us.push(ns as f32 / 1e3);
         }
+    }
+
+    /// The same sample, of an ACK that reports a mark.
+    pub fn marked_rtt(&mut self, ns: i64) {
+        self.marked_min_ns = if self.marked_samples == 0 { ns } else { self.marked_min_ns.min(ns) };
+        self.marked_sum_ns = self.marked_sum_ns.saturating_add(ns);
+        self.marked_samples += 1;
     }
 
     /// Where the next RTT sample goes.
@@ -163,6 +203,20 @@ impl Round {
             mean_us,
             max_us: self.rtt_max_ns as f64 / 1e3,
             mdev_us: spread / self.rtts_us.len() as f64,
+        })
+    }
+
+    pub fn rtt_jitter_us(&self) -> Option<f64> {
+        let steps = self.rtt_step_count;
+        (steps > 0).then(|| self.rtt_steps_ns as f64 / f64::from(steps) / 1e3)
+    }
+
+    pub fn marked_summary(&self) -> Option<MarkedRtt> {
+        let samples = self.marked_samples;
+        (samples > 0).then(|| MarkedRtt {
+            min_us: self.marked_min_ns as f64 / 1e3,
+            mean_us: self.marked_sum_ns as f64 / f64::from(samples) / 1e3,
+            samples,
         })
     }
 

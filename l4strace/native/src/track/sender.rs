@@ -5,6 +5,7 @@ use super::alpha::{Alpha, TargetAlpha};
 use super::burst::Bursts;
 use super::round::{CeRange, Limit, Round, RoundRow};
 use super::segments::{Data, Delivered, Segments, Sent};
+use super::train::Trains;
 use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
 
@@ -96,6 +97,10 @@ pub struct Sender {
     pub rtt: RttTotals,
     pub acked_bytes: u64,
     bursts: Bursts,
+    /// Of data packets seen here, and of what ACKs deliver: the first shows the path before this
+    /// capture, the second the path behind it.
+    sent_trains: Trains,
+    acked_trains: Trains,
     number: u32,
     smallest: WindowedMin,
     /// From best, lo and hi.
@@ -122,6 +127,8 @@ impl Sender {
             rtt: RttTotals::default(),
             acked_bytes: 0,
             bursts: Bursts::default(),
+            sent_trains: Trains::default(),
+            acked_trains: Trains::default(),
             number: 0,
             smallest: WindowedMin::default(),
             alphas: Default::default(),
@@ -160,6 +167,7 @@ impl Sender {
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
         self.bursts.send(data.ts_ns, len, frame);
+        self.sent_trains.add(data.ts_ns, u64::from(len));
         sent
     }
 
@@ -173,6 +181,9 @@ impl Sender {
         self.acked_bytes += got.bytes;
         self.round.acked_bytes += got.bytes;
         self.round.acked_packets += got.packets;
+        if got.bytes > 0 {
+            self.acked_trains.add(ts_ns, got.bytes);
+        }
         if self.segments.una >= self.segments.max {
             self.round.drained = true;
             self.drained_ns = ts_ns;
@@ -192,6 +203,9 @@ impl Sender {
         self.round.ce[0] += i64::from(step.lo);
         self.round.ce[1] += i64::from(step.hi);
         self.round.ce[2] += i64::from(step.best);
+        if step.best > 0 {
+            self.marked_rtt(got);
+        }
         let (una, max) = (self.segments.una, self.segments.max);
         let ended = self.target_alpha.ack(got.packets, step.best, una, max, now_ns);
         if step.best > 0 && !self.reduced {
@@ -202,6 +216,13 @@ impl Sender {
         }
         if ended && self.number >= RTT_TRANSITION {
             self.detect();
+        }
+    }
+
+    /// The RTT of an ACK that reports a mark, call it after `ack`.
+    pub fn marked_rtt(&mut self, got: &Delivered) {
+        if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
+            self.round.marked_rtt(ns);
         }
     }
 
@@ -243,6 +264,8 @@ impl Sender {
         let row = (!self.round.is_empty()).then(|| self.row(now_ns, context));
         let (acked, ns) = (self.round.acked_bytes, now_ns - self.round.start_ns);
         self.bursts.round(acked, ns);
+        self.sent_trains.round();
+        self.acked_trains.round();
         self.wait = Wait::Ack;
         if self.segments.inflight_bytes() > 0 {
             self.round.begin(now_ns, frame, self.segments.max);
@@ -272,6 +295,7 @@ impl Sender {
             self.ssthresh = self.segments.inflight_packets().max(2);
         }
         let pace = self.replay.pace_us();
+        let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
         let row = RoundRow {
             flow: context.flow,
@@ -291,6 +315,8 @@ impl Sender {
             ece_acks: round.ece_acks,
             rtt,
             rtt_samples: round.rtt_samples(),
+            rtt_jitter_us: round.rtt_jitter_us(),
+            marked_rtt: round.marked_summary(),
             queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
@@ -298,6 +324,7 @@ impl Sender {
             rwnd_bytes: round.rwnd_min,
             limited_by,
             goodput_bps: round.goodput_bps(end_ns),
+            train_bps: Some(trains.fastest_bps).filter(|&bps| bps > 0.0),
             retransmits: round.retransmits,
             out_of_order: round.out_of_order,
             burst_bytes: self.bursts.largest,
