@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from native.test_formats import FRAME
+from tests.native.test_formats import FRAME
 
 from l4strace import _native
 from l4strace.errors import InputError
