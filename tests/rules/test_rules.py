@@ -8,6 +8,9 @@ import pytest
 from l4strace import rules
 from l4strace.errors import UsageError
 from l4strace.model import Rule
+from l4strace.schema import TABLES
+from l4strace.wording.rule_text import passages
+from tests.support.rule_reads import reads
 
 FOLDER = Path(rules.__file__).parent
 HEADINGS = (
@@ -74,3 +77,55 @@ def test_a_word_that_means_no_rule_is_refused():
         rules.select(["L4S999"])
     with pytest.raises(UsageError):
         rules.find("L4S1")
+
+
+CHECKED_FAMILIES = "0123456"
+"""Families whose Evidence section is compared with the code."""
+compared = pytest.mark.parametrize(
+    "rule",
+    [rule for rule in rules.RULES if rule.code[3] in CHECKED_FAMILIES],
+    ids=lambda rule: rule.code,
+)
+INPUT_WORDS = {"hosts": "host file", "aggregates": "bpftrace"}
+"""How an Evidence section names the inputs that are not tables."""
+
+
+def evidence_words(rule: Rule) -> list[str]:
+    """What the Evidence section names in back quotes, a part of a dotted name each."""
+    (section,) = [p for p in passages(rule.doc) if p.heading == "Evidence"]
+    names = (run.text for part in section.paragraphs for run in part if run.kind == "code")
+    return [word for name in names for word in re.findall(r"[a-z_0-9]+", name)]
+
+
+@compared
+def test_the_evidence_section_names_only_what_the_check_reads(rule: Rule):
+    read = reads(rule.check.__module__)
+    unread = [w for w in evidence_words(rule) if w not in read.inputs and not read.word(w)]
+    assert unread == []
+
+
+@compared
+def test_the_evidence_section_names_columns_of_the_right_table(rule: Rule):
+    table = None
+    for word in evidence_words(rule):
+        if word in TABLES:
+            table = TABLES[word]
+        elif table is not None and any(word in t.schema for t in TABLES.values()):
+            assert word in table.schema or table.name == "stats", f"{table.name} has no {word}"
+
+
+@compared
+def test_the_evidence_section_names_every_table_that_the_rule_reads(rule: Rule):
+    (section,) = [p for p in passages(rule.doc) if p.heading == "Evidence"]
+    text = " ".join(run.text for part in section.paragraphs for run in part)
+    named = set(evidence_words(rule))
+    for table in reads(rule.check.__module__).own:
+        assert table in named or INPUT_WORDS.get(table, table + "!") in text, table
+
+
+def test_a_column_that_only_a_docstring_or_a_measure_names_is_not_read():
+    read = reads("l4strace.rules.l4s009_kernel_log_not_joined")
+    assert read.word("flow")
+    assert not read.word("clock_offset_ns")
+    assert not read.word("joined samples")
+    assert {"directions", "kernel", "sources"} <= read.own
