@@ -7,8 +7,9 @@ cut TCP headers or options.
 
 Why it matters
 --------------
-Everything after the cut is missing, so "no CE" or "no loss" holds only up to that point. Cut options
-hide timestamps, SACK blocks and AccECN counters. Without them RTTs and CE counts are less exact.
+Everything after the cut is missing, so "no CE" or "no loss" holds only up to that point. Cut
+options hide timestamps, SACK blocks and AccECN counters. Without them RTTs and CE counts are less
+exact.
 
 Evidence
 --------
@@ -82,7 +83,8 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"The snapshot length cut the TCP header or options of {count(row['count'], 'packet')}.",
+            "The snapshot length cut the TCP header or options of "
+            f"{count(row['count'], 'packet')}.",
             "Capture at least 128 bytes of each packet (-s 128).",
             source=row["source"],
             measures=(Measure("packets with cut headers", row["count"], "", "0"),),

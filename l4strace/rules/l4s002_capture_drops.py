@@ -59,8 +59,8 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
         CODE,
         Severity.WARNING if share >= MANY else Severity.NOTICE,
         Confidence.HIGH,
-        f"{path}: the capture dropped {count(lost, 'packet')}. A loss or a missing mark in this file "
-        "may be an artifact of the capture.",
+        f"{path}: the capture dropped {count(lost, 'packet')}. A loss or a missing mark in this "
+        "file may be an artifact of the capture.",
         "Capture with -s 128, a larger buffer or a narrower filter.",
         source=source,
         measures=(

@@ -53,8 +53,8 @@ def _finding(row: dict[str, int]) -> Finding:
         Severity.NOTICE,
         Confidence.HIGH,
         f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "
-        "receiver's MSS: offload merged them, or had not split them yet. Counts of packets and marks "
-        "differ from those on the wire.",
+        "receiver's MSS: offload merged them, or had not split them yet. Counts of packets and "
+        "marks differ from those on the wire.",
         "Switch GRO, LRO, TSO and GSO off for the measurement, or capture on the path.",
         source=row["source"],
         flow=row["flow"],

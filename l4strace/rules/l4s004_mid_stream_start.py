@@ -35,8 +35,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S004"
 SINGLE = 20
-"""Most flows of one input with a finding each; above that one finding counts them. By eye, from what
-a reader still scrolls through."""
+"""Most flows of one input with a finding each; above that one finding counts them. By eye, from
+what a reader still scrolls through."""
 
 LACKING = {
     "none": "The capture has no handshake packet of this flow",
@@ -77,8 +77,8 @@ def _finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{lacking}: the negotiated ECN mode, the window scale and the ECN field of SYN and SYN/ACK "
-        "on arrival may be unknown.",
+        f"{lacking}: the negotiated ECN mode, the window scale and the ECN field of SYN and "
+        "SYN/ACK on arrival may be unknown.",
         "Start the capture before the traffic, where both directions pass.",
         source=source,
         flow=flow,

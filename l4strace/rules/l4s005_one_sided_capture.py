@@ -34,8 +34,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S005"
 ENOUGH = 10
-"""Packets of one direction after which the other should appear: the initial window of RFC 6928, after
-which a sender waits for the first ACK."""
+"""Packets of one direction after which the other should appear: the initial window of RFC 6928,
+after which a sender waits for the first ACK."""
 SINGLE = 20
 """Most flows of one input with a finding each; above that one finding counts them (as L4S004)."""
 
@@ -78,8 +78,8 @@ def _finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"The capture contains only one direction of {whose}: RTT, feedback and congestion response "
-        "cannot be judged.",
+        f"The capture contains only one direction of {whose}: RTT, feedback and congestion "
+        "response cannot be judged.",
         "Capture where both directions pass, with a filter that matches both.",
         source=source,
         flow=flow,

@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-Packets of one flow direction whose timestamps run backwards by more than 1 ms, and kernel logs whose
-clock moved against Unix time or against the packets during the run.
+Packets of one flow direction whose timestamps run backwards by more than 1 ms, and kernel logs
+whose clock moved against Unix time or against the packets during the run.
 
 Why it matters
 --------------

@@ -39,7 +39,7 @@ WORDS = {
     "bad_lengths": "with contradictory length fields were left out",
     "opaque": "in encrypted or unknown tunnels were left out",
     "no_timestamp": "without a timestamp were left out",
-    "bad_timestamps": "with a timestamp before 1970 or after 2116 were moved to the nearer of the two",
+    "bad_timestamps": "with a timestamp before 1970 or after 2116 were moved to the nearest",
 }
 MANY = 0.1
 """Share of all records that makes the finding a warning. By eye."""

@@ -23,8 +23,8 @@ file is cut.
 
 What to do
 ----------
-Enlarge the trace buffer (`buffer_size_kb`), narrow the port filter, or record fewer events. Stop the
-collector with SIGINT.
+Enlarge the trace buffer (`buffer_size_kb`), narrow the port filter, or record fewer events. Stop
+the collector with SIGINT.
 
 References
 ----------
@@ -67,8 +67,8 @@ def _finding(source: int, path: str, complete: bool | None, lost: pl.DataFrame) 
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{path} lacks {' and '.join(part for part in (cut, missing) if part)}: an event that is not "
-        "in this log may still have happened.",
+        f"{path} lacks {' and '.join(part for part in (cut, missing) if part)}: an event that is "
+        "not in this log may still have happened.",
         "Enlarge the trace buffer or narrow the filter, and stop the collector with SIGINT.",
         source=source,
         measures=tuple(

@@ -61,8 +61,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.HIGH,
-            f"{row['path']}: none of its samples ({row['samples']:,}) belongs to a flow of the capture. "
-            f"{row['detail'] or UNKNOWN}",
+            f"{row['path']}: none of its samples ({row['samples']:,}) belongs to a flow of the "
+            f"capture. {row['detail'] or UNKNOWN}",
             "Record log and capture in the same run on the sending host.",
             source=row["source"],
             measures=(Measure("joined samples", 0, "", "all"),),

@@ -9,13 +9,14 @@ client itself after lost SYNs.
 Why it matters
 --------------
 L4S needs feedback on the extent of CE marking (RFC 9331 section 4.2). Without AccECN a sender must
-not use ECT(1): Prague switches to a Reno-like controller, sends Not-ECT and shares the classic queue.
+not use ECT(1): Prague switches to a Reno-like controller, sends Not-ECT and shares the classic
+queue.
 
 Evidence
 --------
 `flows.syn_ace`, `syn_retry_ace`, `synack_ace`, `mode` and `mode_reason`; `directions.data_not_ect`
-against `data_packets`. `flows.syn_ecn` and `kernel.cc` show whether the client is an L4S sender: such
-a sender sends its SYN with ECT(1).
+against `data_packets`. `flows.syn_ecn` and `kernel.cc` show whether the client is an L4S sender:
+such a sender sends its SYN with ECT(1).
 
 When it is wrong
 ----------------
@@ -82,7 +83,8 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
         confidence,
         f"The client requested AccECN, but {why}: {_outcome(row)}."
         + (f" {sign}, so it is an L4S sender, and this flow cannot use L4S." if sign else ""),
-        "Set net.ipv4.tcp_ecn=3 on the server. If it is set, capture there and compare the SYN's flags.",
+        "Set net.ipv4.tcp_ecn=3 on the server. If it is set, capture there and compare the flags "
+        "of the SYN.",
         source=row["source"],
         flow=row["flow"],
         frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
@@ -111,8 +113,8 @@ def _outcome(row: dict[str, Any]) -> str:
 def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
     if row["syn_retry_ace"] == 0:
         return (
-            f"the client fell back to no ECN after {row['syn_count']} SYNs (lost, or dropped because "
-            "of their flags)",
+            f"the client fell back to no ECN after {row['syn_count']} SYNs (lost, or dropped "
+            "because of their flags)",
             Confidence.HIGH,
         )
     return ANSWERS.get(row["synack_ace"], (_inline(row["mode_reason"]), Confidence.MEDIUM))

@@ -7,8 +7,8 @@ Flow directions with ECT(1) data whose handshake negotiated classic ECN or no EC
 Why it matters
 --------------
 ECT(1) requests L4S treatment, which only a sender with accurate feedback may do (RFC 9331 section
-4.2). Classic ECN feeds back at most one mark per round trip, so the sender cannot determine how much
-was marked and takes more than its share of the L4S queue.
+4.2). Classic ECN feeds back at most one mark per round trip, so the sender cannot determine how
+much was marked and takes more than its share of the L4S queue.
 
 Evidence
 --------
@@ -16,8 +16,8 @@ Evidence
 
 When it is wrong
 ----------------
-Behind a node that re-marks ECT(0) to ECT(1), the capture looks the same. ECT(1) was also used by the
-ECN nonce, which RFC 8311 made historic.
+Behind a node that re-marks ECT(0) to ECT(1), the capture looks the same. ECT(1) was also used by
+the ECN nonce, which RFC 8311 made historic.
 
 What to do
 ----------
@@ -58,8 +58,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.ERROR,
         Confidence.HIGH if row["handshake"] == "full" else Confidence.MEDIUM,
-        f"{row['data_ect1']:,} data packets carry ECT(1) although the handshake negotiated {settled}: "
-        "they request L4S treatment without the AccECN feedback that L4S needs.",
+        f"{row['data_ect1']:,} data packets carry ECT(1) although the handshake negotiated "
+        f"{settled}: they request L4S treatment without the AccECN feedback that L4S needs.",
         "Update the sender's kernel, or use another congestion control towards this server.",
         source=row["source"],
         flow=row["flow"],

@@ -73,8 +73,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"{100 * share:.0f} % of the unmarked data packets carry ECT(0) although {_sign(row)}: an L4S "
-        "AQM puts them into the classic queue.",
+        f"{100 * share:.0f} % of the unmarked data packets carry ECT(0) although {_sign(row)}: an "
+        "L4S AQM puts them into the classic queue.",
         "Check that the socket runs Prague and that its kernel sets ECT(1).",
         source=row["source"],
         flow=row["flow"],

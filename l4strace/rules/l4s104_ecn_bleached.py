@@ -2,9 +2,9 @@
 
 What it checks
 --------------
-Whether packets that left as ECT arrive as Not-ECT. Three sources show it: the handshake (the SYN/ACK
-reflects the ECN field with which the SYN arrived, the client's ACK that of the SYN/ACK), the byte
-counters of the AccECN option, and single packets where both ends were captured.
+Whether packets that left as ECT arrive as Not-ECT. Three sources show it: the handshake (the
+SYN/ACK reflects the ECN field with which the SYN arrived, the client's ACK that of the SYN/ACK),
+the byte counters of the AccECN option, and single packets where both ends were captured.
 
 Why it matters
 --------------
@@ -47,16 +47,16 @@ CODE = "L4S104"
 NOT_ECT = 0
 ECT = (1, 2)
 ENOUGH_BYTES = 100_000
-"""Acknowledged data after which the byte counters of a working path have moved. By eye: about 70 full
-packets, where a receiver has reported from the first on."""
+"""Acknowledged data after which the byte counters of a working path have moved. By eye: about 70
+full packets, where a receiver has reported from the first on."""
 ENOUGH_OPTIONS = 10
 """Options from the receiver that must be seen: the one on the SYN/ACK holds only initial values
 (RFC 9768 section 3.2.1). By eye: a receiver sends one on nearly every ACK."""
 
 NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
 ACTION = (
-    "Find the node that clears the field: capture hop by hop, or send probes with increasing TTL and "
-    "compare the headers that the ICMP errors quote."
+    "Find the node that clears the field: capture hop by hop, or send probes with increasing TTL "
+    "and compare the headers that the ICMP errors quote."
 )
 
 
@@ -147,8 +147,8 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
             row["source"],
             Severity.ERROR,
             Confidence.HIGH,
-            f"The receiver acknowledged {quantity(row['acked_bytes'], 'byte')} and counted no ECT or CE "
-            "byte, although data was ECT at this capture: the path bleaches ECN.",
+            f"The receiver acknowledged {quantity(row['acked_bytes'], 'byte')} and counted no ECT "
+            "or CE byte, although data was ECT at this capture: the path bleaches ECN.",
             (row["first_frame"],),
             Measure("ECT bytes reported back", 0, "byte", f"{row['acked_bytes']:,}"),
         )

@@ -8,14 +8,15 @@ both ends were captured.
 
 Why it matters
 --------------
-ECT(1) re-marked to ECT(0) lands in the classic queue, with its full queue delay and rare marks. ECT(0)
-re-marked to ECT(1) puts a classic sender into the L4S queue and raises the delay of every L4S flow.
+ECT(1) re-marked to ECT(0) lands in the classic queue, with its full queue delay and rare marks.
+ECT(0) re-marked to ECT(1) puts a classic sender into the L4S queue and raises the delay of every
+L4S flow.
 
 Evidence
 --------
 `flows.syn_ecn` against `syn_arrived_ecn`, `synack_ecn` against `synack_arrived_ecn`;
-`directions.data_ect1` against `e0b_bytes`, `data_ect0` against `e1b_bytes`; `paths.ect1_to_ect0` and
-`ect0_to_ect1`.
+`directions.data_ect1` against `e0b_bytes`, `data_ect0` against `e1b_bytes`; `paths.ect1_to_ect0`
+and `ect0_to_ect1`.
 
 When it is wrong
 ----------------

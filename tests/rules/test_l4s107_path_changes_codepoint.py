@@ -9,7 +9,7 @@ def test_fires_on_cleared_ce():
     paths = frame("paths", near=0, far=1, matched=100, ce_to_ect1=7, first_change_frame_near=12)
     (found,) = check(evidence(paths=paths))
     assert found.severity is Severity.ERROR
-    assert "7 of 100 packets left as CE and arrived as ECT(1)" in found.message
+    assert found.measures[0].value == 7
     assert found.frames == (12,)
 
 

@@ -13,7 +13,7 @@ def test_fires_when_accecn_was_asked_for():
     flows = frame("flows", mode="classic", syn_ace=7)
     (found,) = check(evidence(hosts=(host("1"),), flows=flows))
     assert found.severity is Severity.WARNING
-    assert "tcp_ecn is 1" in found.message
+    assert found.measures[0].value == 1
 
 
 def test_fires_as_information_when_nobody_asked():
