@@ -97,6 +97,4 @@ def _detail(detail: str | None) -> str:
     return (detail or "the rest could not be read").rstrip(".")
 
 
-RULE = Rule(
-    CODE, "truncated-capture", "An input ends early, or its packets were cut.", check, __doc__
-)
+RULE = Rule(CODE, "truncated-capture", "An input or its packets are cut short.", check, __doc__)

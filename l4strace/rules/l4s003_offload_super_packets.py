@@ -36,7 +36,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S003"
 SOME = 0.01
-"""Share of super-packets below which counts change by about as little. By eye."""
+"""Share of super-packets from which counts differ noticeably. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -16,7 +16,7 @@ Evidence
 
 When it is wrong
 ----------------
-The handshake is missing for certain. The results may still be right: AE or an AccECN option in a
+The finding itself is certain. The other results may still be right: AE or an AccECN option in a
 later packet proves that AccECN was negotiated.
 
 What to do
@@ -35,8 +35,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S004"
 SINGLE = 20
-"""Most flows of one input with a finding each; above that one finding counts them. By eye, from
-what a reader still scrolls through."""
+"""Flows of one input with a finding each; more than this share one finding. By eye, from what fits
+on a screen."""
 
 LACKING = {
     "none": "The capture has no handshake packet of this flow",

@@ -1,4 +1,4 @@
-"""Some packets could not be decoded.
+"""Some packets could not be decoded, or have an impossible timestamp.
 
 What it checks
 --------------
@@ -34,12 +34,13 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S007"
+TIMESTAMPS = "bad_timestamps"
 WORDS = {
     "unknown_link_type": "with an unsupported link type were left out",
     "bad_lengths": "with contradictory length fields were left out",
     "opaque": "in encrypted or unknown tunnels were left out",
     "no_timestamp": "without a timestamp were left out",
-    "bad_timestamps": "with a timestamp before 1970 or after 2116 were moved to the nearest",
+    TIMESTAMPS: "with a timestamp before 1970 or after 2116 were set to the nearest of the two",
 }
 MANY = 0.1
 """Share of all records that makes the finding a warning. By eye."""
@@ -58,10 +59,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Severity.WARNING if row["count"] >= MANY * (row["records"] or 0) else Severity.NOTICE,
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
-            "Capture inside the tunnel, or on an interface with a supported link type.",
+            "Check the clock of the capturing host."
+            if row["name"] == TIMESTAMPS
+            else "Capture inside the tunnel, or on an interface with a supported link type.",
             source=row["source"],
             measures=(
-                Measure("packets left out", row["count"], "", "0"),
+                Measure("such packets", row["count"], "", "0"),
                 Measure("all packets", row["records"] or 0),
             ),
         )

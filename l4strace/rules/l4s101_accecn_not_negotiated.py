@@ -15,8 +15,8 @@ queue.
 Evidence
 --------
 `flows.syn_ace`, `syn_retry_ace`, `synack_ace`, `mode` and `mode_reason`; `directions.data_not_ect`
-against `data_packets`. `flows.syn_ecn` and `kernel.cc` show whether the client is an L4S sender:
-such a sender sends its SYN with ECT(1).
+against `data_packets`. `flows.syn_ecn` and `kernel.cc` show whether L4S was intended: an
+L4S sender sends its SYN with ECT(1).
 
 When it is wrong
 ----------------
@@ -82,7 +82,7 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
         Severity.ERROR if sign else Severity.NOTICE,
         confidence,
         f"The client requested AccECN, but {why}: {_outcome(row)}."
-        + (f" {sign}, so it is an L4S sender, and this flow cannot use L4S." if sign else ""),
+        + (f" {sign}: L4S was intended, but this flow cannot use it." if sign else ""),
         "Set net.ipv4.tcp_ecn=3 on the server. If it is set, capture there and compare the flags "
         "of the SYN.",
         source=row["source"],
@@ -96,9 +96,9 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
 
 
 def _l4s_sign(row: dict[str, Any], control: str | None) -> str:
-    """What shows that the client is an L4S sender; empty when nothing does."""
+    """What shows that L4S was intended; empty when nothing does."""
     if control is not None:
-        return f"The client's kernel runs {control}"
+        return f"The kernel log shows {control} for this flow"
     return "The client sent its SYN with ECT(1)" if row["syn_ecn"] == ECT1 else ""
 
 
@@ -128,6 +128,4 @@ def _bits(ace: int | None) -> str:
     return "-" if ace is None else f"{ace:03b}"
 
 
-RULE = Rule(
-    CODE, "accecn-not-negotiated", "AccECN was requested but not negotiated.", check, __doc__
-)
+RULE = Rule(CODE, "accecn-not-negotiated", "AccECN was requested and refused.", check, __doc__)

@@ -3,7 +3,7 @@
 What it checks
 --------------
 AccECN flow directions with ECT(0) data although the sender is an L4S sender: its SYN or SYN/ACK was
-ECT(1), some of its data is ECT(1), or its kernel runs Prague.
+ECT(1), some of its data is ECT(1), or the kernel log shows Prague.
 
 Why it matters
 --------------
@@ -92,7 +92,7 @@ def _sign(row: dict[str, Any]) -> str:
     packet, codepoint = ("SYN", "syn_ecn") if row["forward"] else ("SYN/ACK", "synack_ecn")
     if row[codepoint] == ECT1:
         return f"the sender's {packet} was ECT(1)"
-    return "other data is ECT(1)" if row["data_ect1"] else "the sender's kernel runs Prague"
+    return "other data is ECT(1)" if row["data_ect1"] else "the kernel log shows Prague"
 
 
 RULE = Rule(CODE, "ect0-under-accecn", "An L4S sender sends ECT(0).", check, __doc__)

@@ -44,7 +44,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S108"
 ENOUGH_PACKETS = 10
-"""Packets after which a counter that is still 000 is a fault: an initial window (RFC 6928)."""
+"""Packets after which a counter that is always 000 is a fault: an initial window (RFC 6928). By
+eye."""
 ENOUGH_MARKS = 20
 """Marks that move a counter of eight values more than twice around. By eye: a receiver acknowledges
 at least every second packet, so no ACK skips all of them."""

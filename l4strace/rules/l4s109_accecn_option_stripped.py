@@ -63,10 +63,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-stripped",
-    "The path removes or rewrites the AccECN option.",
-    check,
-    __doc__,
-)
+RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)

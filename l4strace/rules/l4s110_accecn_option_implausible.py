@@ -76,10 +76,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-implausible",
-    "The AccECN option carries impossible counters.",
-    check,
-    __doc__,
-)
+RULE = Rule(CODE, "accecn-option-implausible", "Impossible AccECN counters.", check, __doc__)

@@ -70,9 +70,5 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 RULE = Rule(
-    CODE,
-    "accecn-option-contradicts-ace",
-    "The AccECN option contradicts the ACE counter.",
-    check,
-    __doc__,
+    CODE, "accecn-option-contradicts-ace", "The AccECN option contradicts ACE.", check, __doc__
 )

@@ -56,11 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .with_columns(far=pl.col("vantage") == at_receiver)
     )
     if judged.height and not judged["far"].any():
-        return [
-            Skipped(
-                CODE, "no capture at a receiver, so the number of marks that arrived is unknown"
-            )
-        ]
+        return [Skipped(CODE, "no capture at a receiver: the marks that arrived are unknown")]
     slack = pl.max_horizontal(pl.lit(FEW), TOLERANCE * pl.col("ce"))
     rows = judged.filter(
         pl.col("far")
@@ -93,6 +89,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE, "feedback-mismatch", "The feedback does not match the CE packets.", check, __doc__
-)
+RULE = Rule(CODE, "feedback-mismatch", "Feedback and CE packets do not match.", check, __doc__)

@@ -30,5 +30,5 @@ def test_fires_on_part_of_a_handshake_without_claiming_a_late_start():
 
 def test_silent_on_a_full_handshake_and_on_a_flow_without_data():
     flows = frame("flows", flow=[0, 1], handshake=["full", "none"])
-    ways = frame("directions", flow=[0, 1], payload_bytes=[100, 0])
-    assert check(evidence(flows=flows, directions=ways)) == []
+    rows = frame("directions", flow=[0, 1], payload_bytes=[100, 0])
+    assert check(evidence(flows=flows, directions=rows)) == []

@@ -21,8 +21,8 @@ def test_fires_with_the_reason_that_the_join_stated():
     kernel = frame("kernel", source=[1, 1], flow=[7, None])
     reason = "Not joined: its clock was set while it ran."
     stats = frame("stats", source=1, name="kernel_log_not_joined", detail=reason)
-    ways = frame("directions")
-    (found,) = check(evidence(sources=SOURCES, directions=ways, kernel=kernel, stats=stats))
+    rows = frame("directions")
+    (found,) = check(evidence(sources=SOURCES, directions=rows, kernel=kernel, stats=stats))
     assert reason in found.message
 
 
@@ -32,5 +32,5 @@ def test_silent_when_some_do():
 
 
 def test_skipped_without_a_capture():
-    (said,) = check(evidence(kernel=frame("kernel", flow=None)))
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence(kernel=frame("kernel", flow=None)))
+    assert isinstance(skipped, Skipped)

@@ -12,9 +12,9 @@ def test_fires_on_the_reflection():
     assert (found.measures[0].value, found.measures[0].expected) == ("ECT(0)", "ECT(1)")
 
 
-def test_fires_on_counters_that_tell_another_codepoint():
-    ways = frame("directions", data_ect1=1000, data_ect0=0, e0b_bytes=1_448_000, e1b_bytes=0)
-    (found,) = check(evidence(flows=frame("flows"), directions=ways))
+def test_fires_on_counters_that_show_another_codepoint():
+    rows = frame("directions", data_ect1=1000, data_ect0=0, e0b_bytes=1_448_000, e1b_bytes=0)
+    (found,) = check(evidence(flows=frame("flows"), directions=rows))
     assert found.confidence is Confidence.HIGH
 
 
@@ -37,6 +37,6 @@ def test_fires_on_both_changes_and_counts_each():
 
 def test_silent_when_nothing_changes():
     flows = frame("flows", syn_ecn=1, syn_arrived_ecn=1, synack_ecn=2, synack_arrived_ecn=2)
-    ways = frame("directions", data_ect1=1000, data_ect0=0, e0b_bytes=0, e1b_bytes=1_448_000)
+    rows = frame("directions", data_ect1=1000, data_ect0=0, e0b_bytes=0, e1b_bytes=1_448_000)
     paths = frame("paths", matched=100, ect1_to_ect0=0, ect0_to_ect1=0)
-    assert check(evidence(flows=flows, directions=ways, paths=paths)) == []
+    assert check(evidence(flows=flows, directions=rows, paths=paths)) == []

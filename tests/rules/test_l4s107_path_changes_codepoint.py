@@ -13,7 +13,7 @@ def test_fires_on_cleared_ce():
     assert found.frames == (12,)
 
 
-def test_silent_on_marks_and_on_what_other_rules_say():
+def test_silent_on_marks_and_on_what_other_rules_report():
     paths = frame(
         "paths", matched=100, ect1_to_ce=20, ect1_to_not_ect=5, ect1_to_ect0=5, not_ect_to_ce=0
     )
@@ -21,5 +21,5 @@ def test_silent_on_marks_and_on_what_other_rules_say():
 
 
 def test_skipped_with_one_capture():
-    (said,) = check(evidence())
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence())
+    assert isinstance(skipped, Skipped)

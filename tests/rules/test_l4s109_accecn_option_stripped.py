@@ -22,5 +22,5 @@ def test_silent_when_they_arrive():
 
 
 def test_skipped_with_one_capture():
-    (said,) = check(evidence())
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence())
+    assert isinstance(skipped, Skipped)

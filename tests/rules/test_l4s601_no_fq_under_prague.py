@@ -28,5 +28,5 @@ def test_silent_on_a_host_file_that_is_garbage():
 
 
 def test_skipped_without_a_host_file():
-    (said,) = check(evidence())
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence())
+    assert isinstance(skipped, Skipped)

@@ -62,7 +62,7 @@ def test_every_rule_has_a_firing_and_a_silent_case(rule: Rule):
 def test_every_rule_is_quiet_without_any_evidence(rule: Rule):
     from tests.support.frames import evidence
 
-    assert not [said for said in rule.check(evidence()) if hasattr(said, "severity")]
+    assert not [f for f in rule.check(evidence()) if hasattr(f, "severity")]
 
 
 def test_select_by_code_prefix_and_name():

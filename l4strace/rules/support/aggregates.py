@@ -46,7 +46,10 @@ class Zones:
 
 @dataclass(frozen=True)
 class Inputs:
-    """``low_share``: share of steps with both of the detector's inputs below their references."""
+    """Means of the detector's inputs, and ``low_share``: how often they were below their references.
+
+    Of RTT deviation and queue delay, the smaller share counts.
+    """
 
     low_share: float
     mdev_us: float

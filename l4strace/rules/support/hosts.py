@@ -1,4 +1,4 @@
-"""Reads what rules need from a `*.host.json`; `l4strace capture` writes it (collectors/FORMAT.md).
+"""Reads what rules need from a `*.host.json`; `l4strace capture` writes it.
 
 A host file is hostile input like any other: each access checks the type of what it finds.
 """
