@@ -46,9 +46,9 @@ class Zones:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Means of the detector's inputs, and ``low_share``: how often they were below their references.
+    """Means of the detector's inputs, and the share of steps below their references.
 
-    Of RTT deviation and queue delay, the smaller share counts.
+    ``low_share`` is the smaller of the shares of RTT deviation and queue delay.
     """
 
     low_share: float
