@@ -1,29 +1,31 @@
-"""The capture ends inside a record, or its packets were cut too short.
+"""An input ends early or is damaged, or the snapshot length cut TCP options.
 
 What it checks
 --------------
-Whether a capture file ends in the middle of a packet or is damaged on the way, and whether the
-snapshot length cut TCP headers or options.
+Whether an input ends inside a record or its structure is damaged, and whether the snapshot length
+cut TCP headers or options.
 
 Why it matters
 --------------
-Everything after the cut is missing, so "no CE" or "no loss" only holds up to there. Cut options
-hide timestamps, SACK blocks and AccECN counters, and with them RTTs and exact CE counts.
+Everything after the cut is missing, so "no CE" or "no loss" holds only up to that point. Cut
+options hide timestamps, SACK blocks and AccECN counters. Without them RTTs and CE counts are less
+exact.
 
 Evidence
 --------
-`stats` rows `truncated_file`, `damaged_file` and `headers_cut`; `sources.complete`;
-`directions.options_cut`.
+`stats` rows `truncated_file`, `damaged_file` and `headers_cut`; `directions.options_cut`;
+`sources.path` names the input.
 
 When it is wrong
 ----------------
-A capture that is still being written ends inside a record without any fault. What was read before
-the cut is right.
+A capture that is still being written may end inside a record without any fault. The results up to
+the cut are valid.
 
 What to do
 ----------
-Stop the capture with SIGINT rather than SIGKILL, leave room on the disk, and record at least 128
-bytes of each packet (`-s 128`).
+Stop the capture with SIGINT rather than SIGKILL, check that the disk has space, and capture at
+least 128 bytes of each packet (`-s 128`): Ethernet (14), IPv6 (40) and the longest TCP header (60)
+take 114.
 
 References
 ----------
@@ -55,11 +57,11 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
             Confidence.HIGH,
             f"{paths.get(row['source'], 'The capture')} "
             + (
-                "ends inside a record: what came after is missing."
+                "ends inside a record: all later records are missing."
                 if row["name"] == "truncated_file"
                 else f"is damaged: {_detail(row['detail'])}."
             ),
-            "Stop captures with SIGINT and check that the disk has room.",
+            "Stop captures with SIGINT and check that the disk has space.",
             source=row["source"],
         )
         for row in cut.iter_rows(named=True)
@@ -81,8 +83,9 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"The snapshot length cut TCP headers or options: of {count(row['count'], 'packet')}.",
-            "Record at least 128 bytes of each packet.",
+            "The snapshot length cut the TCP header or options of "
+            f"{count(row['count'], 'packet')}.",
+            "Capture at least 128 bytes of each packet (-s 128).",
             source=row["source"],
             measures=(Measure("packets with cut headers", row["count"], "", "0"),),
         )
@@ -90,8 +93,8 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _detail(said: str | None) -> str:
-    return (said or "what follows could not be read").rstrip(".")
+def _detail(detail: str | None) -> str:
+    return (detail or "the rest could not be read").rstrip(".")
 
 
-RULE = Rule(CODE, "truncated-capture", "The capture or its packets are cut short.", check, __doc__)
+RULE = Rule(CODE, "truncated-capture", "An input or its packets are cut short.", check, __doc__)

@@ -6,17 +6,18 @@ The drop counters that a pcapng file carries for each interface.
 
 Why it matters
 --------------
-A packet that the capture missed looks like a loss, a reordering or a missing mark. Counts of CE,
-retransmissions and in-flight data are then lower bounds.
+A packet that the capture missed looks like a loss, a reordering or a missing mark. Counts of CE and
+retransmissions are then lower bounds.
 
 Evidence
 --------
-`stats` rows `capture_drops` (pcapng interface statistics: `isb_ifdrop` and `isb_osdrop`).
+`stats` rows `capture_drops` (isb_ifdrop and isb_osdrop of the pcapng Interface Statistics Block);
+`sources.kind` and `records`.
 
 When it is wrong
 ----------------
-Counters are per interface, not per filter: a drop may have hit traffic that is of no interest.
-Classic pcap has no place for the count, so this rule says nothing about such files.
+The counters are per interface, not per filter: the dropped packets may belong to other traffic.
+Classic pcap cannot store the counters, so this rule cannot judge such files.
 
 What to do
 ----------
@@ -24,33 +25,32 @@ Capture with a shorter snapshot length, a larger buffer (`-B`) or a narrower fil
 
 References
 ----------
-https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html (section 4.6)
 """
 
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import count
 
 CODE = "L4S002"
 MANY = 0.001
-"""Share of lost packets from which counts of single marks mean little."""
+"""Share of dropped packets that makes the finding a warning. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each input whose counters say that packets are missing."""
-    said: list[Finding | Skipped] = []
+    """One finding for each input whose counters report dropped packets."""
+    found: list[Finding | Skipped] = []
     counted = evidence.stats.filter(pl.col("name") == "capture_drops")
     drops = dict(counted.group_by("source").agg(pl.col("count").sum()).iter_rows())
     for row in evidence.sources.iter_rows(named=True):
         lost = drops.get(row["source"])
         if lost:
-            said.append(_finding(row["source"], row["path"], lost, row["records"] or 0))
+            found.append(_finding(row["source"], row["path"], lost, row["records"] or 0))
         elif lost is None and row["kind"] == "pcap":
-            said.append(
-                Skipped(CODE, "classic pcap has no place for the number of dropped packets")
-            )
-    return said
+            found.append(Skipped(CODE, "classic pcap cannot store the number of dropped packets"))
+    return found
 
 
 def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
@@ -59,7 +59,8 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
         CODE,
         Severity.WARNING if share >= MANY else Severity.NOTICE,
         Confidence.HIGH,
-        f"{path}: the capture dropped {lost:,} packets: losses and missing marks may be its own.",
+        f"{path}: the capture dropped {count(lost, 'packet')}. A loss or a missing mark in this "
+        "file may be an artifact of the capture.",
         "Capture with -s 128, a larger buffer or a narrower filter.",
         source=source,
         measures=(
@@ -69,4 +70,4 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     )
 
 
-RULE = Rule(CODE, "capture-drops", "The capture itself lost packets.", check, __doc__)
+RULE = Rule(CODE, "capture-drops", "The capture itself dropped packets.", check, __doc__)

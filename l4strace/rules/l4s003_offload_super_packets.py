@@ -1,27 +1,27 @@
-"""The capture shows super-packets that segmentation or receive offload made.
+"""The capture contains super-packets made by segmentation or receive offload.
 
 What it checks
 --------------
-Whether packets carry more payload than the maximum segment size that the other side allowed.
+Whether packets carry more payload than the MSS that the other side allowed.
 
 Why it matters
 --------------
-A super-packet stands for many packets on the wire. Receive offload may merge packets with and
-without CE or repeat CWR, and segmentation offload hides pacing: counts of packets and marks, bursts
-and ACE then describe the host's stack, not the path.
+A super-packet stands for several packets on the wire. Receive offload may merge packets with and
+without CE or repeat CWR. Segmentation offload hides the pacing. Counts of packets and marks, bursts
+and ACE values then describe the host's stack, not the path.
 
 Evidence
 --------
-`directions.super_packets`, `max_payload`; `flows.mss_client`, `mss_server`.
+`directions.super_packets` (payload above the MSS option of the other side), `data_packets` and
+`max_payload`.
 
 When it is wrong
 ----------------
-An endpoint may send more than the MSS option after it learnt a larger path MTU, which no common
-stack does.
+An endpoint could exceed the MSS option after it learned a larger path MTU. No common stack does so.
 
 What to do
 ----------
-Switch GRO, LRO, TSO and GSO off while counting marks (`ethtool -K IF gro off lro off tso off gso
+Switch GRO, LRO, TSO and GSO off while you count marks (`ethtool -K IF gro off lro off tso off gso
 off`), or capture in the middle of the path.
 
 References
@@ -36,7 +36,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S003"
 SOME = 0.01
-"""Share of super-packets under which counts are hardly touched."""
+"""Share of super-packets from which counts differ noticeably. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -53,7 +53,8 @@ def _finding(row: dict[str, int]) -> Finding:
         Severity.NOTICE,
         Confidence.HIGH,
         f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "
-        "peer's MSS: offload merged or not yet cut them, so counts are not those of the wire.",
+        "receiver's MSS: offload merged them, or had not split them yet. Counts of packets and "
+        "marks differ from those on the wire.",
         "Switch GRO, LRO, TSO and GSO off for the measurement, or capture on the path.",
         source=row["source"],
         flow=row["flow"],
@@ -66,5 +67,5 @@ def _finding(row: dict[str, int]) -> Finding:
 
 
 RULE = Rule(
-    CODE, "offload-super-packets", "Packets are larger than the wire allows.", check, __doc__
+    CODE, "offload-super-packets", "Packets are larger than the MSS allows.", check, __doc__
 )

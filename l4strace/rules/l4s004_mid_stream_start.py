@@ -1,26 +1,27 @@
-"""The capture began after the connection did.
+"""The capture lacks all or part of a handshake.
 
 What it checks
 --------------
-Flows whose three-way handshake is not, or only in part, in the capture.
+Flows with data whose three-way handshake is not in the capture, or only in part.
 
 Why it matters
 --------------
-The handshake decides whether the three flag bits are an AccECN counter or classic ECN, carries the
-window scale, and reflects how SYN and SYN/ACK arrived. Without it the mode is unknown, windows
-cannot be scaled and bleaching cannot be seen.
+The handshake decides whether the AE, CWR and ECE flags are the ACE counter or classic ECN. It also
+carries the window scale, and it reflects the ECN field with which SYN and SYN/ACK arrived. Without
+it the ECN mode may be unknown, windows cannot be scaled, and the handshake cannot show bleaching.
 
 Evidence
 --------
-`flows.handshake`, `flows.mode`.
+`flows.handshake`; `directions.payload_bytes` leaves out flows without data.
 
 When it is wrong
 ----------------
-It is not: but what follows may still be right, because an AccECN option proves the mode later.
+The finding itself is certain. The other results may still be right: AE or an AccECN option in a
+later packet proves that AccECN was negotiated.
 
 What to do
 ----------
-Start the capture before the traffic.
+Start the capture before the traffic, and capture where both directions pass.
 
 References
 ----------
@@ -34,7 +35,13 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S004"
 SINGLE = 20
-"""Flows of one input that get a finding each; more are said in one."""
+"""Flows of one input with a finding each; more than this share one finding. By eye, from what fits
+on a screen."""
+
+LACKING = {
+    "none": "The capture has no handshake packet of this flow",
+    "partial": "The capture has only part of this flow's handshake",
+}
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -45,36 +52,38 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .join(payload, on=["source", "flow"])
         .filter(pl.col("payload_bytes") > 0)
     )
-    said: list[Finding | Skipped] = []
+    found: list[Finding | Skipped] = []
     for (source,), rows in late.group_by("source", maintain_order=True):
         if rows.height > SINGLE:
-            said.append(_finding(f"{rows.height:,} flows begin", source=int(str(source))))
+            lacking = f"The capture lacks all or part of the handshake of {rows.height:,} flows"
+            found.append(_finding(lacking, source=int(str(source))))
         else:
-            said += [
+            found += [
                 _finding(
-                    "The flow began",
+                    LACKING.get(row["handshake"], LACKING["partial"]),
                     source=row["source"],
                     flow=row["flow"],
                     measures=(Measure("handshake", row["handshake"], "", "full"),),
                 )
                 for row in rows.iter_rows(named=True)
             ]
-    return said
+    return found
 
 
 def _finding(
-    what: str, source: int, flow: int | None = None, measures: tuple[Measure, ...] = ()
+    lacking: str, source: int, flow: int | None = None, measures: tuple[Measure, ...] = ()
 ) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{what} before the capture did: negotiation, window scale and reflection are unknown.",
-        "Start the capture before the traffic.",
+        f"{lacking}: the negotiated ECN mode, the window scale and the ECN field of SYN and "
+        "SYN/ACK on arrival may be unknown.",
+        "Start the capture before the traffic, where both directions pass.",
         source=source,
         flow=flow,
         measures=measures,
     )
 
 
-RULE = Rule(CODE, "mid-stream-start", "The capture misses the handshake.", check, __doc__)
+RULE = Rule(CODE, "mid-stream-start", "The capture lacks the handshake.", check, __doc__)

@@ -1,25 +1,25 @@
-"""Only one direction of a flow is in the capture.
+"""The capture contains only one direction of a flow.
 
 What it checks
 --------------
-Flows that carried data in one direction and show no packet at all of the other.
+Flows with at least 10 packets in one direction and none in the other.
 
 Why it matters
 --------------
-Feedback travels against the data. Without it there is no RTT, no acknowledged byte, no ACE and no
-CE count, so every rule about congestion response is blind.
+Feedback travels against the data. Without it the capture has no RTT, no acknowledged bytes, no ACE
+and no CE count, so no rule about congestion response can judge the flow.
 
 Evidence
 --------
-`directions.packets` of both directions.
+`directions.packets` of either direction.
 
 When it is wrong
 ----------------
-A flow of which the capture caught only the last packets may look one-sided.
+A flow whose last packets alone are in the capture may look one-sided.
 
 What to do
 ----------
-Capture where both directions pass: on an end host, or on both links of an asymmetric path. Check
+Capture where both directions pass: at an end host, or on both links of an asymmetric path. Check
 that the capture filter matches both directions.
 
 References
@@ -34,27 +34,29 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S005"
 ENOUGH = 10
-"""Packets of one direction after which the other should have shown up."""
+"""Packets of one direction after which the other should appear: the initial window of RFC 6928,
+after which a sender waits for the first ACK."""
 SINGLE = 20
-"""Flows of one input that get a finding each; more are said in one."""
+"""Flows of one input with a finding each; more than this share one finding (as in L4S004)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding per flow, or one per input when there are many."""
-    ways = (
+    seen = (
         evidence.directions.filter(pl.col("packets") > 0)
         .group_by("source", "flow")
-        .agg(pl.len().alias("ways"), pl.col("packets").sum(), pl.col("forward").first())
+        .agg(pl.len().alias("directions"), pl.col("packets").sum(), pl.col("forward").first())
     )
-    lone = ways.filter((pl.col("ways") == 1) & (pl.col("packets") >= ENOUGH)).sort("source", "flow")
-    said: list[Finding | Skipped] = []
-    for (source,), rows in lone.group_by("source", maintain_order=True):
+    lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= ENOUGH))
+    found: list[Finding | Skipped] = []
+    for (source,), rows in lone.sort("source", "flow").group_by("source", maintain_order=True):
         if rows.height > SINGLE:
-            said.append(_finding(f"{rows.height:,} flows show", source=int(str(source))))
+            many = f"{rows.height:,} flows"
+            found.append(_finding(many, source=int(str(source))))
         else:
-            said += [
+            found += [
                 _finding(
-                    "The flow shows",
+                    "this flow",
                     source=row["source"],
                     flow=row["flow"],
                     forward=row["forward"],
@@ -62,11 +64,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                 )
                 for row in rows.iter_rows(named=True)
             ]
-    return said
+    return found
 
 
 def _finding(
-    what: str,
+    whose: str,
     source: int,
     flow: int | None = None,
     forward: bool | None = None,
@@ -76,7 +78,8 @@ def _finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{what} only one direction: RTT, feedback and congestion response cannot be judged.",
+        f"The capture contains only one direction of {whose}: RTT, feedback and congestion "
+        "response cannot be judged.",
         "Capture where both directions pass, with a filter that matches both.",
         source=source,
         flow=flow,

@@ -1,27 +1,27 @@
-"""The clock that stamped the packets was stepped during the capture.
+"""A clock was stepped during the run.
 
 What it checks
 --------------
-Packets of one flow direction whose time stamps run back by more than 1 ms, and kernel logs whose
-clock moved against Unix time during the run.
+Packets of one flow direction whose timestamps run backwards by more than 1 ms, and kernel logs
+whose clock moved against Unix time or against the packets during the run.
 
 Why it matters
 --------------
-RTTs, queue delays and rates around the step are wrong, and a kernel log joined by time lands on the
-wrong packets.
+RTTs, queue delays and rates around the step are wrong. Samples of a log whose clock was stepped
+cannot be placed beside the right packets.
 
 Evidence
 --------
-`directions.clock_steps`, `stats` rows `clock_steps`.
+`directions.clock_steps`; `stats` rows `clock_steps`; `sources.path` names the input.
 
 When it is wrong
 ----------------
-A file merged from several captures out of order, or a multi-queue capture without ordering, looks
-like a stepped clock.
+A file merged from several captures out of order, or a capture from several receive queues without
+ordering, looks like a stepped clock.
 
 What to do
 ----------
-Let the clock be slewed, not stepped, while measuring (`chronyc` without `makestep`), and order
+Slew the clock instead of stepping it during a measurement (`chronyc` without `makestep`), and order
 merged files with `reordercap`.
 
 References
@@ -36,19 +36,27 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S006"
 REPEATED = 3
-"""One or two steps spoil a few rounds, more of them the run."""
+"""Steps that make the finding a warning: one or two spoil single rounds, more of them the run. By
+eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input with steps."""
-    logged = evidence.stats.filter(pl.col("name") == "clock_steps").select("source", "count")
+    logged = evidence.stats.filter(pl.col("name") == "clock_steps").select(
+        "source", "count", "detail", backwards=pl.lit(False)
+    )
     packets = evidence.directions.select(
-        "source", pl.col("clock_steps").cast(pl.UInt64).alias("count")
+        "source",
+        pl.col("clock_steps").cast(pl.UInt64).alias("count"),
+        pl.lit(None, pl.String()).alias("detail"),
+        backwards=pl.col("clock_steps") > 0,
     )
     steps = (
         pl.concat([logged, packets])
         .group_by("source")
-        .agg(pl.col("count").max())
+        .agg(
+            pl.col("count").max(), pl.col("detail").drop_nulls().first(), pl.col("backwards").any()
+        )
         .filter(pl.col("count") > 0)
         .sort("source")
     )
@@ -58,9 +66,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING if row["count"] >= REPEATED else Severity.NOTICE,
             Confidence.MEDIUM,
-            f"{paths.get(row['source'], 'An input')}: time stamps run back by more than 1 ms "
-            f"{_times(row['count'])}: delays and rates around that are wrong.",
-            "Slew the clock instead of stepping it, and record all of an interface in one queue.",
+            f"{paths.get(row['source'], 'An input')}: "
+            + (_capture(row["count"]) if row["backwards"] else _log(row["detail"])),
+            "Slew the clock instead of stepping it, and capture each interface through one queue.",
             source=row["source"],
             measures=(Measure("clock steps", row["count"], "", "0"),),
         )
@@ -68,8 +76,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
+def _capture(steps: int) -> str:
+    times = "once" if steps == 1 else f"{steps:,} times"
+    return f"timestamps run backwards by more than 1 ms {times}; delays and rates nearby are wrong."
 
 
-RULE = Rule(CODE, "clock-steps", "Time stamps run backwards.", check, __doc__)
+def _log(detail: str | None) -> str:
+    amount = f" ({detail.rstrip('.')})" if detail else ""
+    return f"a clock was stepped while this log was recorded{amount}; its samples cannot be joined."
+
+
+RULE = Rule(CODE, "clock-steps", "A clock was stepped during the run.", check, __doc__)

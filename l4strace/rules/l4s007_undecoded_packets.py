@@ -1,26 +1,27 @@
-"""Some packets could not be decoded.
+"""Some packets could not be decoded, or have an impossible timestamp.
 
 What it checks
 --------------
-Packets of unknown link types, with lengths that contradict each other, of encrypted or unknown
-tunnels, and without a time stamp.
+Packets that have an unsupported link type, lengths that contradict each other, an encrypted or
+unknown tunnel, no timestamp, or a timestamp before 1970 or after 2116.
 
 Why it matters
 --------------
-TCP packets may hide among them: what is missing here looks like silence or loss elsewhere.
+There may be TCP packets among them. A packet that is missing here looks like silence or loss
+elsewhere.
 
 Evidence
 --------
-`stats` rows of severity `loss` or `error` that no other rule reports.
+`stats` rows `unknown_link_type`, `bad_lengths`, `opaque`, `no_timestamp` and `bad_timestamps`;
+`sources.records`.
 
 When it is wrong
 ----------------
-Traffic that never was TCP, such as ESP of another service, is counted too.
+Traffic other than TCP, such as ESP of another service, counts too.
 
 What to do
 ----------
-Capture inside the tunnel, or on an interface with a link type that is supported (the README lists
-them).
+Capture inside the tunnel, or on an interface with a supported link type (the README lists them).
 
 References
 ----------
@@ -33,14 +34,16 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S007"
+TIMESTAMPS = "bad_timestamps"
 WORDS = {
-    "unknown_link_type": "of a link type that is not supported",
-    "bad_lengths": "with lengths that contradict each other",
-    "opaque": "that are encrypted or of an unknown tunnel",
-    "no_timestamp": "without a time stamp",
+    "unknown_link_type": "with an unsupported link type were left out",
+    "bad_lengths": "with contradictory length fields were left out",
+    "opaque": "in encrypted or unknown tunnels were left out",
+    "no_timestamp": "without a timestamp were left out",
+    TIMESTAMPS: "with a timestamp before 1970 or after 2116 were set to the nearest of the two",
 }
 MANY = 0.1
-"""Share of all records from which the picture of the run is doubtful."""
+"""Share of all records that makes the finding a warning. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -55,12 +58,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING if row["count"] >= MANY * (row["records"] or 0) else Severity.NOTICE,
             Confidence.HIGH,
-            f"Packets {WORDS[row['name']]} were left out: {row['count']:,}. {row['detail'] or ''}",
-            "Capture inside the tunnel or on an interface whose link type is supported.",
+            f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
+            "Check the clock of the capturing host."
+            if row["name"] == TIMESTAMPS
+            else "Capture inside the tunnel, or on an interface with a supported link type.",
             source=row["source"],
             measures=(
-                Measure("packets left out", row["count"], "", "0"),
-                Measure("packets in all", row["records"] or 0),
+                Measure("such packets", row["count"], "", "0"),
+                Measure("all packets", row["records"] or 0),
             ),
         )
         for row in undecoded.iter_rows(named=True)

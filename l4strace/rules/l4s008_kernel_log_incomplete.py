@@ -1,26 +1,30 @@
-"""The kernel log lost samples, or was cut short.
+"""The kernel log lacks samples or its end.
 
 What it checks
 --------------
-Whether the log ends with its trailer, and how many samples the collector's ring or the tracing
-buffer lost.
+Whether the log has its end, how many samples the collector's ring or the trace buffer lost, and how
+many lines could not be read.
 
 Why it matters
 --------------
-The detector is replayed step by step: a missing sample breaks the chain, and a residue that names
-the build needs two samples around one update. A missing sample must not pass for a missing event.
+l4strace replays Prague's classic-ECN detector from consecutive samples. A missing sample breaks the
+replay, and the step that identifies the build needs the samples before and after one update. An
+event that the log lacks may still have happened.
 
 Evidence
 --------
-`sources.complete` of logs, `stats` rows of severity `loss` or `error` of those inputs.
+`sources.complete` and `kind`; rows of `stats` with `severity` `loss` or `error`, except those that
+L4S006 and L4S009 report.
 
 When it is wrong
 ----------------
-Formats without a trailer (tracefs text, `ss` logs) cannot show that their end is missing.
+Formats without a trailer (tracefs text, `ss` output) show a missing end only where the compressed
+file is cut.
 
 What to do
 ----------
-Enlarge the buffer (`buffer_size_kb`), narrow the port filter, or record fewer events.
+Enlarge the trace buffer (`buffer_size_kb`), narrow the port filter, or record fewer events. Stop
+the collector with SIGINT.
 
 References
 ----------
@@ -34,13 +38,15 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S008"
 CAPTURES = ("pcap", "pcapng")
-REPORTED_ELSEWHERE = ("clock_steps", "not_joined", "clock_residual")
+REPORTED_ELSEWHERE = ("clock_steps", "kernel_log_not_joined")
+NOT_SAMPLES = ("no_trailer", "truncated_file")
+"""Rows that count logs, not samples or lines."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each log that lacks something."""
+    """One finding for each log that is not whole."""
     logs = evidence.sources.filter(~pl.col("kind").is_in([*CAPTURES, "host"]))
-    said: list[Finding | Skipped] = []
+    found: list[Finding | Skipped] = []
     for row in logs.iter_rows(named=True):
         lost = evidence.stats.filter(
             (pl.col("source") == row["source"])
@@ -49,19 +55,20 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             & ~pl.col("name").is_in(REPORTED_ELSEWHERE)
         )
         if lost.height or row["complete"] is False:
-            said.append(_finding(row["source"], row["path"], row["complete"], lost))
-    return said
+            found.append(_finding(row["source"], row["path"], row["complete"], lost))
+    return found
 
 
 def _finding(source: int, path: str, complete: bool | None, lost: pl.DataFrame) -> Finding:
-    cut = "ends without its trailer" if complete is False else ""
-    missing = f"lacks {lost['count'].sum():,} samples or lines" if lost.height else ""
+    samples = lost.filter(~pl.col("name").is_in(NOT_SAMPLES))["count"].sum()
+    cut = "its end" if complete is False else ""
+    missing = f"{samples:,} samples or lines" if samples else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{path} {' and '.join(part for part in (cut, missing) if part)}: "
-        "what it does not show may still have happened.",
+        f"{path} lacks {' and '.join(part for part in (cut, missing) if part)}: an event that is "
+        "not in this log may still have happened.",
         "Enlarge the trace buffer or narrow the filter, and stop the collector with SIGINT.",
         source=source,
         measures=tuple(

@@ -1,28 +1,28 @@
-"""The kernel log could not be joined with the packets.
+"""No sample of the kernel log belongs to a flow of the capture.
 
 What it checks
 --------------
-Whether samples of a kernel log belong to flows of the capture, and how far matched events still lie
-apart on the run's clock.
+Whether any sample of a kernel log belongs to a flow of the capture. The log joins a flow when their
+addresses or ports agree and the log's acknowledgements match the packets in number and time.
 
 Why it matters
 --------------
-Without the join the kernel's state cannot be compared with what the packets show, and a log of
-another host or another run would prove nothing about this one.
+Without the join, the kernel's state cannot be compared with the packets. A log of another host or
+another run proves nothing about this one.
 
 Evidence
 --------
-`kernel.flow` of each log, `sources.clock_residual_ns`.
+`kernel.flow` of each log against `directions.flow`; `stats` rows `kernel_log_not_joined` hold the
+reason; `sources.path` names the log.
 
 When it is wrong
 ----------------
-The log may also hold sockets that the capture's filter left out: that is said only when no sample
-at all finds its flow.
+The capture's filter may leave out the sockets of the log. One sample that joins a flow keeps this
+rule silent.
 
 What to do
 ----------
-Record log and capture in one run on one host (`l4strace capture`), and give the clock offset where
-the log's dialect has none.
+Record log and capture in the same run on the sending host (`l4strace capture`).
 
 References
 ----------
@@ -35,6 +35,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S009"
+UNKNOWN = "Log and capture differ in host, run or clock."
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -49,17 +50,20 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     joined = evidence.kernel.group_by("source").agg(
         pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )
-    lone = joined.filter(pl.col("joined") == 0).join(
-        evidence.sources.select("source", "path", "clock_residual_ns"), on="source", how="left"
+    reasons = evidence.stats.filter(pl.col("name") == "kernel_log_not_joined")
+    lone = (
+        joined.filter(pl.col("joined") == 0)
+        .join(evidence.sources.select("source", "path"), on="source", how="left")
+        .join(reasons.select("source", "detail"), on="source", how="left")
     )
     return [
         Finding(
             CODE,
             Severity.WARNING,
             Confidence.HIGH,
-            f"None of the {row['samples']:,} samples of {row['path']} belongs to a flow of the "
-            "capture: the two are of different hosts, runs or clocks.",
-            "Record log and capture together, on the sending host.",
+            f"{row['path']}: none of its samples ({row['samples']:,}) belongs to a flow of the "
+            f"capture. {row['detail'] or UNKNOWN}",
+            "Record log and capture in the same run on the sending host.",
             source=row["source"],
             measures=(Measure("joined samples", 0, "", "all"),),
         )

@@ -1,28 +1,28 @@
-"""Data travels as ECT(1) although AccECN was not negotiated.
+"""Data packets carry ECT(1) although AccECN was not negotiated.
 
 What it checks
 --------------
-Flow directions that carry ECT(1) data while the handshake settled on classic ECN or none.
+Flow directions with ECT(1) data whose handshake negotiated classic ECN or no ECN.
 
 Why it matters
 --------------
-ECT(1) asks the network for L4S treatment, which only a sender with accurate feedback may do (RFC
-9331 section 4.2). With classic feedback one ECE per round trip hides how much was marked: such a
-sender takes more than its share of the L4S queue.
+ECT(1) requests L4S treatment, which only a sender with accurate feedback may do (RFC 9331 section
+4.2). Classic ECN feeds back at most one mark per round trip, so the sender cannot determine how
+much was marked and takes more than its share of the L4S queue.
 
 Evidence
 --------
-`flows.mode` and `directions.data_ect1`.
+`flows.mode` and `handshake`; `directions.data_ect1` and `data_packets`.
 
 When it is wrong
 ----------------
-A path that re-marks ECT(0) to ECT(1) looks the same behind the place that does it. ECT(1) was also
-the codepoint of the ECN nonce, which nobody sends any more (RFC 8311).
+Behind a node that re-marks ECT(0) to ECT(1), the capture looks the same. ECT(1) was also used by
+the ECN nonce, which RFC 8311 made historic.
 
 What to do
 ----------
-Update the sender: trees before 2023 keep Prague on when only RFC 3168 was negotiated. Until then
-use another congestion control towards such servers.
+Update the sender: trees before 2023 keep Prague running when only classic ECN (RFC 3168) was
+negotiated. Until then use another congestion control towards such servers.
 
 References
 ----------
@@ -38,7 +38,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S102"
 FEW = 3
-"""Packets that a re-ordering of the handshake or one odd probe may explain."""
+"""Packets that a reordered handshake or a single probe explains. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -58,8 +58,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.ERROR,
         Confidence.HIGH if row["handshake"] == "full" else Confidence.MEDIUM,
-        f"{row['data_ect1']:,} data packets are ECT(1) although the handshake settled on "
-        f"{settled}: the sender claims L4S treatment without the feedback that L4S needs.",
+        f"{row['data_ect1']:,} data packets carry ECT(1) although the handshake negotiated "
+        f"{settled}: they request L4S treatment without the AccECN feedback that L4S needs.",
         "Update the sender's kernel, or use another congestion control towards this server.",
         source=row["source"],
         flow=row["flow"],

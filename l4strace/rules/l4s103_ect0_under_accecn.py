@@ -1,29 +1,29 @@
-"""A sender that was meant to be L4S sends ECT(0).
+"""A sender that should use L4S sends ECT(0).
 
 What it checks
 --------------
-AccECN flow directions whose data is ECT(0) although something says that L4S was meant: the SYN or
-SYN/ACK of that side was ECT(1), part of its data is ECT(1), or its kernel runs Prague.
+AccECN flow directions with ECT(0) data although the sender is an L4S sender: its SYN or SYN/ACK was
+ECT(1), some of its data is ECT(1), or the kernel log shows Prague.
 
 Why it matters
 --------------
-ECT(0) is the codepoint of classic ECN: a DualPI2 puts it into the classic queue, with its delay and
-its rare marks, while the sender expects frequent shallow ones.
+ECT(0) is the codepoint of classic ECN. DualPI2 puts such packets into the classic queue, with its
+longer delay and rare marks, but an L4S sender expects frequent marks at a short delay.
 
 Evidence
 --------
-`directions.data_ect0` and `data_ect1`, `flows.syn_ecn` and `synack_ecn`, `kernel.cc`. Pure ACKs do
-not count: an AccECN receiver may send them as ECT(0).
+`directions.data_ect0`, `data_ect1`, `data_not_ect` and `data_packets`; `flows.mode`, `syn_ecn` and
+`synack_ecn`; `kernel.cc`. Pure ACKs do not count: an AccECN receiver may send them as ECT(0).
 
 When it is wrong
 ----------------
-Seen behind a re-marking node it is the path's doing: L4S105 says so where that can be told. An
-AccECN flow of CUBIC is ECT(0) by right; it is only reported when L4S was meant.
+Behind a re-marking node, the path and not the sender is at fault; L4S105 reports this where the
+feedback shows it. CUBIC with AccECN correctly sends ECT(0) and is not reported.
 
 What to do
 ----------
-Check that the socket runs Prague (`ss -tin`), and that its kernel sets ECT(1): modules built before
-the ECT(1) negotiation flags send ECT(0) on newer kernels.
+Check that the socket runs Prague (`ss -tin`) and that its kernel sets ECT(1). Modules built before
+the kernel's ECT(1) negotiation flag (TCP_CONG_ECT_1_NEGOTIATION) send ECT(0) on newer kernels.
 
 References
 ----------
@@ -39,8 +39,9 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S103"
 SHARE = 0.1
-"""Share of ECT(0) data from which it is not a handful of probes."""
+"""Share of the data packets that probes do not explain. By eye."""
 FEW = 10
+"""Packets that probes do not explain: an initial window (RFC 6928)."""
 ECT1 = 1
 
 
@@ -72,8 +73,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"{100 * share:.0f} % of the unmarked data is ECT(0) although L4S was meant: it gets "
-        "the classic queue.",
+        f"{100 * share:.0f} % of the unmarked data packets carry ECT(0) although {_sign(row)}: an "
+        "L4S AQM puts them into the classic queue.",
         "Check that the socket runs Prague and that its kernel sets ECT(1).",
         source=row["source"],
         flow=row["flow"],
@@ -86,4 +87,12 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ect0-under-accecn", "ECT(0) where an L4S sender was meant.", check, __doc__)
+def _sign(row: dict[str, Any]) -> str:
+    """What shows an L4S sender."""
+    packet, codepoint = ("SYN", "syn_ecn") if row["forward"] else ("SYN/ACK", "synack_ecn")
+    if row[codepoint] == ECT1:
+        return f"the sender's {packet} was ECT(1)"
+    return "other data is ECT(1)" if row["data_ect1"] else "the kernel log shows Prague"
+
+
+RULE = Rule(CODE, "ect0-under-accecn", "An L4S sender sends ECT(0).", check, __doc__)

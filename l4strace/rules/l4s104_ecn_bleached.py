@@ -1,31 +1,32 @@
-"""Something on the path clears the ECN field.
+"""A node on the path clears the ECN field.
 
 What it checks
 --------------
-Whether packets that left as ECT arrive as Not-ECT: in the handshake's reflection (the SYN/ACK says
-how the SYN arrived, the client's ACK how the SYN/ACK did), in the AccECN byte counters, and packet
-by packet where both ends were captured.
+Whether packets that left as ECT arrive as Not-ECT. Three sources show it: the handshake (the
+SYN/ACK reflects the ECN field with which the SYN arrived, the client's ACK that of the SYN/ACK),
+the byte counters of the AccECN option, and single packets where both ends were captured.
 
 Why it matters
 --------------
-A bleached packet cannot be marked: the bottleneck drops it instead, an L4S queue takes it for
-classic traffic, and the sender gets no sign of the queue but loss.
+A bleached packet cannot be marked. The bottleneck drops it instead, an L4S AQM treats it as classic
+traffic, and loss is the only congestion signal that the sender gets.
 
 Evidence
 --------
 `flows.syn_ecn` against `syn_arrived_ecn`, `synack_ecn` against `synack_arrived_ecn`;
-`directions.data_ect1` against `e1b_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect`.
+`directions.data_ect1`, `data_ect0` and `acked_bytes` against `e1b_bytes`, `e0b_bytes` and
+`ceb_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect`.
 
 When it is wrong
 ----------------
-Some networks treat only SYNs that way: if the byte counters move, data gets through and the finding
-is a notice. A capture behind the bleaching node sees no change; L4S113 speaks up there.
+Some networks bleach SYNs only: if the byte counters move, data arrives as ECT and the finding is a
+notice. A capture behind the bleaching node shows no change; there L4S113 reports Not-ECT data.
 
 What to do
 ----------
-Capture hop by hop, or send a probe with increasing TTL and compare the quoted headers, to find the
-node. Usual suspects: DSCP rewriting that covers the whole former ToS byte, old firewalls, tunnels
-that do not copy the field (RFC 6040).
+Find the node: capture hop by hop, or send probes with increasing TTL and compare the headers that
+the ICMP errors quote. Common causes are DSCP rewriting that covers the whole former ToS byte, old
+firewalls, and tunnels that do not copy the field (RFC 6040).
 
 References
 ----------
@@ -40,25 +41,31 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S104"
 NOT_ECT = 0
 ECT = (1, 2)
 ENOUGH_BYTES = 100_000
-"""ECT data after which a working path must have moved a byte counter."""
+"""Acknowledged data after which the byte counters of a working path have moved. By eye: about 70
+full packets, where a receiver has reported from the first on."""
 ENOUGH_OPTIONS = 10
-"""Options from the receiver before its silence counts: the SYN/ACK's alone says nothing yet."""
+"""Options from the receiver that must be seen: the one on the SYN/ACK holds only initial values
+(RFC 9768 section 3.2.1). By eye: a receiver sends one on nearly every ACK."""
 
 NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
-ACTION = "Find the node that clears the field: capture hop by hop, or compare quoted TTL probes."
+ACTION = (
+    "Find the node that clears the field: capture hop by hop, or send probes with increasing TTL "
+    "and compare the headers that the ICMP errors quote."
+)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each bleached flow direction, by its strongest evidence."""
-    said: dict[tuple[int, bool], Finding] = {}
+    first: dict[tuple[int, bool], Finding] = {}
     for found in [*_by_both_ends(evidence), *_by_reflection(evidence), *_by_counters(evidence)]:
-        said.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(said.values())
+        first.setdefault((found.flow or 0, bool(found.forward)), found)
+    return list(first.values())
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
@@ -80,7 +87,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
 
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:
-    ways = evidence.directions.select(
+    counted = evidence.directions.select(
         "source", "flow", "forward", "data_ect1", "data_ect0", "e1b_bytes", "e0b_bytes"
     )
     found = []
@@ -90,7 +97,7 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
     ):
         rows = evidence.flows.filter(
             pl.col(sent).is_in(ECT) & (pl.col(arrived) == NOT_ECT) & (pl.col("mode") == "accecn")
-        ).join(ways.filter(pl.col("forward") == forward), on=["source", "flow"], how="left")
+        ).join(counted.filter(pl.col("forward") == forward), on=["source", "flow"], how="left")
         found += [
             _reflected(row | {"forward": forward}, packet, row[sent], row[frame])
             for row in rows.iter_rows(named=True)
@@ -101,13 +108,13 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
 def _reflected(row: dict[str, Any], packet: str, sent: int, frame: int | None) -> Finding:
     data_arrives = (row["e1b_bytes"] or 0) + (row["e0b_bytes"] or 0) > 0
     counted = row["e1b_bytes"] is not None and not data_arrives
-    message = f"The {packet} left here as {NAMES[sent]} and arrived as Not-ECT"
+    message = (
+        f"The {packet} was {NAMES[sent]} at this capture and arrived as Not-ECT: the path bleaches "
+    )
     if data_arrives:
-        message += "; data gets through, so only handshake packets are bleached."
+        message += "handshake packets. Data arrives as ECT."
     else:
-        message += ": the path bleaches ECN" + (
-            ", and no ECT byte was ever reported back." if counted else "."
-        )
+        message += "ECN." + (" The receiver reported no ECT byte." if counted else "")
     return _finding(
         row,
         row["source"],
@@ -140,8 +147,8 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
             row["source"],
             Severity.ERROR,
             Confidence.HIGH,
-            f"{row['acked_bytes']:,} bytes of ECT data were acknowledged and not one was reported "
-            "as ECT: the path bleaches ECN.",
+            f"The receiver acknowledged {quantity(row['acked_bytes'], 'byte')} and counted no ECT "
+            "or CE byte, although data was ECT at this capture: the path bleaches ECN.",
             (row["first_frame"],),
             Measure("ECT bytes reported back", 0, "byte", f"{row['acked_bytes']:,}"),
         )

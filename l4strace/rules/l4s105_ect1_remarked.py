@@ -1,29 +1,32 @@
-"""Something on the path turns one ECT codepoint into the other.
+"""A node on the path changes ECT(1) to ECT(0) or ECT(0) to ECT(1).
 
 What it checks
 --------------
-Packets that left as ECT(1) and arrived as ECT(0), or the other way round: in the handshake's
-reflection, in the AccECN byte counters, and packet by packet where both ends were captured.
+Packets that left as ECT(1) and arrived as ECT(0), or the reverse. Three sources show it: the ECN
+fields that the handshake reflects, the byte counters of the AccECN option, and single packets where
+both ends were captured.
 
 Why it matters
 --------------
-ECT(1) re-marked to ECT(0) lands in the classic queue: full queue delay, rare marks. ECT(0)
-re-marked to ECT(1) puts a classic sender into the L4S queue, where it ruins the delay of all.
+ECT(1) re-marked to ECT(0) lands in the classic queue, with its full queue delay and rare marks.
+ECT(0) re-marked to ECT(1) puts a classic sender into the L4S queue and raises the delay of every
+L4S flow.
 
 Evidence
 --------
-`flows.syn_ecn` against `syn_arrived_ecn` and the like; `directions.data_ect1` against `e0b_bytes`;
-`paths.ect1_to_ect0` and `ect0_to_ect1`.
+`flows.syn_ecn` against `syn_arrived_ecn`, `synack_ecn` against `synack_arrived_ecn`;
+`directions.data_ect1` against `e0b_bytes`, `data_ect0` against `e1b_bytes`; `paths.ect1_to_ect0`
+and `ect0_to_ect1`.
 
 When it is wrong
 ----------------
-Linux accepts the change in the handshake without complaint, so nothing else in the trace will show
-it. A re-marking of SYNs alone leaves data as it was.
+A node that re-marks SYNs only leaves the data unchanged. Linux accepts this change in the handshake
+(`tcp_ect_transition_valid`), so the trace has no other sign of it.
 
 What to do
 ----------
-Find the node as for bleaching (L4S104). Equipment that set ECT(0) "for everybody" and class-of-
-service gateways that rewrite the byte are the usual suspects.
+Find the node as for bleaching (L4S104). Common causes are equipment that sets ECT(0) on all traffic
+and class-of-service gateways that rewrite the whole byte.
 
 References
 ----------
@@ -38,41 +41,50 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S105"
 ECT1, ECT0 = 1, 2
 NAMES = {ECT1: "ECT(1)", ECT0: "ECT(0)"}
-MORE_THAN_ACKS = 10_000
-"""Bytes reported with the other codepoint that no handful of probes explains."""
-ACTION = "Find the node that rewrites the field: capture hop by hop, or compare quoted TTL probes."
+MORE_THAN_PROBES = 10_000
+"""Bytes reported with the other codepoint that a few probes do not explain: seven full packets. By
+eye."""
+ACTION = (
+    "Find the node that rewrites the field: capture hop by hop, or send probes with increasing TTL "
+    "and compare the headers that the ICMP errors quote."
+)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each re-marked flow direction, by its strongest evidence."""
-    said: dict[tuple[int, bool], Finding] = {}
+    first: dict[tuple[int, bool], Finding] = {}
     for found in [*_by_both_ends(evidence), *_by_counters(evidence), *_by_reflection(evidence)]:
-        said.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(said.values())
+        first.setdefault((found.flow or 0, bool(found.forward)), found)
+    return list(first.values())
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
     changed = pl.col("ect1_to_ect0") + pl.col("ect0_to_ect1")
     rows = evidence.paths.with_columns(changed=changed).filter(pl.col("changed") > 0)
-    found = []
-    for row in rows.iter_rows(named=True):
-        sent = ECT1 if row["ect1_to_ect0"] >= row["ect0_to_ect1"] else ECT0
-        found.append(
-            _finding(
-                row,
-                row["near"],
-                Confidence.HIGH,
-                f"{row['changed']:,} of {row['matched']:,} packets left as {NAMES[sent]} and "
-                f"arrived as {NAMES[ECT1 + ECT0 - sent]}.",
-                row["first_change_frame_near"],
-                Measure("re-marked packets", row["changed"], "", "0"),
-            )
+    return [
+        _finding(
+            row,
+            row["near"],
+            Confidence.HIGH,
+            f"Of {row['matched']:,} packets, {_changes(row)}.",
+            row["first_change_frame_near"],
+            Measure("re-marked packets", row["changed"], "", "0"),
         )
-    return found
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _changes(row: dict[str, Any]) -> str:
+    return " and ".join(
+        f"{row[column]:,} left as {NAMES[sent]} and arrived as {NAMES[ECT1 + ECT0 - sent]}"
+        for sent, column in ((ECT1, "ect1_to_ect0"), (ECT0, "ect0_to_ect1"))
+        if row[column]
+    )
 
 
 def _by_counters(evidence: Evidence) -> list[Finding]:
@@ -84,15 +96,16 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
     ):
         own = "data_ect1" if sent == ECT1 else "data_ect0"
         rows = evidence.directions.filter(
-            (pl.col(own) > 0) & (pl.col(other) == 0) & (pl.col(reported) > MORE_THAN_ACKS)
+            (pl.col(own) > 0) & (pl.col(other) == 0) & (pl.col(reported) > MORE_THAN_PROBES)
         )
         found += [
             _finding(
                 row,
                 row["source"],
                 Confidence.HIGH,
-                f"All data leaves here as {NAMES[sent]}, yet the receiver counts "
-                f"{row[reported]:,} bytes as {NAMES[ECT1 + ECT0 - sent]}.",
+                f"{row[own]:,} data packets are {NAMES[sent]} at this capture and none is "
+                f"{NAMES[ECT1 + ECT0 - sent]}, but the receiver counted "
+                f"{quantity(row[reported], 'byte')} as {NAMES[ECT1 + ECT0 - sent]}.",
                 row["first_frame"],
                 Measure(
                     f"bytes reported as {NAMES[ECT1 + ECT0 - sent]}", row[reported], "byte", "0"
@@ -119,7 +132,7 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
                 row | {"forward": forward},
                 row["source"],
                 Confidence.MEDIUM,
-                f"The {packet} left here as {NAMES[row[sent]]} and arrived as "
+                f"The {packet} was {NAMES[row[sent]]} at this capture and arrived as "
                 f"{NAMES[row[arrived]]}.",
                 row[frame],
                 Measure(f"{packet} as it arrived", NAMES[row[arrived]], "", NAMES[row[sent]]),

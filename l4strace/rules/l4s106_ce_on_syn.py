@@ -1,30 +1,30 @@
-"""The SYN or SYN/ACK arrived with CE.
+"""The SYN or SYN/ACK carries CE, or arrived with CE.
 
 What it checks
 --------------
-Handshake packets that carry CE where they were captured, or that their receiver reflects as CE.
+Handshake packets that carry CE at the capture, or that their receiver reflects as CE.
 
 Why it matters
 --------------
-A single packet that opens a connection cannot have built a queue. CE on it means that the queue was
-full already, that the path marks everything, or that something sets both bits of the field.
+A single packet that opens a connection cannot build a queue. CE on it means that the queue was full
+already, that the AQM marks every packet, or that a node sets both bits of the field.
 
 Evidence
 --------
-`flows.syn_ecn`, `synack_ecn`, `syn_arrived_ecn`, `synack_arrived_ecn`.
+`flows.syn_ecn`, `synack_ecn`, `syn_arrived_ecn`, `synack_arrived_ecn` and `vantage`.
 
 When it is wrong
 ----------------
-A saturated L4S queue marks every ECT packet, SYNs too: look whether later packets are marked less.
+A saturated L4S queue marks every ECT packet, SYNs too: check whether later packets are marked less.
 
 What to do
 ----------
-If every packet of the flow is CE too (L4S403), look for a node that sets the field. Otherwise look
-for the traffic that filled the queue before this flow began.
+If every packet of the flow is CE (L4S403), look for a node that sets the field. Otherwise look for
+the traffic that filled the queue before this flow began.
 
 References
 ----------
-RFC 9768 section 3.2.2.2, RFC 9331 section 5.2
+RFC 9768 sections 3.1.1 and 3.2.2.1 (reflection), RFC 3168 section 5 (CE)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CODE = "L4S106"
 NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
 CE = 3
 ILLEGAL = 0
-"""CE on a packet that left as Not-ECT: no queue may do that."""
+"""Not-ECT: a queue must not set CE on such a packet (RFC 3168 section 5)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -60,20 +60,29 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) -> Finding:
     frames = (row["syn_frame"], row["synack_frame"], row["final_ack_frame"])
     if sent == CE and row["vantage"] == ("client" if forward else "server"):
-        message = f"The {packet} leaves its sender with CE, which only a queue may set."
+        message = f"The {packet} carries CE at its sender already. Only a queue may set CE."
     elif sent == CE:
-        message = f"The {packet} carries CE here already: a queue before this point was full."
+        message = (
+            f"The {packet} carries CE at this capture already: an earlier queue was full, or a "
+            "node sets the field."
+        )
     elif sent == ILLEGAL:
-        message = f"The {packet} left here as Not-ECT and arrived as CE, which no queue may do."
+        message = (
+            f"The {packet} was Not-ECT at this capture and arrived with CE: no queue may mark a "
+            "Not-ECT packet."
+        )
     else:
-        left = f"as {NAMES[sent]} " if sent is not None else ""
-        message = f"The {packet} left here {left}and arrived with CE: the queue was full already."
+        left = f"was {NAMES[sent]} at this capture and " if sent is not None else ""
+        message = (
+            f"The {packet} {left}arrived with CE: the queue was full already, or a node sets the "
+            "field."
+        )
     return Finding(
         CODE,
         Severity.WARNING if sent == ILLEGAL else Severity.NOTICE,
         Confidence.HIGH if sent == CE else Confidence.MEDIUM,
         message,
-        "See whether later packets are marked less; if not, look for a node that sets the field.",
+        "Check whether later packets are marked less. If not, look for a node that sets the field.",
         source=row["source"],
         flow=row["flow"],
         forward=forward,

@@ -1,28 +1,29 @@
-"""The path changes codepoints in a way that no queue may.
+"""The path changes ECN codepoints in a way that no queue may.
 
 What it checks
 --------------
-With captures at both ends: packets that left as Not-ECT and arrived with any other codepoint, and
-packets that left as CE and arrived as anything else. Bleaching is L4S104, swapping ECT(1) and
-ECT(0) is L4S105.
+With captures at both ends: packets that left as Not-ECT and arrived with another codepoint, and
+packets that left as CE and arrived with another codepoint. L4S104 reports ECT that became Not-ECT,
+L4S105 reports ECT(1) and ECT(0) swapped.
 
 Why it matters
 --------------
-CE that is cleared hides congestion from the sender: it keeps filling the queue. ECT set on packets
-of a sender without ECN means that nobody will answer their marks.
+If CE is cleared, the sender does not learn of the congestion and keeps filling the queue. If ECT is
+set on packets of a sender without ECN, no sender responds to their marks.
 
 Evidence
 --------
-`paths`: matched packets by codepoint near the sender and near the receiver.
+`paths.not_ect_to_ect1`, `not_ect_to_ect0`, `not_ect_to_ce`, `ce_to_not_ect`, `ce_to_ect1` and
+`ce_to_ect0`, out of `matched`.
 
 When it is wrong
 ----------------
-Packets are matched by sequence number, IP id and time stamp option. A path that rewrites these
-leaves fewer matches, not wrong ones.
+l4strace matches packets by sequence number, IP id and timestamp option. If the path rewrites these,
+fewer packets match; the matches remain correct.
 
 What to do
 ----------
-Find the node between the two captures: move one of them hop by hop.
+Find the node between the two captures: move one capture hop by hop.
 
 References
 ----------
@@ -58,8 +59,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     Severity.ERROR,
                     Confidence.HIGH,
                     f"{row[column]:,} of {row['matched']:,} packets left as {NAMES[left]} and "
-                    f"arrived as {NAMES[arrived]}, which no queue may do.",
-                    "Find the node between the two captures: move one of them hop by hop.",
+                    f"arrived as {NAMES[arrived]}: no queue may make this change.",
+                    "Find the node between the two captures: move one capture hop by hop.",
                     source=row["near"],
                     flow=row["flow"],
                     forward=row["forward"],
@@ -70,4 +71,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-RULE = Rule(CODE, "path-changes-codepoint", "The path changes codepoints.", check, __doc__)
+RULE = Rule(CODE, "path-changes-codepoint", "The path changes ECN codepoints.", check, __doc__)

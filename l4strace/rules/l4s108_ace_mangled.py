@@ -1,35 +1,36 @@
-"""The three-bit ACE counter is zeroed or frozen on the path.
+"""The three-bit ACE counter is zeroed, frozen or changed.
 
 What it checks
 --------------
-AccECN flow directions whose packets all carry ACE 000, whose first counter is 000, or whose counter
-never moves although the other direction was marked.
+AccECN flow directions whose ACE counter is 000 in every packet, or never moves although packets of
+the other direction were marked. With captures at both ends: packets whose ACE bits changed between
+them.
 
 Why it matters
 --------------
-ACE is how the sender learns of marks. A path that clears the reserved TCP bits, or an offload that
-repeats them, cuts the sender off from congestion feedback; a Linux sender that notices stops using
-ECT.
+The sender learns of marks from ACE. A path that clears the reserved TCP bits, or an offload that
+repeats them, deprives the sender of congestion feedback. A sender that finds the first counter zero
+stops using ECT (RFC 9768 section 3.2.2.4).
 
 Evidence
 --------
-`directions.ace_first`, `ace_distinct`, `ace_zero_run` of the feedback's direction; `ceb_bytes` and
-`ce` of the data's direction; `paths.ace_changed`.
+`directions.ace_first` and `ace_distinct` of the feedback's direction; `ceb_bytes` over
+`max_payload` and `ce` of the data's direction; `flows.mode`; `paths.ace_changed` out of `matched`.
 
 When it is wrong
 ----------------
-Marks in multiples of eight between two packets leave ACE where it was: a frozen counter is reported
-only after many marks. The counter starts at 5 and returns to 0 after three marks: ACE 000 alone is
-no fault later in a connection.
+Marks in multiples of eight between two packets leave ACE unchanged, so a frozen counter is reported
+only after many marks. The counter starts at 5 and is 0 after three marks: a single packet with ACE
+000 is not a fault, and this rule does not judge the first packet alone.
 
 What to do
 ----------
-Look for a firewall that normalises TCP flags ("clear reserved bits"), and switch offloads off that
-rebuild headers.
+Look for a firewall that normalizes TCP flags ("clear reserved bits"), and switch off offloads that
+rebuild headers. If a capture at the receiver shows the same ACE, its stack is at fault.
 
 References
 ----------
-RFC 9768 sections 3.2.2 and 3.2.2.4
+RFC 9768 sections 3.2.1 (initial value), 3.2.2 and 3.2.2.4
 """
 
 from __future__ import annotations
@@ -43,17 +44,23 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S108"
 ENOUGH_PACKETS = 10
+"""Packets after which a counter that is always 000 is a fault: an initial window (RFC 6928). By
+eye."""
 ENOUGH_MARKS = 20
-"""Marks that would leave a three-bit counter still only by a rare chance."""
-ACTION = "Look for a middlebox that clears reserved TCP bits, or an offload that repeats them."
+"""Marks that move a counter of eight values more than twice around. By eye: a receiver acknowledges
+at least every second packet, so no ACK skips all of them."""
+ACTION = (
+    "Look for a middlebox that clears reserved TCP bits, an offload that repeats them, or a fault "
+    "of the receiver's stack."
+)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose feedback is mangled, by its strongest evidence."""
-    said: dict[tuple[int, bool], Finding] = {}
+    first: dict[tuple[int, bool], Finding] = {}
     for found in [*_by_both_ends(evidence), *_one_sided(evidence)]:
-        said.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(said.values())
+        first.setdefault((found.flow or 0, bool(found.forward)), found)
+    return list(first.values())
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
@@ -63,8 +70,8 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row,
             row["near"],
             Confidence.HIGH,
-            f"{row['ace_changed']:,} of {row['matched']:,} packets arrived with other ACE bits "
-            "than they left with.",
+            f"The ACE bits (AE, CWR, ECE) of {row['ace_changed']:,} out of {row['matched']:,} "
+            "packets changed on the path.",
             row["first_change_frame_near"],
             Measure("packets with changed ACE", row["ace_changed"], "", "0"),
         )
@@ -106,8 +113,9 @@ def _zeroed(row: dict[str, Any]) -> Finding:
         row,
         row["source"],
         Confidence.HIGH,
-        f"All {row['packets']:,} packets carry ACE 000 although AccECN was negotiated: the counter "
-        "starts at 5 and is zeroed on the way.",
+        f"ACE is 000 in every packet that carries the counter ({row['packets']:,} packets in all) "
+        "although AccECN was negotiated. The counter starts at 101: the path or the receiver "
+        "zeroes it.",
         row["first_frame"],
         Measure("first ACE", "000", "", "101"),
     )
@@ -118,8 +126,8 @@ def _frozen(row: dict[str, Any]) -> Finding:
         row,
         row["source"],
         Confidence.HIGH,
-        f"ACE never moves from {row['ace_first'] or 0:03b} although about {row['marks']:,} packets "
-        "of the other direction were marked.",
+        f"The ACE counter stays at {row['ace_first'] or 0:03b} although about {row['marks']:,} "
+        "packets of the other direction were marked: the path or the receiver freezes it.",
         row["first_frame"],
         Measure("distinct ACE values", 1, "", "8"),
     )
@@ -147,4 +155,4 @@ def _finding(
     )
 
 
-RULE = Rule(CODE, "ace-mangled", "The ACE counter is zeroed or frozen.", check, __doc__)
+RULE = Rule(CODE, "ace-mangled", "The ACE counter is zeroed, frozen or changed.", check, __doc__)

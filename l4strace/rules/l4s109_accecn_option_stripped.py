@@ -3,12 +3,12 @@
 What it checks
 --------------
 With captures at both ends: packets that left with an AccECN option and arrived without it, or with
-other counters.
+changed counters.
 
 Why it matters
 --------------
-The option's byte counters make feedback exact when ACKs are lost or thinned. Without them the
-sender falls back to the three ACE bits and, to be safe, may count marks that never were.
+The option's byte counters keep the feedback exact when ACKs are lost or thinned. Without them the
+sender has only the three ACE bits and may, to be safe, count more marks than there were.
 
 Evidence
 --------
@@ -16,16 +16,16 @@ Evidence
 
 When it is wrong
 ----------------
-Absent options are normal: a receiver sends them only now and then, so one capture alone cannot show
-that they were removed.
+Packets without the option are normal: a receiver does not send it on every ACK. One capture alone
+cannot show that options were removed.
 
 What to do
 ----------
-Find the middlebox that removes unknown TCP options (kinds 172 and 174), or that merges ACKs.
+Find the middlebox that removes unknown TCP options (kinds 172 and 174) or merges ACKs.
 
 References
 ----------
-RFC 9768 section 3.2.3.2
+RFC 9768 sections 3.2.3 (kinds) and 3.2.3.2 (path traversal)
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.HIGH,
-            f"AccECN options do not arrive as they left: {row['option_stripped']:,} were removed "
-            f"and {row['option_changed']:,} rewritten.",
+            f"The path changes AccECN options: it removed {row['option_stripped']:,} and rewrote "
+            f"{row['option_changed']:,}.",
             "Find the middlebox that removes unknown TCP options or merges ACKs.",
             source=row["near"],
             flow=row["flow"],
@@ -63,4 +63,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "accecn-option-stripped", "The AccECN option is removed.", check, __doc__)
+RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)

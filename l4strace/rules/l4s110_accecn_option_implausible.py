@@ -1,23 +1,24 @@
-"""The AccECN option carries counters that cannot be.
+"""The AccECN option carries impossible counters.
 
 What it checks
 --------------
-Options whose first byte counter is 0 (it starts at 1), whose counters run backwards, or that report
-more bytes than the other side has sent.
+Options whose first byte counter is 0 (it starts at 1), options whose counters run backwards, and
+options that report more bytes than the other side has sent.
 
 Why it matters
 --------------
-A sender that believes them computes a wrong share of marks; a Linux sender that notices ignores the
-option for the rest of the connection.
+A sender that uses these counters computes a wrong share of marks. A Linux sender that detects a
+zeroed option ignores the option for the rest of the connection.
 
 Evidence
 --------
-`directions.option_zeroed`, `option_implausible`, `option_fault_frame`.
+`directions.option_zeroed` and `option_implausible`, out of `accecn_options`; `option_fault_frame`.
 
 When it is wrong
 ----------------
-Stacks of the drafts started their counters elsewhere: a FreeBSD of 2022 begins at 16,777,215, one
-below zero. In a capture that began mid-stream the starting value is not known, and nothing is said.
+Stacks that follow a draft may start their counters elsewhere: a FreeBSD of 2022 starts at
+16,777,215 (-1 in 24 bits). If the capture lacks the start of the flow, the initial value is unknown
+and the rule stays silent.
 
 What to do
 ----------
@@ -53,8 +54,8 @@ def _finding(row: dict[str, Any]) -> Finding:
     what = [
         text
         for number, text in (
-            (zeroed, f"{zeroed:,} begin with a counter of 0, which starts at 1"),
-            (implausible, f"{implausible:,} run back or report more bytes than were sent"),
+            (zeroed, f"the first counter is 0 in {zeroed:,} (it starts at 1)"),
+            (implausible, f"{implausible:,} run backwards or report more bytes than were sent"),
         )
         if number
     ]
@@ -62,7 +63,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"Of {row['accecn_options'] or 0:,} AccECN options {' and '.join(what)}.",
+        f"Of {row['accecn_options'] or 0:,} AccECN options, {' and '.join(what)}.",
         "Update the stack that writes the option, or look for a middlebox that zeroes it.",
         source=row["source"],
         flow=row["flow"],
@@ -75,4 +76,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "accecn-option-implausible", "AccECN counters that cannot be.", check, __doc__)
+RULE = Rule(CODE, "accecn-option-implausible", "Impossible AccECN counters.", check, __doc__)

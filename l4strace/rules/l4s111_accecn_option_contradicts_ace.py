@@ -1,13 +1,13 @@
-"""The AccECN option and the ACE counter tell different stories.
+"""The AccECN option and the ACE counter contradict each other.
 
 What it checks
 --------------
-Acknowledgements whose CE byte counter moves without a step of ACE, or the other way round.
+Acknowledgements in which the CE byte counter increases and ACE does not, or the reverse.
 
 Why it matters
 --------------
-Both count the same marks, one in bytes and one in packets. When they disagree one of them is
-changed on the path or counted wrongly, and the sender's share of marks is off.
+Both count the same marks, one in bytes and one in packets. When they disagree, the path changes one
+of them or the receiver counts wrongly, and the sender computes a wrong share of marks.
 
 Evidence
 --------
@@ -15,17 +15,17 @@ Evidence
 
 When it is wrong
 ----------------
-ACE counts marked packets without payload too, the option only bytes; a handful of contradictions in
-a long flow can come from marked pure ACKs or reordered feedback.
+ACE also counts marked packets without payload, and the option counts only payload bytes. In a long
+flow, marked pure ACKs or reordered feedback cause a few contradictions.
 
 What to do
 ----------
-Compare the ACE bits at both ends (L4S108, L4S109), and report it to the stack's authors if the path
-is clean.
+Compare the ACE bits and options at both ends (L4S108, L4S109). If the path changes neither, report
+the fault to the authors of the receiver's stack.
 
 References
 ----------
-RFC 9768 section 3.2.3.2.4
+RFC 9768 section 3.2.3.2.5 (consistency of the feedback fields)
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 CODE = "L4S111"
 FEW = 3
 SHARE = 0.02
-"""Contradictions that marked pure ACKs and reordering can explain."""
+"""Contradictions, and their share of the options, that marked pure ACKs and reordering do not
+explain. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -52,8 +53,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.MEDIUM,
-            f"In {row['option_contradicts_ace']:,} of {row['accecn_options']:,} options the CE "
-            "bytes and the ACE counter contradict each other: one of the two is wrong.",
+            f"In {row['option_contradicts_ace']:,} of {row['accecn_options']:,} AccECN options, "
+            "the CE byte counter contradicts the ACE counter: one of the two is wrong.",
             "Compare the ACE bits and options at both ends of the path.",
             source=row["source"],
             flow=row["flow"],
@@ -68,4 +69,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "accecn-option-contradicts-ace", "AccECN option against ACE.", check, __doc__)
+RULE = Rule(
+    CODE, "accecn-option-contradicts-ace", "The AccECN option contradicts ACE.", check, __doc__
+)

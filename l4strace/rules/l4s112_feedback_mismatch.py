@@ -1,28 +1,29 @@
-"""The receiver's feedback does not match the marks that the capture saw arrive.
+"""The receiver's feedback does not match the CE packets that arrived.
 
 What it checks
 --------------
-CE packets counted at or near the receiver against the bounds of what its ACE counter and AccECN
-option reported.
+The number of CE packets in a capture at the receiver, against the bounds of what the receiver's ACE
+counter and AccECN option reported.
 
 Why it matters
 --------------
-Feedback that reports less than arrived lets the sender fill the queue at the cost of all others;
-feedback that reports more slows it down for nothing.
+If the feedback reports fewer marks than arrived, the sender takes more than its share and fills the
+queue. If it reports more, the sender slows down without need.
 
 Evidence
 --------
-`directions.ce` where the capture stands at the receiver, `ce_fed_back_lo` and `ce_fed_back_hi`.
+`directions.ce` against `ce_fed_back_lo` and `ce_fed_back_hi`, without directions that have
+`super_packets`; `flows.vantage` shows that the capture is at the receiver; `flows.mode`.
 
 When it is wrong
 ----------------
-Marks whose acknowledgement had not left when the capture ended are not reported yet; a few percent
-are allowed for. Receive offload merges packets and their marks (L4S003).
+Marks whose acknowledgement was not yet sent when the capture ended are not reported; the threshold
+allows for them. Receive offload merges packets and their marks (L4S003).
 
 What to do
 ----------
-Rule offloads out first. If the mismatch stays, compare the ACE bits at both ends: the path may
-change them (L4S108), else the receiver's stack is at fault.
+Rule out offloads first. If the mismatch remains, compare the ACE bits at both ends. If the path
+does not change them (L4S108), the receiver's stack is at fault.
 
 References
 ----------
@@ -40,8 +41,9 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S112"
 TOLERANCE = 0.02
+"""Share of the marks that may differ: those of the last round trip. By eye."""
 FEW = 8
-"""Marks still on their way back when a capture ends, and one wrap of ACE."""
+"""Marks that may differ in any flow: one turn of the three-bit counter (RFC 9768 section 3.2.2)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -54,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .with_columns(far=pl.col("vantage") == at_receiver)
     )
     if judged.height and not judged["far"].any():
-        return [Skipped(CODE, "no capture at a receiver: what arrived there is not known")]
+        return [Skipped(CODE, "no capture at a receiver: the marks that arrived are unknown")]
     slack = pl.max_horizontal(pl.lit(FEW), TOLERANCE * pl.col("ce"))
     rows = judged.filter(
         pl.col("far")
@@ -74,7 +76,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"{row['ce']:,} packets arrived with CE and the receiver reported {reported}.",
+        f"{row['ce']:,} packets arrived with CE, but the receiver's feedback reported {reported}.",
         "Rule out offloads, then compare the ACE bits at both ends.",
         source=row["source"],
         flow=row["flow"],
@@ -87,4 +89,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "feedback-mismatch", "Feedback does not match the marks.", check, __doc__)
+RULE = Rule(CODE, "feedback-mismatch", "Feedback and CE packets do not match.", check, __doc__)

@@ -1,31 +1,32 @@
-"""AccECN was negotiated, yet the data carries no ECT.
+"""AccECN was negotiated, but the data is Not-ECT.
 
 What it checks
 --------------
-AccECN flow directions whose data is Not-ECT at this capture point.
+AccECN flow directions whose data is Not-ECT in every capture of the run.
 
 Why it matters
 --------------
-Not-ECT packets are dropped where ECT packets would be marked, and an L4S queue takes them for
-classic traffic. Having negotiated AccECN, the sender wanted marks.
+A bottleneck drops Not-ECT packets where it would mark ECT packets, and an L4S AQM treats them as
+classic traffic. A sender that negotiates AccECN normally wants marks.
 
 Evidence
 --------
-`flows.mode`, `directions.data_not_ect`.
+`flows.mode` and `vantage`; `directions.data_not_ect`, `data_packets`, `data_ect1`, `data_ect0` and
+`data_ce`.
 
 When it is wrong
 ----------------
-A congestion control that does not use ECN may negotiate AccECN all the same. A sender that found
-the path mangling ECN stops using ECT by right (RFC 9768 section 3.2.2.4).
+A host may negotiate AccECN although its congestion control does not use ECN. A sender that finds
+ECN mangled on the path correctly stops using ECT (RFC 9768 sections 3.2.2.3 and 3.2.2.4).
 
 What to do
 ----------
-Capture at the sender. If the packets leave as ECT, the path bleaches them (L4S104); if not, look
-for the reason in the handshake, where the sender saw the field mangled.
+Capture at the sender. If the packets leave as ECT, the path bleaches them (L4S104). If they do not,
+check whether the handshake shows mangling that made the sender stop.
 
 References
 ----------
-RFC 9768 section 3.2.2.3, RFC 9331 section 4.1
+RFC 9768 sections 3.2.2.3 and 3.2.2.4, RFC 9331 section 4.1
 """
 
 from __future__ import annotations
@@ -39,19 +40,18 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S113"
 ENOUGH = 50
-"""Data packets after which it is a habit: the first ones may be probes."""
-SHARE = 0.95
+"""Data packets that make it a decision of the sender or the path: five initial windows (RFC 6928),
+as the first packets may be probes. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each flow direction, where the capture nearest to the sender saw it."""
+    """One finding for each flow direction without ECT or CE on data in any capture."""
     flows = evidence.flows.filter(pl.col("mode") == "accecn").select("source", "flow", "vantage")
-    ways = evidence.directions.join(flows, on=["source", "flow"])
-    with_ect = ways.filter(pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0)
+    accecn = evidence.directions.join(flows, on=["source", "flow"])
+    with_ect = accecn.filter(pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0)
     rows = (
-        ways.filter(
-            (pl.col("data_packets") >= ENOUGH)
-            & (pl.col("data_not_ect") >= SHARE * pl.col("data_packets"))
+        accecn.filter(
+            (pl.col("data_packets") >= ENOUGH) & (pl.col("data_not_ect") == pl.col("data_packets"))
         )
         .join(with_ect, on=["flow", "forward"], how="anti")
         .unique(["flow", "forward"], keep="first", maintain_order=True)
@@ -61,14 +61,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     at_sender = row["vantage"] == ("client" if row["forward"] else "server")
-    where = "leaves its sender" if at_sender else "passes here"
+    where = "leaves its sender" if at_sender else "passes this capture"
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.HIGH if at_sender else Confidence.MEDIUM,
         f"All data {where} as Not-ECT although AccECN was negotiated"
-        + ("." if at_sender else ": bleached before this point, or never set."),
-        "Capture at the sender: if the data leaves it as ECT, the path bleaches it.",
+        + ("." if at_sender else ": an earlier node bleached it, or the sender never set ECT."),
+        "Capture at the sender. If the data leaves it as ECT, the path bleaches ECN.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

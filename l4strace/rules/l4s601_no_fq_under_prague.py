@@ -1,27 +1,27 @@
-"""Prague sends through an interface without fq.
+"""A host that runs Prague has an interface without fq.
 
 What it checks
 --------------
-The root qdisc of the captured interfaces on a host that runs Prague.
+The qdiscs of the captured interfaces on a host that runs Prague, as they were before the run.
 
 Why it matters
 --------------
-An L4S queue is a millisecond deep: a burst that the sender did not space fills it and is marked
-(RFC 9331 section 4.3). fq paces each flow in the qdisc, exactly and cheaply; without it TCP paces
-with its own timers, which are coarser under load.
+An L4S AQM marks at about 1 ms of queue delay. A burst that the sender did not pace fills the queue
+and is marked (RFC 9331 section 4.3). fq paces each flow in the qdisc, with little jitter and little
+CPU time. Without fq, TCP paces with its own timers, which are less precise under load.
 
 Evidence
 --------
-`before.interfaces` of the host file; `sysctls` and `sockets` for the congestion control.
+`before` and its `interfaces` in the host file; `sysctls` and `sockets` for the congestion control.
 
 When it is wrong
 ----------------
-TCP's internal pacing is good enough on an idle host: look at L4S206 (bursts) before changing
-anything. Virtual interfaces have no queue and need none when the physical one below has fq.
+TCP's internal pacing is good enough on an idle host: check L4S206 (bursts) before you change the
+qdisc. A virtual interface without a queue does not need fq if the physical interface below has it.
 
 What to do
 ----------
-`tc qdisc replace dev IF root fq`, or `net.core.default_qdisc=fq` for all.
+`tc qdisc replace dev IF root fq`, or `net.core.default_qdisc=fq` for all interfaces.
 
 References
 ----------
@@ -34,6 +34,7 @@ from l4strace.rules.support import hosts
 
 CODE = "L4S601"
 UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")
+"""Qdiscs that do not pace; fq honors the pacing rate of each socket (tc-fq(8))."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -45,9 +46,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
-            f"{hosts.name(host)}: Prague runs here, and {interface} has {', '.join(kinds)} instead "
-            "of fq: pacing is left to TCP's own timers.",
-            f"tc qdisc replace dev {interface} root fq",
+            f"{hosts.name(host)}: this host runs Prague, but the qdisc of {interface} is "
+            f"{', '.join(kinds)} and not fq, so TCP paces with its own, less precise timers.",
+            f"Run tc qdisc replace dev {interface} root fq",
             measures=(Measure(f"qdisc of {interface}", ", ".join(kinds), "", "fq"),),
         )
         for host in evidence.hosts

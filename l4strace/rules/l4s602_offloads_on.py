@@ -1,4 +1,4 @@
-"""Offloads were on while marks were counted.
+"""Offloads were on during the capture.
 
 What it checks
 --------------
@@ -6,22 +6,23 @@ Receive and segmentation offloads of the captured interfaces.
 
 Why it matters
 --------------
-GRO and LRO merge packets before the capture sees them: several marks become one, and an ACK may
-repeat another's flags. TSO and GSO hand super-packets to the interface: their spacing on the wire
-is not in the capture.
+GRO and LRO merge packets before the capture sees them: several marks become one, and a merged
+packet keeps the flags of one packet only. TSO and GSO hand super-packets to the interface: the
+capture does not show their spacing on the wire.
 
 Evidence
 --------
-`interfaces.*.offloads` of the host file; `directions.super_packets` shows whether it mattered.
+`interfaces` and their `offloads` in the host file; `directions.super_packets` shows whether the
+offloads merged packets of this run.
 
 When it is wrong
 ----------------
-At low rates packets seldom meet, and nothing is merged: without super-packets in the capture this
-is only information.
+At low rates packets are too far apart to be merged. Without super-packets in the capture, the
+finding is information only.
 
 What to do
 ----------
-`ethtool -K IF gro off lro off tso off gso off` for the time of the measurement.
+`ethtool -K IF gro off lro off tso off gso off` during the measurement.
 
 References
 ----------
@@ -48,9 +49,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE if merged else Severity.INFO,
             Confidence.HIGH,
-            f"{hosts.name(host)}: {', '.join(names).upper()} were on at {interface} during the "
-            "capture" + (", and it shows super-packets." if merged else "; no packet was merged."),
-            f"ethtool -K {interface} {' '.join(f'{name} off' for name in names)}",
+            f"{hosts.name(host)}: {interface} had {', '.join(names).upper()} on during the "
+            f"capture. The capture contains {'' if merged else 'no '}super-packets.",
+            f"Run ethtool -K {interface} {' '.join(f'{name} off' for name in names)}",
             measures=(Measure(f"offloads of {interface}", ", ".join(names), "", "none"),),
         )
         for host in evidence.hosts

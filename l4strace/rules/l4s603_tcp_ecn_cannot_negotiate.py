@@ -1,31 +1,32 @@
-"""The host's tcp_ecn setting cannot negotiate AccECN.
+"""The host's tcp_ecn setting excludes AccECN.
 
 What it checks
 --------------
-`net.ipv4.tcp_ecn` on hosts of the run, against whether any flow got AccECN.
+`net.ipv4.tcp_ecn` on the hosts of the run, where no flow negotiated AccECN.
 
 Why it matters
 --------------
-L4S needs AccECN at both ends. With 0, 1 or 2 a host neither asks for it nor answers it, and Prague
-has to switch itself off.
+L4S needs AccECN at both ends. With 0, 1 or 2 a host neither requests nor accepts it, and Prague
+falls back to a Reno-like controller without L4S.
 
 Evidence
 --------
-`sysctls` of the host file, `flows.mode`.
+`sysctls` of the host file; `flows.mode` and `syn_ace`.
 
 When it is wrong
 ----------------
-Congestion controls with the kernel's AccECN flag negotiate it whatever the sysctl says: when a flow
-of the run has AccECN, this rule is silent.
+A congestion control with the kernel's AccECN flag (TCP_CONG_NEEDS_ACCECN) negotiates AccECN
+whatever the sysctl is. If any flow of the run has AccECN, this rule is silent.
 
 What to do
 ----------
-`sysctl net.ipv4.tcp_ecn=3` on both ends (4 or 5 on a host that only answers). Kernels before 6.18
-without the AccECN patches refuse that value.
+`sysctl net.ipv4.tcp_ecn=3` at both ends (4 or 5 on a host that only accepts connections). Kernels
+before 6.18 without the AccECN patches refuse these values.
 
 References
 ----------
-RFC 9768 section 3.1, Documentation/networking/ip-sysctl.rst of Linux
+RFC 9768 section 3.1, include/net/tcp_ecn.h (enum tcp_ecn_mode) and
+Documentation/networking/ip-sysctl.rst of Linux
 """
 
 import polars as pl
@@ -36,25 +37,26 @@ from l4strace.rules.support import hosts
 
 CODE = "L4S603"
 ACCURATE = 3
-"""Values from here on accept AccECN."""
+"""Values from here on accept AccECN (TCP_ECN_IN_ACCECN_OUT_ACCECN in include/net/tcp_ecn.h)."""
 REQUEST = 0b111
+"""AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each host whose setting stands in the way."""
+    """One finding for each host whose setting excludes AccECN."""
     if not evidence.hosts:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     if evidence.flows.filter(pl.col("mode") == "accecn").height:
         return []
-    wanted = evidence.flows.filter(pl.col("syn_ace") == REQUEST).height > 0
+    requested = evidence.flows.filter(pl.col("syn_ace") == REQUEST).height > 0
     return [
         Finding(
             CODE,
-            Severity.WARNING if wanted or hosts.runs_prague(host) else Severity.INFO,
+            Severity.WARNING if requested or hosts.runs_prague(host) else Severity.INFO,
             Confidence.HIGH,
-            f"{hosts.name(host)}: net.ipv4.tcp_ecn is {value}: this host can neither ask for "
-            "AccECN nor answer it.",
-            "sysctl net.ipv4.tcp_ecn=3 on both ends.",
+            f"{hosts.name(host)}: net.ipv4.tcp_ecn is {value}, with which this host neither "
+            "requests nor accepts AccECN.",
+            "Run sysctl net.ipv4.tcp_ecn=3 at both ends.",
             measures=(Measure("net.ipv4.tcp_ecn", value, "", "3"),),
         )
         for host in evidence.hosts
@@ -62,4 +64,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "tcp-ecn-cannot-negotiate", "tcp_ecn rules AccECN out.", check, __doc__)
+RULE = Rule(
+    CODE, "tcp-ecn-cannot-negotiate", "The tcp_ecn setting excludes AccECN.", check, __doc__
+)

@@ -2,22 +2,23 @@
 
 What it checks
 --------------
-The module parameter `prague_ecn_fallback` of hosts that run Prague with a fallback.
+The module parameter `prague_ecn_fallback` on hosts that run a Prague with a fallback.
 
 Why it matters
 --------------
-Behind a classic AQM in a single queue a scalable sender takes several times the share of a classic
-one. The fallback is what prevents that, and every published version comes with it off (0); 2
-detects and does not act.
+Behind a classic AQM with a single queue, a scalable sender takes several times the share of a
+classic one. The fallback prevents this. Every published version has it off by default (0); with 2,
+Prague detects a classic AQM and does not back off more.
 
 Evidence
 --------
-`modules.tcp_prague.parameters` of the host file.
+`modules`, `tcp_prague` and its `parameters` in the host file; `sysctls` and `sockets` for the
+congestion control.
 
 When it is wrong
 ----------------
-In a network that is known to have L4S or per-flow queues at every bottleneck it may be off by
-intent. Kernels from 6.1 on have no such parameter: L4S306 says so.
+Where every bottleneck is known to have an L4S AQM or per-flow queues, the fallback may be off on
+purpose. Prague for kernel 6.1 and later does not have this parameter; L4S306 reports that.
 
 What to do
 ----------
@@ -26,7 +27,7 @@ What to do
 
 References
 ----------
-RFC 9331 section 4.3, reference of the parameter in tcp_prague.c
+RFC 9331 section 4.3, tcp_prague.c of L4STeam/linux (description of the parameter)
 """
 
 from l4strace.evidence import Evidence
@@ -35,7 +36,7 @@ from l4strace.rules.support import hosts
 
 CODE = "L4S604"
 PARAMETER = "prague_ecn_fallback"
-MEANING = {"0": "off", "2": "detecting only, without acting"}
+MEANING = {"0": "is off", "2": "detects a classic AQM but does not act"}
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -47,9 +48,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"{hosts.name(host)}: the classic-ECN fallback is {MEANING[value]} "
-            f"({PARAMETER}={value}): behind a classic AQM Prague takes more than its share.",
-            f"echo 1 > /sys/module/tcp_prague/parameters/{PARAMETER}",
+            f"{hosts.name(host)}: Prague's classic-ECN fallback {MEANING[value]} "
+            f"({PARAMETER}={value}). Behind a classic AQM Prague takes more than its share.",
+            f"Run echo 1 > /sys/module/tcp_prague/parameters/{PARAMETER}",
             measures=(Measure(PARAMETER, value, "", "1"),),
         )
         for host in evidence.hosts

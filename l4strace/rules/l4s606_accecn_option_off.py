@@ -2,12 +2,12 @@
 
 What it checks
 --------------
-`net.ipv4.tcp_ecn_option` on hosts of the run.
+`net.ipv4.tcp_ecn_option` on the hosts of the run.
 
 Why it matters
 --------------
-Without the option the sender has three bits of ACE to count by. When ACKs are lost or thinned it
-must assume the worst and may count marks that never were.
+Without the option the sender has only the three bits of ACE. When ACKs are lost or thinned, it must
+assume the worst case and may count more marks than there were.
 
 Evidence
 --------
@@ -15,15 +15,16 @@ Evidence
 
 When it is wrong
 ----------------
-On a path that drops packets with unknown options it may be off by intent.
+On a path that drops packets with unknown options, it may be off on purpose.
 
 What to do
 ----------
-`sysctl net.ipv4.tcp_ecn_option=2` (send when it helps, with a beacon).
+`sysctl net.ipv4.tcp_ecn_option=2` (the option on change, and at least three times per round trip).
 
 References
 ----------
-RFC 9768 section 3.2.3, Documentation/networking/ip-sysctl.rst of Linux
+RFC 9768 section 3.2.3, include/net/tcp_ecn.h (enum tcp_accecn_option) and
+Documentation/networking/ip-sysctl.rst of Linux
 """
 
 from l4strace.evidence import Evidence
@@ -35,7 +36,7 @@ SYSCTL = "net.ipv4.tcp_ecn_option"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each host that has it off."""
+    """One finding for each host that has the option off."""
     if not evidence.hosts:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     return [
@@ -43,9 +44,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"{hosts.name(host)}: {SYSCTL} is 0: feedback is three bits of ACE only, which ACK "
-            "loss and thinning make ambiguous.",
-            f"sysctl {SYSCTL}=2",
+            f"{hosts.name(host)}: {SYSCTL} is 0, so this host feeds back marks in the three bits "
+            "of ACE only. Lost or thinned ACKs make them ambiguous.",
+            f"Run sysctl {SYSCTL}=2",
             measures=(Measure(SYSCTL, 0, "", "2"),),
         )
         for host in evidence.hosts

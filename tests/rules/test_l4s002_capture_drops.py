@@ -21,6 +21,6 @@ def test_silent_when_the_counters_are_zero():
     assert check(evidence(sources=frame("sources", kind="pcapng", records=9), stats=stats)) == []
 
 
-def test_skipped_where_the_format_cannot_tell():
-    (said,) = check(evidence(sources=frame("sources", kind="pcap", records=9)))
-    assert isinstance(said, Skipped)
+def test_skipped_where_the_format_cannot_store_them():
+    (skipped,) = check(evidence(sources=frame("sources", kind="pcap", records=9)))
+    assert isinstance(skipped, Skipped)

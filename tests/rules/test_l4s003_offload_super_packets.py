@@ -6,8 +6,8 @@ from tests.support.frames import evidence, frame
 
 
 def test_fires_on_a_direction_of_super_packets():
-    ways = frame("directions", super_packets=400, max_payload=65_160)
-    (found,) = check(evidence(directions=ways))
+    rows = frame("directions", super_packets=400, max_payload=65_160)
+    (found,) = check(evidence(directions=rows))
     assert found.severity is Severity.NOTICE
     assert (found.flow, found.forward) == (0, True)
 

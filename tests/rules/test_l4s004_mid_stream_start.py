@@ -9,6 +9,7 @@ def test_fires_on_a_flow_without_handshake():
     flows = frame("flows", handshake="none", mode="unknown")
     (found,) = check(evidence(flows=flows, directions=frame("directions")))
     assert (found.severity, found.flow) == (Severity.NOTICE, 0)
+    assert found.measures[0].value == "none"
 
 
 def test_fires_once_for_many_flows():
@@ -16,10 +17,18 @@ def test_fires_once_for_many_flows():
     flows = frame("flows", flow=many, handshake="none")
     (found,) = check(evidence(flows=flows, directions=frame("directions", flow=many)))
     assert found.flow is None
-    assert "50 flows" in found.message
+    assert found.source == 0
+    assert "50" in found.message
+
+
+def test_fires_on_part_of_a_handshake_without_claiming_a_late_start():
+    flows = frame("flows", handshake="partial")
+    (found,) = check(evidence(flows=flows, directions=frame("directions")))
+    assert found.measures[0].value == "partial"
+    assert "only part" in found.message
 
 
 def test_silent_on_a_full_handshake_and_on_a_flow_without_data():
     flows = frame("flows", flow=[0, 1], handshake=["full", "none"])
-    ways = frame("directions", flow=[0, 1], payload_bytes=[100, 0])
-    assert check(evidence(flows=flows, directions=ways)) == []
+    rows = frame("directions", flow=[0, 1], payload_bytes=[100, 0])
+    assert check(evidence(flows=flows, directions=rows)) == []

@@ -10,8 +10,8 @@ def test_fires_when_the_other_direction_never_shows():
 
 
 def test_fires_when_its_row_is_there_but_empty():
-    ways = frame("directions", forward=[True, False], packets=[1000, 0])
-    assert len(check(evidence(directions=ways))) == 1
+    rows = frame("directions", forward=[True, False], packets=[1000, 0])
+    assert len(check(evidence(directions=rows))) == 1
 
 
 def test_silent_with_both_directions_and_on_a_handful_of_packets():

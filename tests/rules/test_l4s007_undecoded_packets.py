@@ -20,6 +20,12 @@ def test_fires_as_notice_on_a_few():
     assert found.severity is Severity.NOTICE
 
 
+def test_fires_on_timestamps_out_of_range():
+    stats = frame("stats", name="bad_timestamps", count=3, severity="error")
+    (found,) = check(evidence(sources=frame("sources", records=100), stats=stats))
+    assert found.measures[0].value == 3
+
+
 def test_silent_on_traffic_that_is_not_tcp():
     stats = frame("stats", name="not_tcp", count=50, severity="info")
     assert check(evidence(sources=frame("sources", records=100), stats=stats)) == []

@@ -13,7 +13,17 @@ def test_fires_when_no_sample_finds_its_flow():
     kernel = frame("kernel", source=[1, 1], flow=[7, None])
     (found,) = check(evidence(sources=SOURCES, directions=frame("directions"), kernel=kernel))
     assert found.severity is Severity.WARNING
-    assert "None of the 2 samples of other.trace" in found.message
+    assert found.source == 1
+    assert "other.trace" in found.message
+
+
+def test_fires_with_the_reason_that_the_join_stated():
+    kernel = frame("kernel", source=[1, 1], flow=[7, None])
+    reason = "Not joined: its clock was set while it ran."
+    stats = frame("stats", source=1, name="kernel_log_not_joined", detail=reason)
+    rows = frame("directions")
+    (found,) = check(evidence(sources=SOURCES, directions=rows, kernel=kernel, stats=stats))
+    assert reason in found.message
 
 
 def test_silent_when_some_do():
@@ -22,5 +32,5 @@ def test_silent_when_some_do():
 
 
 def test_skipped_without_a_capture():
-    (said,) = check(evidence(kernel=frame("kernel", flow=None)))
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence(kernel=frame("kernel", flow=None)))
+    assert isinstance(skipped, Skipped)

@@ -6,10 +6,10 @@ from tests.support.frames import evidence, frame
 
 
 def test_fires_on_ect1_under_classic_ecn():
-    flows, ways = frame("flows", mode="classic"), frame("directions", data_ect1=900)
-    (found,) = check(evidence(flows=flows, directions=ways))
+    flows, rows = frame("flows", mode="classic"), frame("directions", data_ect1=900)
+    (found,) = check(evidence(flows=flows, directions=rows))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
-    assert "900 data packets" in found.message
+    assert found.measures[0].value == 900
 
 
 def test_silent_under_accecn_and_where_the_mode_is_unknown():
@@ -21,5 +21,5 @@ def test_silent_under_accecn_and_where_the_mode_is_unknown():
 
 
 def test_silent_on_ect0_under_classic_ecn():
-    ways = frame("directions", data_ect1=0, data_ect0=900)
-    assert check(evidence(flows=frame("flows", mode="classic"), directions=ways)) == []
+    rows = frame("directions", data_ect1=0, data_ect0=900)
+    assert check(evidence(flows=frame("flows", mode="classic"), directions=rows)) == []

@@ -7,30 +7,30 @@ from l4strace.rules.l4s108_ace_mangled import check
 from tests.support.frames import evidence, frame, stack
 
 
-def ways(**feedback: object) -> pl.DataFrame:
+def rows(**feedback: object) -> pl.DataFrame:
     data = frame("directions", forward=True, ce=0, ceb_bytes=200_000, ace_distinct=3, ace_first=5)
     return stack(data, frame("directions", forward=False, **feedback))
 
 
 def test_fires_on_a_zeroed_counter():
-    (found,) = check(evidence(flows=frame("flows"), directions=ways(ace_first=0, ace_distinct=1)))
+    (found,) = check(evidence(flows=frame("flows"), directions=rows(ace_first=0, ace_distinct=1)))
     assert (found.severity, found.forward) == (Severity.ERROR, False)
-    assert "ACE 000" in found.message
+    assert found.measures[0].value == "000"
 
 
 def test_fires_on_a_counter_that_never_moves():
-    (found,) = check(evidence(flows=frame("flows"), directions=ways(ace_first=5, ace_distinct=1)))
-    assert "never moves from 101" in found.message
+    (found,) = check(evidence(flows=frame("flows"), directions=rows(ace_first=5, ace_distinct=1)))
+    assert (found.measures[0].value, found.forward) == (1, False)
 
 
 def test_fires_on_bits_changed_between_two_captures():
     paths = frame("paths", near=1, far=0, matched=50, ace_changed=49)
     (found,) = check(evidence(paths=paths))
-    assert "49 of 50" in found.message
+    assert found.measures[0].value == 49
 
 
 def test_silent_on_a_counter_that_moves():
-    assert check(evidence(flows=frame("flows"), directions=ways(ace_first=5, ace_distinct=8))) == []
+    assert check(evidence(flows=frame("flows"), directions=rows(ace_first=5, ace_distinct=8))) == []
 
 
 def test_silent_on_a_still_counter_without_marks():
@@ -42,4 +42,4 @@ def test_silent_on_a_still_counter_without_marks():
 
 def test_silent_under_classic_ecn():
     flows = frame("flows", mode="classic")
-    assert check(evidence(flows=flows, directions=ways(ace_first=0, ace_distinct=1))) == []
+    assert check(evidence(flows=flows, directions=rows(ace_first=0, ace_distinct=1))) == []

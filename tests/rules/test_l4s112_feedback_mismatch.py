@@ -7,8 +7,8 @@ from tests.support.frames import evidence, frame
 
 
 def at(vantage: str, ce: int, low: int, high: int) -> Evidence:
-    ways = frame("directions", ce=ce, ce_fed_back_lo=low, ce_fed_back_hi=high)
-    return evidence(flows=frame("flows", vantage=vantage), directions=ways)
+    rows = frame("directions", ce=ce, ce_fed_back_lo=low, ce_fed_back_hi=high)
+    return evidence(flows=frame("flows", vantage=vantage), directions=rows)
 
 
 def test_fires_when_less_is_reported_than_arrived():
@@ -27,5 +27,5 @@ def test_silent_within_the_bounds_and_the_last_round_trip():
 
 
 def test_skipped_at_the_sender():
-    (said,) = check(at("client", 0, 100, 120))
-    assert isinstance(said, Skipped)
+    (skipped,) = check(at("client", 0, 100, 120))
+    assert isinstance(skipped, Skipped)

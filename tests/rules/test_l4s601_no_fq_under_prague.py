@@ -16,7 +16,7 @@ def host(kind: str, control: str = "prague") -> dict[str, object]:
 def test_fires_on_pfifo_fast():
     (found,) = check(evidence(hosts=(host("pfifo_fast"),)))
     assert found.severity is Severity.NOTICE
-    assert "eth0 has pfifo_fast" in found.message
+    assert found.measures[0].value == "pfifo_fast"
 
 
 def test_silent_with_fq_and_without_prague():
@@ -28,5 +28,5 @@ def test_silent_on_a_host_file_that_is_garbage():
 
 
 def test_skipped_without_a_host_file():
-    (said,) = check(evidence())
-    assert isinstance(said, Skipped)
+    (skipped,) = check(evidence())
+    assert isinstance(skipped, Skipped)

@@ -10,10 +10,10 @@ def host(**offloads: bool) -> dict[str, object]:
 
 
 def test_fires_as_notice_when_packets_were_merged():
-    ways = frame("directions", super_packets=10)
-    (found,) = check(evidence(hosts=(host(gro=True, tso=False),), directions=ways))
+    rows = frame("directions", super_packets=10)
+    (found,) = check(evidence(hosts=(host(gro=True, tso=False),), directions=rows))
     assert found.severity is Severity.NOTICE
-    assert found.action == "ethtool -K eth0 gro off"
+    assert found.action == "Run ethtool -K eth0 gro off"
 
 
 def test_fires_as_information_when_none_was():

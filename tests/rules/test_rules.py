@@ -8,6 +8,9 @@ import pytest
 from l4strace import rules
 from l4strace.errors import UsageError
 from l4strace.model import Rule
+from l4strace.schema import TABLES
+from l4strace.wording.rule_text import passages
+from tests.support.rule_reads import reads
 
 FOLDER = Path(rules.__file__).parent
 HEADINGS = (
@@ -59,7 +62,7 @@ def test_every_rule_has_a_firing_and_a_silent_case(rule: Rule):
 def test_every_rule_is_quiet_without_any_evidence(rule: Rule):
     from tests.support.frames import evidence
 
-    assert not [said for said in rule.check(evidence()) if hasattr(said, "severity")]
+    assert not [f for f in rule.check(evidence()) if hasattr(f, "severity")]
 
 
 def test_select_by_code_prefix_and_name():
@@ -74,3 +77,64 @@ def test_a_word_that_means_no_rule_is_refused():
         rules.select(["L4S999"])
     with pytest.raises(UsageError):
         rules.find("L4S1")
+
+
+COMPARED = tuple(rule for rule in rules.RULES if rule.code[3] in "016")
+compared = pytest.mark.parametrize("rule", COMPARED, ids=lambda rule: rule.code)
+INPUT_WORDS = {"hosts": "host file", "aggregates": "bpftrace"}
+"""How an Evidence section names the inputs that are not tables."""
+
+
+def evidence_section(rule: Rule) -> tuple[str, list[str]]:
+    """Its text, and what it names in back quotes: each part of a dotted name is a word."""
+    (section,) = [p for p in passages(rule.doc) if p.heading == "Evidence"]
+    parts = [part for paragraph in section.paragraphs for part in paragraph]
+    quoted = " ".join(part.text for part in parts if part.kind == "code")
+    return " ".join(part.text for part in parts), re.findall(r"\w+", quoted)
+
+
+@compared
+def test_the_evidence_section_names_only_what_the_check_reads(rule: Rule):
+    """Tables, columns, names of stats, keys of the host file: every word in back quotes."""
+    read = reads(rule.check.__module__)
+    _, words = evidence_section(rule)
+    assert words
+    assert [word for word in words if word not in read.inputs and not read.word(word)] == []
+
+
+@compared
+def test_the_evidence_section_names_columns_of_the_right_table(rule: Rule):
+    columns = {column for table in TABLES.values() for column in table.schema}
+    table = None
+    for word in evidence_section(rule)[1]:
+        if word in TABLES:
+            table = TABLES[word]
+        elif table is not None and table.name != "stats" and word in columns:
+            assert word in table.schema, f"{table.name} has no column {word}"
+
+
+@compared
+def test_the_evidence_section_names_every_input_that_the_rule_reads(rule: Rule):
+    text, words = evidence_section(rule)
+    for name in reads(rule.check.__module__).own:
+        assert name in words or INPUT_WORDS.get(name, f"`{name}`") in text, name
+
+
+def test_a_name_in_a_docstring_a_message_or_a_measure_is_not_read():
+    read = reads("l4strace.rules.l4s009_kernel_log_not_joined")
+    assert read.own == {"directions", "kernel", "sources", "stats"}
+    assert read.word("detail")
+    assert not read.word("joined samples")
+    assert not read.word("host")
+
+
+def test_a_column_that_a_helper_reads_is_read():
+    read = reads("l4strace.rules.l4s404_queue_over_target")
+    assert "vantage" in read.words
+    assert "flows" in read.inputs - read.own
+
+
+def test_a_column_whose_name_the_rule_builds_is_read():
+    read = reads("l4strace.rules.l4s107_path_changes_codepoint")
+    assert read.word("ce_to_ect1")
+    assert not read.word("ace_changed")

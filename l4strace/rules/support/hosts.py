@@ -1,6 +1,6 @@
-"""What a `*.host.json` says, asked in the words of the rules; its writer is `collectors/host.py`.
+"""Reads what rules need from a `*.host.json`; `l4strace capture` writes it.
 
-A host file is hostile input like any other: every step down checks what is there.
+A host file is hostile input like any other: each access checks the type of what it finds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def name(host: Host) -> str:
 
 
 def sysctl(host: Host, key: str) -> int | None:
-    """A numeric sysctl; null when it is not there or no number."""
+    """A numeric sysctl; null when it is absent or not a number."""
     try:
         return int(str(_mapping(host.get("sysctls")).get(key)))
     except ValueError:
@@ -28,7 +28,7 @@ def sysctl(host: Host, key: str) -> int | None:
 
 
 def runs_prague(host: Host) -> bool:
-    """Whether Prague is the default or some socket uses it."""
+    """Whether Prague is the default congestion control, or that of some socket."""
     default = _mapping(host.get("sysctls")).get("net.ipv4.tcp_congestion_control")
     sockets = host.get("sockets")
     used = [_mapping(s).get("cc") for s in sockets] if isinstance(sockets, list) else []
@@ -36,28 +36,28 @@ def runs_prague(host: Host) -> bool:
 
 
 def prague_parameter(host: Host, key: str) -> str | None:
-    """A parameter of the module tcp_prague as text."""
+    """A parameter of the module tcp_prague as text; null when it is absent."""
     module = _mapping(_mapping(host.get("modules")).get("tcp_prague"))
     value = _mapping(module.get("parameters")).get(key)
     return None if value is None else str(value)
 
 
 def offloads(host: Host) -> Iterator[tuple[str, list[str]]]:
-    """Interfaces with the offloads that are on."""
+    """Each interface with the offloads that are on, by name."""
     for interface, setting in _mapping(host.get("interfaces")).items():
         known = _mapping(_mapping(setting).get("offloads"))
         yield interface, sorted(offload for offload, on in known.items() if on is True)
 
 
 def qdiscs(host: Host, when: str) -> Iterator[tuple[str, list[Host]]]:
-    """Interfaces with their qdiscs `before` or `after` the run."""
+    """Each interface with its qdiscs ``when`` = `before` or `after` the run."""
     for interface, state in _mapping(_mapping(host.get(when)).get("interfaces")).items():
         rows = _mapping(state).get("qdiscs")
         yield interface, [_mapping(row) for row in rows] if isinstance(rows, list) else []
 
 
 def number(row: Host, key: str) -> int:
-    """A counter of a qdisc; 0 where it has none."""
+    """A counter of a qdisc; 0 when it is absent or not a number."""
     value = row.get(key)
     return value if isinstance(value, int) else 0
 
