@@ -1,4 +1,4 @@
-"""Counters of the published bpftrace scripts: what logs without time can still say.
+"""Counters of the published bpftrace scripts: what logs without time still show.
 
 The names are those of Greenscreen23/prague-fallback-experiments (trace-classic-ecn.bt,
 trace-classic-ecn-change.bt, trace-srtt-mdev.bt).
@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 V0_20BIT = 5_007_341
-"""Reference of the deviation in the step, log2(750) * 2^20 / 2 (V0_LG)."""
+"""Threshold of the RTT deviation as a step subtracts it: log2(750) * 2^20 / 2 (V0_LG of a 20-bit
+build, tcp_prague.c)."""
 
 V0_24BIT = 80_117_470
-"""The same as it should be on a 24-bit scale: 160234941 / 2 (L4STeam/linux issue 38)."""
+"""The same on a 24-bit scale, where it is correct: 160234941 / 2 (L4STeam/linux issue 38)."""
 
 MOST_20BIT = 18 << 19
-"""Largest step of a 20-bit build: an integer logarithm of at most 18 (2^18 us of deviation)."""
+"""Largest rise of a 20-bit build in one step: half of an integer logarithm of at most 18
+(2^18 us of deviation), on a 20-bit scale."""
 
 
 @dataclass(frozen=True)
 class Zones:
-    """In which zone of the score the reductions fell."""
+    """Reductions by the zone of the score: classic (9 and more), transition, scalable (8 and less)."""
 
     classic: int
     transition: int
@@ -38,12 +40,13 @@ class Zones:
 
     @property
     def text(self) -> str:
-        return f"{self.classic:,} of {self.total:,} reductions as classic"
+        acting = self.classic + self.transition
+        return f"{acting:,} of {self.total:,} reductions were made at a score above 8"
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """How often the detector's inputs were below their references, and their means."""
+    """How often the detector's inputs were below their thresholds, and their means."""
 
     low_share: float
     mdev_us: float
@@ -70,7 +73,7 @@ def zones(maps: Mapping[str, Any]) -> Zones | None:
 
 
 def inputs(maps: Mapping[str, Any]) -> Inputs | None:
-    """Deviation and depth against 750 and 2000 us (trace-srtt-mdev.bt)."""
+    """RTT deviation and queue delay against 750 and 2000 us (trace-srtt-mdev.bt)."""
     if not has(maps, "mdev_l", "mdev_ge"):
         return None
     counts = {name: number(maps, name) for name in ("mdev_l", "mdev_ge", "sdepth_l", "sdepth_ge")}
@@ -79,10 +82,14 @@ def inputs(maps: Mapping[str, Any]) -> Inputs | None:
     mdev_us = (sums["mdev_l"] + sums["mdev_ge"]) / max(1, mdevs)
     depth_us = (sums["sdepth_l"] + sums["sdepth_ge"]) / max(1, depths)
     text = (
-        f"deviation was under 750 us in {counts['mdev_l']:,} of {mdevs:,} steps "
-        f"(mean {mdev_us:.0f} us) and depth under 2 ms in {counts['sdepth_l']:,} of {depths:,} "
-        f"(mean {depth_us:.0f} us)"
+        f"RTT deviation was below 0.75 ms in {counts['mdev_l']:,} of {mdevs:,} detector steps "
+        f"(mean {mdev_us / 1000:.2f} ms)"
     )
+    if depths:
+        text += (
+            f" and queue delay below 2 ms in {counts['sdepth_l']:,} of {depths:,} "
+            f"(mean {depth_us / 1000:.2f} ms)"
+        )
     low = min(
         counts["mdev_l"] / max(1, mdevs), counts["sdepth_l"] / max(1, depths) if depths else 1
     )
@@ -92,8 +99,8 @@ def inputs(maps: Mapping[str, Any]) -> Inputs | None:
 def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     """Proof of the scaling bug from the sums of steps (trace-classic-ecn-change.bt), or None.
 
-    A step with a deviation of 1 us is minus the reference itself. The 20-bit reference in a score
-    that otherwise moves by more than any 20-bit step can is the bug.
+    A step with a deviation of 1 us subtracts exactly the threshold. The bug is the threshold of a
+    20-bit build in a score whose rises are larger than a 20-bit build can make.
     """
     falls, rises = number(maps, "mdev_change_neg"), number(maps, "mdev_change_pos")
     if not falls or not rises:
@@ -103,6 +110,6 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
         return None
     return (
-        f"steps fall by {V0_20BIT:,}, which is log2(750 us) on a 20-bit scale, but rise by "
-        f"{rise:,.0f} on average, which only a 24-bit scale can hold"
+        f"the score falls by {V0_20BIT:,} a step, which is log2(750)/2 on a 20-bit scale, but rises "
+        f"by {rise:,.0f} on average, where a 20-bit build adds at most {MOST_20BIT:,}"
     )
