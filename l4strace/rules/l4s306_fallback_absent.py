@@ -69,9 +69,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                 CODE,
                 Severity.WARNING if needed else Severity.INFO,
                 Confidence.MEDIUM,
-                f"Prague has no classic-ECN fallback in this build, but the AQM is classic{starved}."
+                f"This Prague has no classic-ECN fallback, but the AQM is classic{starved}."
                 if needed
-                else "Prague has no classic-ECN fallback in this build, so it cannot misfire.",
+                else "This Prague has no classic-ECN fallback, so it cannot misfire.",
                 "Use a classic congestion control behind this AQM." if needed else "",
                 flow=row["flow"],
                 forward=row["forward"],

@@ -75,7 +75,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.INFO,
         Confidence.HIGH if sure else Confidence.MEDIUM,
-        f"Prague's detector works as intended: from {since} its score is above 8 behind {marks}{at}.",
+        f"Prague's detector works as intended: from {since} its score is above 8 behind "
+        f"{marks}{at}.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),

@@ -24,7 +24,7 @@ MOST_20BIT = 18 << 19
 
 @dataclass(frozen=True)
 class Zones:
-    """Reductions by the zone of the score: classic (9 and more), transition, scalable (8 and less)."""
+    """Reductions by zone of the score: classic (at least 9), transition, scalable (at most 8)."""
 
     classic: int
     transition: int
@@ -110,6 +110,6 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
         return None
     return (
-        f"the score falls by {V0_20BIT:,} a step, which is log2(750)/2 on a 20-bit scale, but rises "
-        f"by {rise:,.0f} on average, where a 20-bit build adds at most {MOST_20BIT:,}"
+        f"the score falls by {V0_20BIT:,} per step, which is log2(750)/2 on a 20-bit scale, but "
+        f"rises by {rise:,.0f} on average, where a 20-bit build adds at most {MOST_20BIT:,}"
     )

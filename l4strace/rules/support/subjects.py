@@ -16,8 +16,8 @@ MOST_FINDINGS = 20
 """Findings of one rule that name their flow, as in L4S004."""
 
 ISOLATED_CONFIDENCE = 0.8
-"""Confidence from which a bottleneck class counts as shown. From marks, only what other flows of the
-path experienced gives as much (derive/bottlenecks); marks of a lone flow give 0.7 at most."""
+"""Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
+other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
 
 
 @kept
