@@ -109,9 +109,9 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.HIGH if beyond else Confidence.MEDIUM,
-        f"The log shows alpha on the wrong scale: alpha {what}. Its reader divides by a {unit} unit "
-        "than the kernel uses.",
-        "Use a collector that knows the build's PRAGUE_ALPHA_BITS, or correct alpha by that factor.",
+        f"The log shows alpha on the wrong scale: alpha {what}. Its reader divides by a {unit} "
+        "unit than the kernel uses.",
+        "Use a collector that knows the build's PRAGUE_ALPHA_BITS, or correct alpha by hand.",
         flow=row["flow"],
         forward=row["forward"],
         measures=tuple(measures),

@@ -39,8 +39,8 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S403"
 SHARE = 0.95
-"""Marked share from which marks carry no information: by eye; senders that respond to an AQM keep it
-to a few percent on average."""
+"""Marked share from which marks carry no information: by eye; senders that respond to an AQM keep
+it to a few percent on average."""
 
 MIN_PACKETS = 50
 """Data packets from which a share of 95 % leaves at least two unmarked."""

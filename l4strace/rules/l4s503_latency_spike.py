@@ -74,8 +74,9 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
-        f"Latency spike from {begin}: queue delay reached {row['height_us'] / 1000:.0f} ms in "
-        f"{length:.1f} s (usually {row['usual_us'] / 1000:.1f} ms). {CAUSES[row['cause']]}.{more}",
+        f"Latency spike of {length:.1f} s from {begin}: queue delay reached "
+        f"{row['height_us'] / 1000:.0f} ms (usually {row['usual_us'] / 1000:.1f} ms). "
+        f"{CAUSES[row['cause']]}.{more}",
         "Check the window and the marks at its start.",
         source=row["source"],
         flow=row["flow"],

@@ -101,8 +101,9 @@ def _finding(row: dict[str, Any]) -> Finding:
         Severity.NOTICE,
         Confidence.LOW,
         f"The flow wasted capacity: in {100 * row['idle']:.0f} % of the seconds it had less than "
-        f"{100 * LOW:.0f} % of its best rate nearby although the queue was empty. On average "
-        f"it had {row['mean_bps'] / 1e6:.1f} Mbit/s, and {row['rate_bps'] / 1e6:.1f} Mbit/s at best.",
+        f"{100 * LOW:.0f} % of its best rate nearby although the queue was empty. On "
+        f"average it had {row['mean_bps'] / 1e6:.1f} Mbit/s, at best "
+        f"{row['rate_bps'] / 1e6:.1f} Mbit/s.",
         "Check the depth of the reductions and the AQM's threshold.",
         source=row["source"],
         flow=row["flow"],
