@@ -11,7 +11,7 @@ FIFO.
 
 Evidence
 --------
-`cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss` and origin `packets`.
+`cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them.
 
 When it is wrong
 ----------------

@@ -88,9 +88,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _peaks(rounds: pl.DataFrame, spikes: pl.DataFrame) -> pl.DataFrame:
     """Most packets in flight until the end of the spike, and retransmissions during it."""
-    spans = spikes.select(*subjects.KEY, begin="start_ns", end="end_ns")
-    until = rounds.join(spans, on=subjects.KEY).filter(pl.col("start_ns") <= pl.col("end"))
-    during = pl.col("start_ns") >= pl.col("begin")
+    spans = spikes.select(*subjects.KEY, first_ns="start_ns", last_ns="end_ns")
+    until = rounds.join(spans, on=subjects.KEY).filter(pl.col("start_ns") <= pl.col("last_ns"))
+    during = pl.col("start_ns") >= pl.col("first_ns")
     return until.group_by(subjects.KEY).agg(
         pl.col("inflight_max_packets").max().alias("peak"),
         pl.col("retransmits").fill_null(0).filter(during).sum().alias("lost"),

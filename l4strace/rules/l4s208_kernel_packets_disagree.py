@@ -108,24 +108,19 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ce_finding(row: dict[str, Any]) -> Finding:
+    low, high = row["ce_fed_back_lo"], row["ce_fed_back_hi"]
+    bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"Kernel and packets disagree on CE: delivered_ce is {row['delivered_ce']:,}, but the "
-        f"feedback on the wire allows {row['ce_fed_back_lo']:,} to {row['ce_fed_back_hi']:,}.",
+        f"feedback on the wire allows {bounds}.",
         "Check the join of log and capture (L4S009) and capture drops (L4S002) first.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=(
-            Measure(
-                "delivered_ce",
-                row["delivered_ce"],
-                "packet",
-                f"{row['ce_fed_back_lo']} to {row['ce_fed_back_hi']}",
-            ),
-        ),
+        measures=(Measure("delivered_ce", row["delivered_ce"], "packet", bounds),),
     )
 
 

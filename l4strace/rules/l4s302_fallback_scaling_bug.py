@@ -14,8 +14,8 @@ The thresholds are logarithms: the constants of a 20-bit build on a 24-bit scale
 
 Evidence
 --------
-`detector.build`, which `residue` identifies; `detector.score`, `score_fixed` and `score_buggy`; the
-counters of trace-classic-ecn-change.bt.
+`detector.build` (identified by that remainder of a step); `detector.score`, `score_fixed` and
+`score_buggy`; the counters of trace-classic-ecn-change.bt.
 
 When it is wrong
 ----------------
@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return results or [Skipped(CODE, without_score(evidence))]
     for row in recorded.iter_rows(named=True):
         if row["build"] == BUGGY:
-            proof = f"{row['residues']:,} steps have a size that only this bug produces"
+            proof = f"{row['residues']:,} steps change the score as only this bug does"
             results.append(_finding(row, Confidence.HIGH, proof))
         elif row["build"] is None and _only_buggy_replay_fits(row):
             results.append(_finding(row, Confidence.MEDIUM, REPLAY))

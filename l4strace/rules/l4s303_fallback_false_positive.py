@@ -79,9 +79,10 @@ def _finding(row: dict[str, Any]) -> Finding:
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
     cause = (
-        f"because the link is slow: at {rate:.1f} Mbit/s one packet takes {packet_us / 1000:.1f} ms"
+        f" because the link is slow: one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} "
+        "Mbit/s"
         if slow
-        else "as jitter or a change of the bottleneck can cause"
+        else ", as jitter or a change of the bottleneck can cause"
     )
     replay = (
         " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."
@@ -89,7 +90,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         else ""
     )
     message = (
-        f"Prague's detector took an L4S AQM for a classic one, {cause}. RTT deviation was "
+        f"Prague's detector took an L4S AQM for a classic one{cause}. RTT deviation was "
         f"{mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms (threshold 2 ms).{replay}"
     )
     return Finding(
@@ -97,7 +98,9 @@ def _finding(row: dict[str, Any]) -> Finding:
         Severity.NOTICE if slow else Severity.WARNING,
         Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
-        "Set prague_ecn_fallback=0 on such links, or find the hop that adds the jitter.",
+        "Set prague_ecn_fallback=0 on links this slow."
+        if slow
+        else "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),

@@ -39,6 +39,7 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S306"
+ABSENT = "Prague in this kernel has no classic-ECN fallback"
 OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 MIN_SAMPLES = 50
 """Samples below which a socket is a control connection: by eye, as in L4S307."""
@@ -69,9 +70,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                 CODE,
                 Severity.WARNING if needed else Severity.INFO,
                 Confidence.MEDIUM,
-                f"This Prague has no classic-ECN fallback, but the AQM is classic{starved}."
+                f"{ABSENT}, but the AQM is classic{starved}."
                 if needed
-                else "This Prague has no classic-ECN fallback, so it cannot misfire.",
+                else f"{ABSENT}, so it cannot misfire.",
                 "Use a classic congestion control behind this AQM." if needed else "",
                 flow=row["flow"],
                 forward=row["forward"],

@@ -13,7 +13,7 @@ packets alone: it is thirty times what alpha/2 gives.
 
 Evidence
 --------
-`cuts.law`, `fraction` and `alpha` with origin `packets`; `bottlenecks.kind`, `confidence`,
+`cuts.law`, `fraction` and `alpha` that come from packets; `bottlenecks.kind`, `confidence`,
 `marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender means L4S);
 `coexistence`; `kernel.classic_ecn` (which directions have a recorded score).
 
@@ -99,7 +99,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     numbers = (
-        f"{100 * row['floor']:.0f} % of {row['cuts']} reductions fit the fallback's 31 % (median "
+        f"{100 * row['floor']:.0f} % of {row['cuts']:,} reductions fit the fallback's 31 % (median "
         f"reduction {100 * row['fraction']:.0f} %, median alpha/2 "
         f"{100 * (row['expected'] or 0):.1f} %)"
     )
@@ -136,7 +136,7 @@ def _acting(row: dict[str, Any], numbers: str) -> Finding:
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
     if _slow(row):
         return _at_times(row, numbers)
-    message = f"The classic-ECN fallback misfired behind an L4S AQM, by packets alone: {numbers}."
+    message = f"The classic-ECN fallback misfired behind an L4S AQM, as packets show it: {numbers}."
     return _finding(row, Severity.ERROR, Confidence.MEDIUM, message)
 
 

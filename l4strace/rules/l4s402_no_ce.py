@@ -62,7 +62,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
         Confidence.HIGH if row["confidence"] >= subjects.ISOLATED_CONFIDENCE else Confidence.LOW,
-        f"No packet was marked CE at a queue delay of {queue:.1f} ms (median), with {lost}.",
+        f"The queue does not mark: no packet is CE at a median queue delay of {queue:.1f} ms, "
+        f"with {lost}.",
         "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
         source=row["source"],
         flow=row["flow"],

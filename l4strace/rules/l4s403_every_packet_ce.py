@@ -12,11 +12,12 @@ minimum window and stays there. Whole networks have done it.
 Evidence
 --------
 The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
-reported), of `data_packets`; `rounds.queue_delay_us`.
+reported), of `data_packets`; `rounds.queue_delay_us` where `flows.vantage` is not the receiver's.
 
 When it is wrong
 ----------------
-An AQM marks every packet too while its queue stands above its threshold: that is a notice here.
+An AQM marks every packet too while its queue stands above its threshold: that is a notice here. A
+capture at the receiver does not see that queue; the finding then has medium confidence.
 
 What to do
 ----------
@@ -72,23 +73,29 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:
-    rounds = subjects.rounds(evidence)
-    return rounds.group_by(subjects.DIRECTION).agg(
+    """Median queue delay per direction, unless the capture is the receiver's and sees no queue."""
+    ends = evidence.flows.select("source", "flow", "vantage")
+    receiver = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
+    rounds = subjects.rounds(evidence).join(ends, on=["source", "flow"], how="left")
+    seen = rounds.filter((pl.col("vantage") != receiver).fill_null(True))
+    return seen.group_by(subjects.DIRECTION).agg(
         pl.col("queue_delay_us").median().alias("queue_us")
     )
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    standing = (row["queue_us"] or 0.0) >= STANDING_US
-    reason = (
-        f"the median queue delay is {row['queue_us'] / 1000:.1f} ms, as when no sender responds"
-        if standing
-        else "no standing queue explains it, so a hop marks every packet"
-    )
+    queue_us = row["queue_us"]
+    standing = queue_us is not None and queue_us >= STANDING_US
+    if queue_us is None:
+        reason = "a hop marks every packet, or a queue stands that this capture cannot show"
+    elif standing:
+        reason = f"the median queue delay is {queue_us / 1000:.1f} ms, as when no sender responds"
+    else:
+        reason = f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
     return Finding(
         CODE,
         Severity.NOTICE if standing else Severity.WARNING,
-        Confidence.MEDIUM if standing else Confidence.HIGH,
+        Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
         f"{row['marked']:,} of {row['data_packets']:,} data packets are CE: {reason}.",
         "Check the sender's response and its feedback first."
         if standing

@@ -82,7 +82,7 @@ def _finding(row: dict[str, Any], allowed: float) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        "The queue is well above its target: the median queue delay is "
+        "The queue does not drain: the median queue delay is "
         f"{queue:.1f} ms (threshold {allowed / 1000:.1f} ms).",
         "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
         source=row["source"],

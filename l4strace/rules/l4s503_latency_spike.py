@@ -68,13 +68,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length = row["length_ns"] / 1e9
-    begin = subjects.moment(evidence, row["start_ns"])
+    start = subjects.moment(evidence, row["start_ns"])
     more = f" It is the longest of {row['spikes']:,} spikes." if row["spikes"] > 1 else ""
     return Finding(
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
-        f"Latency spike of {length:.1f} s from {begin}: queue delay reached "
+        f"Latency spike of {length:.1f} s from {start}: queue delay reached "
         f"{row['height_us'] / 1000:.0f} ms (usually {row['usual_us'] / 1000:.1f} ms). "
         f"{CAUSES[row['cause']]}.{more}",
         "Check the window and the marks at its start.",

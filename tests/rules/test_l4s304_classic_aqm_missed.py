@@ -22,7 +22,7 @@ def test_fires_and_names_who_starves() -> None:
     assert found.message == (
         "Prague's detector missed a classic AQM: all flows share one queue that marks from 0.4 ms "
         "of queue delay, but the score did not exceed 0.0 (threshold 8); flow 1 (port 40002, "
-        "ECT(0)) starves from t=2.0 s with 10 % of their rate."
+        "ECT(0)) starves from t=2.0 s with 10 % of both rates."
     )
 
 

@@ -1,6 +1,6 @@
 """A hop that marks everything."""
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s403_every_packet_ce import check
 from tests.support.frames import evidence, frame, rounds
 
@@ -11,6 +11,15 @@ def test_fires_at_the_receiver_and_on_feedback() -> None:
     assert found.frames == (3,)
     (fed,) = check(evidence(directions=frame("directions", ce_fed_back_best=990)))
     assert [m.value for m in fed.measures] == [0.99]
+
+
+def test_fires_with_full_confidence_only_where_the_queue_can_be_seen() -> None:
+    """At the receiver the RTT holds no queue: a delay of 0 there does not accuse a hop."""
+    tables = {"directions": frame("directions", data_ce=1000), "rounds": rounds(50)}
+    (near,) = check(evidence(flows=frame("flows", vantage="client"), **tables))
+    (far,) = check(evidence(flows=frame("flows", vantage="server"), **tables))
+    assert (near.confidence, far.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
+    assert "cannot show" in far.message
 
 
 def test_fires_as_notice_when_a_queue_explains_it() -> None:

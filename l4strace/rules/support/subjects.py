@@ -128,7 +128,7 @@ def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def starved_by(evidence: Evidence, flow: int) -> str:
-    """`; flow 3 (port 40002, ECT(0)) starves from t=0.6 s with 8 % of their rate`, or nothing."""
+    """`; flow 3 (port 40002, ECT(0)) starves from t=0.6 s with 8 % of both rates`, or nothing."""
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()
     )
@@ -136,5 +136,5 @@ def starved_by(evidence: Evidence, flow: int) -> str:
     if row is None:
         return ""
     since = moment(evidence, row["starved_since_ns"])
-    share = f"{100 * row['share']:.0f} % of their rate"
+    share = f"{100 * row['share']:.0f} % of both rates"
     return f"; {named(evidence, row['flow'])} starves from {since} with {share}"
