@@ -18,9 +18,9 @@ Evidence
 
 When it is wrong
 ----------------
-If the log or the capture starts in the middle of the flow: its first mark is then an ordinary one. Builds
-that start at 0 and halve the window at the first mark are correct and not reported. From packets
-alone other causes of a late response look the same, hence medium confidence.
+If the log or the capture starts in the middle of the flow: its first mark is then an ordinary one.
+Builds that start at 0 and halve the window at the first mark are correct and not reported. From
+packets alone other causes of a late response look the same, hence medium confidence.
 
 What to do
 ----------

@@ -9,9 +9,9 @@ while the medians of its two inputs, queue delay and RTT mean deviation, were be
 
 Why it matters
 --------------
-Above 8 every reduction at CE is up to 31 % instead of alpha/2, which is one or two percent. An L4S
-AQM marks many packets per second, so the flow starves: in the published study it gets 8 Mbit/s
-beside 52 Mbit/s of one CUBIC flow (64 Mbit/s, 32 ms).
+From a score of 9 every reduction at CE is at least 31 % (from 8 to 9 the floor grows to it), where
+alpha/2 is one or two percent. An L4S AQM marks many packets per second, so the flow starves: in the
+published study it gets 8 Mbit/s beside 52 Mbit/s of one CUBIC flow (64 Mbit/s, 32 ms).
 
 Evidence
 --------

@@ -9,8 +9,8 @@ queue delay).
 Why it matters
 --------------
 The detector cannot distinguish queue delay from jitter, nor from the time that one packet takes on
-a slow link. With the fallback on, Prague then reduces its window by up to 31 % where alpha/2 would
-do. This is a known limit of the algorithm.
+a slow link. With the fallback on, Prague then reduces its window by at least 31 % where alpha/2
+would do. This is a known limit of the algorithm.
 
 Evidence
 --------
