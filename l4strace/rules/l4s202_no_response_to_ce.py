@@ -12,7 +12,7 @@ flows only by dropping.
 
 Evidence
 --------
-`cuts.alpha`, `fraction`, `fraction_hi` and `cwnd_before` of cause `ce`, as packets show them: alpha
+`cuts.alpha`, `fraction`, `fraction_hi` and `cwnd_before` of cause CE, as packets show them: alpha
 is the one that the kernel recorded, else it is replayed from the feedback.
 
 When it is wrong

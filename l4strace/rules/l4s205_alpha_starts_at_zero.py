@@ -13,7 +13,7 @@ queue fills.
 
 Evidence
 --------
-`cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause `ce`;
+`cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
 `rounds.inflight_max_packets` and `ce_best`; `directions.data_ect1` (which sender means L4S).
 
 When it is wrong

@@ -17,7 +17,7 @@ Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us`, `score_fixed` and `build` of the steps that the kernel
 recorded; `bottlenecks.kind`, which follows from packets alone; `cuts.law`, which shows whether the
-kernel acts on the score. `rounds` gives the frames.
+kernel acts on the score; the counters of bpftrace scripts. `rounds` gives the frames.
 
 When it is wrong
 ----------------

@@ -15,7 +15,7 @@ The thresholds are logarithms: the constants of a 20-bit build on a 24-bit scale
 Evidence
 --------
 `detector.build` (identified by that remainder of a step); `detector.score`, `score_fixed` and
-`score_buggy`; the counters of trace-classic-ecn-change.bt.
+`score_buggy`; the counters of bpftrace (trace-classic-ecn-change.bt).
 
 When it is wrong
 ----------------
