@@ -141,7 +141,7 @@ def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.ERROR,
             Confidence.HIGH,
-            f"Prague's classic-ECN fallback misfired: {cuts.text} although {inputs.text}.",
+            f"Prague's classic-ECN fallback misfired: it made {cuts.text} although {inputs.text}.",
             ACTION,
             measures=(
                 Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),
@@ -157,7 +157,7 @@ def _half_known(cuts: aggregates.Zones) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Prague's classic-ECN fallback acted: {cuts.text}. Behind an L4S AQM this is a "
+        f"Prague's classic-ECN fallback made {cuts.text}. Behind an L4S AQM this is a "
         "misfire, but the counters do not show the AQM.",
         "Record the packets or the detector's inputs of the same run.",
         measures=(Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),),

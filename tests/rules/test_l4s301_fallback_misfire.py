@@ -72,9 +72,9 @@ def test_skips_without_a_log() -> None:
 def test_fires_on_the_counters_of_the_published_study() -> None:
     (found,) = check(evidence(aggregates=STUDY))
     assert found.message == (
-        "Prague's classic-ECN fallback misfired: 485 of 488 reductions were made at a score above "
-        "8 although RTT deviation was below 0.75 ms in 2,324 of 2,324 detector steps (mean 0.04 "
-        "ms) and queue delay below 2 ms in 2,321 of 2,324 (mean 0.06 ms)."
+        "Prague's classic-ECN fallback misfired: it made 485 of 488 reductions at a score above 8 "
+        "although RTT deviation was below 750 us in 2,324 of 2,324 steps (mean 42.7 us) and queue "
+        "delay below 2 ms in 2,321 of 2,324 (mean 55.7 us)."
     )
 
 

@@ -1,4 +1,4 @@
-"""Counters of the published bpftrace scripts: what logs without time still show.
+"""Counters of the published bpftrace scripts: evidence from logs that have no timestamps.
 
 The names are those of Greenscreen23/prague-fallback-experiments (trace-classic-ecn.bt,
 trace-classic-ecn-change.bt, trace-srtt-mdev.bt).
@@ -10,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-V0_20BIT = 5_007_341
-"""Threshold of the RTT deviation as a step subtracts it: log2(750) * 2^20 / 2 (V0_LG of a 20-bit
-build, tcp_prague.c)."""
+from l4strace.wording.quantities import quantity
 
-V0_24BIT = 80_117_470
-"""The same on a 24-bit scale, where it is correct: 160234941 / 2 (L4STeam/linux issue 38)."""
+V0_20BIT = 5_007_341
+"""Reference of the RTT deviation in a step: log2(750) * 2^20 / 2 (V0_LG in tcp_prague.c)."""
 
 MOST_20BIT = 18 << 19
-"""Largest rise of a 20-bit build in one step: half of an integer logarithm of at most 18
-(2^18 us of deviation), on a 20-bit scale."""
+"""Largest step of a 20-bit build: half an integer logarithm of at most 18, times 2^20."""
+
+MDEV_REFERENCE = "750 us"
+DEPTH_REFERENCE = "2 ms"
+"""References that the scripts compare with: V0 and D0 of tcp_prague.c."""
 
 
 @dataclass(frozen=True)
 class Zones:
-    """Reductions by zone of the score: classic (at least 9), transition, scalable (at most 8)."""
+    """How many reductions fell into each zone of the score (below 8, 8 to 9, above 9)."""
 
     classic: int
     transition: int
@@ -41,12 +42,15 @@ class Zones:
     @property
     def text(self) -> str:
         acting = self.classic + self.transition
-        return f"{acting:,} of {self.total:,} reductions were made at a score above 8"
+        return f"{acting:,} of {self.total:,} reductions at a score above 8"
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """How often the detector's inputs were below their thresholds, and their means."""
+    """Means of the detector's inputs, and the share of steps below their references.
+
+    ``low_share`` is the smaller of the shares of RTT deviation and queue delay.
+    """
 
     low_share: float
     mdev_us: float
@@ -55,13 +59,13 @@ class Inputs:
 
 
 def number(maps: Mapping[str, Any], name: str) -> int:
-    """A counter by name, with or without bpftrace's `@`; 0 when it is not there."""
+    """A counter by name, with or without bpftrace's `@`; 0 when it is absent."""
     value = maps.get(f"@{name}", maps.get(name, 0))
     return value if isinstance(value, int) else 0
 
 
 def has(maps: Mapping[str, Any], *names: str) -> bool:
-    """Whether any of the counters is there."""
+    """Whether any of the counters exists."""
     return any(f"@{name}" in maps or name in maps for name in names)
 
 
@@ -73,7 +77,7 @@ def zones(maps: Mapping[str, Any]) -> Zones | None:
 
 
 def inputs(maps: Mapping[str, Any]) -> Inputs | None:
-    """RTT deviation and queue delay against 750 and 2000 us (trace-srtt-mdev.bt)."""
+    """RTT deviation and queue delay against their references (trace-srtt-mdev.bt)."""
     if not has(maps, "mdev_l", "mdev_ge"):
         return None
     counts = {name: number(maps, name) for name in ("mdev_l", "mdev_ge", "sdepth_l", "sdepth_ge")}
@@ -82,13 +86,13 @@ def inputs(maps: Mapping[str, Any]) -> Inputs | None:
     mdev_us = (sums["mdev_l"] + sums["mdev_ge"]) / max(1, mdevs)
     depth_us = (sums["sdepth_l"] + sums["sdepth_ge"]) / max(1, depths)
     text = (
-        f"RTT deviation was below 0.75 ms in {counts['mdev_l']:,} of {mdevs:,} detector steps "
-        f"(mean {mdev_us / 1000:.2f} ms)"
+        f"RTT deviation was below {MDEV_REFERENCE} in {counts['mdev_l']:,} of {mdevs:,} steps "
+        f"(mean {quantity(mdev_us, 'us')})"
     )
     if depths:
         text += (
-            f" and queue delay below 2 ms in {counts['sdepth_l']:,} of {depths:,} "
-            f"(mean {depth_us / 1000:.2f} ms)"
+            f" and queue delay below {DEPTH_REFERENCE} in {counts['sdepth_l']:,} of {depths:,} "
+            f"(mean {quantity(depth_us, 'us')})"
         )
     low = min(
         counts["mdev_l"] / max(1, mdevs), counts["sdepth_l"] / max(1, depths) if depths else 1
@@ -99,8 +103,8 @@ def inputs(maps: Mapping[str, Any]) -> Inputs | None:
 def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     """Proof of the scaling bug from the sums of steps (trace-classic-ecn-change.bt), or None.
 
-    A step with a deviation of 1 us subtracts exactly the threshold. The bug is the threshold of a
-    20-bit build in a score whose rises are larger than a 20-bit build can make.
+    A step at an RTT deviation of 1 us is minus the reference itself. The bug shows as the 20-bit
+    reference in a score that rises by more than any 20-bit step.
     """
     falls, rises = number(maps, "mdev_change_neg"), number(maps, "mdev_change_pos")
     if not falls or not rises:
@@ -110,6 +114,6 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
         return None
     return (
-        f"the score falls by {V0_20BIT:,} per step, which is log2(750)/2 on a 20-bit scale, but "
-        f"rises by {rise:,.0f} on average, where a 20-bit build adds at most {MOST_20BIT:,}"
+        f"steps fall by {V0_20BIT:,}, the reference of 750 us on a 20-bit scale, but rise by "
+        f"{rise:,.0f} on average, which only a 24-bit scale allows"
     )
