@@ -1,31 +1,31 @@
-"""A classic ECN sender does not answer ECE.
+"""A classic ECN sender does not respond to ECE.
 
 What it checks
 --------------
-Flows that negotiated RFC 3168 ECN: whether the data in flight falls after the receiver echoes
-congestion (ECE), and whether the sender answers with CWR.
+Flows that negotiated RFC 3168 ECN: whether the data in flight falls by at least a tenth after the
+receiver echoes congestion (ECE), and whether the sender answers with CWR.
 
 Why it matters
 --------------
-A sender that takes part in ECN and ignores it turns marking into a privilege: it gets no loss and
-gives nothing up.
+A sender that negotiates ECN and ignores the marks has an advantage over all others: its packets are
+marked instead of dropped, and it does not slow down.
 
 Evidence
 --------
-`cuts` of cause `ece`, `directions.cwr_packets`.
+`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets`.
 
 When it is wrong
 ----------------
-At two or three packets in flight there is nothing to give up: such rounds are left out. A flow held
-back by its application shows no window.
+With a few packets in flight a reduction is not visible: rounds with fewer than 8 are left out. A
+flow that its application limits does not show its window.
 
 What to do
 ----------
-Check the sender's stack; switch ECN off there until it responds.
+Check the sender's stack; disable ECN there until it responds.
 
 References
 ----------
-RFC 3168 section 6.1.2
+RFC 3168 section 6.1.2; RFC 8511
 """
 
 from __future__ import annotations
@@ -40,20 +40,31 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S201"
 MIN_CUTS = 3
+"""Echoes from which the sender is judged: by eye."""
+
 MIN_WINDOW = 8.0
-"""Packets in flight from which half of them is visible beside the growth of two rounds."""
+"""Packets in flight from which a halving (4 packets) is visible although the window grows by one
+packet in each of the two rounds that `cuts` looks at (RFC 5681 section 3.1)."""
 
 NO_CUT = 0.1
+"""Half of the smallest reduction in use: RFC 8511 gives up a fifth, CUBIC three tenths (RFC 9438),
+Reno a half (RFC 3168 section 6.1.2)."""
+
 MAJORITY = 0.8
+"""Share of the echoes without a reduction, by eye: one in five may fall together with a pause."""
+
+ECHO_ROUNDS = 2
+"""An echo lasts until CWR arrives, one round trip after the first ECE: rounds with ECE that are
+this close belong to one echo."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose flight did not fall at most echoes."""
+    """One finding for each direction whose data in flight did not fall after most echoes."""
     cuts = subjects.once(evidence, evidence.cuts).filter(
         (pl.col("cause") == "ece") & (pl.col("cwnd_before") >= MIN_WINDOW)
     )
-    # An echo lasts until CWR arrives: only the first of a run of rounds asks for a cut.
-    first = (pl.col("round") - pl.col("round").shift()).over(subjects.KEY).fill_null(9) > 2
+    gap = (pl.col("round") - pl.col("round").shift()).over(subjects.KEY)
+    first = (gap > ECHO_ROUNDS).fill_null(True)
     ignored = (
         cuts.sort(*subjects.KEY, "round")
         .filter(first)
@@ -72,20 +83,21 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     silent = not row["cwr_packets"]
-    answer = "without a single CWR" if silent else f"despite {row['cwr_packets']} packets with CWR"
+    answer = "it sent no CWR" if silent else f"it set CWR on {row['cwr_packets']:,} packets"
+    ignored = round(row["ignored"] * row["echoes"])
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.HIGH if silent else Confidence.MEDIUM,
-        f"ECE ignored: the flight did not fall at {100 * row['ignored']:.0f} % of {row['echoes']} "
-        f"echoes, {answer}.",
-        "Check the sender's stack; switch ECN off there until it responds.",
+        f"The sender ignored ECE: its data in flight fell by less than {100 * NO_CUT:.0f} % after "
+        f"{ignored:,} of {row['echoes']:,} congestion echoes, and {answer}.",
+        "Check the sender's stack; disable ECN there until it responds.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
-            Measure("echoes without a cut", row["ignored"], "share", "0"),
+            Measure("echoes without a reduction", row["ignored"], "share", "0"),
             Measure("packets with CWR", row["cwr_packets"] or 0, "packet", "one for each echo"),
         ),
     )

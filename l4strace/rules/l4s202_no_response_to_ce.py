@@ -1,22 +1,23 @@
-"""An AccECN sender does not answer CE marks.
+"""An AccECN sender does not respond to CE marks.
 
 What it checks
 --------------
-Rounds in which the fed-back marks ask for a cut of several packets (alpha/2 of what is in flight):
-whether the flight falls at all.
+Rounds whose marks ask for a reduction of several packets, alpha/2 of what is in flight: whether the
+data in flight falls at all.
 
 Why it matters
 --------------
-A sender that ignores marks fills the shallow queue of an L4S AQM, and the AQM protects the others
-from it only by dropping.
+A sender that ignores marks fills the shallow queue of an L4S AQM. The AQM can then protect other
+flows only by dropping.
 
 Evidence
 --------
-`cuts` of cause `ce` from packets, `rounds.alpha` replayed from the feedback.
+`cuts.alpha`, `fraction`, `fraction_hi` and `cwnd_before` of cause CE, as packets show them: alpha
+is the one that the kernel recorded, else it is replayed from the feedback.
 
 When it is wrong
 ----------------
-A sender with another law than alpha/2 that cuts less; flows that are limited by their application.
+If the sender follows another law than alpha/2 and reduces less, or if its application limits it.
 
 What to do
 ----------
@@ -39,15 +40,18 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S202"
 MIN_CUTS = 10
+"""Rounds from which the median is judged: by eye."""
+
 MIN_PACKETS = 4.0
-"""Packets that alpha/2 of the flight must be for their absence to show."""
+"""Packets that alpha/2 of the data in flight must amount to: twice what regrowth and counting whole
+packets can hide (REGROWN and ROUNDED in derive/cuts, 2 packets)."""
 
 ANSWERED = 0.25
-"""Share of the cut asked for below which there was no answer, in the median."""
+"""Share of the expected reduction (median) below which the sender did not respond: by eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose flight stays where marks ask for less."""
+    """One finding for each direction whose data in flight does not fall as its marks ask."""
     asked = pl.col("alpha") / 2 * pl.col("cwnd_before")
     cuts = subjects.once(evidence, evidence.cuts).filter(
         (pl.col("cause") == "ce") & (pl.col("origin") == "packets") & (asked >= MIN_PACKETS)
@@ -74,16 +78,17 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"No response to CE: {row['cuts']} times the marks asked for a cut of "
-        f"{100 * row['asked']:.0f} % (median), the flight fell by {100 * row['given']:.0f} %.",
+        f"The sender did not respond to CE: in {row['cuts']:,} rounds the marks asked for a "
+        f"reduction of {100 * row['asked']:.0f} % (median of alpha/2), but the data in flight fell "
+        f"by {100 * row['given']:.0f} % (median).",
         "Check the sender's congestion control and that its kernel counts delivered_ce.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
-            Measure("cut asked for (alpha/2)", row["asked"], "share"),
-            Measure("cut made", row["given"], "share", "as asked"),
+            Measure("expected reduction (alpha/2)", row["asked"], "share"),
+            Measure("reduction", row["given"], "share", f"{100 * row['asked']:.0f} %"),
         ),
     )
 

@@ -1,22 +1,22 @@
-"""A sender does not slow down at loss.
+"""A sender does not slow down after loss.
 
 What it checks
 --------------
-Whether the data in flight falls in the two rounds after retransmissions.
+Whether the data in flight falls by at least a tenth in the two rounds after retransmissions.
 
 Why it matters
 --------------
-Loss is the one signal that every path can give. A sender that ignores it can collapse a FIFO; early
-Prague did so in L4S mode.
+Loss is the one congestion signal that every path can give. A sender that ignores it can collapse a
+FIFO.
 
 Evidence
 --------
-`cuts` of cause `loss`.
+`cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them.
 
 When it is wrong
 ----------------
-Spurious retransmissions that the sender undid; small flights, which are left out; losses in a tail
-after which the application has nothing to send.
+Spurious retransmissions that the sender undid; losses at the end of a transfer, after which there
+is nothing to send. Rounds with fewer than 8 packets in flight are left out.
 
 What to do
 ----------
@@ -24,7 +24,7 @@ Check the sender's congestion control.
 
 References
 ----------
-RFC 9331 section 4.3 (loss response as Reno); sce-l4s-ect1 README
+RFC 9331 section 4.3 (response to loss); RFC 5681 section 3.1; heistp/sce-l4s-ect1 README
 """
 
 from __future__ import annotations
@@ -39,17 +39,25 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S203"
 MIN_EPISODES = 3
+"""Episodes of loss from which the sender is judged: by eye."""
+
 MIN_WINDOW = 8.0
+"""Packets in flight from which a halving is visible, as in L4S201."""
+
 NO_CUT = 0.1
-"""BBR gives up less than others, CUBIC 30 %, Reno half."""
+"""A third of the smallest loss response in use: CUBIC gives up three tenths (RFC 9438 section 4.6),
+Reno and Prague a half (RFC 5681 section 3.1, prague_enter_loss)."""
 
 MAJORITY = 0.8
+"""Share of the episodes without a reduction: by eye, as in L4S201."""
+
 RECOVERY_ROUNDS = 4
-"""Rounds with retransmissions closer than this are one episode."""
+"""Rounds with retransmissions that are this close are one episode: by eye; without SACK a recovery
+repairs one loss per round trip (RFC 6582)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose flight survives most episodes of loss."""
+    """One finding for each direction whose data in flight does not fall after most losses."""
     cuts = subjects.once(evidence, evidence.cuts).filter(
         (pl.col("cause") == "loss")
         & (pl.col("origin") == "packets")
@@ -82,15 +90,16 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"Loss ignored: the flight did not fall in {100 * row['ignored']:.0f} % of "
-        f"{row['episodes']} episodes of loss.",
+        f"The sender did not slow down after loss: its data in flight fell by less than "
+        f"{100 * NO_CUT:.0f} % in {round(row['ignored'] * row['episodes']):,} of "
+        f"{row['episodes']:,} episodes of loss.",
         "Check the sender's congestion control.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
-        measures=(Measure("median cut at loss", row["fraction"], "share", "half"),),
+        measures=(Measure("median reduction after loss", row["fraction"], "share", "30 to 50 %"),),
     )
 
 
-RULE = Rule(CODE, "loss-ignored", "No cut at loss.", check, __doc__)
+RULE = Rule(CODE, "loss-ignored", "No reduction after loss.", check, __doc__)

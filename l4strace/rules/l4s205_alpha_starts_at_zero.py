@@ -1,32 +1,35 @@
-"""Prague's first CE caused no cut, because alpha began at 0.
+"""Prague's first CE caused no reduction because alpha started at 0.
 
 What it checks
 --------------
-The first reduction at CE: whether alpha was next to 0 and the window was not cut. Without a kernel
-log: whether the flight went on growing for rounds after the first mark.
+With a kernel log: whether alpha was near 0 at the first reduction at CE and the window hardly
+changed. Without one: whether the data in flight of an ECT(1) sender went on growing as in slow
+start for two rounds after the first mark.
 
 Why it matters
 --------------
-With alpha at 0 the reduction alpha/2 is nothing. Slow start goes on doubling past the first marks
-and the queue fills for seconds.
+With alpha at 0 the reduction, alpha/2, is nothing. Slow start goes on past the first marks and the
+queue fills.
 
 Evidence
 --------
-The first row of `cuts` of cause `ce`; `kernel.alpha`; `rounds`.
+`cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
+`rounds.inflight_max_packets` and `ce_best`; `directions.data_ect1` (which sender means L4S).
 
 When it is wrong
 ----------------
-Builds P4 and P7 also begin at 0 but halve the window at the first mark: no fault, and not reported.
-From packets alone other causes of late response look the same, hence medium confidence.
+If the log or the capture starts in the middle of the flow: its first mark is then an ordinary one.
+Builds that start at 0 and halve the window at the first mark are correct and not reported. From
+packets alone other causes of a late response look the same, hence medium confidence.
 
 What to do
 ----------
-Use a build that starts alpha at its maximum, or that halves at the first mark
+Use a build that starts alpha at its maximum, or that halves the window at the first mark
 (prague_alpha_mode=1 where it exists).
 
 References
 ----------
-tsvwg L4S issue 17; tcp_prague.c, prague_init; sce-l4s-bakeoff README, update of 2019-11-11
+tsvwg L4S issue 17; tcp_prague.c, prague_init; heistp/sce-l4s-bakeoff README, update of 2019-11-11
 """
 
 from __future__ import annotations
@@ -42,32 +45,40 @@ from l4strace.schema.keys import of_round
 
 CODE = "L4S205"
 ACTION = "Use a build that starts alpha at its maximum or halves the window at the first mark."
-NEXT_TO_ZERO = 0.01
+NEAR_ZERO = 0.01
+"""Alpha at the first mark is 0 or 1 in the published builds (prague_init); by eye, near 0."""
+
 NO_CUT = 0.1
+"""Reduction between alpha/2 of such an alpha (0.5 %) and a halving: by eye."""
+
 LATE_ROUNDS = 2
+"""The window follows its target by one packet per ACK (prague_update_cwnd): a reduction takes the
+round after the feedback."""
+
 GREW = 1.2
-"""Growth of the flight over the two rounds after the first mark; a full cut would halve it, and
-additive increase adds one packet a round."""
+"""Growth of the data in flight over those rounds that is no reduction: by eye; a full reduction
+halves it, additive increase adds one packet per round."""
 
 DOUBLING = 2.0
-"""Growth over the two rounds before the first mark: slow start, where each would double."""
+"""Growth over the two rounds before the first mark that shows slow start, which makes 4."""
 
 MIN_WINDOW = 16
+"""Packets in flight from which such growth is not that of single packets: by eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose first mark was followed by no cut."""
+    """One finding for each direction whose first mark was followed by no reduction."""
     kernel = _from_kernel(evidence)
     logged = {(row["flow"], row["forward"]) for row in kernel}
-    said: list[Finding | Skipped] = [
+    results: list[Finding | Skipped] = [
         _kernel_finding(evidence, row)
         for row in kernel
-        if row["alpha"] is not None and row["alpha"] < NEXT_TO_ZERO and row["fraction"] < NO_CUT
+        if row["alpha"] is not None and row["alpha"] < NEAR_ZERO and row["fraction"] < NO_CUT
     ]
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
-            said.append(_packet_finding(row))
-    return subjects.capped(said)
+            results.append(_packet_finding(row))
+    return subjects.capped(results)
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
@@ -77,7 +88,7 @@ def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
-    """Directions of ECT(1) senders whose flight grew on past the first marks of their life."""
+    """Directions of ECT(1) senders whose data in flight grew on past their first marks."""
     needed = evidence.rounds.select(
         *subjects.KEY,
         *("round", "start_ns", "end_ns", "first_frame", "last_frame"),
@@ -104,16 +115,16 @@ def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"Alpha started at 0: the first CE cut the window of {row['cwnd_before']:.0f} packets by "
-        f"{100 * row['fraction']:.0f} %, so slow start went on past it.",
+        f"Alpha was {row['alpha']:.3f} at the first CE in the log, so the window of "
+        f"{row['cwnd_before']:,.0f} packets shrank by only {100 * row['fraction']:.1f} %.",
         ACTION,
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["ts_ns"], row["ts_ns"]),
         **subjects.at(evidence, row, row["ts_ns"]),
         measures=(
-            Measure("alpha at the first CE", row["alpha"], "", "1, or a halving"),
-            Measure("first cut", row["fraction"], "share", "half"),
+            Measure("alpha at the first CE", row["alpha"], "", "1, or a halved window"),
+            Measure("first reduction", row["fraction"], "share", "50 %"),
         ),
     )
 
@@ -123,8 +134,8 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"First CE without a cut: {row['inflight_max_packets']:,} packets were in flight then and "
-        f"{row['later']:,} two rounds later, as with an alpha that starts at 0.",
+        f"The first CE caused no reduction: {row['inflight_max_packets']:,} packets were in flight "
+        f"in its round and {row['later']:,} two rounds later, as with an alpha that starts at 0.",
         ACTION,
         source=row["source"],
         flow=row["flow"],
@@ -133,9 +144,9 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
         frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
         measures=(
             Measure("in flight at the first CE", row["inflight_max_packets"], "packet"),
-            Measure("two rounds later", row["later"], "packet", "about half"),
+            Measure("in flight two rounds later", row["later"], "packet", "about half"),
         ),
     )
 
 
-RULE = Rule(CODE, "alpha-starts-at-zero", "The first CE cut nothing.", check, __doc__)
+RULE = Rule(CODE, "alpha-starts-at-zero", "The first CE caused no reduction.", check, __doc__)

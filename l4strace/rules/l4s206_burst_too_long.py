@@ -2,25 +2,26 @@
 
 What it checks
 --------------
-The usual back-to-back burst of an ECT(1) sender, as time at the rate of its path, against 250 us.
+The median back-to-back burst of an ECT(1) sender, as time at the rate of its path, against 250 us.
 
 Why it matters
 --------------
-An L4S AQM marks at a millisecond of queue and less. A burst is queue: senders that do not pace mark
-themselves and lose throughput.
+An L4S AQM marks at a queue delay of a millisecond or less. A burst is queue: senders that do not
+pace cause marks on their own packets and lose throughput.
 
 Evidence
 --------
-`rounds.burst_bytes` (median over rounds), `bottlenecks.rate_bps`.
+`rounds.burst_bytes` and `burst_frame`; `bottlenecks.rate_bps`; `directions.max_payload`,
+`super_packets` and `data_ect1`.
 
 When it is wrong
 ----------------
-Captured in front of segmentation offload one packet stands for many (L4S003): the burst is then
-what the card sends out. Four packets are always allowed.
+Captured above segmentation offload, one packet stands for many (L4S003): the burst is then what the
+card sends. Four packets are always allowed.
 
 What to do
 ----------
-Use fq below the sender or its internal pacing; look at prague_burst_shift and tcp_min_tso_segs.
+Use fq below the sender or its internal pacing; check prague_burst_shift and tcp_min_tso_segs.
 
 References
 ----------
@@ -36,21 +37,25 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S206"
 LIMIT_US = 250.0
+"""About what Prague itself allows (tcp_prague.c, prague_burst_shift 12: 1/4096 s)."""
+
 ALLOWED_PACKETS = 4
 """Two packets leave at once for each delayed ACK, and a pacing timer may release two such."""
 
 MIN_ROUNDS = 20
+"""Rounds from which the median stands for the flow: by eye, as in the derived tables."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose median burst is too long."""
-    told = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("rate_bps") > 0)
-    told = told.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
-    if told.is_empty():
-        return [Skipped(CODE, "no ECT(1) direction with enough data to know its rate")]
+    rated = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("rate_bps") > 0)
+    rated = rated.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
+    if rated.is_empty():
+        return [Skipped(CODE, "no ECT(1) direction with enough data to estimate its rate")]
     bursts = (
         evidence.rounds.filter(pl.col("burst_bytes").is_not_null())
         .group_by(subjects.KEY)
@@ -62,7 +67,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
     )
     sizes = evidence.directions.select(*subjects.KEY, "max_payload", "super_packets")
-    judged = told.join(bursts, on=subjects.KEY).join(sizes, on=subjects.KEY, how="left")
+    judged = rated.join(bursts, on=subjects.KEY).join(sizes, on=subjects.KEY, how="left")
     long = judged.with_columns(
         (pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us")
     ).filter(
@@ -75,23 +80,24 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     offloaded = (row["super_packets"] or 0) > 0
-    note = "; offloads hide what leaves the card" if offloaded else ""
+    note = " Offloads hide what the network card really sends." if offloaded else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.LOW if offloaded else Confidence.MEDIUM,
-        f"Bursts of {row['burst_us']:.0f} us are usual where L4S senders keep to 250 us{note}.",
-        "Use fq or internal pacing; look at prague_burst_shift and tcp_min_tso_segs.",
+        f"The median burst of this L4S sender lasts {quantity(row['burst_us'], 'us')} at the rate "
+        f"of its path (threshold {LIMIT_US:.0f} us).{note}",
+        "Use fq or internal pacing; check prague_burst_shift and tcp_min_tso_segs.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         frames=(row["frame"],) if row["frame"] is not None else (),
         measures=(
             Measure("median burst", int(row["burst"]), "byte"),
-            Measure("as time", row["burst_us"], "us", "250 us"),
+            Measure("median burst as time", row["burst_us"], "us", f"at most {LIMIT_US:.0f} us"),
             Measure("longest burst", row["worst"], "byte"),
         ),
     )
 
 
-RULE = Rule(CODE, "burst-too-long", "Bursts beyond 250 us.", check, __doc__)
+RULE = Rule(CODE, "burst-too-long", "Bursts longer than 250 us.", check, __doc__)

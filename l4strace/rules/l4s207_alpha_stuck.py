@@ -1,25 +1,25 @@
-"""Alpha does not move although CE marks arrive.
+"""Alpha does not change although CE marks arrive.
 
 What it checks
 --------------
-Flows for which the kernel counted CE marks over many rounds while its alpha stayed one value.
+Flows for which the kernel counted CE marks in many samples while its alpha kept one value.
 
 Why it matters
 --------------
-Alpha is the sender's measure of congestion. Stuck at 0 Prague ignores marks, stuck at 1 it halves
-at each.
+Alpha is the sender's measure of congestion. Prague with alpha stuck at 0 ignores marks; with alpha
+stuck at 1 it halves its window at each.
 
 Evidence
 --------
-`kernel.alpha`, `kernel.delivered_ce`, `detector.score` where recorded.
+`kernel.alpha` and `delivered_ce`.
 
 When it is wrong
 ----------------
-A poll that shows alpha in whole percent hides small moves.
+A log that shows alpha in whole percent (`ss`) hides small changes.
 
 What to do
 ----------
-Check that the log reads the right field for this build; then the kernel's prague_update_alpha.
+Check that the log reads the right field for this build; then check prague_update_alpha.
 
 References
 ----------
@@ -34,7 +34,11 @@ from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S207"
 MIN_CE = 20
+"""Marks from which alpha must have changed: by eye; each update with a mark adds 1/16 of the marked
+share (RFC 8257 section 3.3, PRAGUE_SHIFT_G 4)."""
+
 MIN_SAMPLES = 50
+"""Samples from which a constant alpha is not the first update's: by eye, as in L4S306."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -42,18 +46,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     known = samples(evidence)
     if known.is_empty():
         return [Skipped(CODE, "no kernel log with alpha")]
-    said: list[Finding | Skipped] = []
+    results: list[Finding | Skipped] = []
     for row in known.iter_rows(named=True):
         marks = (row["delivered_ce"] or 0) - (row["delivered_ce_first"] or 0)
         if row["alphas"] == 1 and row["samples"] >= MIN_SAMPLES and marks >= MIN_CE:
-            said.append(
+            results.append(
                 Finding(
                     CODE,
                     Severity.WARNING,
                     Confidence.HIGH,
-                    f"Alpha stuck at {row['alpha_last']:.3f} over {row['samples']:,} samples while "
-                    f"{marks:,} CE marks arrived.",
-                    "Check the field that the log reads, then the kernel's prague_update_alpha.",
+                    f"Alpha stayed at {row['alpha_last']:.3f} in all {row['samples']:,} samples "
+                    f"while the kernel counted {marks:,} packets with CE.",
+                    "Check the field that the log reads, then prague_update_alpha.",
                     flow=row["flow"],
                     forward=row["forward"],
                     measures=(
@@ -62,7 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     ),
                 )
             )
-    return said
+    return results
 
 
 RULE = Rule(CODE, "alpha-stuck", "Alpha does not follow the marks.", check, __doc__)

@@ -1,27 +1,28 @@
-"""The kernel's counters and the packets tell different stories.
+"""The kernel's counters and the packets disagree.
 
 What it checks
 --------------
 The CE marks that the kernel counted (delivered_ce) against the bounds that the feedback on the wire
-allows, and the kernel's snd_cwnd against what was in flight in rounds that the window limited.
+allows, and the kernel's snd_cwnd against the packets in flight in rounds that the window limited.
 
 Why it matters
 --------------
-Where the two disagree either the log belongs to another flow, or the capture lost packets, or the
-kernel misreads its feedback: the last is a bug that no other check finds.
+If the two disagree, the log belongs to another flow, or the capture lost packets, or the kernel
+misreads its feedback: the last is a bug that no other check finds.
 
 Evidence
 --------
-`kernel.delivered_ce`, `kernel.snd_cwnd`; `directions.ce_fed_back_lo`, `ce_fed_back_hi`;
-`rounds.cwnd_packets`.
+`kernel.delivered_ce` and `snd_cwnd`; `directions.ce_fed_back_lo` and `ce_fed_back_hi`;
+`rounds.cwnd_packets` and `limited_by`.
 
 When it is wrong
 ----------------
-If log and capture cover different parts of the flow: only counts over the whole flow are compared.
+If the log ends before the flow, or the capture begins after it: delivered_ce counts from the start
+of the socket, and the whole capture is compared with its largest value.
 
 What to do
 ----------
-Check the join of log and capture (L4S009) and for capture drops (L4S002) first.
+Check the join of log and capture (L4S009) and capture drops (L4S002) first.
 
 References
 ----------
@@ -40,14 +41,17 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S208"
 TOLERANCE, TOLERATED = 0.05, 8
-"""Marks of the last round trip may be missing on either side: 5 %, or one turn of the counter."""
+"""Marks of the last round trip may be missing on either side: 5 % by eye, and at least one turn of
+the 3-bit counter (RFC 9768 section 3.2.2)."""
 
 MIN_ROUNDS = 50
+"""Rounds from which the median difference is judged: by eye."""
+
 FRESH_NS = 100_000_000
-"""An older sample says nothing of a round."""
+"""Age up to which a sample stands for a round: by eye, some round trips."""
 
 CWND_ERROR = 0.25
-"""Median relative error; steady rounds estimate the window to about 5 %."""
+"""Median relative difference: by eye, five times the error of the estimate in steady rounds."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -55,8 +59,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     joined = evidence.kernel.filter(pl.col("flow").is_not_null())
     if joined.is_empty() or evidence.rounds.is_empty():
         return [Skipped(CODE, "no kernel log joined with a capture")]
-    said = [_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True)]
-    return [*said, *(_cwnd_finding(row) for row in _cwnd(evidence, joined).iter_rows(named=True))]
+    marks = (_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True))
+    windows = (_cwnd_finding(row) for row in _cwnd(evidence, joined).iter_rows(named=True))
+    return [*marks, *windows]
 
 
 def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
@@ -103,24 +108,19 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ce_finding(row: dict[str, Any]) -> Finding:
+    low, high = row["ce_fed_back_lo"], row["ce_fed_back_hi"]
+    bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"Kernel and packets disagree on CE: delivered_ce is {row['delivered_ce']:,}, the feedback "
-        f"on the wire allows {row['ce_fed_back_lo']:,} to {row['ce_fed_back_hi']:,}.",
-        "Check the join of log and capture (L4S009) and for capture drops (L4S002) first.",
+        f"Kernel and packets disagree on CE: delivered_ce is {row['delivered_ce']:,}, but the "
+        f"feedback on the wire allows {bounds}.",
+        "Check the join of log and capture (L4S009) and capture drops (L4S002) first.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=(
-            Measure(
-                "delivered_ce",
-                row["delivered_ce"],
-                "packet",
-                f"{row['ce_fed_back_lo']} to {row['ce_fed_back_hi']}",
-            ),
-        ),
+        measures=(Measure("delivered_ce", row["delivered_ce"], "packet", bounds),),
     )
 
 
@@ -129,13 +129,18 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Kernel and packets disagree on the window: snd_cwnd is {row['snd_cwnd']:.0f} packets in "
-        f"the median, the flight shows {row['cwnd_packets']:.0f}.",
+        f"Kernel and packets disagree on the window: the median of snd_cwnd is "
+        f"{row['snd_cwnd']:,.0f} packets, that of the packets in flight "
+        f"{row['cwnd_packets']:,.0f}.",
         "Check the join of log and capture (L4S009), and what else limits the sender.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=(Measure("median difference", row["error"], "share", "a few percent"),),
+        measures=(
+            Measure(
+                "median difference", row["error"], "share", f"at most {100 * CWND_ERROR:.0f} %"
+            ),
+        ),
     )
 
 

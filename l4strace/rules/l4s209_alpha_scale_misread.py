@@ -1,29 +1,32 @@
-"""A log shows alpha sixteen times too large.
+"""A log shows alpha on the wrong scale: sixteen times too large or too small.
 
 What it checks
 --------------
-Whether a log's alpha exceeds 1, or is about sixteen times the alpha that the marks give.
+Whether a log's alpha exceeds 1, or is about sixteen times, or a sixteenth of, the alpha that the
+feedback on the wire gives.
 
 Why it matters
 --------------
-L4STeam's `ss` divides alpha by 2^20 whatever the kernel's scale: on a 24-bit kernel it prints up to
-1600 %. Whoever reads 32 % where alpha is 2 % blames the wrong part.
+Alpha 1.0 is 2^20 in some builds and 2^24 in others. A reader with the wrong unit, such as L4STeam's
+`ss` (always 2^20) or a collector that does not know the build, shows 32 % where alpha is 2 %, or
+0.1 %. Every conclusion from that alpha is wrong.
 
 Evidence
 --------
-`kernel.alpha` against `rounds.alpha`.
+`kernel.alpha` against `rounds.alpha`, which is replayed from the feedback.
 
 When it is wrong
 ----------------
-If the replay lacks the marks of the begin of the flow, it differs for a while, but not by sixteen.
+If the capture lacks the marks at the start of the flow the replay differs for a while, but not by
+sixteen in the median.
 
 What to do
 ----------
-Divide by 16, or read alpha by a collector that knows the kernel's scale.
+Divide or multiply by 16, or read alpha with a collector that knows the kernel's scale.
 
 References
 ----------
-L4STeam/iproute2, misc/ss.c; tcp_prague.c, prague_get_info
+L4STeam/iproute2, misc/ss.c; tcp_prague.c, PRAGUE_ALPHA_BITS and prague_get_info
 """
 
 from __future__ import annotations
@@ -39,10 +42,17 @@ from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S209"
 LARGEST = 1.0001
+"""Alpha is at most 1 (PRAGUE_MAX_ALPHA); the rest is rounding of text."""
+
 RATIO_LO, RATIO_HI = 10.0, 24.0
+"""Around 16, the factor between builds of 20 and 24 bits: by eye, a factor of about 1.5 to each
+side."""
+
 MIN_PAIRS = 20
+"""Rounds from which the median ratio is judged: by eye."""
+
 FRESH_NS = 1_000_000_000
-"""Polls come a few times a second; an older value says nothing of a round."""
+"""Age up to which a sample stands for a round: polls come a few times per second."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -51,9 +61,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if known.is_empty():
         return [Skipped(CODE, "no kernel log with alpha")]
     judged = known.join(_ratios(evidence), on=subjects.DIRECTION, how="left")
+    large = pl.col("ratio").is_between(RATIO_LO, RATIO_HI)
+    small = pl.col("ratio").is_between(1 / RATIO_HI, 1 / RATIO_LO)
     wrong = judged.filter(
-        (pl.col("alpha_max") > LARGEST)
-        | ((pl.col("pairs") >= MIN_PAIRS) & pl.col("ratio").is_between(RATIO_LO, RATIO_HI))
+        (pl.col("alpha_max") > LARGEST) | ((pl.col("pairs") >= MIN_PAIRS) & (large | small))
     )
     return [_finding(row) for row in wrong.iter_rows(named=True)]
 
@@ -83,21 +94,28 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
 
 def _finding(row: dict[str, Any]) -> Finding:
     beyond = row["alpha_max"] > LARGEST
-    why = (
-        f"reaches {row['alpha_max']:.1f} where 1 is the most"
-        if beyond
-        else f"is {row['ratio']:.0f} times what the marks give"
-    )
+    small = not beyond and row["ratio"] < 1
+    if beyond:
+        what = f"reaches {row['alpha_max']:.1f} although its maximum is 1"
+    elif small:
+        what = f"is 1/{1 / row['ratio']:.0f} of what the feedback on the wire gives"
+    else:
+        what = f"is {row['ratio']:.0f} times what the feedback on the wire gives"
+    unit = "larger" if small else "smaller"
+    measures = [Measure("largest alpha", row["alpha_max"], "", "at most 1")]
+    if not beyond:
+        measures.append(Measure("recorded over replayed alpha", row["ratio"], "", "about 1"))
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH if beyond else Confidence.MEDIUM,
-        f"Alpha scale misread: alpha in the log {why}; a 24-bit value was divided by 2^20.",
-        "Divide by 16, or use a collector that knows the kernel's scale.",
+        f"The log shows alpha on the wrong scale: alpha {what}. Its reader divides by a {unit} "
+        "unit than the kernel uses.",
+        "Use a collector that knows the build's PRAGUE_ALPHA_BITS, or correct alpha by hand.",
         flow=row["flow"],
         forward=row["forward"],
-        measures=(Measure("largest alpha", row["alpha_max"], "", "at most 1"),),
+        measures=tuple(measures),
     )
 
 
-RULE = Rule(CODE, "alpha-scale-misread", "Alpha printed sixteen times too large.", check, __doc__)
+RULE = Rule(CODE, "alpha-scale-misread", "Alpha in the log on the wrong scale.", check, __doc__)

@@ -1,31 +1,33 @@
-"""Prague took an L4S AQM for a classic one and cut like a classic flow.
+"""Prague took an L4S AQM for a classic one and backed off like a classic flow.
 
 What it checks
 --------------
-Whether the kernel's score `classic_ecn` stood above 8 for at least a tenth of the detector's steps
-while queue depth and RTT mean deviation, its own inputs, stayed below the references (2000 us and
-750 us), and whether the packets show an L4S AQM. Logs that hold only counters (bpftrace maps) are
-judged by their shares.
+Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the detector's steps
+while the medians of its two inputs, queue delay and RTT mean deviation, were below their thresholds
+(2000 us and 750 us), and the packets do not show a classic AQM. A log that holds only counters
+(bpftrace maps) is judged by the shares that they give.
 
 Why it matters
 --------------
-Above 8 every reduction is at least 31 % instead of alpha/2 of one or two percent. On an L4S AQM,
-which marks many packets a second, that starves the flow: 8 of 50 Mbit/s against one CUBIC flow.
+From a score of 9 every reduction at CE is at least 31 % (from 8 to 9 the floor grows to it), where
+alpha/2 is one or two percent. An L4S AQM marks many packets per second, so the flow starves: in the
+published study it gets 8 Mbit/s beside 52 Mbit/s of one CUBIC flow (64 Mbit/s, 32 ms).
 
 Evidence
 --------
-`detector` (recorded steps), `bottlenecks` (packets alone), residues of the steps as the build's
-fingerprint.
+`detector.score`, `mdev_us`, `depth_us`, `score_fixed` and `build` of the steps that the kernel
+recorded; `bottlenecks.kind`, which follows from packets alone; `cuts.law`, which shows whether the
+kernel acts on the score; the counters of bpftrace scripts. `rounds` gives the frames.
 
 When it is wrong
 ----------------
-A score that rose on a classic path and stays up for a while after the path changed. The depth and
-deviation of the time above 8 are given: compare them with the path.
+If the score rose on a classic path and the path then changed: the score falls slowly. The finding
+gives queue delay and deviation of the steps above 8: compare them with the path.
 
 What to do
 ----------
-Use a kernel with the correct references, or set prague_ecn_fallback=0 on paths that are known to be
-L4S. On 6.x kernels the detector does not exist.
+Use a kernel with the correct thresholds, or set prague_ecn_fallback=0 on paths that are known to be
+L4S. L4STeam kernels from 6.1 on have no detector.
 
 References
 ----------
@@ -46,40 +48,48 @@ from l4strace.rules.support.fallback_states import (
     DEPTH_US,
     MDEV_US,
     MIN_SHARE,
+    floorless,
+    only_observes,
     steps,
     without_score,
 )
 
 CODE = "L4S301"
-ACTION = "Run a kernel with the correct references, or set prague_ecn_fallback=0 on this host."
+ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
 CLASSIC_KINDS = ("classic", "shallow", "per-flow")
-"""Bottlenecks on which a high score is no misfire."""
+"""Kinds of bottleneck on which a high score is not a misfire."""
+
+THROUGHOUT = 0.9
+"""Share of steps from which a state is not qualified by its share: by eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction that was classic although its inputs say L4S."""
+    """One finding for each direction with a classic score and inputs below the thresholds."""
     recorded = steps(evidence)
-    said: list[Finding | Skipped] = _from_aggregates(evidence)
+    results: list[Finding | Skipped] = _from_aggregates(evidence)
     if recorded.is_empty():
-        return said or [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+        return results or [Skipped(CODE, without_score(evidence))]
+    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
+        floorless(evidence), on=subjects.DIRECTION, how="left"
+    )
     low = (pl.col("classic_mdev_us") < MDEV_US) & (pl.col("classic_depth_us") < DEPTH_US)
     wrong = judged.filter(
         (pl.col("classic_share") >= MIN_SHARE)
         & low
         & ~pl.col("kind").is_in(CLASSIC_KINDS).fill_null(False)
     )
-    return said + [_finding(evidence, row) for row in wrong.iter_rows(named=True)]
+    return results + [_finding(evidence, row) for row in wrong.iter_rows(named=True)]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     proven = row["kind"] == "l4s"
-    where = " on an L4S AQM" if proven else ""
+    where = " behind an L4S AQM" if proven else ""
     depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
     since = subjects.moment(evidence, row["classic_since_ns"])
     message = (
-        f"Fallback misfired{where}: classic since {since} while depth was {depth:.1f} ms of 2 ms "
-        f"and deviation {mdev:.2f} ms of 0.75 ms{_proof(row)}."
+        f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row)} although "
+        f"queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, "
+        f"threshold 0.75 ms) stayed low.{_proof(row)}"
     )
     return Finding(
         CODE,
@@ -92,17 +102,26 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         span_ns=(row["classic_since_ns"], row["last_ns"]),
         **subjects.at(evidence, row, row["classic_since_ns"]),
         measures=(
-            Measure("time classic", row["classic_share"], "share", "0 on an L4S AQM"),
-            Measure("queue depth", row["classic_depth_us"], "us", "2000 us and more when classic"),
-            Measure("RTT mean deviation", row["classic_mdev_us"], "us", "750 us and more"),
-            Measure("replay with correct references above 8", row["fixed_share"] or 0.0, "share"),
+            Measure("steps with a score above 8", row["classic_share"], "share", "0 on an L4S AQM"),
+            Measure("queue delay", row["classic_depth_us"], "us", "at least 2 ms when classic"),
+            Measure("RTT deviation", row["classic_mdev_us"], "us", "at least 0.75 ms when classic"),
+            Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
         ),
     )
 
 
+def _effect(row: dict[str, Any]) -> str:
+    """What the score did: with prague_ecn_fallback=2 it is kept, but no reduction uses it."""
+    share = row["classic_share"]
+    part = "" if share >= THROUGHOUT else f" in {100 * share:.0f} % of the detector's steps"
+    if only_observes(row):
+        return f"its score was above 8{part}, which no reduction used,"
+    return f"it backed off like a classic flow{part}"
+
+
 def _proof(row: dict[str, Any]) -> str:
     if row["build"] == "24-bit buggy":
-        return "; the steps carry the residues of the buggy 24-bit build"
+        return " Its arithmetic matches the 24-bit build with the scaling bug."
     return ""
 
 
@@ -112,7 +131,7 @@ def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
     if cuts is None and inputs is None:
         return []
     if cuts is None:
-        return [Skipped(CODE, "the counters are of the detector's inputs, not of its verdicts")]
+        return [Skipped(CODE, "the counters show the detector's inputs, not its score")]
     if inputs is None:
         return [_half_known(cuts)] if cuts.classic_share >= MIN_SHARE else []
     if cuts.classic_share < MIN_SHARE or inputs.low_share < 1 - MIN_SHARE:
@@ -122,12 +141,12 @@ def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.ERROR,
             Confidence.HIGH,
-            f"Fallback misfired: {cuts.text} although {inputs.text}.",
+            f"Prague's classic-ECN fallback misfired: it made {cuts.text} although {inputs.text}.",
             ACTION,
             measures=(
-                Measure("classic cuts", cuts.classic_share, "share", "0 on an L4S AQM"),
-                Measure("mean queue depth", inputs.depth_us, "us", "2000 us when classic"),
-                Measure("mean RTT deviation", inputs.mdev_us, "us", "750 us when classic"),
+                Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),
+                Measure("mean queue delay", inputs.depth_us, "us", "at least 2 ms when classic"),
+                Measure("mean RTT deviation", inputs.mdev_us, "us", "at least 0.75 ms"),
             ),
         )
     ]
@@ -138,10 +157,11 @@ def _half_known(cuts: aggregates.Zones) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Fallback acts: {cuts.text}; a misfire if the AQM is L4S, which this log cannot show.",
-        "Record the detector's inputs or the packets of the same run.",
-        measures=(Measure("classic cuts", cuts.classic_share, "share", "0 on an L4S AQM"),),
+        f"Prague's classic-ECN fallback made {cuts.text}. Behind an L4S AQM this is a "
+        "misfire, but the counters do not show the AQM.",
+        "Record the packets or the detector's inputs of the same run.",
+        measures=(Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),),
     )
 
 
-RULE = Rule(CODE, "fallback-misfire", "Classic fallback on an L4S AQM.", check, __doc__)
+RULE = Rule(CODE, "fallback-misfire", "Classic-ECN fallback behind an L4S AQM.", check, __doc__)

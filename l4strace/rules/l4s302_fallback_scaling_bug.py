@@ -1,35 +1,36 @@
-"""The fallback's references are compiled in at a sixteenth of their scale.
+"""The fallback's thresholds were compiled in on the wrong scale: the 24-bit scaling bug.
 
 What it checks
 --------------
-Which build wrote the recorded score. Every unclamped step of `classic_ecn`, modulo half its unit,
-is a constant of the build; where the score is clamped, it is replayed with both pairs of references
-(750 and 2000 us; 1.51 and 1.61 us) and compared with the record.
+Which build wrote the recorded score. A step of `classic_ecn` that no clamp cut, modulo half of the
+score's unit, is a constant of the build. Where no step identifies the build, the score is replayed
+with both pairs of thresholds (750 and 2000 us; 1.51 and 1.61 us) and compared with the recorded
+one. Counters are judged by their mean step.
 
 Why it matters
 --------------
-The references live in the log domain: left at their 20-bit values on a 24-bit scale they mean
-1.51 us and 1.61 us. Practically every flow that has seen one CE mark is classic two rounds later
-and stays so.
+The thresholds are logarithms: the constants of a 20-bit build on a 24-bit scale mean 1.51 us and
+1.61 us. Nearly every flow that has received one CE mark is classic two rounds later and stays so.
 
 Evidence
 --------
-`detector.residue`, `detector.build`, `detector.score_fixed`, `detector.score_buggy`; the sums of
-steps of trace-classic-ecn-change.bt.
+`detector.build` (identified by that remainder of a step); `detector.score`, `score_fixed` and
+`score_buggy`; the counters of bpftrace (trace-classic-ecn-change.bt).
 
 When it is wrong
 ----------------
-Residues cannot be wrong: no other published constants give them. Replay without the recorded carry
-is good to half a unit per step; a verdict from it alone is given with medium confidence.
+The constants of the published builds are all different, so an identified step is certain. Without
+the recorded carry of its logarithms a replay is off by up to half a unit per logarithm: a verdict
+from replay alone has medium confidence.
 
 What to do
 ----------
-Set V0_LG to (160234941ULL >> V) and D0_LG to (183975331ULL >> D) and rebuild tcp_prague; until
-then prague_ecn_fallback=0.
+Set V0_LG to (160234941ULL >> V) and D0_LG to (183975331ULL >> D) and rebuild tcp_prague. Set
+prague_ecn_fallback=0 until then.
 
 References
 ----------
-L4STeam/linux issue 38; L4STeam/linux 15b3b6c85e5f (buggy), 48db3b6b4a7f (fixed)
+L4STeam/linux issue 38; L4STeam/linux 15b3b6c85e5f (buggy), 48b3db6b4a7f (fixed)
 """
 
 from __future__ import annotations
@@ -47,40 +48,32 @@ ACTION = (
     "prague_ecn_fallback=0."
 )
 BUGGY = "24-bit buggy"
+REPLAY = (
+    "a replay with these thresholds matches the recorded score, and with the correct ones it never "
+    "exceeds 8"
+)
 REPRODUCED = 1.0
-"""Median error of a replay that reproduces the record: half a unit per logarithm (section 3.6)."""
+"""Median error of a replay that reproduces the recorded score: without the recorded carry each of
+its two logarithms is off by half a unit at most (prague_classic_ecn_detection)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose score only the buggy references can make."""
-    said: list[Finding | Skipped] = []
+    """One finding for each direction whose score only the wrong thresholds can produce."""
+    results: list[Finding | Skipped] = []
     proof = aggregates.scaling_bug(evidence.aggregates)
     if proof:
-        said.append(
-            Finding(CODE, Severity.ERROR, Confidence.HIGH, f"Scaling bug: {proof}.", ACTION)
-        )
+        message = f"Prague's classic-ECN fallback has the scaling bug: {proof}."
+        results.append(Finding(CODE, Severity.ERROR, Confidence.HIGH, message, ACTION))
     recorded = steps(evidence)
     if recorded.is_empty():
-        return said or [Skipped(CODE, without_score(evidence))]
+        return results or [Skipped(CODE, without_score(evidence))]
     for row in recorded.iter_rows(named=True):
         if row["build"] == BUGGY:
-            said.append(
-                _finding(row, Confidence.HIGH, f"{row['residues']:,} steps carry {_residue()}")
-            )
+            proof = f"{row['residues']:,} steps change the score as only this bug does"
+            results.append(_finding(row, Confidence.HIGH, proof))
         elif row["build"] is None and _only_buggy_replay_fits(row):
-            said.append(
-                _finding(
-                    row,
-                    Confidence.MEDIUM,
-                    "replay with 1.51 and 1.61 us reproduces the record, with 750 and 2000 us it "
-                    "stays below 8",
-                )
-            )
-    return said
-
-
-def _residue() -> str:
-    return "the residues that only references left at 20-bit scale on a 24-bit score can make"
+            results.append(_finding(row, Confidence.MEDIUM, REPLAY))
+    return results
 
 
 def _only_buggy_replay_fits(row: dict[str, Any]) -> bool:
@@ -97,19 +90,24 @@ def _finding(row: dict[str, Any], confidence: Confidence, proof: str) -> Finding
         CODE,
         Severity.ERROR,
         confidence,
-        f"The fallback's references act as 1.51 and 1.61 us instead of 750 and 2000 us: {proof}.",
+        "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "
+        f"deviation and 1.61 us of queue delay instead of 750 us and 2000 us; {proof}.",
         ACTION,
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("steps with a residue", row["residues"]),
-            Measure("time above 8, recorded", row["classic_share"], "share"),
-            Measure("time above 8, correct references", row["fixed_share"] or 0.0, "share"),
-            Measure("time above 8, buggy references", row["buggy_share"] or 0.0, "share"),
+            Measure("steps that identify the build", row["residues"]),
+            Measure("steps above 8, recorded", row["classic_share"], "share"),
+            Measure("steps above 8, correct thresholds", row["fixed_share"] or 0.0, "share"),
+            Measure("steps above 8, wrong thresholds", row["buggy_share"] or 0.0, "share"),
         ),
     )
 
 
 RULE = Rule(
-    CODE, "fallback-scaling-bug", "References at a sixteenth of their scale.", check, __doc__
+    CODE,
+    "fallback-scaling-bug",
+    "Fallback thresholds on the wrong scale (24-bit bug).",
+    check,
+    __doc__,
 )

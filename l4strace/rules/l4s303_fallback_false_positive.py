@@ -1,33 +1,35 @@
-"""The fallback fired on an L4S AQM for a reason that is in the path, not in the kernel.
+"""Prague's detector took an L4S AQM for a classic one because of the path, not of the kernel.
 
 What it checks
 --------------
-Whether the recorded score stood above 8 on a bottleneck that the packets show to be L4S, while the
-detector's inputs really were at or above a reference (750 us deviation, 2000 us depth).
+Whether the recorded score was above 8 behind a bottleneck that the packets show to be L4S, while
+the detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of
+queue delay).
 
 Why it matters
 --------------
-The detector cannot tell queueing delay from the time that one packet takes on a slow link, nor from
-jitter. Prague then cuts by 31 % where alpha/2 would do. It is a known limit of the algorithm, not a
-broken build.
+The detector cannot distinguish queue delay from jitter, nor from the time that one packet takes on
+a slow link. With the fallback on, Prague then reduces its window by at least 31 % where alpha/2
+would do. This is a known limit of the algorithm.
 
 Evidence
 --------
-`detector` (recorded steps and replay with the correct references), `bottlenecks.serialisation_us`.
+`detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
+`bottlenecks.kind`, `rate_bps` and `serialisation_us`.
 
 When it is wrong
 ----------------
-If the bottleneck changed during the run: the class is that of the whole run.
+If the bottleneck changed during the run: `bottlenecks` has one kind for the whole run.
 
 What to do
 ----------
-On links of a few Mbit/s set prague_ecn_fallback=0, or accept the loss of rate. With jitter, look
-for the hop that adds it.
+On links of a few Mbit/s set prague_ecn_fallback=0, or accept the lower rate. With jitter, find the
+hop that adds it.
 
 References
 ----------
-arXiv 1911.00710v3, abstract ("not at low link rates and large RTTs"); sce-l4s-ect1 README, key
-findings; prague-fallback-experiments, row of 4 Mbit/s
+arXiv 1911.00710v3, abstract ("not at low link rates and large RTTs"); heistp/sce-l4s-ect1 README,
+key findings; Greenscreen23/prague-fallback-experiments, results at 4 Mbit/s
 """
 
 from __future__ import annotations
@@ -43,22 +45,19 @@ from l4strace.rules.support.fallback_states import (
     DEPTH_US,
     MDEV_US,
     MIN_SHARE,
+    SLOW_PACKET_US,
     steps,
     without_score,
 )
 
 CODE = "L4S303"
-SLOW_US = 1500.0
-"""Time of one packet from which the link itself makes the deviation: 8 Mbit/s. In the study
-4 Mbit/s is a false positive in every cell and 8 Mbit/s in none
-(Greenscreen23/prague-fallback-experiments, patched kernel)."""
-
 NEAR = 0.9
-"""The inputs hover about a reference: within a tenth of it they count as at it."""
+"""Share of a threshold from which an input counts as high. By eye: an input near its threshold is
+above it in some steps, and the score climbs in those."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose inputs justify what the path does not."""
+    """One finding for each direction whose inputs are high although the AQM is L4S."""
     recorded = steps(evidence)
     if recorded.is_empty():
         return [Skipped(CODE, without_score(evidence))]
@@ -68,45 +67,57 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("classic_depth_us") >= NEAR * DEPTH_US
     )
     fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s") & high)
-    said: list[Finding | Skipped] = [_finding(row) for row in fired.iter_rows(named=True)]
+    results: list[Finding | Skipped] = [_finding(row) for row in fired.iter_rows(named=True)]
     if unknown.height:
-        said.append(Skipped(CODE, "no capture shows what the bottleneck is"))
-    return said
+        results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
+    return results
 
 
 def _finding(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    slow = packet_us >= SLOW_US
+    slow = packet_us >= SLOW_PACKET_US
     rate = (row["rate_bps"] or 0.0) / 1e6
-    mdev = row["classic_mdev_us"] / 1000
-    if slow:
-        message = (
-            f"Fallback fired on an L4S AQM because the link is slow: at {rate:.1f} Mbit/s one "
-            f"packet takes {packet_us / 1000:.1f} ms and makes {mdev:.2f} ms of deviation itself; "
-            "it is not the scaling bug."
-        )
-    else:
-        message = (
-            f"Fallback fired on an L4S AQM although the build is right: {mdev:.2f} ms of RTT "
-            "deviation, as jitter or a change of the bottleneck makes, exceed its 0.75 ms."
-        )
+    mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
+    cause = (
+        f" because the link is slow: one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} "
+        "Mbit/s"
+        if slow
+        else ", as jitter or a change of the bottleneck can cause"
+    )
+    replay = (
+        " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."
+        if (row["fixed_share"] or 0) > 0
+        else ""
+    )
+    message = (
+        f"Prague's detector took an L4S AQM for a classic one{cause}. RTT deviation was "
+        f"{mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms (threshold 2 ms).{replay}"
+    )
     return Finding(
         CODE,
         Severity.NOTICE if slow else Severity.WARNING,
         Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
-        "Set prague_ecn_fallback=0 on such links, or find the hop that adds the jitter.",
+        "Set prague_ecn_fallback=0 on links this slow."
+        if slow
+        else "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
         measures=(
-            Measure("time above 8", row["classic_share"], "share", "0 on an L4S AQM"),
-            Measure("the same, replayed", row["fixed_share"] or 0.0, "share"),
-            Measure("RTT mean deviation", row["classic_mdev_us"], "us", "under 750 us"),
-            Measure("queue depth", row["classic_depth_us"], "us", "under 2000 us"),
-            Measure("time of one packet", packet_us, "us", "well under 750 us"),
+            Measure("steps with a score above 8", row["classic_share"], "share", "0 on an L4S AQM"),
+            Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
+            Measure("RTT deviation", row["classic_mdev_us"], "us", "below 0.75 ms"),
+            Measure("queue delay", row["classic_depth_us"], "us", "below 2 ms"),
+            Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
         ),
     )
 
 
-RULE = Rule(CODE, "fallback-false-positive", "Fallback on an L4S AQM, by the path.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-false-positive",
+    "L4S AQM taken for classic because of the path.",
+    check,
+    __doc__,
+)

@@ -2,22 +2,22 @@
 
 What it checks
 --------------
-Whether a log of Prague's own functions shows alpha but no `classic_ecn`: the builds for kernels 6.1
-and later (layouts P5 to P7) have no detector.
+Whether a log of Prague's own functions shows alpha but never `classic_ecn`: L4STeam kernels from
+6.1 on have no detector.
 
 Why it matters
 --------------
-On such a kernel a misfire is impossible, and so is the protection of classic flows in a shared
-RFC 3168 queue.
+On such a kernel the fallback cannot misfire. It also cannot protect classic flows that share an
+RFC 3168 queue with Prague.
 
 Evidence
 --------
-`kernel.alpha` without `kernel.classic_ecn` in samples of prague_cong_control, prague_update_alpha
-or prague_enter_cwr.
+`kernel.event`, `alpha` and `classic_ecn`: samples of prague_cong_control, prague_update_alpha or
+prague_enter_cwr; `bottlenecks.kind` and `confidence`; `coexistence`.
 
 When it is wrong
 ----------------
-If the collector simply did not read the field. Logs of polls (`ss`) never have it and are skipped.
+If the collector did not read the field. Logs of polls (`ss`) never have it and are skipped.
 
 What to do
 ----------
@@ -25,7 +25,8 @@ Nothing on an L4S path. Behind a classic ECN AQM use a classic congestion contro
 
 References
 ----------
-tcp_prague.c of l4steam-6.1.y, 6.6.y and of the net-next series; RFC 9331 section 4.3
+tcp_prague.c of minuscat/l4steam-6.1.y and l4steam-6.6.y and of L4STeam/linux for net-next; RFC 9331
+section 4.3
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S306"
+ABSENT = "Prague in this kernel has no classic-ECN fallback"
 OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 MIN_SAMPLES = 50
+"""Samples below which a socket is a control connection: by eye, as in L4S307."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -55,27 +58,27 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     logs = absent.filter("absent").rename({"source": "log"})
     flows = samples(evidence).join(logs, on="log").filter(pl.col("samples") >= MIN_SAMPLES)
     judged = flows.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-    said: list[Finding | Skipped] = []
+    results: list[Finding | Skipped] = []
     for row in judged.iter_rows(named=True):
         needed = (
             row["kind"] in ("classic", "shallow")
             and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
         )
         starved = subjects.starved_by(evidence, row["flow"]) if needed else ""
-        said.append(
+        results.append(
             Finding(
                 CODE,
                 Severity.WARNING if needed else Severity.INFO,
                 Confidence.MEDIUM,
-                f"This build has no classic-ECN fallback, though the AQM is classic{starved}."
+                f"{ABSENT}, but the AQM is classic{starved}."
                 if needed
-                else "This build of Prague has no classic-ECN fallback, so it cannot misfire.",
+                else f"{ABSENT}, so it cannot misfire.",
                 "Use a classic congestion control behind this AQM." if needed else "",
                 flow=row["flow"],
                 forward=row["forward"],
             )
         )
-    return said
+    return results
 
 
 RULE = Rule(CODE, "fallback-absent", "No fallback in this build of Prague.", check, __doc__)

@@ -1,26 +1,27 @@
-"""Prague's detector never ran, because no CE mark ever came.
+"""Prague's detector never ran because the flow received no CE mark.
 
 What it checks
 --------------
-Whether the kernel saw no CE on a flow over its whole log, so that `classic_ecn` stayed at 0 and
-alpha at its initial value.
+Whether the kernel saw no CE on a flow in its whole log, so that `classic_ecn` stayed at 0 and alpha
+at its initial value.
 
 Why it matters
 --------------
-A score of 0 then says nothing about the AQM, and an alpha of 1.0 nothing about congestion: both are
-initial values. Read as measurements they mislead.
+The score of 0 then does not describe the AQM, and an alpha of 1.0 does not describe congestion:
+both are initial values and not measurements.
 
 Evidence
 --------
-`kernel.saw_ce`, `kernel.delivered_ce`, `kernel.classic_ecn`, `kernel.alpha`.
+`kernel.saw_ce`, `delivered_ce`, `classic_ecn` and `alpha`.
 
 When it is wrong
 ----------------
-If the log covers only a part of the flow without marks.
+If the log covers only a part of the flow, one without marks.
 
 What to do
 ----------
-Find out why nothing was marked: a FIFO, codepoints erased on the path (L4S104), or no queue here.
+Find out why nothing was marked: a FIFO, codepoints that the path bleached (L4S104), or no queue on
+this path.
 
 References
 ----------
@@ -37,7 +38,8 @@ from l4strace.rules.support.fallback_states import samples
 
 CODE = "L4S307"
 MIN_SAMPLES = 100
-"""A control connection of ten ACKs is not worth a word."""
+"""Samples below which a socket is not worth a finding: by eye; the control connection of a test
+tool has some ten ACKs."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -46,18 +48,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if known.is_empty():
         return [Skipped(CODE, "no kernel log with Prague's score")]
     unmarked = (~pl.col("saw_ce")).fill_null(True) & (pl.col("delivered_ce").fill_null(0) == 0)
-    told = pl.col("saw_ce").is_not_null() | pl.col("delivered_ce").is_not_null()
+    recorded = pl.col("saw_ce").is_not_null() | pl.col("delivered_ce").is_not_null()
     idle = known.filter(
-        unmarked & told & (pl.col("score_max") == 0) & (pl.col("samples") >= MIN_SAMPLES)
+        unmarked & recorded & (pl.col("score_max") == 0) & (pl.col("samples") >= MIN_SAMPLES)
     )
     return [
         Finding(
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
-            f"Fallback detector never armed: no CE in the whole log, so the score of 0 and the "
+            "Prague's detector never ran because the log shows no CE mark: the score of 0 and the "
             f"alpha of {row['alpha_last']:.2f} are initial values, not measurements.",
-            "Find out why nothing was marked: FIFO, erased codepoints, or no queue here.",
+            "Find out why nothing was marked: a FIFO, bleached codepoints, or no queue.",
             flow=row["flow"],
             forward=row["forward"],
             measures=(

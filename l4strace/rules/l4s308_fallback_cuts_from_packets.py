@@ -1,28 +1,31 @@
-"""What the cuts on the wire say of the fallback, where no kernel log does.
+"""What the reductions on the wire show of the fallback where no kernel log does.
 
 What it checks
 --------------
-The share of the window that an ECT(1) sender gives up at each CE, against alpha/2, the 0.3125 floor
-of the classic fallback and one half; then whether that fits the bottleneck that the packets show.
+The share of the window that an ECT(1) sender gives up at CE, compared with alpha/2, with the 31 %
+of the classic-ECN fallback and with one half; then whether that law suits the bottleneck that the
+packets show. Directions with a recorded score are left to the other L4S3xx rules.
 
 Why it matters
 --------------
-Most captures come without kernel state. A floor of 31 % at an alpha of 0.02 is visible in the
-packets alone: ten times the cut that alpha asks for.
+Most captures come without kernel state. A reduction of 31 % at an alpha of 0.02 shows in the
+packets alone: it is thirty times what alpha/2 gives.
 
 Evidence
 --------
-`cuts` with origin `packets`, `rounds.alpha`, `bottlenecks`.
+`cuts.law`, `fraction` and `alpha` that come from packets; `bottlenecks.kind`, `confidence`,
+`marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender means L4S);
+`coexistence`; `kernel.classic_ecn` (which directions have a recorded score).
 
 When it is wrong
 ----------------
-Other senders may use ECT(1) with cuts of about 30 % of their own: the floor is Prague's only if the
-sender is Prague. With windows of a few packets a single cut cannot be told; the verdict rests on
-the majority.
+Other senders may use ECT(1) and reduce by about 30 % of their own accord: only if the sender is
+Prague is it the fallback. With windows of a few packets a single reduction fits several laws; the
+verdict rests on the majority.
 
 What to do
 ----------
-As for L4S301 (misfire) or L4S305 (no fallback on a classic AQM); record kernel state with
+As for L4S301 (misfire) or L4S305 (no fallback behind a classic AQM). Record kernel state with
 `l4strace capture` to be certain.
 
 References
@@ -39,22 +42,28 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import samples
+from l4strace.rules.support.fallback_states import SLOW_PACKET_US, samples
 
 CODE = "L4S308"
 MIN_CUTS = 20
-"""Cuts from which a majority means something; a window of 7 packets blurs each by a packet."""
+"""Reductions from which the majority is judged: a share of one half is then known to 0.2 (binomial,
+95 %)."""
 
 MAJORITY = 0.5
 FEW = 0.15
-SLOW_US = 1500.0
-"""As in L4S303: one packet takes as long as the detector's references on slower links."""
+"""Share of reductions at 31 % up to which they are accidents: by eye; in a window of 7 packets, one
+packet that is counted wrongly changes a reduction by 14 %."""
 
-CLASSIC = ("classic", "shallow")
+CLASSIC = {
+    "classic": "a classic AQM",
+    "shallow": "an AQM that marks classic flows too",
+}
+SUITED = CLASSIC | {"per-flow": "a classic AQM with a queue per flow"}
+"""Bottlenecks behind which the fallback is meant to act."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each ECT(1) direction whose cuts follow one law."""
+    """One finding for each ECT(1) direction whose reductions follow one law."""
     laws = _laws(evidence)
     if laws.is_empty():
         return []
@@ -64,17 +73,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         how="inner",
     )
     if enough.is_empty():
-        return [Skipped(CODE, f"fewer than {MIN_CUTS} cuts of ECT(1) senders at CE marks")]
-    said: list[Finding | Skipped] = []
-    for row in enough.iter_rows(named=True):
-        verdict = _verdict(evidence, row)
-        if verdict:
-            said.append(verdict)
-    return subjects.capped(said)
+        return [Skipped(CODE, f"fewer than {MIN_CUTS} reductions of ECT(1) senders at CE marks")]
+    verdicts = (_verdict(evidence, row) for row in enough.iter_rows(named=True))
+    return subjects.capped([verdict for verdict in verdicts if verdict])
 
 
 def _laws(evidence: Evidence) -> pl.DataFrame:
-    """Which laws explain the CE cuts of ECT(1) senders without kernel state of their own."""
+    """Which laws explain the CE reductions of ECT(1) senders without a recorded score."""
     cuts = subjects.once(evidence, evidence.cuts).filter(
         (pl.col("origin") == "packets") & (pl.col("cause") == "ce")
     )
@@ -94,8 +99,9 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     numbers = (
-        f"{100 * row['floor']:.0f} % of {row['cuts']} cuts at the fallback's floor (median "
-        f"{100 * row['fraction']:.0f} %) where alpha/2 is {100 * (row['expected'] or 0):.1f} %"
+        f"{100 * row['floor']:.0f} % of {row['cuts']:,} reductions fit the fallback's 31 % (median "
+        f"reduction {100 * row['fraction']:.0f} %, median alpha/2 "
+        f"{100 * (row['expected'] or 0):.1f} %)"
     )
     if row["floor"] >= MAJORITY:
         return _acting(row, numbers)
@@ -109,37 +115,40 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
             row,
             Severity.WARNING,
             Confidence.MEDIUM,
-            f"No fallback on a classic AQM: cuts follow alpha/2 in one queue that marks all flows "
-            f"from {at:.1f} ms{subjects.starved_by(evidence, row['flow'])}; packets cannot show "
-            "whether it is off, absent or missed.",
+            "An ECT(1) sender does not fall back behind a classic AQM: its reductions follow "
+            f"alpha/2 in a queue that all flows share and that marks from {at:.1f} ms"
+            f"{subjects.starved_by(evidence, row['flow'])}. Packets do not show whether the "
+            "fallback is off, absent or missed the AQM.",
         )
     return _finding(
         row,
         Severity.INFO,
         Confidence.MEDIUM,
-        f"Cuts follow alpha/2 ({100 * (row['expected'] or 0):.1f} %): the fallback does not act.",
+        f"The sender's reductions follow alpha/2 (median {100 * (row['expected'] or 0):.1f} %): "
+        "a classic-ECN fallback does not act.",
     )
 
 
 def _acting(row: dict[str, Any], numbers: str) -> Finding:
     if row["kind"] != "l4s":
-        right = row["kind"] in (*CLASSIC, "per-flow")
-        message = f"Fallback acts{' rightly, on a classic AQM' if right else ''}: {numbers}."
+        where = f" behind {SUITED[row['kind']]}, as intended" if row["kind"] in SUITED else ""
+        message = f"The classic-ECN fallback acts{where}: {numbers}."
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
     if _slow(row):
         return _at_times(row, numbers)
-    message = f"Fallback misfired on an L4S AQM, as far as packets show: {numbers}."
+    message = f"The classic-ECN fallback misfired behind an L4S AQM, as packets show it: {numbers}."
     return _finding(row, Severity.ERROR, Confidence.MEDIUM, message)
 
 
 def _slow(row: dict[str, Any]) -> bool:
-    return (row["serialisation_us"] or 0.0) >= SLOW_US
+    return (row["serialisation_us"] or 0.0) >= SLOW_PACKET_US
 
 
 def _at_times(row: dict[str, Any], numbers: str) -> Finding:
     packet = row["serialisation_us"] / 1000
     acts = "acts" if row["floor"] >= MAJORITY else "acts at times"
-    message = f"Fallback {acts} on a slow L4S link (one packet takes {packet:.1f} ms): {numbers}."
+    link = f"a slow L4S link, where one packet takes {packet:.1f} ms"
+    message = f"The classic-ECN fallback {acts} on {link}: {numbers}."
     return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
 
 
@@ -151,18 +160,24 @@ def _finding(
         severity,
         confidence,
         message,
-        "Record kernel state with l4strace capture to be certain." if severity else "",
+        "Record kernel state with `l4strace capture` to be certain." if severity else "",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
-            Measure("cuts", row["cuts"]),
-            Measure("at the 0.3125 floor", row["floor"], "share", "0 on an L4S AQM"),
-            Measure("at alpha/2", row["half_alpha"], "share"),
-            Measure("median cut", row["fraction"], "share"),
+            Measure("reductions", row["cuts"]),
+            Measure("reductions that fit 31 %", row["floor"], "share", "0 on an L4S AQM"),
+            Measure("reductions that fit alpha/2", row["half_alpha"], "share"),
+            Measure("median reduction", row["fraction"], "share"),
         ),
     )
 
 
-RULE = Rule(CODE, "fallback-cuts-from-packets", "Fallback as the cuts show it.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-cuts-from-packets",
+    "Fallback as the reductions on the wire show it.",
+    check,
+    __doc__,
+)

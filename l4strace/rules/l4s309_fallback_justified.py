@@ -1,25 +1,26 @@
-"""The fallback fired, and the path is classic: as intended.
+"""The fallback acts behind a classic AQM, as intended.
 
 What it checks
 --------------
-Whether the kernel's score stood above 8 for at least a tenth of the detector's steps on a path
-where the packets show a classic AQM.
+Whether the kernel's score was above 8 in at least a tenth of the detector's steps on a path where
+the packets show a classic AQM. Where packets show no bottleneck, whether an input of the detector
+reached its threshold.
 
 Why it matters
 --------------
-It is the opposite verdict of a misfire and worth saying: the build works.
+It is the opposite of a misfire: the build works.
 
 Evidence
 --------
-`detector`, `bottlenecks`, `coexistence`.
+`detector.score`, `mdev_us` and `depth_us`; `bottlenecks.kind`, `confidence` and `marking_delay_us`.
 
 When it is wrong
 ----------------
-A lone flow cannot show whether the queue is shared; the class then has half the confidence.
+A lone flow cannot show whether other flows share its queue: the finding then has medium confidence.
 
 What to do
 ----------
-Nothing on the sender. An operator who wants L4S deploys an L4S AQM.
+Nothing on the sender. For low delay, deploy an L4S AQM at the bottleneck.
 
 References
 ----------
@@ -47,15 +48,15 @@ CODE = "L4S309"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction that fell back where it should."""
+    """One finding for each direction whose score is high where it should be."""
     recorded = steps(evidence)
     if recorded.is_empty():
         return [Skipped(CODE, without_score(evidence))]
     fired = recorded.filter(pl.col("classic_share") >= MIN_SHARE)
     judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
     right = judged.filter(pl.col("kind").is_in(["classic", "shallow"]))
-    asked = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
-    unseen = judged.filter(pl.col("kind").is_null() & asked)
+    high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
+    unseen = judged.filter(pl.col("kind").is_null() & high)
     return [
         *(_finding(evidence, row) for row in right.iter_rows(named=True)),
         *(_by_inputs(evidence, row) for row in unseen.iter_rows(named=True)),
@@ -63,41 +64,49 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    at = (row["marking_delay_us"] or 0.0) / 1000
+    delay = row["marking_delay_us"]
+    at = "" if delay is None else f" from {delay / 1000:.1f} ms of queue delay"
+    marks = (
+        "a classic AQM that marks" if row["kind"] == "classic" else "an AQM that marks all flows"
+    )
     since = subjects.moment(evidence, row["classic_since_ns"])
     sure = row["confidence"] >= subjects.ISOLATED_CONFIDENCE
     return Finding(
         CODE,
         Severity.INFO,
         Confidence.HIGH if sure else Confidence.MEDIUM,
-        f"Fallback justified: classic since {since} on a classic AQM that marks from {at:.1f} ms.",
+        f"Prague's detector works as intended: from {since} its score is above 8 behind "
+        f"{marks}{at}.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
         measures=(
-            Measure("time above 8", row["classic_share"], "share", "near 1 on a classic AQM"),
-            Measure("queue depth", row["classic_depth_us"], "us", "2000 us and more"),
-            Measure("RTT mean deviation", row["classic_mdev_us"], "us"),
+            Measure("steps with a score above 8", row["classic_share"], "share", "near 1"),
+            Measure("queue delay", row["classic_depth_us"], "us", "at least 2 ms"),
+            Measure("RTT deviation", row["classic_mdev_us"], "us", "at least 0.75 ms"),
         ),
     )
 
 
 def _by_inputs(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    """Without packets only the detector's own inputs speak for it."""
+    """Without packets only the detector's own inputs can justify the score."""
     since = subjects.moment(evidence, row["classic_since_ns"])
     depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
     return Finding(
         CODE,
         Severity.INFO,
         Confidence.LOW,
-        f"Fallback fired as its inputs ask: classic since {since} with {depth:.1f} ms of depth and "
-        f"{mdev:.2f} ms of deviation; only packets could show whether the AQM is classic.",
+        f"Prague's detector follows its inputs: from {since} its score is above 8, with a queue "
+        f"delay of {depth:.1f} ms (threshold 2 ms) and an RTT deviation of {mdev:.2f} ms "
+        "(threshold 0.75 ms). Packets would show whether the AQM is classic.",
         "Record packets together with the kernel log.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
-        measures=(Measure("time above 8", row["classic_share"], "share"),),
+        measures=(Measure("steps with a score above 8", row["classic_share"], "share"),),
     )
 
 
-RULE = Rule(CODE, "fallback-justified", "Fallback on a classic AQM, as intended.", check, __doc__)
+RULE = Rule(
+    CODE, "fallback-justified", "Fallback behind a classic AQM, as intended.", check, __doc__
+)

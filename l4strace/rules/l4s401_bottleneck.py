@@ -2,27 +2,28 @@
 
 What it checks
 --------------
-Which kind of queue a flow's packets went through: an L4S AQM, a classic AQM in one queue, a shallow
-step on one queue, a queue per flow, a FIFO, or none.
+Which kind of queue the packets of a flow went through: an L4S AQM, a classic AQM on one queue, a
+shallow step on one queue, a queue per flow, a FIFO, or none.
 
 Why it matters
 --------------
-Every other verdict leans on it: whether a fallback is right, whether a missing mark is a fault,
+Every other verdict depends on it: whether a fallback is right, whether a missing mark is a fault,
 whether a delay is expected.
 
 Evidence
 --------
-`bottlenecks`: the queue delay at which marks set in, marks per round, losses, and whether the other
-flows of the path share delay and marks. No kernel state is read.
+`bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
+(`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
+and marks. No kernel state is used.
 
 When it is wrong
 ----------------
-A lone flow cannot show whether a queue is shared, and a single class is given for the whole run
-even if the bottleneck moved.
+A lone flow cannot show whether a queue is shared. A single kind is given for the whole run, even if
+the bottleneck moved.
 
 What to do
 ----------
-Nothing: it is information. Record a competing flow to make the class certain.
+Nothing: this is information. Record a competing flow to make the kind certain.
 
 References
 ----------
@@ -40,35 +41,41 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 
 CODE = "L4S401"
+LIKELY = 0.6
+"""Confidence of a kind from which the finding has medium confidence: by eye, on the scale of
+derive/bottlenecks."""
+
 NAMES = {
     "l4s": "L4S AQM",
     "classic": "classic AQM",
     "shallow": "shallow AQM that marks more than ECT(1)",
-    "per-flow": "queue per flow",
+    "per-flow": "AQM with a queue per flow",
     "fifo": "FIFO",
-    "none": "no bottleneck here",
+    "none": "none on this path",
 }
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose bottleneck can be told."""
-    told = subjects.once(evidence, evidence.bottlenecks)
-    said: list[Finding | Skipped] = [
-        _finding(row) for row in told.filter(pl.col("kind") != "unknown").iter_rows(named=True)
+    """One finding for each direction whose bottleneck can be determined."""
+    judged = subjects.once(evidence, evidence.bottlenecks)
+    results: list[Finding | Skipped] = [
+        _finding(row) for row in judged.filter(pl.col("kind") != "unknown").iter_rows(named=True)
     ]
-    unknown = told.filter(pl.col("kind") == "unknown")
+    unknown = judged.filter(pl.col("kind") == "unknown")
     if unknown.height:
-        reason = f"{unknown.height} of {told.height} flow directions: {unknown['reason'][0]}"
-        said.append(Skipped(CODE, reason))
-    elif told.is_empty():
-        said.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
-    return subjects.capped(said)
+        reason = f"{unknown.height} of {judged.height} flow directions: {unknown['reason'][0]}"
+        results.append(Skipped(CODE, reason))
+    elif judged.is_empty():
+        results.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
+    return subjects.capped(results)
 
 
 def _finding(row: dict[str, Any]) -> Finding:
     measures = [Measure("queue delay, median", row["queue_delay_us"] or 0.0, "us")]
     if row["marking_delay_us"] is not None:
-        measures.append(Measure("marks set in at", row["marking_delay_us"], "us"))
+        measures.append(
+            Measure("queue delay at which marking begins", row["marking_delay_us"], "us")
+        )
         measures.append(Measure("marked share", row["ce_share"] or 0.0, "share"))
     if row["rate_bps"]:
         measures.append(Measure("rate of the path", row["rate_bps"], "bit/s"))
@@ -88,7 +95,7 @@ def _finding(row: dict[str, Any]) -> Finding:
 def _confidence(value: float) -> Confidence:
     if value >= subjects.ISOLATED_CONFIDENCE:
         return Confidence.HIGH
-    return Confidence.MEDIUM if value >= 0.6 else Confidence.LOW
+    return Confidence.MEDIUM if value >= LIKELY else Confidence.LOW
 
 
 RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, __doc__)

@@ -1,28 +1,29 @@
-"""A queue stands and drops, but marks nothing.
+"""A queue builds up but does not mark.
 
 What it checks
 --------------
-ECN-capable senders whose packets queue and get lost without a single CE mark, where nothing shows
-that the path erased their codepoints.
+ECN-capable senders whose packets wait in a queue without a single CE mark, where nothing shows that
+the path bleached their codepoints.
 
 Why it matters
 --------------
-An L4S sender behind a FIFO has nothing but loss to steer by: alpha never moves, the queue fills,
-and L4S gives no benefit. Often the AQM that was set up is not at the bottleneck.
+Behind a FIFO an L4S sender has only loss as a signal: alpha never moves, the queue fills, and L4S
+gives no benefit. Often the AQM that was set up is not at the bottleneck.
 
 Evidence
 --------
-`bottlenecks` of kind `fifo`, `directions`.
+`bottlenecks` of kind `fifo`: `queue_delay_us`, `losses` and `confidence`; `directions.data_ect1`
+(which sender means L4S).
 
 When it is wrong
 ----------------
-If the losses came from elsewhere (a wireless hop) and the queue is that of a shaper with an AQM
-whose target was never reached.
+If the losses came from elsewhere (a wireless hop) and the queue is that of a shaper whose AQM never
+reached its target.
 
 What to do
 ----------
 Put an L4S AQM (DualPI2, fq_codel with ce_threshold) at the bottleneck, or shape below its rate so
-that the queue forms where the AQM is.
+that the queue builds up where the AQM is.
 
 References
 ----------
@@ -45,10 +46,10 @@ CODE = "L4S402"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECN-capable direction through a queue that never marks."""
-    told = subjects.once(evidence, evidence.bottlenecks)
-    if told.is_empty():
+    judged = subjects.once(evidence, evidence.bottlenecks)
+    if judged.is_empty():
         return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
-    unmarked = told.filter(pl.col("kind") == "fifo").join(
+    unmarked = judged.filter(pl.col("kind") == "fifo").join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
     return subjects.capped([_finding(row) for row in unmarked.iter_rows(named=True)])
@@ -56,20 +57,21 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     queue = (row["queue_delay_us"] or 0.0) / 1000
-    lost = f"{count(row['losses'], 'packet')} sent again" if row["losses"] else "nothing lost"
+    lost = count(row["losses"], "retransmission") if row["losses"] else "no retransmission"
     return Finding(
         CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
         Confidence.HIGH if row["confidence"] >= subjects.ISOLATED_CONFIDENCE else Confidence.LOW,
-        f"No ECN at the bottleneck: not one CE mark at {queue:.1f} ms of queue, {lost}.",
-        "Put an L4S AQM at the bottleneck, or shape so that the queue forms where the AQM is.",
+        f"The queue does not mark: no packet is CE at a median queue delay of {queue:.1f} ms, "
+        f"with {lost}.",
+        "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
             Measure("CE", 0, "packet"),
             Measure(
-                "queue delay, median", row["queue_delay_us"] or 0.0, "us", "1 ms at an L4S AQM"
+                "queue delay, median", row["queue_delay_us"] or 0.0, "us", "about 1 ms behind L4S"
             ),
             Measure("retransmissions", row["losses"] or 0, "packet"),
         ),

@@ -1,21 +1,23 @@
-"""Every packet is marked CE.
+"""Nearly every packet is marked CE.
 
 What it checks
 --------------
-Whether nearly all packets of a direction arrive, or are reported, as CE.
+Whether at least 95 % of the data packets of a direction arrive as CE, or are reported as CE.
 
 Why it matters
 --------------
-A hop that sets CE on everything carries no information about congestion: the sender falls to its
+A hop that sets CE on every packet carries no information about congestion: the sender falls to its
 minimum window and stays there. Whole networks have done it.
 
 Evidence
 --------
-`directions.data_ce` where the capture stands behind the marker, else `ce_fed_back_best`.
+The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
+reported), of `data_packets`; `rounds.queue_delay_us` where `flows.vantage` is not the receiver's.
 
 When it is wrong
 ----------------
-A step AQM marks everything too while a queue stands above its step: that is said as a notice.
+An AQM marks every packet too while its queue stands above its threshold: that is a notice here. A
+capture at the receiver does not see that queue; the finding then has medium confidence.
 
 What to do
 ----------
@@ -38,18 +40,24 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S403"
 SHARE = 0.95
+"""Marked share from which marks carry no information: by eye; senders that respond to an AQM keep
+it to a few percent on average."""
+
 MIN_PACKETS = 50
+"""Data packets from which a share of 95 % leaves at least two unmarked."""
+
 STANDING_US = 2000.0
-"""Queue delay that explains marks on everything: twice DualPI2's step, CoDel's after a while."""
+"""Queue delay that explains marks on every packet: twice DualPI2's step (sch_dualpi2.c, step_thresh
+1 ms)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction with next to no packet that is not CE."""
+    """One finding for each direction with hardly a packet that is not CE."""
     marked = pl.max_horizontal(
         pl.col("data_ce").fill_null(0).cast(pl.Int64),
         pl.col("ce_fed_back_best").fill_null(0).cast(pl.Int64),
     )
-    # Feedback also counts the handshake: never say 824 of 822.
+    # Feedback also counts the handshake: 824 of 822 would be absurd.
     known = pl.min_horizontal(marked, pl.col("data_packets").cast(pl.Int64))
     all_ce = (
         evidence.directions.filter(pl.col("data_packets") >= MIN_PACKETS)
@@ -65,25 +73,31 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:
-    rounds = subjects.rounds(evidence)
-    return rounds.group_by(subjects.DIRECTION).agg(
+    """Median queue delay per direction, unless the capture is the receiver's and sees no queue."""
+    ends = evidence.flows.select("source", "flow", "vantage")
+    receiver = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
+    rounds = subjects.rounds(evidence).join(ends, on=["source", "flow"], how="left")
+    seen = rounds.filter((pl.col("vantage") != receiver).fill_null(True))
+    return seen.group_by(subjects.DIRECTION).agg(
         pl.col("queue_delay_us").median().alias("queue_us")
     )
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    standing = (row["queue_us"] or 0.0) >= STANDING_US
-    reason = (
-        f"the queue stands at {row['queue_us'] / 1000:.1f} ms, as if nobody answered the marks"
-        if standing
-        else "some hop marks all"
-    )
+    queue_us = row["queue_us"]
+    standing = queue_us is not None and queue_us >= STANDING_US
+    if queue_us is None:
+        reason = "a hop marks every packet, or a queue stands that this capture cannot show"
+    elif standing:
+        reason = f"the median queue delay is {queue_us / 1000:.1f} ms, as when no sender responds"
+    else:
+        reason = f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
     return Finding(
         CODE,
         Severity.NOTICE if standing else Severity.WARNING,
-        Confidence.MEDIUM if standing else Confidence.HIGH,
+        Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
         f"{row['marked']:,} of {row['data_packets']:,} data packets are CE: {reason}.",
-        "Look at the sender's response and its feedback first."
+        "Check the sender's response and its feedback first."
         if standing
         else "Find the hop that sets CE on everything; disable ECN on this path until then.",
         source=row["source"],
@@ -94,4 +108,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "every-packet-ce", "Every packet is CE.", check, __doc__)
+RULE = Rule(CODE, "every-packet-ce", "Nearly every packet is CE.", check, __doc__)

@@ -1,18 +1,20 @@
-"""The queue stands well above what its AQM should hold it at.
+"""The queue is well above the target of its AQM.
 
 What it checks
 --------------
-The median queue delay of a direction against the target of its kind of bottleneck: 1 ms for ECT(1)
-through an L4S AQM, 15 ms for a classic one, and 100 ms for a queue without marks.
+The median queue delay of a direction against twice the target of its kind of bottleneck plus the
+time of two packets. The target is 1 ms for ECT(1) through an L4S AQM and for a shallow AQM, 15 ms
+for a classic one. A queue without marks has a threshold of 100 ms.
 
 Why it matters
 --------------
-Low delay is what L4S is for. A standing queue means a sender that does not respond, an AQM with a
-loose target, or a second queue in front of it.
+Low delay is the purpose of L4S. A standing queue means a sender that does not respond, an AQM with
+a high target, or a second queue in front of it.
 
 Evidence
 --------
-`bottlenecks.queue_delay_us`, `serialisation_us`.
+`bottlenecks.kind`, `queue_delay_us` and `serialisation_us`; `directions.data_ect1` (which queue of
+a dual-queue AQM applies).
 
 When it is wrong
 ----------------
@@ -20,11 +22,11 @@ With jitter (Wi-Fi) the RTT above its minimum is not all queue.
 
 What to do
 ----------
-Check the AQM's target and whether another hop queues; look for a flow that ignores its marks.
+Check the AQM's target and whether another hop queues; find flows that ignore their marks.
 
 References
 ----------
-sch_dualpi2.c (step 1 ms, target 15 ms); RFC 8289 (5 ms)
+sch_dualpi2.c (step 1 ms, target 15 ms); RFC 8033 (PIE: 15 ms); RFC 8289 (CoDel: 5 ms)
 """
 
 from __future__ import annotations
@@ -39,30 +41,32 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S404"
 TARGET_US = {"l4s": 1_000.0, "shallow": 1_000.0, "classic": 15_000.0, "per-flow": 15_000.0}
+"""Targets of DualPI2 (sch_dualpi2.c: step_thresh, target) and PIE (RFC 8033); CoDel's is lower."""
+
 UNMARKED_US = 100_000.0
-"""A FIFO has no target; a tenth of a second is what interactive use notices (ITU-T G.114: 150 ms
-mouth to ear)."""
+"""A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
 
 TIMES_TARGET, PACKETS = 2.0, 2.0
-"""Twice the target, plus two packets' time on a slow link."""
+"""Twice the target, plus the time of two packets on a slow link: by eye; an AQM keeps its target on
+average, and one packet is being sent while another arrives."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose median queue delay exceeds its target."""
-    told = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
-    if told.is_empty():
-        return [Skipped(CODE, "no bottleneck could be told")]
+    judged = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
+    if judged.is_empty():
+        return [Skipped(CODE, "no bottleneck could be determined")]
     scalable = set(subjects.scalable(evidence).rows())
-    said: list[Finding | Skipped] = []
-    for row in told.iter_rows(named=True):
+    results: list[Finding | Skipped] = []
+    for row in judged.iter_rows(named=True):
         ect1 = (row["source"], row["flow"], row["forward"]) in scalable
         target = _target(row["kind"], ect1)
         allowed = TIMES_TARGET * target + PACKETS * (row["serialisation_us"] or 0.0)
         if row["kind"] == "fifo":
             allowed = UNMARKED_US
         if (row["queue_delay_us"] or 0.0) > allowed:
-            said.append(_finding(row, target))
-    return subjects.capped(said)
+            results.append(_finding(row, allowed))
+    return subjects.capped(results)
 
 
 def _target(kind: str, ect1: bool) -> float:
@@ -72,18 +76,26 @@ def _target(kind: str, ect1: bool) -> float:
     return TARGET_US.get(kind, UNMARKED_US)
 
 
-def _finding(row: dict[str, Any], target: float) -> Finding:
+def _finding(row: dict[str, Any], allowed: float) -> Finding:
     queue = row["queue_delay_us"] / 1000
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"The queue stands at {queue:.1f} ms where {target / 1000:.0f} ms would do.",
+        "The queue does not drain: the median queue delay is "
+        f"{queue:.1f} ms (threshold {allowed / 1000:.1f} ms).",
         "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=(Measure("queue delay, median", row["queue_delay_us"], "us", f"{target:.0f} us"),),
+        measures=(
+            Measure(
+                "queue delay, median",
+                row["queue_delay_us"],
+                "us",
+                f"at most {allowed / 1000:.1f} ms",
+            ),
+        ),
     )
 
 

@@ -3,25 +3,25 @@
 What it checks
 --------------
 Whether a flow direction stayed below a fifth of the rate that it and another one had together, from
-some moment to the end of their overlap, without being held back by its own application.
+some time to the end of their overlap, without its own application limiting it.
 
 Why it matters
 --------------
-Equal shares are the point of congestion control. Starvation is the usual symptom of a fallback that
-misfired (Prague starves) or is missing (the classic flow does).
+Congestion control exists to share the path. Starvation is the usual symptom of a fallback that
+misfired (Prague starves) or is missing (the classic flow starves).
 
 Evidence
 --------
-`coexistence.share`, `starved_since_ns`.
+`coexistence.starved_since_ns`, `share`, `rate_bps` and `other_rate_bps`.
 
 When it is wrong
 ----------------
-With very different RTTs a low share can be right: rate goes with 1/RTT for classic flows. Flows
-that end at different hosts may not share the bottleneck.
+With very different RTTs a low share can be right: the rate of classic flows goes with 1/RTT. Flows
+to different hosts may not share the bottleneck.
 
 What to do
 ----------
-Look at the bottleneck (L4S401) and the fallback (L4S3xx) of both flows.
+Check the bottleneck (L4S401) and the fallback (L4S3xx) of both flows.
 
 References
 ----------
@@ -42,7 +42,7 @@ CODE = "L4S501"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each flow that starves, with the worst of its neighbours."""
+    """One finding for each flow that starves, beside the flow that leaves it the smallest share."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
         return [Skipped(CODE, "no two flows sent over the same path at the same time")]
@@ -61,10 +61,9 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"{subjects.titled(evidence, row['flow'])} starves since {since} after its start: "
-        f"{own:.1f} Mbit/s beside {other:.1f} Mbit/s of "
-        f"{subjects.named(evidence, row['other_flow'])}.",
-        "See what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
+        f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own:.1f} Mbit/s beside "
+        f"{other:.1f} Mbit/s of {subjects.named(evidence, row['other_flow'])} while both send.",
+        "Check what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -1,26 +1,26 @@
-"""Two flows of one path got clearly unequal rates.
+"""Two flows of one path had clearly unequal rates.
 
 What it checks
 --------------
-Jain's index of two flow directions that sent at the same time over the same path, where neither
-starved (that is L4S501).
+Jain's index of two flow directions that sent at the same time over the same path for at least 5 s,
+where neither starved (that is L4S501).
 
 Why it matters
 --------------
-A share of a fourth instead of a half is no failure, but it is measurable, and it changes between
+A share of a quarter instead of a half is not a failure, but it is measurable and differs between
 builds.
 
 Evidence
 --------
-`coexistence.jain`, `share`.
+`coexistence.jain`, `share`, `rate_bps` and `other_rate_bps`.
 
 When it is wrong
 ----------------
-Different RTTs, start times and applications explain it as well as congestion control.
+Different RTTs, start times and applications explain it as well as congestion control does.
 
 What to do
 ----------
-Compare base RTTs and bottlenecks of the two.
+Compare base RTTs and bottlenecks of the two flows.
 
 References
 ----------
@@ -43,10 +43,11 @@ UNFAIR_JAIN = 0.82
 CUBIC 13.0 Mbit/s at 10 ms is 0.83 (heistp/l4s-tests)."""
 
 MIN_OVERLAP_S = 5.0
+"""Shorter than that, slow start decides the rates: by eye (see EARLY_NS of L4S204)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each pair that divided its path unequally."""
+    """One finding for each pair that shared its path unequally."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
         return [Skipped(CODE, "no two flows sent over the same path at the same time")]
@@ -68,10 +69,10 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"{subjects.titled(evidence, row['flow'])} got {row['rate_bps'] / 1e6:.1f} Mbit/s beside "
+        f"{subjects.titled(evidence, row['flow'])} had {row['rate_bps'] / 1e6:.1f} Mbit/s beside "
         f"{row['other_rate_bps'] / 1e6:.1f} Mbit/s of "
         f"{subjects.named(evidence, row['other_flow'])}.",
-        "Compare base RTTs and bottlenecks of the two.",
+        "Compare base RTTs and bottlenecks of the two flows.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -1,27 +1,30 @@
-"""The path ran far below its own rate while senders were not held back.
+"""A lone flow ran far below a rate that it reached shortly before or after.
 
 What it checks
 --------------
-Seconds in which a flow that is alone on its path got less than 60 % of the best rate within five
-seconds of them, with an empty queue, while its sender was limited by congestion control.
+The share of the seconds in which a flow that is alone on its path had less than 60 % of its own
+best rate within five seconds, with an empty queue, while neither application nor receive window
+limited its sender.
 
 Why it matters
 --------------
-Cuts that are too deep, or growth that is too slow, waste the link: an L4S sender in bursts of step
-marks on a jittery link, or one with the fallback's 31 % floor.
+Reductions that are too deep, or growth that is too slow, waste the link: an L4S sender that is
+marked in bursts on a jittery link, or one with the fallback's 31 %.
 
 Evidence
 --------
-`rounds.acked_bytes`, `queue_delay_us`, `limited_by`.
+`rounds.acked_bytes`, `queue_delay_us` and `limited_by`; `bottlenecks.rate_bps` (which directions
+have enough data); `coexistence` (which flows are alone).
 
 When it is wrong
 ----------------
-If the link itself got slower for a while, its queue would not be empty; if a flow outside the
-capture took the rate, it would not either. Both are excluded only as far as delay shows.
+If the link itself became slower for a while, or a flow outside the capture took the rate: the queue
+would then usually not be empty. The capacity of the path is not known: the flow's own best second
+stands for it.
 
 What to do
 ----------
-Look at the cuts (L4S308) and at the step threshold of the AQM (1 ms is low for bursty links).
+Check the reductions (L4S308) and the step threshold of the AQM (1 ms is low for bursty links).
 
 References
 ----------
@@ -40,30 +43,43 @@ from l4strace.rules.support import subjects
 
 CODE = "L4S504"
 LOW = 0.6
+"""Share of the best rate below which a second is wasted: by eye, below the 69 % that one reduction
+of the fallback leaves (prague_classic_ecn_fallback)."""
+
 EMPTY_US = 500.0
+"""Queue delay below which the queue counts as empty: half of DualPI2's step (sch_dualpi2.c)."""
+
 NEARBY_SECONDS = 11
-"""The best rate is sought nearby: a link that changed its rate is not held against a flow."""
+"""Seconds, five before and five after, whose best rate counts: by eye; a link that changed its rate
+is not held against the flow for longer."""
 
 MIN_SECONDS = 5
+"""Whole seconds from which a flow is judged: by eye."""
+
 MIN_SHARE = 0.3
-"""Of the seconds: less is slow start and the odd cut."""
+"""Share of the seconds that must be wasted: by eye; less is slow start and single reductions."""
 
 MIN_RATE_BPS = 1e6
+"""Rate below which one packet takes 12 ms and seconds are too coarse: by eye."""
+
+HALF = 0.5
+"""Share of the rounds of a second from which application or receiver limit it."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each lone direction that left its path idle."""
-    told = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("rate_bps") >= MIN_RATE_BPS)
-    if told.is_empty():
+    """One finding for each lone direction that stayed below its own rate."""
+    rated = subjects.once(evidence, evidence.bottlenecks)
+    rated = rated.filter(pl.col("rate_bps") >= MIN_RATE_BPS)
+    if rated.is_empty():
         return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
-    # Beside others a low rate is a share, not waste: only flows that are alone are judged.
+    # Beside other flows a low rate is a share, not waste: only lone flows are judged.
     shared = subjects.once(evidence, evidence.coexistence).select(subjects.KEY)
-    alone = told.join(shared, on=subjects.KEY, how="anti")
+    alone = rated.join(shared, on=subjects.KEY, how="anti")
     seconds = _seconds(evidence).join(alone.select(subjects.KEY), on=subjects.KEY, how="semi")
     idle = (
         (pl.col("bits") < LOW * pl.col("rate_bps"))
         & (pl.col("queue_us") < EMPTY_US)
-        & (pl.col("held_back") < 0.5)
+        & (pl.col("held_back") < HALF)
     )
     wasted = (
         seconds.group_by(subjects.KEY)
@@ -84,16 +100,17 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"The path was left idle: {row['mean_bps'] / 1e6:.1f} of {row['rate_bps'] / 1e6:.1f} "
-        f"Mbit/s on average, in {100 * row['idle']:.0f} % of the time below {100 * LOW:.0f} % "
-        "with an empty queue.",
-        "Look at the depth of the cuts and at the AQM's threshold.",
+        f"The flow wasted capacity: in {100 * row['idle']:.0f} % of the seconds it had less than "
+        f"{100 * LOW:.0f} % of its best rate nearby although the queue was empty. On "
+        f"average it had {row['mean_bps'] / 1e6:.1f} Mbit/s, at best "
+        f"{row['rate_bps'] / 1e6:.1f} Mbit/s.",
+        "Check the depth of the reductions and the AQM's threshold.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
             Measure("mean rate", row["mean_bps"], "bit/s"),
-            Measure("rate of the path", row["rate_bps"], "bit/s"),
+            Measure("best rate nearby, mean", row["rate_bps"], "bit/s"),
         ),
     )
 
@@ -115,4 +132,4 @@ def _seconds(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-RULE = Rule(CODE, "under-utilisation", "The path was left idle.", check, __doc__)
+RULE = Rule(CODE, "under-utilisation", "A lone flow wasted capacity.", check, __doc__)

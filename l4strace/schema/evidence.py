@@ -122,7 +122,7 @@ SPIKES = Table(
         Column("start_ns", I64, "ns", "When queue delay left its usual range."),
         Column("end_ns", I64, "ns", "When it came back."),
         Column("height_us", F64, "us", "Largest queue delay."),
-        Column("usual_us", F64, "us", "Median queue delay outside spikes."),
+        Column("usual_us", F64, "us", "Median queue delay of the direction, spikes included."),
         Column("rounds", U64, "", "Rounds in the spike."),
         Column("cause", STR, "", "`slow-start`, `rate-drop`, `new-flow`, `burst`, `loss` or `unknown`."),
         Column("first_frame", U64, "", "First frame of the spike."),

@@ -94,7 +94,7 @@ def test_verbose_times_the_stages(call, sample: Path):
 def test_logs_beside_a_capture_are_found(call, fixtures: Path, tmp_path: Path):
     shutil.copytree(fixtures / "misfire", tmp_path, dirs_exist_ok=True)
     result = call("diagnose", "misfire.pcap.xz", "--no-html")
-    assert result.stdout.startswith("Fallback misfired")
+    assert result.stdout.startswith("Prague's classic-ECN fallback misfired")
     assert "misfire.trace.txt.zst" in result.stdout
 
 
@@ -141,7 +141,7 @@ def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Pat
     log = tmp_path / "trace.txt"
     log.write_bytes(b"".join(kept))
     result = call("diagnose", log)
-    assert result.stdout.startswith("Fallback misfired")
+    assert result.stdout.startswith("Prague's classic-ECN fallback misfired")
     assert "?:40001 > ?:5201" in result.stdout
     assert result.exit_code == 1
     assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout

@@ -17,7 +17,7 @@ def scene(cwr: int = 0, **columns: object):
 def test_fires_when_the_flight_never_falls_and_no_cwr_is_sent() -> None:
     (found,) = check(scene())
     assert found.confidence is Confidence.HIGH
-    assert "100 % of 10 echoes, without a single CWR" in found.message
+    assert [m.value for m in found.measures] == [1.0, 0]
 
 
 def test_fires_with_less_confidence_when_cwr_claims_a_cut() -> None:

@@ -1,5 +1,6 @@
 """Loss without an answer."""
 
+from l4strace.model import Severity
 from l4strace.rules.l4s203_loss_ignored import check
 from tests.support.frames import evidence
 from tests.support.scenes import DIRECTIONS, FLOWS, packet_cuts
@@ -12,7 +13,17 @@ def scene(**columns: object):
 
 def test_fires_when_the_flight_survives_every_episode() -> None:
     (found,) = check(scene())
-    assert "100 % of 10 episodes" in found.message
+    assert (found.flow, found.severity, [m.value for m in found.measures]) == (
+        0,
+        Severity.WARNING,
+        [0.0],
+    )
+
+
+def test_fires_with_the_number_of_episodes() -> None:
+    """Nine of ten: a share of 0.8 suffices."""
+    (found,) = check(scene(fraction_hi=[0.5] + [0.04] * 9))
+    assert "in 9 of 10 episodes" in found.message
 
 
 def test_silent_on_a_cut_in_each_episode_or_few_episodes() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s301_fallback_misfire import check
-from tests.support.frames import evidence
+from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, steps
 
 STUDY = {
@@ -32,8 +32,10 @@ def test_fires_with_the_numbers_and_the_build() -> None:
     (found,) = check(scene(score=late, build="24-bit buggy", residue=6020646))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
     assert found.message == (
-        "Fallback misfired on an L4S AQM: classic since 0.5 s while depth was 0.4 ms of 2 ms and "
-        "deviation 0.12 ms of 0.75 ms; the steps carry the residues of the buggy 24-bit build."
+        "Prague's classic-ECN fallback misfired behind an L4S AQM: from t=0.5 s it backed off like "
+        "a classic flow in 80 % of the detector's steps although queue delay (0.4 ms, threshold "
+        "2 ms) and RTT deviation (0.12 ms, threshold 0.75 ms) stayed low. Its arithmetic matches "
+        "the 24-bit build with the scaling bug."
     )
     assert found.span_ns is not None
     assert found.span_ns[0] == 20 * STEP_NS
@@ -41,7 +43,16 @@ def test_fires_with_the_numbers_and_the_build() -> None:
 
 def test_fires_without_a_capture_on_the_inputs_alone() -> None:
     (found,) = check(evidence(flows=FLOWS, detector=steps()))
-    assert "on an L4S AQM" not in found.message
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
+    assert "L4S AQM" not in found.message
+
+
+def test_does_not_claim_a_reduction_where_the_score_is_only_observed() -> None:
+    """prague_ecn_fallback=2 keeps a score that no reduction uses."""
+    cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+    (found,) = check(evidence(flows=FLOWS, detector=steps(), cuts=cuts))
+    assert "which no reduction used" in found.message
+    assert "backed off" not in found.message
 
 
 @pytest.mark.parametrize("kind", ["classic", "shallow", "per-flow"])
@@ -61,8 +72,9 @@ def test_skips_without_a_log() -> None:
 def test_fires_on_the_counters_of_the_published_study() -> None:
     (found,) = check(evidence(aggregates=STUDY))
     assert found.message == (
-        "Fallback misfired: 485 of 488 reductions as classic although deviation was under 750 us "
-        "in 2,324 of 2,324 steps (mean 43 us) and depth under 2 ms in 2,321 of 2,324 (mean 56 us)."
+        "Prague's classic-ECN fallback misfired: it made 485 of 488 reductions at a score above 8 "
+        "although RTT deviation was below 750 us in 2,324 of 2,324 steps (mean 42.7 us) and queue "
+        "delay below 2 ms in 2,321 of 2,324 (mean 55.7 us)."
     )
 
 
@@ -71,5 +83,5 @@ def test_counters_of_one_kind_say_what_they_lack() -> None:
     inputs = {name: value for name, value in STUDY.items() if name.startswith(("@mdev", "@sd"))}
     (half,) = check(evidence(aggregates=cuts))
     assert half.severity is Severity.NOTICE
-    assert "485 of 488" in half.message
-    assert "not of its verdicts" in check(evidence(aggregates=inputs))[0].reason
+    assert [m.value for m in half.measures] == [485 / 488]
+    assert isinstance(check(evidence(aggregates=inputs))[0], Skipped)

@@ -19,7 +19,13 @@ def test_fires_on_a_residue() -> None:
     build = [None] * 90 + ["24-bit buggy"] * 10
     (found,) = check(evidence(detector=steps(build=build)))
     assert found.confidence is Confidence.HIGH
-    assert "10 steps carry the residues" in found.message
+    assert found.measures[0].value == 10
+
+
+def test_counts_only_steps_of_that_build() -> None:
+    build = [None] * 80 + ["24-bit fixed"] * 5 + ["24-bit buggy"] * 15
+    (found,) = check(evidence(detector=steps(build=build)))
+    assert found.measures[0].value == 15
 
 
 def test_fires_on_replay_with_less_confidence() -> None:

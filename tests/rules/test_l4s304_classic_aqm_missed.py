@@ -20,9 +20,15 @@ def test_fires_and_names_who_starves() -> None:
     (found,) = check(scene())
     assert found.severity is Severity.WARNING
     assert found.message == (
-        "Classic AQM missed: one queue marks all flows from 0.4 ms, yet the score stayed at 0.0 of "
-        "17 at most; flow 1 (port 40002, ECT(0)) is left with 10 % since 2.0 s after its start."
+        "Prague's detector missed a classic AQM: all flows share one queue that marks from 0.4 ms "
+        "of queue delay, but the score did not exceed 0.0 (threshold 8); flow 1 (port 40002, "
+        "ECT(0)) starves from t=2.0 s with 10 % of both rates."
     )
+
+
+def test_names_the_share_of_steps_where_the_score_rose_for_a_moment() -> None:
+    (found,) = check(scene(score=[17.0] * 4 + [0.0] * 96))
+    assert "above 8 in only 4.0 % of the steps" in found.message
 
 
 def test_silent_where_the_aqm_is_l4s_or_the_class_is_a_guess_or_the_score_rose() -> None:

@@ -20,14 +20,14 @@ def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):
 def test_fires_when_the_score_never_left_zero() -> None:
     (found,) = check(scene())
     assert found.confidence is Confidence.HIGH
-    assert "classic_ecn never left 0" in found.message
-    assert "flow 1 (port 40002, ECT(0)) is left with 10 %" in found.message
+    assert found.measures[0].value == 0.0
+    assert "prague_ecn_fallback=0" in found.message
 
 
 def test_fires_when_the_score_rises_and_no_cut_follows() -> None:
     cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
     (found,) = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
-    assert "detection only" in found.message
+    assert "prague_ecn_fallback=2" in found.message
 
 
 def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> None:

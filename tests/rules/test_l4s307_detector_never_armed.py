@@ -11,7 +11,7 @@ UNMARKED = {"saw_ce": False, "delivered_ce": 0, "alpha": 1.0}
 def test_fires_when_no_ce_came() -> None:
     (found,) = check(evidence(kernel=log(**UNMARKED)))
     assert found.severity is Severity.NOTICE
-    assert "alpha of 1.00" in found.message
+    assert [m.value for m in found.measures] == [0, 1.0, 200]
 
 
 def test_silent_with_marks_and_for_tiny_flows() -> None:

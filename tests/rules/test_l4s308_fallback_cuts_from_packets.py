@@ -26,14 +26,16 @@ def scene(
 @pytest.mark.parametrize(
     ("kind", "law", "place", "severity", "words"),
     [
-        ("l4s", FLOOR, {}, Severity.ERROR, "misfired on an L4S AQM, as far as packets show"),
-        ("l4s", FLOOR, SLOW, Severity.NOTICE, "slow L4S link"),
-        ("l4s", {"law": ["floor"] * 8 + ["alpha/2"] * 32}, SLOW, Severity.NOTICE, "slow L4S link"),
-        ("classic", FLOOR, {}, Severity.INFO, "rightly, on a classic AQM"),
-        ("l4s", {}, {}, Severity.INFO, "Cuts follow alpha/2"),
-        ("classic", {}, {}, Severity.WARNING, "No fallback on a classic AQM"),
-        ("shallow", {}, {}, Severity.WARNING, "No fallback on a classic AQM"),
-        ("classic", {}, {"confidence": 0.5}, Severity.INFO, "Cuts follow alpha/2"),
+        ("l4s", FLOOR, {}, Severity.ERROR, "misfired"),
+        ("l4s", FLOOR, SLOW, Severity.NOTICE, "acts on a slow L4S link"),
+        ("l4s", {"law": ["floor"] * 8 + ["alpha/2"] * 32}, SLOW, Severity.NOTICE, "at times"),
+        ("classic", FLOOR, {}, Severity.INFO, "behind a classic AQM, as intended"),
+        ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
+        ("fifo", FLOOR, {}, Severity.INFO, "fallback acts:"),
+        ("l4s", {}, {}, Severity.INFO, "does not act"),
+        ("classic", {}, {}, Severity.WARNING, "does not fall back"),
+        ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
+        ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
 )
 def test_fires_with_the_verdict_that_fits(kind, law, place, severity, words) -> None:
@@ -44,7 +46,7 @@ def test_fires_with_the_verdict_that_fits(kind, law, place, severity, words) -> 
 
 def test_names_who_starves() -> None:
     (found,) = check(scene("classic", {}, coexistence=starving(1, 0)))
-    assert "flow 1 (port 40002, ECT(0)) is left with 10 %" in found.message
+    assert "flow 1 (port 40002, ECT(0)) starves" in found.message
 
 
 def test_silent_for_other_senders_mixed_laws_and_where_a_log_tells() -> None:

@@ -18,5 +18,5 @@ def test_fires_for_each_class_that_can_be_told() -> None:
 
 
 def test_silent_but_skipped_where_it_cannot() -> None:
-    (said,) = check(scene("unknown", reason="The path erases ECN codepoints."))
-    assert said == Skipped("L4S401", "1 of 1 flow directions: The path erases ECN codepoints.")
+    (skipped,) = check(scene("unknown", reason="The path erases ECN codepoints."))
+    assert skipped == Skipped("L4S401", "1 of 1 flow directions: The path erases ECN codepoints.")

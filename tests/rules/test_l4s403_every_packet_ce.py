@@ -1,6 +1,6 @@
 """A hop that marks everything."""
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s403_every_packet_ce import check
 from tests.support.frames import evidence, frame, rounds
 
@@ -10,14 +10,23 @@ def test_fires_at_the_receiver_and_on_feedback() -> None:
     (found,) = check(evidence(directions=seen))
     assert found.frames == (3,)
     (fed,) = check(evidence(directions=frame("directions", ce_fed_back_best=990)))
-    assert "990 of 1,000 data packets are CE" in fed.message
+    assert [m.value for m in fed.measures] == [0.99]
+
+
+def test_fires_with_full_confidence_only_where_the_queue_can_be_seen() -> None:
+    """At the receiver the RTT holds no queue: a delay of 0 there does not accuse a hop."""
+    tables = {"directions": frame("directions", data_ce=1000), "rounds": rounds(50)}
+    (near,) = check(evidence(flows=frame("flows", vantage="client"), **tables))
+    (far,) = check(evidence(flows=frame("flows", vantage="server"), **tables))
+    assert (near.confidence, far.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
+    assert "cannot show" in far.message
 
 
 def test_fires_as_notice_when_a_queue_explains_it() -> None:
     seen = frame("directions", data_ce=1000)
     (found,) = check(evidence(directions=seen, rounds=rounds(50, queue_delay_us=15_000.0)))
     assert found.severity is Severity.NOTICE
-    assert "stands at 15.0 ms" in found.message
+    assert "15.0 ms" in found.message
 
 
 def test_silent_on_an_eager_aqm_and_on_few_packets() -> None:

@@ -29,9 +29,10 @@ def test_fires_with_start_height_length_and_cause() -> None:
     (found,) = check(scene(spikes(300, 1500)))
     assert found.severity is Severity.WARNING
     assert found.message == (
-        "Latency spike of 120 ms over 1.5 s from 10.0 s on: the bottleneck became slower "
-        "(1 shorter one besides)."
+        "Latency spike of 1.5 s from t=10.0 s: queue delay reached 120 ms (usually 0.4 ms). "
+        "Likely cause: the bottleneck became slower. It is the longest of 2 spikes."
     )
+    assert [m.value for m in found.measures] == [120_000.0, 400.0, 1.5]
 
 
 def test_fires_as_notice_when_short() -> None:

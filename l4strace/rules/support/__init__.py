@@ -1,1 +1,1 @@
-"""What several rules ask of the evidence: subjects, detector summaries, host settings."""
+"""What several rules read from the evidence: subjects, detector summaries, host settings."""

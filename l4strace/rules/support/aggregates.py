@@ -41,7 +41,8 @@ class Zones:
 
     @property
     def text(self) -> str:
-        return f"{self.classic:,} of {self.total:,} reductions in classic mode"
+        acting = self.classic + self.transition
+        return f"{acting:,} of {self.total:,} reductions at a score above 8"
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,13 @@ def inputs(maps: Mapping[str, Any]) -> Inputs | None:
     depth_us = (sums["sdepth_l"] + sums["sdepth_ge"]) / max(1, depths)
     text = (
         f"RTT deviation was below {MDEV_REFERENCE} in {counts['mdev_l']:,} of {mdevs:,} steps "
-        f"(mean {quantity(mdev_us, 'us')}) and queue delay below {DEPTH_REFERENCE} in "
-        f"{counts['sdepth_l']:,} of {depths:,} (mean {quantity(depth_us, 'us')})"
+        f"(mean {quantity(mdev_us, 'us')})"
     )
+    if depths:
+        text += (
+            f" and queue delay below {DEPTH_REFERENCE} in {counts['sdepth_l']:,} of {depths:,} "
+            f"(mean {quantity(depth_us, 'us')})"
+        )
     low = min(
         counts["mdev_l"] / max(1, mdevs), counts["sdepth_l"] / max(1, depths) if depths else 1
     )

@@ -1,4 +1,4 @@
-"""What kernel logs say of Prague's classic-ECN fallback, one row a flow direction."""
+"""What kernel logs record of Prague's classic-ECN fallback, one row per flow direction."""
 
 from __future__ import annotations
 
@@ -7,24 +7,35 @@ import polars as pl
 from l4strace.evidence import Evidence, kept
 
 CLASSIC, SCALABLE = 9.0, 8.0
-"""Score from which the fallback acts in full, and up to which it does not act (section 3.1)."""
+"""Score from which the fallback acts in full, and score up to which it does not act (tcp_prague.c:
+CLASSIC_ECN is 9 and L_STICKY 8 in units of 2^PRAGUE_ALPHA_BITS)."""
 
 MDEV_US, DEPTH_US = 750.0, 2000.0
-"""References of the detector: RTT mean deviation and queue depth (V0_LG and D0_LG)."""
+"""The detector's thresholds: RTT mean deviation and queue delay, srtt - min_rtt (tcp_prague.c:
+V0_LG is log2(750), D0_LG log2(2000))."""
 
 MIN_SHARE = 0.1
-"""A state counts from a tenth of the detector's steps; less is a passing mistake."""
+"""Share of the detector's steps from which a state counts. By eye, from the reductions that
+Greenscreen23/prague-fallback-experiments traced on the corrected kernel: at most 0.01 of them are
+classic behind DualPI2 at 8 Mbit/s and more."""
+
+SLOW_PACKET_US = 1500.0
+"""Time of one packet from which the link itself makes the RTT deviation: 8 Mbit/s. On the corrected
+kernel of Greenscreen23/prague-fallback-experiments, DualPI2 is taken for classic in every cell of
+4 Mbit/s and in none of 8 Mbit/s."""
 
 BY = ("flow", "forward")
 
 
 @kept
 def steps(evidence: Evidence) -> pl.DataFrame:
-    """Detector steps that the kernel recorded, summed up per direction.
+    """Detector steps that the kernel recorded, summarized per direction.
 
-    `classic_share` of steps in the zones above 8, `classic_since_ns` of the first of them, the
-    medians of what went into those steps, how far both replays climbed, and the builds that the
-    residues name.
+    `classic_share` is the share of steps with a score above 8, `classic_since_ns` the time of the
+    first of them; `mdev_us` and `depth_us` are medians over all steps, `classic_mdev_us` and
+    `classic_depth_us` over those above 8. `fixed_share` and `buggy_share` are the same share in the
+    replays with the correct and with the 20-bit thresholds. `build` is the build that most
+    identified steps show, `residues` how many show it.
     """
     recorded = evidence.detector.filter(
         (pl.col("origin") == "kernel")
@@ -32,7 +43,7 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         & pl.col("flow").is_not_null()
     ).sort("ts_ns")
     above = pl.col("score") > SCALABLE
-    deviation = (pl.col("score_fixed") - pl.col("score")).abs()
+    build = pl.col("build").drop_nulls().mode().sort().first()
     return recorded.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
@@ -41,18 +52,15 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),
         pl.col("score").max().alias("score_max"),
-        pl.col("score").median().alias("score_median"),
         pl.col("mdev_us").median().alias("mdev_us"),
         pl.col("depth_us").median().alias("depth_us"),
         pl.col("mdev_us").filter(above).median().alias("classic_mdev_us"),
         pl.col("depth_us").filter(above).median().alias("classic_depth_us"),
         (pl.col("score_fixed") > SCALABLE).mean().alias("fixed_share"),
         (pl.col("score_buggy") > SCALABLE).mean().alias("buggy_share"),
-        deviation.median().alias("fixed_error"),
         (pl.col("score_buggy") - pl.col("score")).abs().median().alias("buggy_error"),
-        pl.col("build").drop_nulls().mode().first().alias("build"),
-        pl.col("build").drop_nulls().len().alias("residues"),
-        pl.col("exact").fill_null(False).all().alias("exact"),
+        build.alias("build"),
+        (pl.col("build") == build).sum().alias("residues"),
     )
 
 
@@ -60,8 +68,8 @@ def steps(evidence: Evidence) -> pl.DataFrame:
 def samples(evidence: Evidence) -> pl.DataFrame:
     """Prague's own samples per direction: whether a score is there, and whether it moved.
 
-    Samples before `prague_init` show a zeroed private area (alpha 0 on the SYN/ACK) and are left
-    out: they lie before the first sample with `saw_ce` or a positive alpha, unless alpha stays 0.
+    Only samples with an alpha count. Where the log shows `init` (prague_init), earlier samples are
+    left out: they show the private area of the socket before it was filled.
     """
     prague = evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
     begun = pl.col("ts_ns").filter(pl.col("event") == "init").min().over(BY)
@@ -70,17 +78,43 @@ def samples(evidence: Evidence) -> pl.DataFrame:
         pl.col("source").first().alias("log"),
         pl.len().alias("samples"),
         pl.col("classic_ecn").max().alias("score_max"),
-        pl.col("alpha").first().alias("alpha_first"),
         pl.col("alpha").last().alias("alpha_last"),
-        pl.col("alpha").min().alias("alpha_min"),
         pl.col("alpha").max().alias("alpha_max"),
         pl.col("alpha").n_unique().alias("alphas"),
         pl.col("saw_ce").max().alias("saw_ce"),
         pl.col("delivered_ce").max().alias("delivered_ce"),
         pl.col("delivered_ce").min().alias("delivered_ce_first"),
-        (pl.col("event") == "alpha").sum().alias("updates"),
-        pl.col("ts_ns").max().alias("last_ns"),
     )
+
+
+@kept
+def floorless(evidence: Evidence) -> pl.DataFrame:
+    """CE reductions that the kernel made at a score of 9 or more, per direction.
+
+    `cuts` counts them; `at_half_alpha` is the share of them that alpha/2 explains although the
+    fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
+    """
+    cuts = evidence.cuts.filter(
+        (pl.col("origin") == "kernel")
+        & (pl.col("cause") == "ce")
+        & (pl.col("classic_ecn") >= CLASSIC)
+    )
+    return cuts.group_by(BY).agg(
+        pl.len().alias("cuts"), (pl.col("law") == "alpha/2").mean().alias("at_half_alpha")
+    )
+
+
+MIN_CUTS = 10
+"""Reductions from which their law is judged: by eye; the share is then known to about 0.3."""
+
+MAJORITY = 0.5
+
+
+def only_observes(row: dict[str, object]) -> bool:
+    """Whether most reductions of a row joined with `floorless` ignore the score."""
+    cuts, share = row["cuts"], row["at_half_alpha"]
+    enough = isinstance(cuts, int) and cuts >= MIN_CUTS
+    return enough and isinstance(share, float) and share > MAJORITY
 
 
 def without_score(evidence: Evidence) -> str:

@@ -1,4 +1,4 @@
-"""Which flow directions a rule speaks of, and how it names them."""
+"""Which flow directions a rule judges, and how it names them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ MOST_FINDINGS = 20
 """Findings of one rule that name their flow, as in L4S004."""
 
 ISOLATED_CONFIDENCE = 0.8
-"""Bottleneck classes from here on rest on what the other flows of the path saw."""
+"""Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
+other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
 
 
 @kept
@@ -75,7 +76,7 @@ def capped(said: list[Finding | Skipped]) -> list[Finding | Skipped]:
 
 
 def scalable(evidence: Evidence) -> pl.DataFrame:
-    """Directions whose sender marks its data ECT(1): L4S is what it means."""
+    """Directions whose sender marks most of its data ECT(1), which requests L4S (RFC 9331)."""
     ect1 = pl.col("data_ect1").fill_null(0)
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
     return once(evidence, evidence.directions.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
@@ -87,7 +88,7 @@ def bottlenecks(evidence: Evidence) -> pl.DataFrame:
 
 
 def named(evidence: Evidence, flow: int) -> str:
-    """`flow 3 (port 40002, ECT(0))`: enough to tell the two sides of a comparison apart."""
+    """`flow 3 (port 40002, ECT(0))`: enough to distinguish the two flows of a comparison."""
     row = _first(evidence.flows.filter(pl.col("flow") == flow))
     if row is None:
         return f"flow {flow}"
@@ -104,7 +105,7 @@ def named(evidence: Evidence, flow: int) -> str:
 
 
 def at(evidence: Evidence, row: dict[str, Any], ns: int | None) -> dict[str, Any]:
-    """`source` and `frames` of the round in which something happened, for a finding to point at."""
+    """`source` and `frames` of the round that contains time `ns`, as arguments of a finding."""
     if ns is None or row.get("flow") is None or evidence.rounds.is_empty():
         return {}
     near = rounds(evidence).filter(
@@ -117,7 +118,7 @@ def at(evidence: Evidence, row: dict[str, Any], ns: int | None) -> dict[str, Any
 
 
 def titled(evidence: Evidence, flow: int) -> str:
-    """The same at the begin of a sentence."""
+    """`named` with a capital letter, for the start of a sentence."""
     name = named(evidence, flow)
     return name[0].upper() + name[1:]
 
@@ -127,7 +128,7 @@ def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def starved_by(evidence: Evidence, flow: int) -> str:
-    """`; flow 3 (port 40002, ECT(0)) is left with 8 % from t=0.6 s`, or nothing."""
+    """`; flow 3 (port 40002, ECT(0)) starves from t=0.6 s with 8 % of both rates`, or nothing."""
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()
     )
@@ -135,5 +136,5 @@ def starved_by(evidence: Evidence, flow: int) -> str:
     if row is None:
         return ""
     since = moment(evidence, row["starved_since_ns"])
-    left = f"{named(evidence, row['flow'])} is left with {100 * row['share']:.0f} %"
-    return f"; {left} from {since}"
+    share = f"{100 * row['share']:.0f} % of both rates"
+    return f"; {named(evidence, row['flow'])} starves from {since} with {share}"
