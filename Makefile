@@ -55,7 +55,7 @@ docs: $(VENV)/.dev ## rewrite the manual page and the table of rules
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.dev ## cost as ratios to a plain walk over the record headers
-	$(BIN)/python tests/bench.py
+	$(BIN)/python -m tests.bench
 
 fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
 	cd $(NATIVE)/fuzz && for target in capture frame; do \

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.places import REPOSITORY
+
 FILE_LINES = 400
 FUNCTION_LINES = 80
 MEDIAN_FILE_LINES = 120

@@ -15,8 +15,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.wording.verdict import verdict
 
-pytestmark = pytest.mark.lab
-
 WITH_LOG = {
     "a": set(),
     "b": {"L4S301", "L4S302", "L4S501"},
