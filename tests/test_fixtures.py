@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from l4strace import _native, pipeline
+from l4strace.model import Analysis, Confidence, Severity
+from l4strace.wording.verdict import verdict
 from tests.support.kernel_log import read_log, wrong_updates
 from tests.support.places import FIXTURES
 
@@ -47,10 +49,15 @@ def direction(run: str, side: str, *, forward: bool = True) -> dict[str, Any]:
 
 
 @cache
-def codes(*paths: str) -> set[str]:
+def analysis(*paths: str) -> Analysis:
     evidence = pipeline.derive(pipeline.read([str(FIXTURES / path) for path in paths]))
-    found = pipeline.judge(evidence, strict=True).findings
-    return {one.rule for one in found if one.severity.name in ("WARNING", "ERROR")}
+    return pipeline.judge(evidence, strict=True)
+
+
+def codes(*paths: str) -> set[str]:
+    """Rules that find something at WARNING or above."""
+    found = analysis(*paths).findings
+    return {one.rule for one in found if one.severity >= Severity.WARNING}
 
 
 def test_the_runs_are_there() -> None:
@@ -113,6 +120,19 @@ def test_the_fault_is_found_and_nothing_else(run: str) -> None:
 def test_both_captures_show_the_same_faults(run: str) -> None:
     expected = FINDINGS.get(run, set()) | FROM_BOTH_ENDS.get(run, set())
     assert codes(f"{run}/sender.pcap.xz", f"{run}/receiver.pcap.xz") == expected
+
+
+def test_the_sample_opens_with_the_misfire() -> None:
+    sample = "misfire/misfire.pcap.xz"
+    finding = verdict(analysis(sample), 2).finding
+    assert finding is not None
+    assert (finding.rule, finding.confidence) == ("L4S301", Confidence.HIGH)
+    assert codes(sample) == {"L4S301", "L4S302", "L4S501"}
+
+
+def test_the_healthy_run_has_no_finding_above_information() -> None:
+    found = analysis("healthy/healthy.pcap.xz").findings
+    assert {one.severity for one in found} == {Severity.INFO}
 
 
 @pytest.mark.parametrize("run", ["accecn-clean", "accecn-deaf"])
