@@ -193,10 +193,10 @@ def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
     except ImportError as error:
         raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
     chosen = "frame.number in {" + ", ".join(map(str, sorted(frames))) + "}"
-    capture = pyshark.FileCapture(
-        path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
-    )
     try:
+        capture = pyshark.FileCapture(
+            path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
+        )
         with capture:
             for packet in capture:
                 yield _flattened([packet.frame_info, *packet.layers])
