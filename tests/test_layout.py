@@ -36,9 +36,9 @@ OVER_BUDGET = {"l4strace/native/src/track/flow.rs"}
 ELSEWHERE = {
     # Parts that only show what they do together.
     "capture/": "capture/test_live.py",
+    "capture/examination.py": "commands/test_doctor.py",
     "commands/arguments.py": "commands/test_export.py",
     "commands/capture.py": "capture/test_live.py",
-    "commands/doctor.py": "capture/test_live.py",
     "commands/page_file.py": "commands/test_diagnose.py",
     "commands/watch.py": "watch/test_watch.py",
     "derive/queue_features.py": "derive/test_bottlenecks.py",
@@ -49,7 +49,7 @@ ELSEWHERE = {
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,
     # ss and Flent are polls. What all dialects share is tested through each of them.
     "ingest/logs/": "ingest/logs/test_trace_events.py",
-    "ingest/logs/flent.py": "ingest/logs/test_polls.py",
+    "ingest/logs/flent.py": "lab/test_polls.py",
     "ingest/logs/ss.py": "ingest/logs/test_polls.py",
     "ingest/logs/kernel_log_check.py": "ingest/logs/test_kernel_log.py",
     "output/flow_lines.py": "output/test_text.py",
