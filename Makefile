@@ -26,7 +26,9 @@ $(VENV)/.built: $(VENV)/.pip $(RUST)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.built
+# Checks need the tools and what l4strace imports, not its newest build.
+$(VENV)/.dev: $(VENV)/.pip
+	test $(VENV)/.built -nt pyproject.toml || $(MAKE) $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
@@ -43,7 +45,7 @@ check: $(VENV)/.dev ## formatting, lint, types, layers
 rust-test: ## tests of the native crate
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
 
-py-test: $(VENV)/.dev ## tests of everything else
+py-test: $(VENV)/.dev $(VENV)/.built ## tests of everything else
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 format: $(VENV)/.dev ## rewrite sources in the project's format
@@ -51,11 +53,11 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.dev ## rewrite the manual page and the table of rules
+docs: $(VENV)/.dev $(VENV)/.built ## rewrite the manual page and the table of rules
 	$(BIN)/python docs/generate.py
 
-bench: $(VENV)/.dev ## cost as ratios to a plain walk over the record headers
-	$(BIN)/python tests/bench.py
+bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the record headers
+	$(BIN)/python -m tests.bench
 
 fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
 	cd $(NATIVE)/fuzz && for target in capture frame; do \

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.places import REPOSITORY
+
 NATIVE = REPOSITORY / "l4strace" / "native"
 ROUNDS = 5
 # Installed packages come with their bytecode; a shell that forbids writing it must not count here.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 from l4strace import _native, pipeline
+from l4strace.model import Analysis, Confidence, Severity
+from l4strace.wording.verdict import verdict
 from tests.support.kernel_log import read_log, wrong_updates
+from tests.support.places import FIXTURES
 
-FOLDER = Path(__file__).resolve().parents[1] / "fixtures"
-RUNS = sorted(path.parent.name for path in FOLDER.glob("accecn-*/truth.json"))
+RUNS = sorted(path.parent.name for path in FIXTURES.glob("accecn-*/truth.json"))
 ACE_IS_LOST = ("accecn-ace-zeroed",)
 
 # Codes that a run's sender capture must lead to at WARNING or above; a run not named here: none.
@@ -37,21 +38,26 @@ FROM_BOTH_ENDS = {
 
 @cache
 def truth(run: str) -> dict[str, Any]:
-    return dict(json.loads((FOLDER / run / "truth.json").read_text()))
+    return dict(json.loads((FIXTURES / run / "truth.json").read_text()))
 
 
 @cache
 def direction(run: str, side: str, *, forward: bool = True) -> dict[str, Any]:
-    tables = _native.track([str(FOLDER / run / f"{side}.pcap.xz")])
+    tables = _native.track([str(FIXTURES / run / f"{side}.pcap.xz")])
     ways = pl.DataFrame(tables["directions"])
     return ways.filter(pl.col("forward") == forward).row(0, named=True)
 
 
 @cache
+def analysis(*paths: str) -> Analysis:
+    evidence = pipeline.derive(pipeline.read([str(FIXTURES / path) for path in paths]))
+    return pipeline.judge(evidence, strict=True)
+
+
 def codes(*paths: str) -> set[str]:
-    evidence = pipeline.derive(pipeline.read([str(FOLDER / path) for path in paths]))
-    found = pipeline.judge(evidence, strict=True).findings
-    return {one.rule for one in found if one.severity.name in ("WARNING", "ERROR")}
+    """Rules that find something at WARNING or above."""
+    found = analysis(*paths).findings
+    return {one.rule for one in found if one.severity >= Severity.WARNING}
 
 
 def test_the_runs_are_there() -> None:
@@ -116,10 +122,23 @@ def test_both_captures_show_the_same_faults(run: str) -> None:
     assert codes(f"{run}/sender.pcap.xz", f"{run}/receiver.pcap.xz") == expected
 
 
+def test_the_sample_opens_with_the_misfire() -> None:
+    sample = "misfire/misfire.pcap.xz"
+    finding = verdict(analysis(sample), 2).finding
+    assert finding is not None
+    assert (finding.rule, finding.confidence) == ("L4S301", Confidence.HIGH)
+    assert codes(sample) == {"L4S301", "L4S302", "L4S501"}
+
+
+def test_the_healthy_run_has_no_finding_above_information() -> None:
+    found = analysis("healthy/healthy.pcap.xz").findings
+    assert {one.severity for one in found} == {Severity.INFO}
+
+
 @pytest.mark.parametrize("run", ["accecn-clean", "accecn-deaf"])
 def test_kernel_state_joins_the_packets_within_50_us(run: str) -> None:
     """tcp_probe fires when an ACK is received: right after the capture saw it."""
-    capture = str(FOLDER / run / "sender.pcap.xz")
+    capture = str(FIXTURES / run / "sender.pcap.xz")
     kernel = pipeline.read([capture]).kernel
     probes = kernel.filter(pl.col("forward") & (pl.col("event") == "probe")).select("ts_ns")
     packets = pl.concat([pl.DataFrame(batch) for batch in _native.packets(capture)])
@@ -132,13 +151,13 @@ def test_kernel_state_joins_the_packets_within_50_us(run: str) -> None:
 
 
 def test_alpha_of_dctcp_follows_from_delivered_and_delivered_ce() -> None:
-    count, wrong = wrong_updates(read_log(FOLDER / "dctcp" / "dctcp.kernel.ndjson.zst"), 5201)
+    count, wrong = wrong_updates(read_log(FIXTURES / "dctcp" / "dctcp.kernel.ndjson.zst"), 5201)
     assert count == 325
     assert wrong == []
 
 
 def test_super_packets_hide_no_marks() -> None:
     """Both kernels counted 649; an ACK for twelve packets at once may report more than seven."""
-    tables = _native.track([str(FOLDER / "dctcp" / "dctcp.pcapng.xz")])
+    tables = _native.track([str(FIXTURES / "dctcp" / "dctcp.pcapng.xz")])
     way = pl.DataFrame(tables["directions"]).filter(pl.col("forward")).row(0, named=True)
     assert (way["ce_fed_back_lo"], way["ce_fed_back_hi"]) == (649, 649)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.places import REPOSITORY
+
 FILE_LINES = 400
 FUNCTION_LINES = 80
 MEDIAN_FILE_LINES = 120
+TESTS = REPOSITORY / "tests"
 PYTHON = sorted(
     path
     for folder in ("l4strace", "collectors", "tests", "fixtures")
@@ -31,8 +33,46 @@ DECLARATIONS = re.compile(r"l4strace/schema/|l4strace/native/src/python/track_ta
 
 OVER_BUDGET = {"l4strace/native/src/track/flow.rs"}
 """Files to be split; may only shrink."""
-UNTESTED = ("l4strace/watch/",)
-"""Tested with the modules that use them; may only shrink."""
+ELSEWHERE = {
+    # Parts that only show what they do together.
+    "capture/": "capture/test_live.py",
+    "capture/examination.py": "commands/test_doctor.py",
+    "commands/arguments.py": "commands/test_export.py",
+    "commands/capture.py": "capture/test_live.py",
+    "commands/page_file.py": "commands/test_diagnose.py",
+    "commands/watch.py": "watch/test_watch.py",
+    "derive/queue_features.py": "derive/test_bottlenecks.py",
+    "ingest/files.py": "commands/test_diagnose.py",
+    "ingest/load.py": "ingest/test_packets.py",
+    "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
+    "ingest/join/matching.py": "lab/test_clock.py",
+    # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,
+    # ss and Flent are polls. What all dialects share is tested through each of them.
+    "ingest/logs/": "ingest/logs/test_trace_events.py",
+    "ingest/logs/flent.py": "lab/test_polls.py",
+    "ingest/logs/ss.py": "ingest/logs/test_polls.py",
+    "ingest/logs/kernel_log_check.py": "ingest/logs/test_kernel_log.py",
+    "output/flow_lines.py": "output/test_text.py",
+    # The page is tested where it is read: its sections, its file, its charts in a browser.
+    "page/": "page/test_fill.py",
+    "page/build.py": "page/test_sections.py",
+    "page/case.py": "page/test_sections.py",
+    "page/direction.py": "page/test_sections.py",
+    "page/drawing/": "page/drawing/test_figure.py",
+    "page/figures/": "page/test_chromium.py",
+    "rules/support/aggregates.py": "rules/test_l4s302_fallback_scaling_bug.py",
+    "rules/support/fallback_states.py": "rules/test_l4s301_fallback_misfire.py",
+    # Words are tested where they are read.
+    "wording/": "output/test_text.py",
+}
+"""Modules or folders without a test of their own name -> the test that covers them.
+
+May only shrink: an entry whose modules are gone or have a test of their own fails.
+"""
+BORROWS_NAMESPACES = ("tests/capture/", "tests/watch/")
+"""Share tests.capture.network; may only shrink."""
+OWN_PLACES = ("tests/capture/", "tests/collectors/", "tests/rules/", "tests/test_layout.py")
+"""Find folders of their own; may only shrink."""
 
 
 def lines(path: Path) -> int:
@@ -62,7 +102,7 @@ def test_no_function_is_too_long(path: Path):
 
 
 def test_most_files_are_short():
-    sizes = sorted(lines(path) for path in PYTHON if "tests" not in path.parts)
+    sizes = sorted(lines(path) for path in PYTHON if not path.is_relative_to(TESTS))
     assert sizes[len(sizes) // 2] <= MEDIAN_FILE_LINES
 
 
@@ -83,14 +123,74 @@ def mirrored() -> list[Path]:
     ]
 
 
-def own_tests(path: Path) -> list[Path]:
-    relative = path.relative_to(REPOSITORY / "l4strace")
-    own = REPOSITORY / "tests" / relative.parent / f"test_{path.stem}.py"
-    package = REPOSITORY / "tests" / relative.parts[0]
-    return [own] if own.exists() else list(package.rglob("test_*.py")) if package.is_dir() else []
+def has_own_test(module: str) -> bool:
+    """`a/b.py` is tested by `tests/a/test_b.py`, or the package a by one test of its name."""
+    path = TESTS / module
+    package, stem = path.parent, path.stem
+    if (package / f"test_{stem}.py").exists():
+        return True
+    together = (package / f"test_{package.name}.py", package.parent / f"test_{package.name}.py")
+    return package != TESTS and any(one.exists() for one in together)
 
 
-def test_every_package_of_modules_has_tests_under_the_same_name():
-    """`l4strace/a/b.py` is tested by `tests/a/test_b.py`, or with its package in `tests/a`."""
-    lonely = [name(path) for path in mirrored() if not own_tests(path)]
-    assert [module for module in lonely if not module.startswith(UNTESTED)] == []
+def without_own_test() -> set[str]:
+    modules = {path.relative_to(REPOSITORY / "l4strace").as_posix() for path in mirrored()}
+    return {module for module in modules if not has_own_test(module)}
+
+
+def covering(module: str) -> str | None:
+    """The entry of ELSEWHERE that names the module, or its folder."""
+    return next(
+        (entry for entry in (module, module.rpartition("/")[0] + "/") if entry in ELSEWHERE), None
+    )
+
+
+def test_every_module_has_tests_under_its_own_name():
+    assert {module for module in without_own_test() if covering(module) is None} == set()
+
+
+def test_what_is_tested_elsewhere_is_and_must_be():
+    assert [test for test in ELSEWHERE.values() if not (TESTS / test).exists()] == []
+    assert set(ELSEWHERE) - {covering(module) for module in without_own_test()} == set()
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Modules that a file imports, by their full names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_tests_import_helpers_from_support_only():
+    """No test imports another test; all do it in one way: `from tests.support.x import y`."""
+    others = {
+        (name(path), module)
+        for path in PYTHON
+        if path.is_relative_to(TESTS)
+        for module in imported(path)
+        if module.startswith((".", "tests", "support")) and not module.startswith("tests.support")
+    }
+    assert {path for path, _ in others if not path.startswith(BORROWS_NAMESPACES)} == set()
+
+
+def test_the_shared_data_are_for_the_lab_alone():
+    readers = {
+        name(path)
+        for path in PYTHON
+        if path.is_relative_to(TESTS) and path != Path(__file__).resolve()
+        if re.search("shared_data|L4STRACE_SHARED", path.read_text())
+    }
+    assert {path for path in readers if not path.startswith("tests/lab/")} == set()
+
+
+def test_places_are_found_in_one_way():
+    """`tests.support.places`: a moved test still finds the repository."""
+    searching = {
+        name(path)
+        for path in PYTHON
+        if path.is_relative_to(TESTS) and re.search(r"__file__.*\.parents?\b", path.read_text())
+    }
+    allowed = ("tests/support/places.py", "tests/lab/conftest.py")
+    assert {path for path in searching if not path.startswith((*allowed, *OWN_PLACES))} == set()

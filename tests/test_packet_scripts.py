@@ -10,9 +10,9 @@ import pytest
 
 from l4strace import _native, pipeline
 from tests.support.packet_script import Expectation, Flow, Script, parse, pcap
+from tests.support.places import FIXTURES
 
-FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "scripts"
-SCRIPTS = sorted(FOLDER.glob("*.txt"))
+SCRIPTS = sorted((FIXTURES / "scripts").glob("*.txt"))
 ABOUT_TABLES = ("flows", "forward", "reverse")
 
 

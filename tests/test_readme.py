@@ -4,14 +4,13 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from l4strace import cli, rules
 from l4strace.schema import TABLES
+from tests.support.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text()
 SESSIONS = re.findall(r"^\$ l4strace (.*)\n((?:(?!```).*\n)*)```", README, re.MULTILINE)
 

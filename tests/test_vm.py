@@ -17,8 +17,9 @@ import pytest
 
 from l4strace import pipeline
 from tests.support.kernel_log import read_log, samples, wrong_updates
+from tests.support.places import FIXTURES
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "fixtures" / "lab" / "vm"
+SCRIPTS = FIXTURES / "lab" / "vm"
 TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
 PORT = 5201
 BITS = {"P2": 20, "P4": 24, "P7": 24}

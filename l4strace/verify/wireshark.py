@@ -194,14 +194,17 @@ def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
         raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
     chosen = "frame.number in {" + ", ".join(map(str, sorted(frames))) + "}"
     try:
-        with pyshark.FileCapture(
+        capture = pyshark.FileCapture(
             path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
-        ) as capture:
+        )
+        with capture:
             for packet in capture:
                 yield _flattened([packet.frame_info, *packet.layers])
     except TSharkNotFoundException as error:
         raise UsageError("tshark is missing", "Install Wireshark's command line.") from error
     except TSharkCrashException as error:
+        # Its destructor would close it again, and print the same crash as a traceback.
+        capture._running_processes.clear()
         raise InputError(f"{path}: tshark cannot read it") from error
 
 

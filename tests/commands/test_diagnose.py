@@ -21,11 +21,22 @@ def test_summary_on_stdout_page_beside_the_input_and_exit_1_for_errors(call, sam
     assert GENERATOR in (sample.parent / "run.html").read_text()
 
 
-def test_fail_on_decides_the_exit_code(call, sample: Path):
-    assert call("diagnose", sample, "--no-html", "--fail-on", "never").exit_code == 0
-    only = ("--select", "L4S4", "--no-html")
-    assert call("diagnose", sample, *only).exit_code == 0
-    assert call("diagnose", sample, *only, "--fail-on", "info").exit_code in (0, 1)
+@pytest.mark.parametrize(
+    ("run", "worst", "fails_on"),
+    [
+        ("accecn-bleached/sender.pcap.xz", "error", {"error", "warning", "notice", "info"}),
+        ("accecn-unmarked/sender.pcap.xz", "warning", {"warning", "notice", "info"}),
+        ("healthy/healthy.pcap.xz", "info", {"info"}),
+    ],
+)
+def test_fail_on_decides_the_exit_code(
+    call, fixtures: Path, run: str, worst: str, fails_on: set[str]
+):
+    for severity in ("error", "warning", "notice", "info", "never"):
+        asked = ("diagnose", fixtures / run, "--no-html", "--json", "--fail-on", severity)
+        result = call(*asked)
+        assert json.loads(result.stdout)["findings"][0]["severity"] == worst
+        assert result.exit_code == int(severity in fails_on), severity
 
 
 def test_json_is_all_of_stdout_and_writes_no_page(call, sample: Path):

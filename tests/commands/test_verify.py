@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from l4strace import cli
 from l4strace.verify import wireshark
-from tests.native.test_formats import FRAME
 from tests.support.files import pcap
+from tests.support.wrappings import FRAME
 
 pytest.importorskip("pyshark")
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

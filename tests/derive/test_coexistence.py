@@ -52,3 +52,11 @@ def test_other_paths_short_overlaps_and_tiny_flows_make_no_pair() -> None:
     assert table(rounds(500, flow=0), rounds(500, flow=1), flows=apart).is_empty()
     assert table(rounds(500, flow=0), rounds(500, flow=1, begin_ns=4_500 * MS)).is_empty()
     assert table(rounds(500, flow=0), rounds(500, flow=1, acked_packets=0)).is_empty()
+
+
+def test_a_flow_starved_to_a_few_full_packets_does_not_hold_itself_back() -> None:
+    """Between its ACKs it has nothing in flight, as if its application paused."""
+    few = {"sent_packets": 2, "sent_bytes": 2 * 1448, "acked_packets": 2, "acked_bytes": 2 * 1448}
+    starved = rounds(1000, flow=0, limited_by="app", **few)
+    result = table(starved, rounds(1000, flow=1, acked_bytes=80_000))
+    assert result["starved_since_ns"].to_list() == [0, None]

@@ -55,3 +55,13 @@ def test_a_short_peak_or_a_high_usual_delay_is_no_spike() -> None:
         assert spikes.table(
             capture(flows=FLOWS.head(1), directions=directions, rounds=made)
         ).is_empty()
+
+
+@pytest.mark.parametrize(("calm", "count"), [(4, 1), (30, 2)])
+def test_a_short_calm_does_not_end_a_spike(calm: int, count: int) -> None:
+    high = [210_000.0] * 20
+    delays = [10_400.0] * 60 + high + [10_400.0] * calm + high + [10_400.0] * (100 - calm)
+    made = rounds(200, rtt_mean_us=delays)
+    directions = frame("directions", data_ect1=1000)
+    table = spikes.table(capture(flows=FLOWS.head(1), directions=directions, rounds=made))
+    assert table["rounds"].to_list() == ([40] if count == 1 else [20, 20])

@@ -1,11 +1,11 @@
 """What is generated from the code is current."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.places import REPOSITORY
+
 SPEC = importlib.util.spec_from_file_location("generate", REPOSITORY / "docs" / "generate.py")
 assert SPEC
 assert SPEC.loader

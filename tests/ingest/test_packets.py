@@ -6,8 +6,8 @@ import polars as pl
 
 from l4strace.ingest import load, packets
 from l4strace.schema import TABLES
-from tests.native.test_formats import FRAME
 from tests.support.files import pcap
+from tests.support.wrappings import FRAME
 
 
 def test_the_stream_is_the_declared_table_and_has_tracks_numbers(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ MEDIAN_ERROR = 0.01
 RUNS = ["a", "b", "d", "e", "f2", "h", "k", "o", "q1", "s"]
 
 
-@pytest.mark.lab
 @pytest.mark.parametrize("run", RUNS)
 def test_alpha_from_packets_is_the_kernels(shared_data: Path, run: str) -> None:
     folder = shared_data / "lab" / run

@@ -38,7 +38,6 @@ def kernel(folder: Path, bits: int) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("ts_ns")
 
 
-@pytest.mark.lab
 @pytest.mark.parametrize("run", RUNS)
 def test_window_and_alpha_are_the_kernels(run: str, shared_data: Path) -> None:
     folder = shared_data / "lab" / run

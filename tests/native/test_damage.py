@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.native.test_formats import FRAME
 
 from l4strace import _native
 from l4strace.errors import InputError
 from tests.support import files
-from tests.support.wrappings import TUNNELS, ethernet, outer_v4
+from tests.support.wrappings import FRAME, TUNNELS, ethernet, outer_v4
 
 PCAP = files.pcap([FRAME] * 4)
 PCAPNG = (

@@ -14,10 +14,8 @@ import pytest
 from l4strace import _native
 from l4strace.ingest import load
 from tests.support import files
-from tests.support.wrappings import cooked, ethernet, outer_v4
+from tests.support.wrappings import FRAME, SEGMENT, cooked, ethernet, outer_v4
 
-TCP = struct.pack(">HHIIHHHH", 40000, 443, 1, 2, 5 << 12 | 0x110, 500, 0, 0)
-FRAME = ethernet(outer_v4(6, TCP + bytes(100), 1))
 TIME = 1_700_000_000_123_456_789
 
 
@@ -120,7 +118,7 @@ def test_packets_larger_than_the_buffer_are_skipped_over(tmp_path: Path) -> None
 
 
 def test_an_ip_length_of_zero_is_a_super_packet(tmp_path: Path) -> None:
-    frame = bytearray(ethernet(outer_v4(6, TCP + bytes(70_000 - 40 - 5000), 1)[:65_000]))
+    frame = bytearray(ethernet(outer_v4(6, SEGMENT + bytes(70_000 - 40 - 5000), 1)[:65_000]))
     frame[16:18] = b"\0\0"
     (row,) = _rows(tmp_path, files.pcap([bytes(frame)]))
     assert row["payload_len"] == len(frame) - 14 - 40

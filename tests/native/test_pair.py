@@ -1,6 +1,5 @@
 """Two captures of the same flows: what left, what arrived, and on which clock."""
 
-import json
 import lzma
 import struct
 from pathlib import Path
@@ -8,9 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.evidence import Capture
 from l4strace.ingest import load
-from tests.support.files import pcap
+from tests.support.files import timed_pcap
 from tests.support.wrappings import ethernet, outer_v4
 
 MS = 1_000_000
@@ -36,10 +34,7 @@ def _segment(
 
 def _write(path: Path, packets: list[tuple[int, bytes]]) -> str:
     """A capture with a stamp (ns) for every packet."""
-    content = pcap([])
-    for ts_ns, frame in packets:
-        content += pcap([frame], start_ns=ts_ns)[24:]
-    path.write_bytes(content)
+    path.write_bytes(timed_pcap(packets))
     return str(path)
 
 
@@ -130,43 +125,6 @@ def test_captures_of_different_flows_have_no_paths(tmp_path: Path) -> None:
     capture = load.load([one, two])
     assert capture.paths.is_empty()
     assert capture.flows["flow"].n_unique() == 2
-
-
-def _lab(shared_data: Path, run: str) -> Capture:
-    folder = shared_data / "lab" / run
-    return load.load([str(folder / "sender.pcap.xz"), str(folder / "receiver.pcap.xz")])
-
-
-@pytest.mark.lab
-def test_lab_marks_are_those_that_the_receiver_counted(shared_data: Path) -> None:
-    capture = _lab(shared_data, "b")
-    arrived = capture.directions.filter(source=1).select("flow", "forward", "ce", "packets")
-    paths = capture.paths.join(arrived, on=("flow", "forward")).filter(pl.col("far") == 1)
-    marks = pl.sum_horizontal(f"{name}_to_ce" for name in ("not_ect", "ect1", "ect0", "ce"))
-    assert paths.filter(marks != pl.col("ce")).is_empty()
-    assert paths.filter(pl.col("matched") != pl.col("packets")).is_empty()
-    assert paths["ect1_to_ce"].sum() > 300
-
-
-@pytest.mark.lab
-def test_lab_bleaching_and_losses(shared_data: Path) -> None:
-    capture = _lab(shared_data, "k")
-    manifest = json.loads((shared_data / "lab" / "k" / "manifest.json").read_text())
-    text = json.dumps(manifest)
-    assert "bleach" in text.lower()
-    forward = capture.paths.filter(pl.col("forward") & (pl.col("matched") > 1000))
-    assert forward["ect1_to_ect1"].sum() == 0
-    assert forward["ect1_to_not_ect"].sum() > 20_000
-    sent = capture.directions.filter(source=0).select("flow", "forward", "retransmits")
-    joined = forward.join(sent, on=("flow", "forward"))
-    assert joined["lost"].to_list() == joined["retransmits"].to_list()
-
-
-@pytest.mark.lab
-def test_one_way_delay_follows_the_queue(shared_data: Path) -> None:
-    rounds = _lab(shared_data, "b").rounds.filter(pl.col("owd_mean_us").is_not_null())
-    cubic = rounds.filter((pl.col("source") == 0) & (pl.col("flow") == 3) & (pl.col("round") > 5))
-    assert cubic.select(pl.corr("owd_mean_us", "queue_delay_us")).item() > 0.9
 
 
 def test_a_capture_cut_short_counts_no_loss_after_its_end(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from xml.etree import ElementTree as Xml
 
+import pytest
+
 from l4strace import rules
 from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
 from l4strace.output import junit
 from tests.support.frames import evidence, frame
 
 
-def test_warnings_fail_and_notices_do_not():
-    bad = Finding("L4S104", Severity.ERROR, Confidence.HIGH, "bleached \x00 <here>", flow=2)
+@pytest.mark.parametrize("severity", [Severity.WARNING, Severity.ERROR])
+def test_warnings_fail_and_notices_do_not(severity: Severity):
+    bad = Finding("L4S104", severity, Confidence.HIGH, "bleached \x00 <here>", flow=2)
     mild = Finding("L4S003", Severity.NOTICE, Confidence.HIGH, "merged")
     analysis = Analysis((bad, mild), (Skipped("L4S109", "one capture"),), rules.RULES)
     rendered = junit.render(evidence(sources=frame("sources")), analysis)
@@ -20,6 +23,6 @@ def test_warnings_fail_and_notices_do_not():
     cases = {case.attrib["classname"]: case for case in suite}
     failure = cases["L4S104"].find("failure")
     assert failure is not None
-    assert failure.text == "error: flow 2: bleached \\x00 <here>"
+    assert failure.text == f"{severity.name.lower()}: flow 2: bleached \\x00 <here>"
     assert cases["L4S003"].find("failure") is None
     assert cases["L4S003"].findtext("system-out") == "notice: merged"

@@ -1,7 +1,7 @@
 """Writes capture files byte by byte, so that tests say what is in them."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +10,7 @@ from l4strace import _native
 from l4strace.schema import TABLES
 
 ETHERNET = 1
+RAW_IP = 101
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 
@@ -22,16 +23,28 @@ def pcap(
     start_ns: int = 1_700_000_000_000_000_000,
 ) -> bytes:
     """A classic capture; packets come one millisecond apart and are cut to ``snaplen``."""
+    stamped = [(start_ns + number * 1_000_000, frame) for number, frame in enumerate(frames)]
+    return timed_pcap(stamped, link_type, magic, order, snaplen)
+
+
+def timed_pcap(
+    packets: Iterable[tuple[int, bytes]],
+    link_type: int = ETHERNET,
+    magic: int = NANOSECONDS,
+    order: str = "<",
+    snaplen: int = 262_144,
+) -> bytes:
+    """A classic capture of packets with their stamps (ns)."""
     unit = 1 if magic == NANOSECONDS else 1000
-    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snaplen, link_type)
-    for number, frame in enumerate(frames):
-        seconds, rest = divmod(start_ns + number * 1_000_000, 1_000_000_000)
+    out = bytearray(struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snaplen, link_type))
+    for ts_ns, frame in packets:
+        seconds, rest = divmod(ts_ns, 1_000_000_000)
         kept = frame[:snaplen]
         out += struct.pack(order + "IIII", seconds, rest // unit, len(kept), len(frame))
         if magic == MODIFIED:
             out += struct.pack(order + "IHBB", 1, 0x0800, 0, 0)
         out += kept
-    return out
+    return bytes(out)
 
 
 def option(code: int, value: bytes, order: str = "<") -> bytes:

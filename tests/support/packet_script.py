@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compiles a text packet script of fixtures/scripts into a capture.
 
     flow NAME [client ADDRESS:PORT] [server ADDRESS:PORT] [isn CLIENT SERVER]
@@ -22,10 +21,10 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.files import RAW_IP, timed_pcap
+
 NS = 1_000_000_000
 START_NS = 1_700_000_000 * NS
-NANOSECOND_MAGIC = 0xA1B23C4D
-RAW_IP = 101
 CODEPOINTS = {"not-ect": 0, "ect1": 1, "ect0": 2, "ce": 3}
 FLAG_BITS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, "A": 0x10}
 ACE_SHIFT = 6
@@ -221,12 +220,7 @@ def checksum(data: bytes) -> int:
 
 def pcap(script: Script) -> bytes:
     """The script's packets as a nanosecond pcap of link type raw IP."""
-    head = struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 65535, RAW_IP)
-    records = (
-        struct.pack("<IIII", time // NS, time % NS, len(packet), len(packet)) + packet
-        for time, packet in script.packets
-    )
-    return head + b"".join(records)
+    return timed_pcap(script.packets, RAW_IP)
 
 
 def main() -> None:

@@ -94,6 +94,12 @@ def outer_v6(protocol: int, body: bytes, ecn: int) -> bytes:
     return struct.pack(">IHBB", 6 << 28 | ecn << 20, len(body), protocol, 64) + bytes(32) + body
 
 
+SEGMENT = struct.pack(">HHIIHHHH", 40000, 443, 1, 2, 5 << 12 | 0x110, 500, 0, 0)
+"""The header of an ACK with ACE 4 and no options, from port 40000 to 443."""
+FRAME = ethernet(outer_v4(6, SEGMENT + bytes(100), 1))
+"""An Ethernet frame with that segment and 100 bytes of payload, ECT(1)."""
+
+
 def udp(port: int, body: bytes) -> bytes:
     return struct.pack(">HHHH", 50000, port, 8 + len(body), 0) + body
 

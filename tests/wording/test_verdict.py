@@ -1,11 +1,16 @@
 """The headline: worst first, causes before consequences."""
 
-from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
+from l4strace.evidence import Evidence
+from l4strace.model import Analysis, Confidence, Finding, Rule, Severity, Skipped
 from l4strace.wording.verdict import verdict
 
 
 def finding(rule: str, severity: Severity, confidence: Confidence = Confidence.HIGH) -> Finding:
     return Finding(rule, severity, confidence, f"message of {rule}")
+
+
+def none_found(evidence: Evidence) -> list[Finding | Skipped]:
+    return []
 
 
 def test_the_worst_finding_speaks():
@@ -29,7 +34,8 @@ def test_notices_do_not_make_a_verdict_alone():
 
 
 def test_absence_is_not_health():
-    said = verdict(Analysis((), (Skipped("L4S107", "one capture"),)), 1)
-    assert "1 of 0 rules could not judge" in said.sentence
+    asked = tuple(Rule(code, code.lower(), "", check=none_found) for code in ("L4S104", "L4S107"))
+    said = verdict(Analysis((), (Skipped("L4S107", "one capture"),), asked), 1)
+    assert "1 of 2 rules could not judge" in said.sentence
     assert verdict(Analysis(()), 0).severity is None
     assert "nothing to judge" in verdict(Analysis(()), 0).sentence

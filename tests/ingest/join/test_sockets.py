@@ -45,3 +45,18 @@ def test_without_addresses_every_socket_stands_alone():
     nowhere = {"saddr": None, "daddr": None}
     _, keys = own(life("a", 40001, 5201, 0, 9, **nowhere), life("b", 40001, 5201, 0, 9, **nowhere))
     assert keys == {"a": (3, True), "b": (4, True)}
+
+
+def test_a_sample_without_ports_has_those_of_its_pointer():
+    """A return probe shows no ports, a closed socket shows source port 0."""
+    types = {"sport": pl.UInt16, "dport": pl.UInt16, "saddr": pl.String, "daddr": pl.String}
+    rows = [
+        {"sk": "a", "sport": None, "dport": None, "saddr": None, "daddr": None},
+        {"sk": "a", "sport": 40001, "dport": 5201, "saddr": "10.0.0.1", "daddr": "10.0.0.2"},
+        {"sk": "a", "sport": 0, "dport": 5201, "saddr": None, "daddr": None},
+        {"sk": "b", "sport": None, "dport": None, "saddr": None, "daddr": None},
+        {"sk": "a", "sport": 40007, "dport": 5201, "saddr": None, "daddr": None},
+    ]
+    filled = sockets.with_ports(pl.DataFrame(rows, schema_overrides=types))
+    assert filled["sport"].to_list() == [40001, 40001, 40001, None, 40007]
+    assert filled["saddr"].to_list() == ["10.0.0.1"] * 3 + [None] * 2

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import bpftrace
 from tests.support import frames
@@ -35,15 +33,3 @@ def test_a_broken_line_costs_itself_only(tmp_path: Path) -> None:
     log = bpftrace.read(str(path))
     assert log.aggregates == {"@a": 1, "@b": {"x": 2}}
     assert [name for name, *_ in log.stats] == ["lines_unread"]
-
-
-@pytest.mark.lab
-def test_the_study_gives_its_counts(shared_data: Path) -> None:
-    paths = sorted((shared_data / "fallback-study/trace").glob("*/*.ndjson"))
-    capture = attach.load_logs(frames.capture(), [str(path) for path in paths])
-    assert len(paths) == 3
-    told = capture.aggregates
-    assert (told["@c_sticky"], told["@transition"], told["@l_sticky"]) == (485, 0, 3)
-    assert (told["@mdev_l"], told["@mdev_ge"], told["@mdev_l_sum"]) == (2324, 0, 99132)
-    assert told["@mdev_change_neg_sum"] == 2 * 5007341
-    assert capture.kernel.is_empty()

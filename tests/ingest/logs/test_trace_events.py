@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from l4strace.errors import InputError
-from l4strace.evidence import Capture
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import trace_events
-from l4strace.schema import TABLES
+from tests.support import frames
 
 ACK = (
     "<idle>-0 [000] ..s4. 1.000001: ack: (prague_cong_control+0x4/0x80) "
@@ -21,12 +19,6 @@ PROBE = (
     "mark=0x0 data_len=0 snd_nxt=0x2 snd_una=0x1 snd_cwnd=10 ssthresh=2147483647 snd_wnd=1 "
     "srtt=10031 rcv_wnd=2"
 )
-
-
-def empty() -> Capture:
-    """A run without captures."""
-    names = ("sources", "flows", "directions", "rounds", "paths", "kernel", "stats")
-    return Capture(**{name: TABLES[name].empty() for name in names})
 
 
 def write(folder: Path, *lines: str) -> str:
@@ -86,26 +78,4 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("hello\n")
     with pytest.raises(InputError, match="neither"):
-        attach.load_logs(empty(), [str(path)])
-
-
-@pytest.mark.lab
-def test_lab_run_b_shows_the_misfire(shared_data: Path) -> None:
-    capture = attach.load_logs(empty(), [str(shared_data / "lab/b/trace.txt.zst")])
-    prague = capture.kernel.filter(pl.col("flow") == 1)
-    assert prague.filter(pl.col("event") == "alpha").height == 1070
-    assert prague["classic_ecn"].max() == 17.0
-    assert prague["alpha"].max() == 1.0
-    used = prague.filter(pl.col("event") == "fallback")["alpha_used_raw"]
-    assert used.len() == 220
-    assert used.mode().to_list() == [10485760]
-    assert capture.sources["clock_offset_ns"].is_not_null().all()
-    assert capture.kernel["flow"].null_count() == 0
-
-
-@pytest.mark.lab
-@pytest.mark.parametrize(("run", "bits"), [("a", 20), ("b", 24), ("o", 20), ("s", 24), ("h", 20)])
-def test_scale_is_told_from_the_values(shared_data: Path, run: str, bits: int) -> None:
-    kernel = attach.load_logs(empty(), [str(shared_data / f"lab/{run}/trace.txt.zst")]).kernel
-    scale = (kernel["alpha_raw"] / kernel["alpha"]).drop_nans().drop_nulls()
-    assert scale.unique().to_list() == [1 << bits]
+        attach.load_logs(frames.capture(), [str(path)])

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from l4strace import _native
+from tests.support.places import FIXTURES
 
-RECORD = Path(__file__).resolve().parents[2] / "fixtures" / "lab" / "record.py"
+RECORD = FIXTURES / "lab" / "record.py"
 TOOLS = ("clang", "bpftool", "tcpdump", "ethtool", "ip", "tc", "zstd")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 CANNOT = 1

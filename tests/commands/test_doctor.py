@@ -1,0 +1,42 @@
+"""`doctor`: a line for each topic, a remedy where something is missing, exit code 0."""
+
+import json
+
+import pytest
+
+from l4strace.capture import examination
+from l4strace.errors import CollectorError
+
+FOUND = [
+    {"topic": "clock", "state": "ok", "says": "tsc", "remedy": ""},
+    {"topic": "fq", "state": "no", "says": "not in this kernel", "remedy": "CONFIG_NET_SCH_FQ"},
+]
+
+
+def test_this_host_is_examined(call):
+    result = call("doctor", "--json", "-i", "lo")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)["doctor"]
+    assert {"kernel", "AccECN", "Prague", "clock", "lo"} <= {row["topic"] for row in found}
+    assert {row["state"] for row in found} <= set(examination.MARKS)
+    assert all(row["remedy"] for row in found if row["state"] == "no")
+
+
+def test_a_remedy_stands_below_its_topic(call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(examination, "run", lambda _: FOUND)
+    assert call("doctor").stdout.splitlines() == [
+        "+ ok      clock       tsc",
+        "- no      fq          not in this kernel",
+        f"{'':<21} -> CONFIG_NET_SCH_FQ",
+    ]
+
+
+def test_colour_marks_the_state_alone():
+    (line,) = examination.render(FOUND[:1], color=True).splitlines()
+    assert line == "\x1b[32m+ ok     \x1b[0m clock       tsc"
+
+
+def test_a_collector_that_fails_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(examination.installed, "path", lambda name: "/nowhere/" + name)
+    with pytest.raises(CollectorError, match=r"doctor did not run: .*No such file"):
+        examination.run(())

@@ -1,0 +1,128 @@
+"""Wireshark's words for a packet, read into ours."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from l4strace.verify import wireshark
+from l4strace.verify.wireshark import READERS, Disagreement, Dissected
+from tests.support import files
+from tests.support.wrappings import FRAME, LINKS, TUNNELS, ethernet, outer_v4, outer_v6
+
+DATAGRAM = FRAME[14:]
+TUNNEL = {
+    "frame.protocols": ["eth:ethertype:ip:ipv6:tcp"],
+    "ip.dsfield.ecn": ["3"],
+    "ip.ttl": ["7"],
+    "ipv6.tclass.ecn": ["1"],
+    "ipv6.hlim": ["64"],
+}
+"""IPv6 in IPv4: the fields of both headers are there."""
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+def test_the_innermost_header_counts_and_the_outer_one_has_its_column() -> None:
+    read = {name: READERS[name](TUNNEL) for name in ("ip_version", "ip_ecn", "ttl", "outer_ecn")}
+    assert read == {"ip_version": 6, "ip_ecn": 1, "ttl": 64, "outer_ecn": 3}
+    assert READERS["outer_ecn"]({**TUNNEL, "frame.protocols": ["eth:ethertype:ipv6:tcp"]}) is None
+
+
+def test_the_identification_of_an_ipv6_fragment_keeps_16_bits() -> None:
+    assert READERS["ip_id"]({**TUNNEL, "ipv6.fraghdr.ident": ["0x12345678"]}) == 0x5678
+    assert READERS["ip_id"](TUNNEL) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"), [("1.5", 1_500_000_000), ("1", 1_000_000_000), ("0.0000000019", 1)]
+)
+def test_time_is_exact_to_the_nanosecond(text: str, ns: int) -> None:
+    assert READERS["ts_ns"]({"frame.time_epoch": [text]}) == ns
+
+
+def test_edges_of_sack_blocks_alternate() -> None:
+    blocks = {"tcp.options.sack_le": ["10", "30"], "tcp.options.sack_re": ["20", "40"]}
+    assert READERS["sack"](blocks) == [10, 20, 30, 40]
+    assert READERS["sack"]({}) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "lengths", "exids", "accecn"),
+    [
+        (["1", "1", "172"], ["11"], [], (172, None, 11)),
+        (["8", "1", "174"], ["10", "8"], [], (174, None, 8)),
+        (["2", "254"], ["4", "7"], ["0xacce"], (254, 0xACCE, 7)),
+        (["254"], ["7"], ["0xf989"], (None, None, None)),
+    ],
+)
+def test_the_accecn_option_is_found_among_the_others(
+    kinds: list[str], lengths: list[str], exids: list[str], accecn: tuple[int | None, ...]
+) -> None:
+    """NOP has no length; kind 254 is AccECN only with one of its three experiment numbers."""
+    packet = {
+        "tcp.option_kind": kinds,
+        "tcp.option_len": lengths,
+        "tcp.options.experimental.exid": exids,
+    }
+    read = tuple(READERS[name](packet) for name in ("accecn_kind", "accecn_exid", "accecn_len"))
+    assert read == accecn
+
+
+GUESSED = {"pseudowire"}
+"""MPLS names no payload: without an Ethernet address in it, Wireshark takes ours for IPv6."""
+
+
+def wrapped() -> dict[str, bytes]:
+    """Name -> a frame of Ethernet, once for each wrapping that it can carry."""
+    links = {
+        name: wrap(DATAGRAM)
+        for name, (link, wrap) in LINKS.items()
+        if link == files.ETHERNET and name not in GUESSED
+    }
+    tunnels = {name: ethernet(outer_v4(*wrap(DATAGRAM), 2)) for name, (_, wrap) in TUNNELS.items()}
+    return links | tunnels | {"ip in ipv6": ethernet(outer_v6(4, DATAGRAM, 3))}
+
+
+def dissected(path: Path, count: int) -> list[Dissected]:
+    pytest.importorskip("pyshark")
+    return list(wireshark.dissect(str(path), range(1, count + 1)))
+
+
+@needs_tshark
+def test_every_wrapping_is_read_alike(tmp_path: Path) -> None:
+    frames = wrapped()
+    path = tmp_path / "wrapped.pcap"
+    path.write_bytes(files.pcap(list(frames.values())))
+    ours = files.packets(path).to_dicts()
+    theirs = dissected(path, len(frames))
+    assert len(ours) == len(theirs) == len(frames)
+    found = {
+        name: disagreements
+        for name, row, packet in zip(frames, ours, theirs, strict=True)
+        if (disagreements := wireshark.compare(row, packet))
+    }
+    assert found == {}
+
+
+@needs_tshark
+def test_a_wrong_value_is_a_disagreement(tmp_path: Path) -> None:
+    path = tmp_path / "two.pcap"
+    path.write_bytes(files.pcap([FRAME, FRAME]))
+    row = files.packets(path).to_dicts()[1] | {"window": 4711}
+    (packet,) = wireshark.dissect(str(path), [2])
+    assert wireshark.compare(row, packet) == [Disagreement(2, "window", 4711, 500)]
+
+
+@needs_tshark
+def test_a_file_that_tshark_refuses_is_one_clear_error(tmp_path: Path) -> None:
+    """pyshark's destructor must not raise the crash once more."""
+    pytest.importorskip("pyshark")
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(files.pcap([FRAME, FRAME])[:-10])
+    command = [sys.executable, "-m", "l4strace", "verify", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 3
+    assert done.stderr == f"error: {path}: tshark cannot read it\n"
