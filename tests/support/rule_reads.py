@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-import l4strace
 from l4strace.evidence import Evidence
+from tests.support.places import REPOSITORY
 
-ROOT = Path(l4strace.__file__).parent.parent
+ROOT = REPOSITORY
 INPUTS = frozenset(Evidence.__dataclass_fields__)
 """Fields of `Evidence`: the tables, `hosts` and `aggregates`."""
 Place = tuple[str, str]
