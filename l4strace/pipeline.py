@@ -18,6 +18,7 @@ from l4strace.evidence import Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.schema import TABLES
+from l4strace.wording.order import worst_first
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -82,7 +83,7 @@ def judge(
             else:
                 skipped.append(said)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
-    findings = sorted(found.values(), key=lambda finding: _worst_first(finding, carried))
+    findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
     return Analysis(tuple(findings), tuple(skipped), asked)
 
 
@@ -99,18 +100,3 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
 def _what(finding: Finding) -> tuple[object, ...]:
     """What makes two findings the same: two captures of one flow show it twice."""
     return finding.rule, finding.severity, finding.flow, finding.forward, finding.message
-
-
-def _worst_first(finding: Finding, carried: dict[int, int]) -> tuple[int | str, ...]:
-    """Order of findings: flows that carried more first; the same input gives the same order."""
-    flow = -1 if finding.flow is None else finding.flow
-    return (
-        -finding.severity,
-        -finding.confidence,
-        finding.rule,
-        -(carried.get(flow) or 0),
-        flow,
-        -1 if finding.source is None else finding.source,
-        finding.forward is False,
-        finding.span_ns[0] if finding.span_ns else 0,
-    )

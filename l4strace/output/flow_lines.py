@@ -11,12 +11,13 @@ import polars as pl
 from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
-from l4strace.wording.quantities import endpoint, quantity, share
+from l4strace.wording.names import ends
+from l4strace.wording.quantities import quantity, share
+from l4strace.wording.wrap import WIDTH
 
 HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")
 """Right-aligned."""
-WIDTH = 80
 
 
 def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
@@ -53,11 +54,11 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     return lines
 
 
-def table(lines: list[tuple[str, ...]]) -> Iterator[str]:
+def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
     """Lines under their heads; long addresses go on a line of their own."""
     if lines:
         flat = list(_columns([HEADS, *lines]))
-        yield from flat if max(map(len, flat)) <= WIDTH else _stacked(lines)
+        yield from flat if max(map(len, flat)) <= width else _stacked(lines)
 
 
 def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
@@ -88,13 +89,10 @@ def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple
     sender = "client" if ways[0]["forward"] else "server"
     way = min(ways, key=lambda row: views[row["source"]]["vantage"] != sender)
     flow = views[way["source"]]
-    ends = [endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
-    if not way["forward"]:
-        ends.reverse()
     rtt = way["rtt_min_us"]
     return (
         str(flow["flow"]),
-        *ends,
+        *ends(flow, way["forward"]),
         flow["mode"] or "unknown",
         _codepoint(way),
         quantity(way["payload_bytes"] or 0, "byte"),
@@ -107,8 +105,7 @@ def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple
 def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
     """A flow without packets."""
     flow = next(iter(views.values()))
-    ends = (endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server"))
-    return (str(flow["flow"]), *ends, flow["mode"] or "unknown", *["-"] * 5)
+    return (str(flow["flow"]), *ends(flow), flow["mode"] or "unknown", *["-"] * 5)
 
 
 def _codepoint(way: dict[str, Any]) -> str:

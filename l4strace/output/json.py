@@ -44,11 +44,11 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
 
 
 def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
-    said = verdict(analysis, conversations(capture))
+    opening = verdict(analysis, conversations(capture))
     return {
-        "sentence": said.sentence,
-        "severity": said.severity.name.lower() if said.severity is not None else None,
-        "rule": said.finding.rule if said.finding else None,
+        "sentence": opening.sentence,
+        "severity": opening.severity.name.lower() if opening.severity is not None else None,
+        "rule": opening.finding.rule if opening.finding else None,
     }
 
 

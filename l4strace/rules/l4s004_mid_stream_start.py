@@ -27,53 +27,38 @@ References
 RFC 9768 section 3.1
 """
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S004"
-SINGLE = 20
-"""Flows of one input that get a finding each; more are said in one."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding per flow, or one per input when there are many."""
+    """One finding for each flow that carried data."""
     payload = evidence.directions.group_by("source", "flow").agg(pl.col("payload_bytes").sum())
     late = (
         evidence.flows.filter(pl.col("handshake") != "full")
         .join(payload, on=["source", "flow"])
         .filter(pl.col("payload_bytes") > 0)
     )
-    said: list[Finding | Skipped] = []
-    for (source,), rows in late.group_by("source", maintain_order=True):
-        if rows.height > SINGLE:
-            said.append(_finding(f"{rows.height:,} flows begin", source=int(str(source))))
-        else:
-            said += [
-                _finding(
-                    "The flow began",
-                    source=row["source"],
-                    flow=row["flow"],
-                    measures=(Measure("handshake", row["handshake"], "", "full"),),
-                )
-                for row in rows.iter_rows(named=True)
-            ]
-    return said
+    return [_finding(row) for row in late.iter_rows(named=True)]
 
 
-def _finding(
-    what: str, source: int, flow: int | None = None, measures: tuple[Measure, ...] = ()
-) -> Finding:
+def _finding(row: dict[str, Any]) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{what} before the capture did: negotiation, window scale and reflection are unknown.",
+        "The flow began before the capture did: negotiation, window scale and reflection are "
+        "unknown.",
         "Start the capture before the traffic.",
-        source=source,
-        flow=flow,
-        measures=measures,
+        source=row["source"],
+        flow=row["flow"],
+        measures=(Measure("handshake", row["handshake"], "", "full"),),
     )
 
 

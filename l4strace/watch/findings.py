@@ -58,6 +58,6 @@ class Judge:
 
         evidence = pipeline.derive(pipeline.read([str(self._capture)]))
         analysis = pipeline.judge(evidence)
-        found = [f for f in analysis.findings if f.rule not in NOT_YET]
-        found.sort(key=lambda f: (-f.severity, f.rule))
-        self.findings = [(f.severity, f.rule, f.message) for f in found]
+        self.findings = [
+            (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
+        ]

@@ -68,6 +68,14 @@ def axis_of(capture: Capture) -> TimeAxis:
     return TimeAxis(origin, last if isinstance(last, int) else origin)
 
 
+def span(capture: Capture, first_ns: int, last_ns: int) -> str:
+    """A stretch of time on the same axis: `t=5.2 s to t=7.0 s`; a moment is named once."""
+    first, last = moment(capture, first_ns), moment(capture, last_ns)
+    if first == last and last_ns - first_ns >= NANO // 1000:
+        first, last = (f"t={axis_of(capture).seconds(ns):.3f} s" for ns in (first_ns, last_ns))
+    return first if first == last else f"{first} to {last}"
+
+
 def moment(capture: Capture, ns: int | None) -> str:
     """``ns`` (Unix time) as on the page's axis: `t=5.2 s`; `t=?` for null."""
     if ns is None:

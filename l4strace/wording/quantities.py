@@ -40,17 +40,6 @@ def share(value: float) -> str:
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
 
 
-def seconds(ns: int, since_ns: int = 0) -> str:
-    """A time on the run's clock as seconds since ``since_ns``: `12.345 s`."""
-    return f"{(ns - since_ns) / 1e9:.3f} s"
-
-
-def endpoint(address: str | None, port: int | None) -> str:
-    """`10.0.0.1:80` or `[2001:db8::1]:80`; `?` for what a kernel log did not say."""
-    host = "?" if address is None else f"[{address}]" if ":" in address else address
-    return f"{host}:{'?' if port is None else port}"
-
-
 def count(number: int, noun: str) -> str:
     """`1 flow`, `2,000 flows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

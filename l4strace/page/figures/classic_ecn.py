@@ -9,7 +9,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import HEIGHT, timeline
 from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
 from l4strace.page.drawing.series import Points, line, points_of, recorded
-from l4strace.wording.names import number
+from l4strace.wording.amounts import number
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"

@@ -9,7 +9,7 @@ from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import CE, SECOND
 from l4strace.page.drawing.series import band, dots, line, points_of
-from l4strace.wording.names import share
+from l4strace.wording.amounts import share
 
 NAME = "marks"
 TITLE = "CE marks per round"

@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of
-from l4strace.wording.names import duration
+from l4strace.wording.amounts import duration
 
 NAME = "queue"
 TITLE = "Queue delay"

@@ -9,7 +9,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
 from l4strace.page.drawing.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
 from l4strace.page.drawing.series import dots, points_of
-from l4strace.wording.names import counted, share
+from l4strace.wording.amounts import share
+from l4strace.wording.quantities import count
 
 NAME = "reductions"
 TITLE = "Reductions of the window"
@@ -48,7 +49,7 @@ def describe(direction: Direction) -> str:
     cuts = direction.cuts.drop_nulls("fraction")
     recorded = bool((cuts["origin"] == "kernel").any())
     origin = "recorded by the kernel" if recorded else "estimated from packets"
-    said = f"{counted(cuts.height, 'reduction')} {origin}"
+    said = f"{count(cuts.height, 'reduction')} {origin}"
     if direction.scalable:
         parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction)]
         return f"{said}: {', '.join(parts)}."

@@ -9,7 +9,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
 from l4strace.page.drawing.palette import MEASURED
 from l4strace.page.drawing.series import dots, points_of
-from l4strace.wording.names import counted, duration, share
+from l4strace.wording.amounts import duration, share
+from l4strace.wording.quantities import count
 
 
 def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Figure | None:
@@ -25,7 +26,7 @@ def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Fi
 def told(values: pl.Series, reference_us: float) -> str:
     """How many steps lay below the reference, and where their middle was."""
     present = values.drop_nulls()
-    steps = counted(present.len(), "step")
+    steps = count(present.len(), "step")
     if not present.len():
         return "No detector step."
     below = share(int((present < reference_us).sum()), present.len())

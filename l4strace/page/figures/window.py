@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of, recorded
-from l4strace.wording.names import number
+from l4strace.wording.amounts import number
 
 NAME = "window"
 TITLE = "Window and packets in flight"

@@ -10,7 +10,7 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
 from l4strace.page.figures import DETECTOR
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ def _flow(direction: Direction) -> DetectorFlow:
 
 
 def _build(direction: Direction) -> str:
-    """The build that the residues of the steps name (reference: the constants compiled in)."""
+    """The builds whose compiled-in constants reproduce the recorded steps bit by bit."""
     named = direction.detector.filter(pl.col("build").is_not_null())
     if not named.height:
         return ""
     counts = named["build"].value_counts().sort("count", "build", descending=[True, False])
     return "; ".join(
-        f"{counted(count, 'step')} carry the residues of the {build} build"
-        for build, count in counts.iter_rows()
+        f"the arithmetic of {count(steps, 'step')} matches the {build} build"
+        for build, steps in counts.iter_rows()
     )

@@ -8,15 +8,9 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
-from l4strace.wording.names import (
-    bit_rate,
-    counted,
-    data_size,
-    direction_key,
-    direction_name,
-    duration,
-    number,
-)
+from l4strace.wording.amounts import bit_rate, data_size, duration, number
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
+from l4strace.wording.quantities import count
 
 
 @dataclass(frozen=True)
@@ -98,7 +92,7 @@ def _row(
     return FlowRow(
         flow=flow,
         key=direction_key(flow, forward),
-        name=direction_name(row, forward),
+        name=direction_name(row, forward, FANCY_ARROW),
         mode=row["mode"] or "unknown",
         reason=row["mode_reason"] or "",
         sender=sender,
@@ -164,8 +158,8 @@ def _left_out(case: Case, shown: int) -> str:
     without = case.flow_count - case.sending["flow"].n_unique()
     said = []
     if total > shown:
-        more = counted(total - shown, "more flow direction")
+        more = count(total - shown, "more flow direction")
         said.append(f"{more} with less data and no worse finding not listed")
     if without:
-        said.append(f"{counted(without, 'flow')} without any data not listed")
+        said.append(f"{count(without, 'flow')} without any data not listed")
     return f"{'; '.join(said)} (l4strace flows lists all)." if said else ""

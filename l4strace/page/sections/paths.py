@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
-from l4strace.wording.names import counted, direction_name, duration, number, share
+from l4strace.wording.amounts import duration, number, share
+from l4strace.wording.names import FANCY_ARROW, direction_name
+from l4strace.wording.quantities import count
 
 MAX_ROWS = 20
 CODEPOINTS = (("not_ect", "Not-ECT"), ("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("ce", "CE"))
@@ -61,7 +63,7 @@ def build(case: Case) -> PathsSection:
     rows = tuple(_row(case, row) for row in table.head(MAX_ROWS).iter_rows(named=True))
     more = table.height - len(rows)
     left_out = (
-        f"{counted(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
+        f"{count(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
     )
     return PathsSection(rows, left_out, "")
 
@@ -85,7 +87,7 @@ def _row(case: Case, row: dict[str, Any]) -> PathRow:
     return PathRow(
         flow=row["flow"],
         key=case.anchor(row["flow"], row["forward"]),
-        name=direction_name(flow, row["forward"]),
+        name=direction_name(flow, row["forward"], FANCY_ARROW),
         near=inputs[row["near"]],
         far=inputs[row["far"]],
         matched=number(row["matched"]),
@@ -116,7 +118,7 @@ def _kind(left: str, arrived: str) -> str:
 def _changes(row: dict[str, Any]) -> tuple[str, ...]:
     """What else changed on the way, and the first place to look."""
     said = [
-        f"{counted(row[column], 'packet')} {what}"
+        f"{count(row[column], 'packet')} {what}"
         for column, what in (
             ("ace_changed", "with AE, CWR or ECE changed"),
             ("option_stripped", "lost the AccECN option"),

@@ -8,8 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from l4strace.page.case import Case
+from l4strace.wording.amounts import data_size, duration
 from l4strace.wording.moments import utc
-from l4strace.wording.names import counted, data_size, duration
+from l4strace.wording.quantities import count
 
 PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
 
@@ -73,7 +74,7 @@ def _source(row: dict[str, Any]) -> SourceRow:
 def _facts(row: dict[str, Any]) -> tuple[str, ...]:
     facts = []
     if row["records"] is not None:
-        facts.append(counted(row["records"], "record"))
+        facts.append(count(row["records"], "record"))
     if row["tcp_packets"] is not None:
         facts.append(f"{row['tcp_packets']:,} TCP")
     if row["bytes"] is not None:

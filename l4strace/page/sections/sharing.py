@@ -11,7 +11,7 @@ from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS
 from l4strace.page.drawing.series import line, points_of
 from l4strace.page.drawing.smooth import per_interval
-from l4strace.wording.names import bit_rate, duration
+from l4strace.wording.amounts import bit_rate, duration
 
 MBIT = 1e-6
 INTERVALS = 120

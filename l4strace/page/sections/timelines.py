@@ -8,7 +8,7 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
 from l4strace.page.figures import TIMELINES
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def build(case: Case) -> TimelinesSection:
     """Charts of the directions that matter."""
     flows = tuple(_timeline(case, direction) for direction in case.charted)
     left_out = (
-        f"{counted(case.uncharted, 'more flow direction')} with little data and no warning have no "
+        f"{count(case.uncharted, 'more flow direction')} with little data and no warning have no "
         "charts here (l4strace export rounds has all)."
         if case.uncharted
         else ""
