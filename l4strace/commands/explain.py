@@ -31,7 +31,6 @@ def explain(
       l4strace explain ecn-bleached
     """
     from l4strace import rules
-
     from l4strace.wording import wrap
 
     width = console.width()

@@ -58,7 +58,9 @@ def export(
     if output != "-" and Path(output).exists() and not force:
         raise UsageError(f"{output}: exists", "Name another file with -o, or use --force.")
     if wanted is TableFormat.parquet and output == "-" and sys.stdout.isatty():
-        raise UsageError("parquet is binary and standard output is a terminal", "Name a file with -o.")
+        raise UsageError(
+            "parquet is binary and standard output is a terminal", "Name a file with -o."
+        )
     with console.Progress("reading") as progress:
         if table == "packets":
             _write(_packets(paths, progress), output, wanted)

@@ -94,7 +94,8 @@ def _check(place: Path, force: bool) -> None:
         raise UsageError(f"{place}: is a folder", "Name a file with -o.")
     if place.exists() and not force and not _ours(place):
         raise UsageError(
-            f"{place}: exists, and l4strace did not write it", "Name another with -o, or use --force."
+            f"{place}: exists, and l4strace did not write it",
+            "Name another with -o, or use --force.",
         )
 
 

@@ -66,7 +66,9 @@ def watch(
         )
         recorded = Session(request).run(keep=bool(output))
         if not recorded:
-            raise CollectorError("the recorder died", "Run `l4strace capture`: it shows the reason.")
+            raise CollectorError(
+                "the recorder died", "Run `l4strace capture`: it shows the reason."
+            )
         if output:
             recorded = summary.packed(recorded)
             console.note(summary.render(recorded))

@@ -55,7 +55,7 @@ def _findings(analysis: Analysis) -> Iterator[str]:
     yield "| | rule | flow | finding | evidence |"
     yield "|---|---|---|---|---|"
     shown = readable(analysis.findings, FINDINGS_OF_A_RULE, FINDINGS_SHOWN)
-    for finding in shown:
+    for finding in (analysis.findings[place] for place in shown):
         yield f"| {' | '.join(_cells(finding, names.get(finding.rule, '')))} |"
     if (more := len(analysis.findings) - len(shown)) > 0:
         yield f"\n{count(more, 'more finding')} left out."

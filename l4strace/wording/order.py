@@ -36,15 +36,15 @@ def cause_first(finding: Finding) -> tuple[int, int, int, str]:
     return (-finding.severity, finding.confidence == Confidence.LOW, family, finding.rule)
 
 
-def readable(findings: Iterable[Finding], of_a_rule: int, most: int) -> list[Finding]:
-    """The first findings, at most ``of_a_rule`` of one rule and ``most`` in all, in their order.
+def readable(findings: Iterable[Finding], of_a_rule: int, most: int) -> list[int]:
+    """Positions of the first findings: at most ``of_a_rule`` of one rule and ``most`` in all.
 
     Without the first bound a rule that fires on every flow would push out all the others.
     """
     seen: Counter[str] = Counter()
-    kept: list[Finding] = []
-    for finding in findings:
+    kept: list[int] = []
+    for place, finding in enumerate(findings):
         seen[finding.rule] += 1
         if seen[finding.rule] <= of_a_rule and len(kept) < most:
-            kept.append(finding)
+            kept.append(place)
     return kept

@@ -12,6 +12,8 @@ from l4strace.page.direction import Direction
 from l4strace.page.figures import DETECTOR
 from l4strace.wording.quantities import count
 
+TITLE = "Classic-ECN detector"
+
 
 @dataclass(frozen=True)
 class DetectorFlow:
@@ -31,6 +33,11 @@ class DetectorSection:
 
     flows: tuple[DetectorFlow, ...]
     absent: str
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts of every direction."""
+        return tuple(chart for flow in self.flows for chart in flow.charts)
 
 
 ABSENT = (

@@ -16,6 +16,8 @@ from l4strace.wording.names import FANCY_ARROW, ends
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
 
+TITLE = "Findings"
+
 QUALITY_FAMILY = "L4S0"
 """Rules about the capture itself: they undermine findings of the same input."""
 
@@ -59,7 +61,7 @@ class Card:
 
 @dataclass(frozen=True)
 class FindingsSection:
-    """Worst first; ``left_out`` says how many more there are, or is empty."""
+    """Worst first; ``left_out`` counts the findings without a card, or is empty."""
 
     cards: tuple[Card, ...]
     left_out: str
@@ -72,23 +74,18 @@ def build(case: Case) -> FindingsSection:
     keys = shown_ids(findings)
     more = len(findings) - len(keys)
     doubts = _doubts(findings)
-    return FindingsSection(
-        tuple(
-            _card(case, finding, keys[id(finding)], names.get(finding.rule, ""), doubts)
-            for finding in findings
-            if id(finding) in keys
-        ),
-        f"{count(more, 'more finding')} not shown; l4strace diagnose --json lists all."
-        if more
-        else "",
+    cards = (
+        _card(case, findings[place], key, names.get(findings[place].rule, ""), doubts)
+        for place, key in keys.items()
     )
+    left_out = f"{count(more, 'more finding')} not shown; l4strace diagnose --json lists all."
+    return FindingsSection(tuple(cards), left_out if more else "")
 
 
 def shown_ids(findings: Sequence[Finding]) -> dict[int, str]:
-    """Id on the page of each finding that has a card, by ``id(finding)``."""
-    shown = {id(finding) for finding in readable(findings, MAX_OF_A_RULE, MAX_CARDS)}
-    keys = finding_ids(findings)
-    return {id(f): key for f, key in zip(findings, keys, strict=True) if id(f) in shown}
+    """Id on the page of each finding that has a card, by its position in ``findings``."""
+    ids = finding_ids(findings)
+    return {place: ids[place] for place in readable(findings, MAX_OF_A_RULE, MAX_CARDS)}
 
 
 def finding_ids(findings: Sequence[Finding]) -> list[str]:

@@ -12,6 +12,8 @@ from l4strace.wording.amounts import bit_rate, data_size, duration, number
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 from l4strace.wording.quantities import count
 
+TITLE = "Flows"
+
 
 @dataclass(frozen=True)
 class Codepoint:

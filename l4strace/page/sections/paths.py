@@ -12,6 +12,8 @@ from l4strace.wording.amounts import duration, number, share
 from l4strace.wording.names import FANCY_ARROW, direction_name
 from l4strace.wording.quantities import count
 
+TITLE = "Between the captures"
+
 MAX_ROWS = 20
 CODEPOINTS = (("not_ect", "Not-ECT"), ("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("ce", "CE"))
 

@@ -12,6 +12,8 @@ from l4strace.wording.amounts import data_size, duration
 from l4strace.wording.moments import utc
 from l4strace.wording.quantities import count
 
+TITLE = "Provenance"
+
 PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
 
 

@@ -8,6 +8,8 @@ from l4strace.model import Skipped
 from l4strace.page.case import Case
 from l4strace.wording.quantities import count
 
+TITLE = "Capture quality"
+
 MAX_ROWS = 40
 MAX_FLOWS_NAMED = 8
 

@@ -10,6 +10,8 @@ from l4strace.page.direction import Direction
 from l4strace.page.figures import TIMELINES
 from l4strace.wording.quantities import count
 
+TITLE = "Timelines"
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -29,6 +31,11 @@ class TimelinesSection:
     start: str
     flows: tuple[Timeline, ...]
     left_out: str
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts of every direction."""
+        return tuple(chart for flow in self.flows for chart in flow.charts)
 
 
 def build(case: Case) -> TimelinesSection:

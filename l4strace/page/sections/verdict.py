@@ -13,6 +13,8 @@ from l4strace.wording.amounts import micro, number
 from l4strace.wording.quantities import count
 from l4strace.wording.verdict import verdict
 
+TITLE = ""
+
 MAX_FACTS = 4
 
 
@@ -42,11 +44,12 @@ def build(case: Case) -> VerdictSection:
     opening = verdict(case.analysis, case.flow_count)
     finding = opening.finding
     ids = shown_ids(case.analysis.findings)
+    place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
         sentence=micro(opening.sentence),
         severity="none" if opening.severity is None else opening.severity.name.lower(),
         action=micro(finding.action) if finding else "",
-        link=ids.get(id(finding), ""),
+        link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
         scope=_scope(case, opening.sentence),
