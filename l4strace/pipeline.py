@@ -1,7 +1,7 @@
 """The order of the stages, stated once: bytes -> Capture -> Evidence -> Analysis.
 
 `read` turns files into tables, `derive` adds the tables that follow from them, `judge` asks the
-rules. What comes after (`report`, `output`) only shows the Analysis.
+rules. What comes after (`page`, `output`) only shows the Analysis.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {
 def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
     """Reads captures, kernel logs and host files, those beside a capture too.
 
-    Raises InputError for what cannot be read. A cut file is no error: `stats` and `sources` say so.
+    Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
     return load.load(paths, progress)
 
@@ -71,17 +71,17 @@ def judge(
     """Asks the rules: findings worst first, and what could not be judged.
 
     ``select`` and ``ignore`` hold codes, prefixes of codes or names. A rule that breaks on odd data
-    is reported as skipped, so that the others are still heard; ``strict`` lets it raise.
+    is reported as skipped, so that the others still run; ``strict`` lets it raise.
     """
     found: dict[tuple[object, ...], Finding] = {}
     skipped: list[Skipped] = []
     asked = rules.select(select, ignore)
     for rule in asked:
-        for said in _ask(rule, evidence, strict):
-            if isinstance(said, Finding):
-                found.setdefault(_what(said), said)
+        for result in _ask(rule, evidence, strict):
+            if isinstance(result, Finding):
+                found.setdefault(_what(result), result)
             else:
-                skipped.append(said)
+                skipped.append(result)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
     findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
     return Analysis(tuple(findings), tuple(skipped), asked)

@@ -97,7 +97,7 @@ def _write(frame: pl.LazyFrame, output: str, wanted: TableFormat) -> None:
         else:
             frame.sink_parquet(target)
     except OSError as error:
-        # A reader such as `head` that has had enough is no failure.
+        # A reader such as `head` that has had enough is not a failure.
         if "Broken pipe" not in str(error):
             raise InputError(f"{output}: cannot be written ({error})") from error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

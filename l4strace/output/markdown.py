@@ -39,7 +39,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
 
 
 def text(raw: str) -> str:
-    """``raw`` so that it shows as it is: names from a capture are no markup."""
+    """``raw`` so that it shows as it is: names from a capture must not act as markup."""
     return MARKUP.sub(r"\\\1", printable(raw).replace("\n", " "))
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: one way for terminal, page and ticket."""
+"""Numbers with units, the same on terminal, page and ticket."""
 
 from __future__ import annotations
 

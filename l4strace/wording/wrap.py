@@ -1,4 +1,4 @@
-"""Text in lines of the terminal's width; words, paths and addresses are never broken."""
+"""Text in lines of the terminal's width; no line ends within a path or before a unit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from l4strace.console import printable
 WIDTH = 80
 """Columns where nobody knows better: a pipe, a file."""
 
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[kMG]?B|[mun]?s|%)(?!\w))")
+"""The gap between a number and its unit."""
+
 GLUE = "\N{NO-BREAK SPACE}"
 """Stands for a space at which no line may end."""
 
@@ -19,8 +22,9 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "", first: str | None =
 
     A word longer than a line stands on a line of its own. Control characters are made visible.
     """
+    shown = GLUE.join(map(printable, text.split(GLUE)))
     lines = textwrap.fill(
-        GLUE.join(map(printable, text.split(GLUE))),
+        UNIT.sub(GLUE, shown),
         width,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,

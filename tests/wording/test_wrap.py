@@ -25,6 +25,14 @@ def test_what_is_whole_is_not_broken_at_its_spaces():
     assert "\N{NO-BREAK SPACE}" not in "".join(lines)
 
 
+def test_a_unit_stays_with_its_number():
+    for width in range(40, 60):
+        lines = wrap.wrapped("The queue delay was 0.4 ms, 37.3 Mbit/s got through in 8.0 s.", width)
+        assert not [
+            line for line in lines.splitlines() if line.split()[0] in ("ms,", "Mbit/s", "s.")
+        ]
+
+
 def test_control_characters_are_shown_and_not_obeyed():
     assert wrap.wrapped("a\x1b[2Jb") == "a\\x1b[2Jb"
 

@@ -1,4 +1,4 @@
-"""One input of the detector: drawn and told against the reference it is held to."""
+"""One input of the detector against its reference, as a chart and in words."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Fi
     return figure
 
 
-def told(values: pl.Series, reference_us: float) -> str:
-    """How many steps lay below the reference, and where their middle was."""
+def described(values: pl.Series, reference_us: float) -> str:
+    """Median of the steps and the share of them below the reference."""
     present = values.drop_nulls()
     steps = count(present.len(), "step")
     if not present.len():
-        return "No detector step."
+        return "No detector steps."
     below = share(int((present < reference_us).sum()), present.len())
     middle = duration(present.median())  # type: ignore[arg-type]
     return f"{steps}: median {middle}, {below} below the reference of {duration(reference_us)}."

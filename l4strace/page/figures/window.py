@@ -37,5 +37,5 @@ def describe(direction: Direction) -> str:
             ("kernel snd_cwnd", direction.kernel["snd_cwnd"]),
         )
     ]
-    said = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
-    return f"Medians in packets: {', '.join(said)}."
+    facts = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
+    return f"Medians in packets: {', '.join(facts)}."

@@ -1,4 +1,4 @@
-"""The fallback's detector: what went into it at each step, and what it did to the reductions."""
+"""The fallback's detector: its inputs at each step, and the reductions that followed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DetectorFlow:
 
 @dataclass(frozen=True)
 class DetectorSection:
-    """``absent`` says why there are no plots, or is empty."""
+    """``absent`` is the reason for having no plots, or empty."""
 
     flows: tuple[DetectorFlow, ...]
     absent: str
@@ -41,8 +41,8 @@ class DetectorSection:
 
 
 ABSENT = (
-    "No step of the classic-ECN detector: without CE it never runs, newer Prague has none, "
-    "and without a kernel log it can only be replayed for flows that send ECT(1)."
+    "No steps of the classic-ECN detector. It never runs without CE, newer Prague does not have "
+    "it, and without a kernel log it can only be replayed for flows that send ECT(1)."
 )
 
 

@@ -27,7 +27,7 @@ class Codepoint:
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One direction in words; ``charted`` tells whether the page has its charts."""
+    """One direction in words; ``charted``: the page has its charts."""
 
     flow: int
     key: str
@@ -50,7 +50,7 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class FlowsSection:
-    """``left_out`` says what the table does not show, or is empty."""
+    """``left_out`` counts what the table does not show, or is empty."""
 
     rows: tuple[FlowRow, ...]
     left_out: str
@@ -158,10 +158,10 @@ def _bottleneck(row: dict[str, Any] | None) -> str:
 def _left_out(case: Case, shown: int) -> str:
     total = case.sending.height
     without = case.flow_count - case.sending["flow"].n_unique()
-    said = []
+    facts = []
     if total > shown:
         more = count(total - shown, "more flow direction")
-        said.append(f"{more} with less data and no worse finding not listed")
+        facts.append(f"{more} with less data and no worse finding")
     if without:
-        said.append(f"{count(without, 'flow')} without any data not listed")
-    return f"{'; '.join(said)} (l4strace flows lists all)." if said else ""
+        facts.append(f"{count(without, 'flow')} without data")
+    return f"Not listed: {'; '.join(facts)} (l4strace flows lists all)." if facts else ""

@@ -27,7 +27,7 @@ class Transition:
     count: str
     share: str
     kind: str
-    """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (nobody may do that)."""
+    """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (forbidden)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PathRow:
 
 @dataclass(frozen=True)
 class PathsSection:
-    """``absent`` says why there is nothing to show, or is empty."""
+    """``absent`` is the reason for an empty section, or empty."""
 
     rows: tuple[PathRow, ...]
     left_out: str
@@ -73,12 +73,12 @@ def build(case: Case) -> PathsSection:
 def _absent(case: Case) -> str:
     captures = case.evidence.sources.filter(pl.col("kind").is_in(["pcap", "pcapng"])).height
     if not captures:
-        return "No capture among the inputs: only packets can be followed."
+        return "No capture among the inputs: a kernel log has no packets to follow."
     if captures < 2:
-        return "One capture: what the path did to packets shows only in feedback and handshakes."
+        return "One capture: only feedback and handshakes show what the path did to packets."
     if case.evidence.flows.height == case.flow_count:
         return "No flow was seen by more than one capture."
-    return "No packet of one capture was found again in another."
+    return "No packet of one capture appears in another."
 
 
 def _row(case: Case, row: dict[str, Any]) -> PathRow:
@@ -118,18 +118,18 @@ def _kind(left: str, arrived: str) -> str:
 
 
 def _changes(row: dict[str, Any]) -> tuple[str, ...]:
-    """What else changed on the way, and the first place to look."""
-    said = [
+    """What else changed on the path, and the first place to look."""
+    facts = [
         f"{count(row[column], 'packet')} {what}"
         for column, what in (
-            ("ace_changed", "with AE, CWR or ECE changed"),
+            ("ace_changed", "arrived with AE, CWR or ECE changed"),
             ("option_stripped", "lost the AccECN option"),
-            ("option_changed", "with a changed AccECN option"),
-            ("dscp_changed", "with a changed DSCP"),
+            ("option_changed", "arrived with a changed AccECN option"),
+            ("dscp_changed", "arrived with a changed DSCP"),
         )
         if row[column]
     ]
     if row["first_change_frame_near"]:
         near, far = row["first_change_frame_near"], row["first_change_frame_far"]
-        said.append(f"first changed codepoint: frame {near}, arrived as frame {far}")
-    return tuple(said)
+        facts.append(f"first changed codepoint: frame {near}, arrived as frame {far}")
+    return tuple(facts)

@@ -86,19 +86,19 @@ def _facts(row: dict[str, Any]) -> tuple[str, ...]:
     if row["snaplen"]:
         facts.append(f"snaplen {row['snaplen']:,}")
     if row["resolution_ns"]:
-        facts.append(f"stamps of {row['resolution_ns']:,} ns")
+        facts.append(f"timestamps of {row['resolution_ns']:,} ns")
     if row["complete"] is False:
         facts.append("cut short")
     return tuple(facts)
 
 
 def _clock(row: dict[str, Any]) -> str:
-    said = row["clock"] or "unknown"
+    text = row["clock"] or "unknown"
     if row["clock_offset_ns"]:
-        said += f", {row['clock_offset_ns']:+,} ns added"
+        text += f", {row['clock_offset_ns']:+,} ns added"
     if row["clock_residual_ns"] is not None:
-        said += f", matched events agree to {duration(row['clock_residual_ns'] / 1e3)}"
-    return said
+        text += f", matched events agree within {duration(row['clock_residual_ns'] / 1e3)}"
+    return text
 
 
 def _span(row: dict[str, Any]) -> str:

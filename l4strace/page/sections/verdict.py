@@ -1,4 +1,4 @@
-"""The verdict: one sentence, and the numbers that carry it."""
+"""The verdict: one sentence and its most important numbers."""
 
 from __future__ import annotations
 
