@@ -1,4 +1,4 @@
-"""Addresses mapped so that a page can leave the house: common prefixes stay common.
+"""Addresses mapped so that a page can be shared: common prefixes stay common.
 
 Each bit is flipped by a keyed hash of the bits before it (Xu et al., "Prefix-preserving IP address
 anonymization", 2002). The key is random and forgotten: the same address maps alike within one run
@@ -43,7 +43,7 @@ def anonymized(capture: Capture, key: bytes | None = None) -> Capture:
 
 
 def mapping(key: bytes) -> Mapping:
-    """The map of addresses under ``key``; what is no address stays as it is."""
+    """The map of addresses under ``key``; any other text is returned unchanged."""
 
     @cache
     def mapped(text: str) -> str:

@@ -28,8 +28,9 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 
 HELP = """Diagnose L4S, TCP Prague and Accurate ECN from captures and kernel logs.
 
-Exit codes: 0 done; 1 findings at or above --fail-on (diagnose); 2 usage; 3 an input is
-unreadable or unsupported; 4 a collector cannot run; 130 interrupted.
+Exit codes: 0 done; 1 findings at or above --fail-on (diagnose), disagreements (verify) or a
+recorder that died (capture); 2 usage; 3 an input is unreadable or unsupported; 4 a collector
+cannot run; 70 l4strace itself failed (a bug); 130 interrupted.
 
 \b
 Examples:
@@ -41,9 +42,9 @@ INTERNAL = 70
 """Exit code of a bug: EX_SOFTWARE of sysexits.h."""
 
 SWITCHES = {
-    "quiet": (("--quiet", "-q"), "Say nothing but results and errors."),
-    "verbose": (("--verbose", "-v"), "Say how long each stage took and what was found."),
-    "no_color": (("--no-color",), "No colour (also: NO_COLOR)."),
+    "quiet": (("--quiet", "-q"), "Print results and errors only."),
+    "verbose": (("--verbose", "-v"), "Also print how long each stage took."),
+    "no_color": (("--no-color",), "No color (also: NO_COLOR)."),
     "debug": (("--debug",), "Show the traceback of an error."),
 }
 
@@ -53,7 +54,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": console.MOST_WIDTH,
+    },
 )
 
 
@@ -107,23 +111,34 @@ for _function in COMMANDS:
 
 
 def main() -> None:
-    """Entry point: errors of ours become one line, a hint and an exit code."""
+    """Entry point: our own errors become a message, a hint and an exit code."""
     try:
         app(prog_name="l4strace")
     except L4straceError as error:
         if console.settings().debug:
             raise
-        console.fail(str(error), error.hint)
+        _fail(str(error), error.hint)
         sys.exit(error.exit_code)
     except MemoryError:
-        console.fail("out of memory", "Diagnose fewer or smaller inputs at once.")
+        _fail("out of memory", "Diagnose fewer or smaller inputs at once.")
         sys.exit(3)
     except Exception as error:
         if console.settings().debug:
             raise
         text = str(error).partition("\n")[0]
-        console.fail(
+        _fail(
             f"l4strace itself failed ({type(error).__name__}: {text})",
-            "This is a bug: please report it with what --debug prints.",
+            "This is a bug: please report it with the output of --debug.",
         )
         sys.exit(INTERNAL)
+
+
+def _fail(message: str, hint: str) -> None:
+    """Both in the width of the terminal; what was typed as one word stays one."""
+    from l4strace.wording.wrap import whole, wrapped
+
+    for word in sys.argv[1:]:
+        message = message.replace(word, whole(word)) if " " in word else message
+    prefix = " " * len(console.ERROR)
+    width = console.width()
+    console.fail(wrapped(message, width, "", prefix).removeprefix(prefix), wrapped(hint, width))

@@ -1,12 +1,13 @@
 """The terminal: results on stdout, everything else on stderr, and how both look.
 
 `cli` sets the four switches that every command has (`--quiet`, `--verbose`, `--no-color`,
-`--debug`) once through `configure`; commands then only say what they have to say.
+`--debug`) once through `configure`; commands only call `emit`, `note` and `detail`.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +18,11 @@ from typing import TextIO
 PROGRESS_AFTER_S = 0.5
 """A run that is done by then shows no progress at all."""
 PROGRESS_EVERY_S = 0.1
+ERROR = "error: "
+PIPE_WIDTH = 80
+MOST_WIDTH = 100
+"""Longer lines of prose read badly, by eye."""
+LEAST_WIDTH = 40
 PLAIN_EVERY_S = 10.0
 """How often a log file gets a line of progress."""
 
@@ -46,7 +52,7 @@ def settings() -> Settings:
 
 
 def colored(stream: TextIO) -> bool:
-    """Whether to colour ``stream``: https://no-color.org, FORCE_COLOR, dumb terminals, pipes."""
+    """Whether to color ``stream``: https://no-color.org, FORCE_COLOR, dumb terminals, pipes."""
     if _settings.no_color or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -55,8 +61,14 @@ def colored(stream: TextIO) -> bool:
 
 
 def colored_results() -> bool:
-    """Whether results on stdout are coloured."""
+    """Whether results on stdout are colored."""
     return colored(sys.stdout)
+
+
+def width() -> int:
+    """Columns for text: COLUMNS or the terminal's, from 40 to 100; 80 in a pipe."""
+    columns = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+    return max(LEAST_WIDTH, min(columns, MOST_WIDTH))
 
 
 def printable(text: str) -> str:
@@ -65,7 +77,7 @@ def printable(text: str) -> str:
 
 
 def emit(text: str) -> None:
-    """Prints a result. A reader that went away (`| head`) is no error."""
+    """Prints a result. A reader that went away (`| head`) is not an error."""
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
@@ -74,21 +86,21 @@ def emit(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Says something that is not a result."""
+    """Prints what is not a result to stderr, unless `--quiet`."""
     if not _settings.quiet:
         print(printable(text), file=sys.stderr)
 
 
 def detail(text: str) -> None:
-    """Says something that only `--verbose` wants to hear."""
+    """Prints to stderr with `--verbose` only."""
     if _settings.verbose:
         print(printable(text), file=sys.stderr)
 
 
 def fail(message: str, hint: str = "") -> None:
-    """One line what is wrong, one line what to do."""
-    word = "\x1b[1;31merror:\x1b[0m" if colored(sys.stderr) else "error:"
-    print(f"{word} {printable(message)}", file=sys.stderr)
+    """What is wrong, then what to do, on stderr. Does not wrap: `cli` does."""
+    word = f"\x1b[1;31m{ERROR}\x1b[0m" if colored(sys.stderr) else ERROR
+    print(f"{word}{printable(message)}", file=sys.stderr)
     if hint:
         print(printable(hint), file=sys.stderr)
 
@@ -102,7 +114,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 class Progress:
-    """Shows how many bytes of how many are done; call it as often as you like.
+    """Shows how many bytes of how many are done; calls may come as often as they like.
 
     On a terminal one line that is rewritten, after half a second; elsewhere a plain line every ten
     seconds; nothing with `--quiet`. ``total`` 0 means that the size is not known.
@@ -128,7 +140,7 @@ class Progress:
             print(file=sys.stderr)
 
     def close(self) -> None:
-        """Takes the line away again."""
+        """Erases the line."""
         if self._drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

@@ -1,14 +1,14 @@
-"""What can go wrong, and with which exit code the command line says so.
+"""What can go wrong, and the exit code of each.
 
 * L4straceError
-  - UsageError (2): the call's words are off
-  - InputError (3): a file that cannot be read or is no capture or log
+  - UsageError (2): wrong options or arguments
+  - InputError (3): a file that cannot be read, or is neither capture nor log
   - CollectorError (4): capture cannot run here (privileges, kernel, tools)
 """
 
 
 class L4straceError(Exception):
-    """Base: ``str(error)`` is one line; ``hint`` says what to do, or is empty."""
+    """Base: ``str(error)`` is one line; ``hint`` is what to do, or empty."""
 
     exit_code = 1
 

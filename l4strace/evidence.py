@@ -1,4 +1,4 @@
-"""The two values that the stages hand on: what the inputs say, and what follows from it."""
+"""The two values that the stages hand on: what the inputs hold, and what follows from it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The order of the stages, stated once: bytes -> Capture -> Evidence -> Analysis.
 
 `read` turns files into tables, `derive` adds the tables that follow from them, `judge` asks the
-rules. What comes after (`report`, `output`) only shows the Analysis.
+rules. What comes after (`page`, `output`) only shows the Analysis.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from l4strace.evidence import Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.schema import TABLES
+from l4strace.wording.order import worst_first
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -36,7 +37,7 @@ DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {
 def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
     """Reads captures, kernel logs and host files, those beside a capture too.
 
-    Raises InputError for what cannot be read. A cut file is no error: `stats` and `sources` say so.
+    Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
     return load.load(paths, progress)
 
@@ -70,19 +71,19 @@ def judge(
     """Asks the rules: findings worst first, and what could not be judged.
 
     ``select`` and ``ignore`` hold codes, prefixes of codes or names. A rule that breaks on odd data
-    is reported as skipped, so that the others are still heard; ``strict`` lets it raise.
+    is reported as skipped, so that the others still run; ``strict`` lets it raise.
     """
     found: dict[tuple[object, ...], Finding] = {}
     skipped: list[Skipped] = []
     asked = rules.select(select, ignore)
     for rule in asked:
-        for said in _ask(rule, evidence, strict):
-            if isinstance(said, Finding):
-                found.setdefault(_what(said), said)
+        for result in _ask(rule, evidence, strict):
+            if isinstance(result, Finding):
+                found.setdefault(_what(result), result)
             else:
-                skipped.append(said)
+                skipped.append(result)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
-    findings = sorted(found.values(), key=lambda finding: _worst_first(finding, carried))
+    findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
     return Analysis(tuple(findings), tuple(skipped), asked)
 
 
@@ -99,18 +100,3 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
 def _what(finding: Finding) -> tuple[object, ...]:
     """What makes two findings the same: two captures of one flow show it twice."""
     return finding.rule, finding.severity, finding.flow, finding.forward, finding.message
-
-
-def _worst_first(finding: Finding, carried: dict[int, int]) -> tuple[int | str, ...]:
-    """Order of findings: flows that carried more first; the same input gives the same order."""
-    flow = -1 if finding.flow is None else finding.flow
-    return (
-        -finding.severity,
-        -finding.confidence,
-        finding.rule,
-        -(carried.get(flow) or 0),
-        flow,
-        -1 if finding.source is None else finding.source,
-        finding.forward is False,
-        finding.span_ns[0] if finding.span_ns else 0,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -23,7 +23,7 @@ TABLES = tuple(name for name in schema.TABLES if name != "packets")
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """Evidence and what the rules say of it. ``run.rounds`` is ``run.evidence.rounds``."""
+    """Evidence and what the rules made of it. ``run.rounds`` is ``run.evidence.rounds``."""
 
     evidence: Evidence
     analysis: Analysis
@@ -51,14 +51,18 @@ class Run:
     def findings(self) -> pl.DataFrame:
         """One row per finding, worst first; `analysis.findings` has them as values."""
         from l4strace.output.json import finding_value
+        from l4strace.wording import measures
 
-        rows = [finding_value(finding) for finding in self.analysis.findings]
-        return pl.DataFrame([row | {"measures": _words(row["measures"])} for row in rows], FINDINGS)
+        rows = [
+            finding_value(finding) | {"measures": [measures.line(m) for m in finding.measures]}
+            for finding in self.analysis.findings
+        ]
+        return pl.DataFrame(rows, FINDINGS)
 
     @cached_property
     def skipped(self) -> pl.DataFrame:
         """One row per rule that could not judge, with the reason."""
-        rows = [(said.rule, said.reason, said.flow) for said in self.analysis.skipped]
+        rows = [(skipped.rule, skipped.reason, skipped.flow) for skipped in self.analysis.skipped]
         return pl.DataFrame(rows, SKIPPED, orient="row")
 
     def figures(self, flow: int | None = None, *, forward: bool = True) -> dict[str, go.Figure]:
@@ -96,16 +100,6 @@ FINDINGS = {
     "measures": pl.List(pl.String()),
 }
 SKIPPED = {"rule": pl.String(), "reason": pl.String(), "flow": pl.UInt32()}
-
-
-def _words(measures: list[dict[str, Any]]) -> list[str]:
-    from l4strace.wording.quantities import quantity
-
-    return [
-        f"{measure['name']}: {quantity(measure['value'], measure['unit'])}"
-        + (f" (expected {measure['expected']})" if measure["expected"] else "")
-        for measure in measures
-    ]
 
 
 def open_run(paths: Sequence[str]) -> Run:

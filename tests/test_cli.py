@@ -42,7 +42,15 @@ def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
 
 def test_exit_codes_are_in_the_help():
     text = " ".join(help_of().split())
-    for code in ("0 done", "1 findings", "2 usage", "3 an input", "4 a collector", "130"):
+    for code in (
+        "0 done",
+        "1 findings",
+        "2 usage",
+        "3 an input",
+        "4 a collector",
+        "70 l4strace",
+        "130",
+    ):
         assert code in text
 
 
@@ -84,3 +92,14 @@ def test_a_missing_file_is_one_line_and_exit_3(command: str):
     assert result.stderr.startswith("error: no-such.pcap: ")
     assert "Traceback" not in result.stderr
     assert not result.stdout
+
+
+def test_errors_and_hints_fit_the_terminal_and_keep_names_whole(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    name = "a folder that is not there/and a capture with a long name.pcap"
+    lines = run("diagnose", name).stderr.splitlines()
+    assert any(name in line for line in lines)
+    lines = run("export", "no-such-table", "x.pcap").stderr.splitlines()
+    assert lines[0].startswith("error: no table")
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60

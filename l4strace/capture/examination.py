@@ -8,6 +8,7 @@ import sys
 
 from l4strace import installed
 from l4strace.errors import CollectorError
+from l4strace.wording.wrap import WIDTH, wrapped
 
 TIMEOUT_S = 120
 MARKS = {"ok": ("+", "32"), "limited": ("~", "33"), "no": ("-", "31")}
@@ -31,7 +32,7 @@ def run(interfaces: tuple[str, ...]) -> list[dict[str, str]]:
     return found
 
 
-def render(found: list[dict[str, str]], color: bool) -> str:
+def render(found: list[dict[str, str]], color: bool, width: int = WIDTH) -> str:
     """One line per topic; its remedy on a line of its own below."""
     lines = []
     for row in found:
@@ -39,7 +40,9 @@ def render(found: list[dict[str, str]], color: bool) -> str:
         word = f"{mark} {row['state']:<7}"
         if color:
             word = f"\x1b[{code}m{word}\x1b[0m"
-        lines.append(f"{word} {row['topic']:<{TOPIC_WIDTH}} {row['says']}")
+        column = " " * (11 + TOPIC_WIDTH)
+        says = wrapped(row["says"], width, column).removeprefix(column)
+        lines.append(f"{word} {row['topic']:<{TOPIC_WIDTH}} {says}")
         if row["remedy"]:
-            lines.append(f"{'':<{10 + TOPIC_WIDTH}} -> {row['remedy']}")
+            lines.append(wrapped(row["remedy"], width, column + "   ", column[:-1] + "-> "))
     return "\n".join(lines)

@@ -27,7 +27,7 @@ class Format(str, Enum):
 
 
 class FailOn(str, Enum):
-    """From which severity on the exit code is 1."""
+    """The lowest severity that makes the exit code 1."""
 
     error = "error"
     warning = "warning"
@@ -47,41 +47,41 @@ def diagnose(
     ] = "",
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a file that is no page of l4strace.")
+        bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
     ] = False,
     format: Annotated[  # noqa: A002 - the option's name
         Format, typer.Option("--format", "-f", help="What to print on standard output.")
     ] = Format.text,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit with 1 from this severity on.")
+        FailOn, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.")
     ] = FailOn.error,
     select: Annotated[
         list[str] | None,
         typer.Option(
             "--select", metavar="RULE", autocompletion=complete_rules,
-            help="Ask only these rules: code, prefix (L4S3) or name.",
+            help="Run only these rules: code, prefix (L4S3) or name.",
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
         typer.Option(
             "--ignore", metavar="RULE", autocompletion=complete_rules,
-            help="Do not ask these rules.",
+            help="Skip these rules.",
         ),
     ] = None,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Map addresses, keeping common prefixes.")
+        bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
 ) -> None:  # fmt: skip
-    """Say what is wrong with L4S in a capture.
+    """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
-    And how sure that is, the evidence, and what to do.
+    Each finding comes with its confidence, its evidence and what to do.
 
-    Reads captures (pcap, pcapng; gz, xz, zst; - for standard input), kernel logs and host
-    files, told apart by content. Logs beside a capture with the same stem are found by
-    themselves. Prints a summary; writes STEM.html beside the first input (not with --format
-    other than text, unless -o says so).
+    Reads captures (pcap, pcapng; plain, gz, xz or zst; - for standard input), kernel logs and host
+    files, and recognizes each by its content. Logs beside a capture with the same stem are read
+    too. Prints a summary and writes the page STEM.html beside the first input; with --format other
+    than text only if -o asks for a page.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def diagnose(
     summary = _render(wanted, evidence, analysis, color=console.colored_results())
     if page is not None and page.to_stdout:
         if wanted is not Format.text:
-            raise UsageError("-o - and --format both want standard output", "Leave one out.")
+            raise UsageError("-o - and --format both write to standard output", "Leave one out.")
         console.note(summary)
     else:
         console.emit(summary)
@@ -129,7 +129,7 @@ def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bo
     from l4strace.output import text
 
     if wanted is Format.text:
-        return text.render(evidence, analysis, color=color)
+        return text.render(evidence, analysis, color=color, width=console.width())
     rendered: str = import_module(f"l4strace.output.{wanted.value}").render(evidence, analysis)
     return rendered
 

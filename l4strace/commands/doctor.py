@@ -16,7 +16,7 @@ def doctor(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what this host can do for L4S work and capture.
+    """Show what this host can do for L4S work and capture.
 
     One line per topic, with the remedy where something is missing. Changes nothing. Exit code 0
     also when things are missing.
@@ -34,4 +34,4 @@ def doctor(
 
         console.emit(encoder.dumps({"schema": 1, "doctor": found}, indent=1))
     else:
-        console.emit(examination.render(found, console.colored_results()))
+        console.emit(examination.render(found, console.colored_results(), console.width()))

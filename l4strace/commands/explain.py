@@ -9,6 +9,9 @@ import typer
 from l4strace import console
 from l4strace.commands.arguments import complete_rules
 
+NAME_WIDTH = 30
+"""The longest name of a rule has 27 characters."""
+
 
 def explain(
     rule: Annotated[
@@ -28,9 +31,13 @@ def explain(
       l4strace explain ecn-bleached
     """
     from l4strace import rules
+    from l4strace.wording import wrap
 
+    width = console.width()
     if not rule:
-        console.emit("\n".join(f"{r.code}  {r.name:<30}  {r.summary}" for r in rules.RULES))
+        heads = (f"{r.code}  {r.name:<{NAME_WIDTH}}  {r.summary}" for r in rules.RULES)
+        hanging = " " * (len("L4S101") + 2)
+        console.emit("\n".join(wrap.listed(head, width, hanging) for head in heads))
         return
     found = rules.find(rule)
-    console.emit(f"{found.code} {found.name}\n\n{found.doc.strip()}")
+    console.emit(f"{found.code} {found.name}\n\n{wrap.page(found.doc, width)}")

@@ -41,8 +41,8 @@ def export(
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
-    Columns, units and their meaning are declared once; `packets` is streamed and never held in
-    memory.
+    l4strace/schema declares every column with its unit. `packets` is streamed: a capture of any
+    size fits in memory.
 
     \b
     Examples:
@@ -56,9 +56,11 @@ def export(
         raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES)}.")
     wanted = format or _by_name(output)
     if output != "-" and Path(output).exists() and not force:
-        raise UsageError(f"{output}: exists", "Name another with -o, or say --force.")
+        raise UsageError(f"{output}: exists", "Name another file with -o, or use --force.")
     if wanted is TableFormat.parquet and output == "-" and sys.stdout.isatty():
-        raise UsageError("parquet is not for a terminal", "Name a file with -o.")
+        raise UsageError(
+            "parquet is binary and standard output is a terminal", "Name a file with -o."
+        )
     with console.Progress("reading") as progress:
         if table == "packets":
             _write(_packets(paths, progress), output, wanted)
@@ -95,7 +97,7 @@ def _write(frame: pl.LazyFrame, output: str, wanted: TableFormat) -> None:
         else:
             frame.sink_parquet(target)
     except OSError as error:
-        # A reader such as `head` that has had enough is no failure.
+        # A reader such as `head` that has had enough is not a failure.
         if "Broken pipe" not in str(error):
             raise InputError(f"{output}: cannot be written ({error})") from error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

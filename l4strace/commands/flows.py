@@ -16,12 +16,10 @@ def flows(
         bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
     ] = False,
 ) -> None:
-    """List the flows: ECN mode, codepoints, CE, RTT.
+    """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
 
-    Also retransmissions and how much was sent.
-
-    One line per direction that carries data. With --json the same object as `diagnose
-    --json`, its findings and skipped rules empty because none was asked.
+    One line per direction that carries data. --json prints the same object as `diagnose --json`
+    without findings, because no rule runs.
 
     \b
     Examples:
@@ -38,6 +36,6 @@ def flows(
     if json:
         console.emit(as_json.render(capture, Analysis(())))
     elif capture.flows.height:
-        console.emit("\n".join(flow_lines.table(flow_lines.rows(capture))))
+        console.emit("\n".join(flow_lines.table(flow_lines.rows(capture), console.width())))
     else:
         console.note("no TCP flow found")

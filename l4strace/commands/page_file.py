@@ -89,12 +89,13 @@ def _beside(path: str) -> Path:
 
 def _check(place: Path, force: bool) -> None:
     if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise UsageError(f"{place}: its folder cannot be written", "Name another with -o.")
+        raise UsageError(f"{place}: its folder cannot be written", "Name another place with -o.")
     if place.is_dir():
         raise UsageError(f"{place}: is a folder", "Name a file with -o.")
     if place.exists() and not force and not _ours(place):
         raise UsageError(
-            f"{place}: exists and is no page of l4strace", "Name another with -o, or say --force."
+            f"{place}: exists, and l4strace did not write it",
+            "Name another with -o, or use --force.",
         )
 
 

@@ -1,4 +1,4 @@
-"""`l4strace verify`: does Wireshark read the same from these packets?"""
+"""`l4strace verify`: the decode of this program against Wireshark's."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def verify(
 ) -> None:
     """Compare our decode with Wireshark's, field by field.
 
-    A sample of the TCP packets, of which SYNs and CE marks are drawn more often, is dissected by
-    tshark too. Every field that the two read differently is listed; the exit code is 1 if there
-    are any. Needs tshark, and pyshark (pip install 'l4strace[wireshark]').
+    tshark dissects a sample of the TCP packets, with SYNs and CE marks drawn more often. Every
+    field that differs is listed, and the exit code is then 1. Needs tshark, and pyshark
+    (pip install 'l4strace[wireshark]').
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def verify(
     with console.Progress("reading") as progress:
         rows, total = _sample(path, count, progress)
     if not rows:
-        console.emit("no TCP packet in it: nothing to compare")
+        console.emit("no TCP packet: nothing to compare")
         return
     found: list[Disagreement] = []
     with _plain(path) as readable, console.Progress("comparing") as progress:
@@ -117,6 +117,6 @@ def _report(
     if len(found) > SHOWN:
         counts = Counter(d.column for d in found)
         lines.append("  in all: " + ", ".join(f"{n} {name}" for name, n in counts.most_common()))
-    said = {d.column for d in found}
-    lines += [f"  note: {text}" for column, text in EXPLAINED.items() if column in said]
+    columns = {d.column for d in found}
+    lines += [f"  note: {text}" for column, text in EXPLAINED.items() if column in columns]
     return lines

@@ -1,4 +1,4 @@
-"""`l4strace watch`: what the flows do, live."""
+"""`l4strace watch`: the flows, live."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def watch(
     ] = Backend.auto,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
 ) -> None:
-    """Show live what the flows do: codepoints, marks, alpha, queue, rate.
+    """Show the flows live: codepoints, marks, alpha, queue, rate.
 
-    The screen is drawn each second; findings appear as they become true. q quits. With -o the run
-    is kept as `capture` would have left it; without, it goes to a temporary folder and is removed.
+    The screen is redrawn every second, with findings as the evidence for them grows. q quits. -o
+    keeps the run like `capture` does; without -o it is recorded to a temporary folder and removed.
 
     \b
     Examples:
@@ -66,7 +66,9 @@ def watch(
         )
         recorded = Session(request).run(keep=bool(output))
         if not recorded:
-            raise CollectorError("the recorder died", "Try `l4strace capture` for the reason.")
+            raise CollectorError(
+                "the recorder died", "Run `l4strace capture`: it shows the reason."
+            )
         if output:
             recorded = summary.packed(recorded)
             console.note(summary.render(recorded))

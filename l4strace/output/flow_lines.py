@@ -11,12 +11,13 @@ import polars as pl
 from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
-from l4strace.wording.quantities import endpoint, quantity, share
+from l4strace.wording.names import ends
+from l4strace.wording.quantities import quantity, share
+from l4strace.wording.wrap import WIDTH
 
 HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")
 """Right-aligned."""
-WIDTH = 80
 
 
 def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
@@ -34,7 +35,7 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     """One line per direction that carries data, of the flows in ``shown`` or of all.
 
     A flow without data gets one line, and so does one that only a kernel log knows.
-    Of several captures the one nearest to the sender speaks, but for CE: the most that any saw.
+    Numbers are those of the capture nearest to the sender; CE is the most that any capture saw.
     """
     if shown is None:
         shown = capture.flows["flow"].unique(maintain_order=True).to_list()
@@ -43,21 +44,23 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     flows: dict[int, dict[int, dict[str, Any]]] = {}
     for row in capture.flows.filter(wanted).iter_rows(named=True):
         flows.setdefault(row["flow"], {})[row["source"]] = row
-    ways: dict[tuple[int, bool], list[dict[str, Any]]] = {}
+    seen: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for row in capture.directions.filter(wanted).iter_rows(named=True):
-        ways.setdefault((row["flow"], row["forward"]), []).append(row)
+        seen.setdefault((row["flow"], row["forward"]), []).append(row)
     lines = []
     for flow in shown:
-        worth = _worth_a_line([ways.get((flow, True), []), ways.get((flow, False), [])])
-        lines += [_line(flows[flow], way) for way in worth] or [_unseen(flows[flow])]
+        both = [seen.get((flow, forward), []) for forward in (True, False)]
+        lines += [_line(flows[flow], views) for views in _worth_a_line(both)] or [
+            _unseen(flows[flow])
+        ]
     return lines
 
 
-def table(lines: list[tuple[str, ...]]) -> Iterator[str]:
+def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
     """Lines under their heads; long addresses go on a line of their own."""
     if lines:
         flat = list(_columns([HEADS, *lines]))
-        yield from flat if max(map(len, flat)) <= WIDTH else _stacked(lines)
+        yield from flat if max(map(len, flat)) <= width else _stacked(lines)
 
 
 def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
@@ -78,28 +81,25 @@ def _stacked(lines: list[tuple[str, ...]]) -> Iterator[str]:
         yield f"      {rest}"
 
 
-def _worth_a_line(ways: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
-    seen = [way for way in ways if way]
-    return [way for way in seen if any(row["payload_bytes"] for row in way)] or seen[:1]
+def _worth_a_line(directions: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    seen = [views for views in directions if views]
+    return [views for views in seen if any(row["payload_bytes"] for row in views)] or seen[:1]
 
 
-def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple[str, ...]:
-    """One flow direction as all inputs saw it."""
-    sender = "client" if ways[0]["forward"] else "server"
-    way = min(ways, key=lambda row: views[row["source"]]["vantage"] != sender)
-    flow = views[way["source"]]
-    ends = [endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
-    if not way["forward"]:
-        ends.reverse()
-    rtt = way["rtt_min_us"]
+def _line(views: dict[int, dict[str, Any]], directions: list[dict[str, Any]]) -> tuple[str, ...]:
+    """One flow direction as all inputs saw it: rows of `flows` by source, rows of `directions`."""
+    sender = "client" if directions[0]["forward"] else "server"
+    near = min(directions, key=lambda row: views[row["source"]]["vantage"] != sender)
+    flow = views[near["source"]]
+    rtt = near["rtt_min_us"]
     return (
         str(flow["flow"]),
-        *ends,
+        *ends(flow, near["forward"]),
         flow["mode"] or "unknown",
-        _codepoint(way),
-        quantity(way["payload_bytes"] or 0, "byte"),
-        share(max(_marked(row) for row in ways)),
-        str(way["retransmits"] or 0),
+        _codepoint(near),
+        quantity(near["payload_bytes"] or 0, "byte"),
+        share(max(_marked(row) for row in directions)),
+        str(near["retransmits"] or 0),
         quantity(rtt, "us") if rtt is not None else "-",
     )
 
@@ -107,17 +107,16 @@ def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple
 def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
     """A flow without packets."""
     flow = next(iter(views.values()))
-    ends = (endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server"))
-    return (str(flow["flow"]), *ends, flow["mode"] or "unknown", *["-"] * 5)
+    return (str(flow["flow"]), *ends(flow), flow["mode"] or "unknown", *["-"] * 5)
 
 
-def _codepoint(way: dict[str, Any]) -> str:
+def _codepoint(row: dict[str, Any]) -> str:
     """The codepoint that most packets carry, CE aside."""
     named = {"ECT(1)": "ect1", "ECT(0)": "ect0", "Not-ECT": "not_ect"}
-    return max(named, key=lambda name: way[named[name]] or 0)
+    return max(named, key=lambda name: row[named[name]] or 0)
 
 
-def _marked(way: dict[str, Any]) -> float:
+def _marked(row: dict[str, Any]) -> float:
     """Share of CE: seen here, or as the receiver reported it."""
-    packets = way["data_packets"] or way["packets"] or 1
-    return min(1.0, max(way["ce"] or 0, way["ce_fed_back_best"] or 0) / packets)
+    packets = row["data_packets"] or row["packets"] or 1
+    return min(1.0, max(row["ce"] or 0, row["ce_fed_back_best"] or 0) / packets)

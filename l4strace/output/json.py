@@ -44,11 +44,11 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
 
 
 def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
-    said = verdict(analysis, conversations(capture))
+    opening = verdict(analysis, conversations(capture))
     return {
-        "sentence": said.sentence,
-        "severity": said.severity.name.lower() if said.severity is not None else None,
-        "rule": said.finding.rule if said.finding else None,
+        "sentence": opening.sentence,
+        "severity": opening.severity.name.lower() if opening.severity is not None else None,
+        "rule": opening.finding.rule if opening.finding else None,
     }
 
 
@@ -116,7 +116,7 @@ def _skipped(skipped: Skipped) -> dict[str, Any]:
 
 def _flows(capture: Capture) -> list[dict[str, Any]]:
     """One object per conversation and input, with both directions."""
-    ways = {
+    directions = {
         (row["source"], row["flow"], row["forward"]): _direction(row)
         for row in capture.directions.select(*KEY, *DIRECTION_KEYS, *FED_BACK).iter_rows(named=True)
     }
@@ -124,7 +124,7 @@ def _flows(capture: Capture) -> list[dict[str, Any]]:
     return [
         row
         | {
-            name: ways.get((row["source"], row["flow"], forward), silent)
+            name: directions.get((row["source"], row["flow"], forward), silent)
             for name, forward in (("forward", True), ("reverse", False))
         }
         for row in capture.flows.select(FLOW_KEYS).iter_rows(named=True)
@@ -137,7 +137,7 @@ def _direction(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _silent() -> dict[str, Any]:
-    """A direction that no packet was seen of."""
+    """A direction without packets: counters 0, the rest null."""
     counted = ("packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits")
     return _direction(dict.fromkeys((*DIRECTION_KEYS, *FED_BACK)) | dict.fromkeys(counted, 0))
 

@@ -17,18 +17,18 @@ def render(capture: Capture, analysis: Analysis) -> str:
     found: dict[str, list[Finding]] = {}
     for finding in analysis.findings:
         found.setdefault(finding.rule, []).append(finding)
-    skipped = {said.rule: said.reason for said in analysis.skipped}
+    reasons = {skipped.rule: skipped.reason for skipped in analysis.skipped}
     suite = Xml.Element("testsuite", name=_clean(", ".join(capture.sources["path"])))
     for rule in analysis.rules:
         case = Xml.SubElement(suite, "testcase", classname=rule.code, name=rule.name)
-        said = found.get(rule.code, [])
-        bad = [finding for finding in said if finding.severity >= FAILING]
+        own = found.get(rule.code, [])
+        bad = [finding for finding in own if finding.severity >= FAILING]
         if bad:
             failure = Xml.SubElement(case, "failure", message=_clean(bad[0].message))
             failure.text = _clean("\n".join(_line(finding) for finding in bad))
-        elif rule.code in skipped and not said:
-            Xml.SubElement(case, "skipped", message=_clean(skipped[rule.code]))
-        if mild := [finding for finding in said if finding.severity < FAILING]:
+        elif rule.code in reasons and not own:
+            Xml.SubElement(case, "skipped", message=_clean(reasons[rule.code]))
+        if mild := [finding for finding in own if finding.severity < FAILING]:
             Xml.SubElement(case, "system-out").text = _clean("\n".join(map(_line, mild)))
     suite.set("tests", str(len(analysis.rules)))
     for name, tag in (("failures", "failure"), ("skipped", "skipped")):

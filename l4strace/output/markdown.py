@@ -7,24 +7,28 @@ from collections.abc import Iterator
 
 from l4strace.console import printable
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Measure
+from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
 from l4strace.output.json import tool
-from l4strace.wording.quantities import count, quantity
+from l4strace.wording import measures
+from l4strace.wording.display_filters import frames_filter
+from l4strace.wording.order import readable
+from l4strace.wording.quantities import count
 from l4strace.wording.verdict import conversations, verdict
 
 MAX_BYTES = 60_000
 """What the common trackers take as one comment (GitHub: 65,536 characters)."""
 FINDINGS_SHOWN = 40
+FINDINGS_OF_A_RULE = 10
 FLOWS_SHOWN = 60
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 
 
 def render(capture: Capture, analysis: Analysis) -> str:
     """The diagnosis as Markdown; what does not fit is counted."""
-    said = verdict(analysis, conversations(capture))
+    opening = verdict(analysis, conversations(capture))
     blocks = [
-        f"**{text(said.sentence)}**",
+        f"**{text(opening.sentence)}**",
         "\n".join(_findings(analysis)),
         "\n".join(_sources(capture)),
         "\n".join(_flows(capture, analysis)),
@@ -35,7 +39,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
 
 
 def text(raw: str) -> str:
-    """``raw`` so that it shows as it is: names from a capture are no markup."""
+    """``raw`` so that it shows as it is: names from a capture must not act as markup."""
     return MARKUP.sub(r"\\\1", printable(raw).replace("\n", " "))
 
 
@@ -50,9 +54,10 @@ def _findings(analysis: Analysis) -> Iterator[str]:
     names = {rule.code: rule.name for rule in analysis.rules}
     yield "| | rule | flow | finding | evidence |"
     yield "|---|---|---|---|---|"
-    for finding in analysis.findings[:FINDINGS_SHOWN]:
+    shown = readable(analysis.findings, FINDINGS_OF_A_RULE, FINDINGS_SHOWN)
+    for finding in (analysis.findings[place] for place in shown):
         yield f"| {' | '.join(_cells(finding, names.get(finding.rule, '')))} |"
-    if (more := len(analysis.findings) - FINDINGS_SHOWN) > 0:
+    if (more := len(analysis.findings) - len(shown)) > 0:
         yield f"\n{count(more, 'more finding')} left out."
 
 
@@ -61,15 +66,10 @@ def _cells(finding: Finding, name: str) -> Iterator[str]:
     yield f"{finding.rule} {text(name)}"
     yield "" if finding.flow is None else str(finding.flow)
     yield text(f"{finding.message} {finding.action}".strip())
-    evidence = [_measure(measure) for measure in finding.measures]
+    evidence = [text(measures.line(measure)) for measure in finding.measures]
     if finding.frames:
-        evidence.append(code(f"frame.number in {{{', '.join(map(str, finding.frames))}}}"))
+        evidence.append(code(frames_filter(finding.frames)))
     yield "<br>".join(evidence)
-
-
-def _measure(measure: Measure) -> str:
-    expected = f" (expected {text(measure.expected)})" if measure.expected else ""
-    return f"{text(measure.name)}: {text(quantity(measure.value, measure.unit))}{expected}"
 
 
 def _sources(capture: Capture) -> Iterator[str]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
 from l4strace.output.json import dumps, finding_value, tool
-from l4strace.wording.quantities import endpoint
+from l4strace.wording.names import flow_name
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {
@@ -29,7 +29,7 @@ RANKS = {Confidence.LOW: 25.0, Confidence.MEDIUM: 50.0, Confidence.HIGH: 90.0}
 def render(capture: Capture, analysis: Analysis) -> str:
     """The diagnosis as one SARIF run."""
     paths = dict(capture.sources.select("source", "path").iter_rows())
-    flows = {row["flow"]: _flow_name(row) for row in capture.flows.iter_rows(named=True)}
+    flows = {row["flow"]: flow_name(row) for row in capture.flows.iter_rows(named=True)}
     index = {rule.code: number for number, rule in enumerate(analysis.rules)}
     run = {
         "tool": {"driver": tool() | {"rules": [_rule(rule) for rule in analysis.rules]}},
@@ -83,11 +83,6 @@ def _result(
         "properties": {key: value[key] for key in kept},
     }
     return result | ({"ruleIndex": index[finding.rule]} if finding.rule in index else {})
-
-
-def _flow_name(row: dict[str, Any]) -> str:
-    client, server = (endpoint(row[end], row[f"{end}_port"]) for end in ("client", "server"))
-    return f"{client} > {server}"
 
 
 def _uri(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The report as plain data: what the page pours into its template, and what tests look at."""
+"""The report as plain data: what the page pours into its templates, and what tests look at."""
 
 from __future__ import annotations
 
@@ -9,31 +9,47 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart
 from l4strace.page.sections import SECTIONS
 
+TITLED_INPUTS = 3
+"""Inputs that the title of the page names; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """``name`` is the id, the template and the entry in the navigation; ``data`` what it shows."""
+
+    name: str
+    title: str
+    data: Any
+
 
 @dataclass(frozen=True)
 class Report:
-    """``sections`` by name in the order of the page; ``title`` names the inputs."""
+    """``sections`` in the order of the page; ``title`` names the inputs."""
 
     title: str
-    sections: dict[str, Any]
+    sections: tuple[Section, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        """Data of one section. Raises KeyError."""
+        return {section.name: section.data for section in self.sections}[name]
 
     @property
     def charts(self) -> list[Chart]:
         """Every chart in the order of the page."""
-        sharing = self.sections["sharing"].chart
-        flows = (*self.sections["timelines"].flows, *self.sections["detector"].flows)
-        return [
-            *([sharing] if sharing else []),
-            *(chart for flow in flows for chart in flow.charts),
-        ]
+        return [chart for s in self.sections for chart in getattr(s.data, "charts", ())]
 
 
 def build(case: Case) -> Report:
     """Every section of the page."""
-    return Report(_title(case), {name: module.build(case) for name, module in SECTIONS.items()})
+    sections = (
+        Section(module.__name__.rpartition(".")[2], module.TITLE, module.build(case))
+        for module in SECTIONS
+    )
+    return Report(_title(case), tuple(sections))
 
 
 def _title(case: Case) -> str:
     paths = [path.rsplit("/", 1)[-1] for path in case.evidence.sources["path"].to_list() if path]
-    shown = ", ".join(paths[:3]) or "no input"
-    return f"{shown} and {len(paths) - 3} more" if len(paths) > 3 else shown
+    shown = ", ".join(paths[:TITLED_INPUTS]) or "no input"
+    more = len(paths) - TITLED_INPUTS
+    return f"{shown} and {more} more" if more > 0 else shown

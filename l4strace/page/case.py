@@ -1,4 +1,4 @@
-"""The case that a page reports: evidence, what the rules said of it, and how it was called."""
+"""The case that a page reports: evidence, the rules' analysis of it, and the command line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Case:
 
     @cached_property
     def accused(self) -> dict[int, dict[str, Any]]:
-        """Rows of `flows` that findings speak of, by flow."""
+        """Rows of `flows` that findings name, by flow."""
         named = {finding.flow for finding in self.analysis.findings} - {None}
         rows = self.evidence.flows.filter(pl.col("flow").is_in(named))
         return {row["flow"]: row for row in reversed(rows.rows(named=True))}
@@ -65,7 +65,7 @@ class Case:
 
         Columns of `directions` plus ``far`` and ``worst`` (severity of the direction's worst
         finding, -1 without one), the ones to look at first. Last come those that only a kernel log
-        knows: their counters are null, and ``samples`` says how much it holds of them.
+        knows: their counters are null, and ``samples`` counts the rows that it holds of them.
         """
         parts = []
         for forward in (True, False):
@@ -135,8 +135,8 @@ class Case:
 
     def anchor(self, flow: int, forward: bool | None) -> str:
         """Id of the place that shows a flow (either direction when null), or nothing."""
-        ways = (True, False) if forward is None else (forward,)
-        keys = (direction_key(flow, way) for way in ways)
+        both = (True, False) if forward is None else (forward,)
+        keys = (direction_key(flow, one) for one in both)
         return next((key for key in keys if key in self.anchors), "")
 
     def _direction(self, row: dict[str, Any]) -> Direction:
@@ -177,5 +177,5 @@ def _places(finding: Finding) -> list[tuple[int, bool]]:
     """Directions that a finding is about; both when it names only the flow."""
     if finding.flow is None:
         return []
-    ways = (True, False) if finding.forward is None else (finding.forward,)
-    return [(finding.flow, forward) for forward in ways]
+    both = (True, False) if finding.forward is None else (finding.forward,)
+    return [(finding.flow, forward) for forward in both]

@@ -11,7 +11,7 @@ from l4strace.page.direction import Direction
 
 @dataclass(frozen=True)
 class Chart:
-    """``key`` is the id on the page; ``caption`` says the same as the picture, in words."""
+    """``key`` is the id on the page; ``caption`` is the picture in words."""
 
     key: str
     title: str

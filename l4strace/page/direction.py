@@ -10,7 +10,7 @@ import polars as pl
 
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.wording.moments import TimeAxis
-from l4strace.wording.names import direction_key, direction_name, flow_name
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -53,12 +53,7 @@ class Direction:
     @cached_property
     def name(self) -> str:
         """Sender to receiver, with ports."""
-        return direction_name(self.row, self.forward)
-
-    @cached_property
-    def flow_name(self) -> str:
-        """Client to server with ports."""
-        return flow_name(self.row)
+        return direction_name(self.row, self.forward, FANCY_ARROW)
 
     @cached_property
     def rounds(self) -> pl.DataFrame:

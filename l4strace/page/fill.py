@@ -42,7 +42,8 @@ def fill(report: Report) -> str:
         style=_asset("page.css"),
         theme_script=_asset("theme.js"),
         page_script=_asset("page.js"),
-        **report.sections,
+        sections=report.sections,
+        **{section.name: section.data for section in report.sections},
     )
 
 

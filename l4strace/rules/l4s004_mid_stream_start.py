@@ -28,16 +28,14 @@ References
 RFC 9768 section 3.1
 """
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S004"
-SINGLE = 20
-"""Flows of one input with a finding each; more than this share one finding. By eye, from what fits
-on a screen."""
-
 LACKING = {
     "none": "The capture has no handshake packet of this flow",
     "partial": "The capture has only part of this flow's handshake",
@@ -45,34 +43,18 @@ LACKING = {
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding per flow, or one per input when there are many."""
+    """One finding for each flow that carried data."""
     payload = evidence.directions.group_by("source", "flow").agg(pl.col("payload_bytes").sum())
     late = (
         evidence.flows.filter(pl.col("handshake") != "full")
         .join(payload, on=["source", "flow"])
         .filter(pl.col("payload_bytes") > 0)
     )
-    found: list[Finding | Skipped] = []
-    for (source,), rows in late.group_by("source", maintain_order=True):
-        if rows.height > SINGLE:
-            lacking = f"The capture lacks all or part of the handshake of {rows.height:,} flows"
-            found.append(_finding(lacking, source=int(str(source))))
-        else:
-            found += [
-                _finding(
-                    LACKING.get(row["handshake"], LACKING["partial"]),
-                    source=row["source"],
-                    flow=row["flow"],
-                    measures=(Measure("handshake", row["handshake"], "", "full"),),
-                )
-                for row in rows.iter_rows(named=True)
-            ]
-    return found
+    return [_finding(row) for row in late.iter_rows(named=True)]
 
 
-def _finding(
-    lacking: str, source: int, flow: int | None = None, measures: tuple[Measure, ...] = ()
-) -> Finding:
+def _finding(row: dict[str, Any]) -> Finding:
+    lacking = LACKING.get(row["handshake"], LACKING["partial"])
     return Finding(
         CODE,
         Severity.NOTICE,
@@ -80,9 +62,9 @@ def _finding(
         f"{lacking}: the negotiated ECN mode, the window scale and the ECN field of SYN and "
         "SYN/ACK on arrival may be unknown.",
         "Start the capture before the traffic, where both directions pass.",
-        source=source,
-        flow=flow,
-        measures=measures,
+        source=row["source"],
+        flow=row["flow"],
+        measures=(Measure("handshake", row["handshake"], "", "full"),),
     )
 
 

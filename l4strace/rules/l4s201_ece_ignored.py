@@ -78,7 +78,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .filter((pl.col("echoes") >= MIN_CUTS) & (pl.col("ignored") >= MAJORITY))
         .join(evidence.directions.select(*subjects.KEY, "cwr_packets"), on=subjects.KEY, how="left")
     )
-    return subjects.capped([_finding(row) for row in ignored.iter_rows(named=True)])
+    return [_finding(row) for row in ignored.iter_rows(named=True)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

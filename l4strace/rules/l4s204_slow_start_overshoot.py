@@ -83,7 +83,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         & (pl.col("rounds_flight") >= MIN_ROUNDS)
         & (pl.col("peak") >= OVERSHOOT * pl.col("settled"))
     )
-    return subjects.capped([_finding(row) for row in overshot.iter_rows(named=True)])
+    return [_finding(row) for row in overshot.iter_rows(named=True)]
 
 
 def _peaks(rounds: pl.DataFrame, spikes: pl.DataFrame) -> pl.DataFrame:

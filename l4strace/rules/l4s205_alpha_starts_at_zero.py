@@ -78,7 +78,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
             results.append(_packet_finding(row))
-    return subjects.capped(results)
+    return results
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:

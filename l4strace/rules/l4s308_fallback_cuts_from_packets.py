@@ -75,7 +75,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if enough.is_empty():
         return [Skipped(CODE, f"fewer than {MIN_CUTS} reductions of ECT(1) senders at CE marks")]
     verdicts = (_verdict(evidence, row) for row in enough.iter_rows(named=True))
-    return subjects.capped([verdict for verdict in verdicts if verdict])
+    return [verdict for verdict in verdicts if verdict]
 
 
 def _laws(evidence: Evidence) -> pl.DataFrame:

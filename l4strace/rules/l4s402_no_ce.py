@@ -52,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     unmarked = judged.filter(pl.col("kind") == "fifo").join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
-    return subjects.capped([_finding(row) for row in unmarked.iter_rows(named=True)])
+    return [_finding(row) for row in unmarked.iter_rows(named=True)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if all_ce.is_empty():
         return []
     all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
-    return subjects.capped([_finding(row) for row in all_ce.iter_rows(named=True)])
+    return [_finding(row) for row in all_ce.iter_rows(named=True)]
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:

@@ -51,7 +51,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("share")
         .unique(subjects.KEY, keep="first", maintain_order=True)
     )
-    return subjects.capped([_finding(evidence, row) for row in worst.iter_rows(named=True)])
+    return [_finding(evidence, row) for row in worst.iter_rows(named=True)]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

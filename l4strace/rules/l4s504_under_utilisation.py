@@ -92,7 +92,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .filter((pl.col("seconds") >= MIN_SECONDS) & (pl.col("idle") >= MIN_SHARE))
     )
     rows = wasted.sort(subjects.KEY).iter_rows(named=True)
-    return subjects.capped([_finding(row) for row in rows])
+    return [_finding(row) for row in rows]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -1,6 +1,6 @@
 """Findings while the run still grows: the same pipeline as `diagnose`, over what is there so far.
 
-It runs beside the view, and rests ten times as long as it took: a long run is judged less often.
+It runs beside the view and rests ten times as long as it took, so a long run is judged less often.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ FIRST_AFTER_S = 4.0
 REST = 10
 LEAST_REST_S = 4.0
 MOST_BYTES = 400_000_000
-"""Beyond this a run is judged by `diagnose`, when it is over."""
+"""A larger run is left to `diagnose`, when it is over."""
 NOT_YET = frozenset({"L4S001", "L4S008"})
-"""True of every run that is not over: the capture and the log have no end."""
+"""They fire on every run that is not over: its capture and its log have no end yet."""
 
 
 class Judge:
-    """Judges again and again in a thread of its own."""
+    """Judges the growing run repeatedly in a thread of its own."""
 
     def __init__(self, capture: Path) -> None:
         self._capture = capture
@@ -32,11 +32,11 @@ class Judge:
         self.note = ""
 
     def start(self) -> None:
-        """Begins."""
+        """Starts judging, after four seconds."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends after the judgement under way."""
+        """Stops after the judgment under way."""
         self._over.set()
 
     def _work(self) -> None:
@@ -45,7 +45,7 @@ class Judge:
             began = time.monotonic()
             try:
                 if self._capture.stat().st_size > MOST_BYTES:
-                    self.note = "the run is too long to be judged while it grows"
+                    self.note = "too large for live findings: l4strace diagnose has them"
                     return
                 self._judge()
                 self.note = ""
@@ -58,6 +58,6 @@ class Judge:
 
         evidence = pipeline.derive(pipeline.read([str(self._capture)]))
         analysis = pipeline.judge(evidence)
-        found = [f for f in analysis.findings if f.rule not in NOT_YET]
-        found.sort(key=lambda f: (-f.severity, f.rule))
-        self.findings = [(f.severity, f.rule, f.message) for f in found]
+        self.findings = [
+            (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
+        ]

@@ -22,18 +22,18 @@ class KernelTail:
         self.newest: dict[Ends, dict[str, Any]] = {}
 
     def update(self) -> None:
-        """Takes in what was added; of much only the end. No log yet is no fault."""
+        """Reads what was added, at most the last 256 KiB; a log may not exist yet."""
         try:
             with self._path.open("rb") as file:
                 size = file.seek(0, 2)
-                begin = max(self._at, size - TAIL_BYTES)
-                cut = begin > self._at
-                file.seek(begin)
-                data = file.read(size - begin)
+                start = max(self._at, size - TAIL_BYTES)
+                cut = start > self._at
+                file.seek(start)
+                data = file.read(size - start)
         except OSError:
             return
         whole = data.rfind(b"\n") + 1
-        self._at = begin + whole
+        self._at = start + whole
         lines = data[:whole].splitlines()
         for line in lines[1:] if cut else lines:
             self._take(line)
@@ -53,7 +53,7 @@ class KernelTail:
             self.newest.setdefault(ends, {}).update(record)
 
     def alpha(self, ends: Ends) -> float | None:
-        """Alpha as the kernel has it."""
+        """Alpha, 0 to 1; null when the log does not hold it."""
         state = self.newest.get(ends, {})
         if "alpha" in state:
             return float(state["alpha"])

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.watch.kernel_tail import Ends, KernelTail
-from l4strace.wording.quantities import endpoint
+from l4strace.wording.names import direction_name
 
 HISTORY = 40
 """Points of a sparkline: one a second."""
@@ -103,7 +103,7 @@ def _new_lane(flow: dict[str, Any], forward: bool) -> Lane:
     client = (flow["client"], flow["client_port"])
     server = (flow["server"], flow["server_port"])
     own, peer = (client, server) if forward else (server, client)
-    return Lane(f"{endpoint(*own)} > {endpoint(*peer)}", (*own, *peer))
+    return Lane(direction_name(flow, forward), (*own, *peer))
 
 
 def _summaries(rounds: pl.DataFrame) -> dict[tuple[int, bool], dict[str, Any]]:

@@ -18,7 +18,7 @@ STOP_S = 40.0
 
 
 class Recorder:
-    """A recording in the background."""
+    """The collector's process and its reports; Ctrl-C does not reach it."""
 
     def __init__(self, request: Request) -> None:
         self.stem = request.stem
@@ -30,7 +30,7 @@ class Recorder:
         os.set_blocking(self._output, False)
         command = [sys.executable, str(installed.path("collectors")), "record"]
         command += ["-o", str(request.stem), "--status-fd", str(write_end), "--with-parent"]
-        # Its own session: Ctrl-C is for the view, which then stops it.
+        # Ctrl-C is for the view, which then stops the recorder.
         self._process = subprocess.Popen(
             [*command, "--plain", *request.options()],
             pass_fds=(write_end,),
@@ -43,11 +43,11 @@ class Recorder:
 
     @property
     def capture(self) -> Path:
-        """The capture that grows."""
+        """The growing capture."""
         return self.stem.with_name(self.stem.name + ".pcapng")
 
     def update(self) -> None:
-        """Takes in what the recorder told. Raises CollectorError when it cannot record."""
+        """Reads what the recorder reports. Raises CollectorError when it cannot record."""
         while True:
             try:
                 chunk = os.read(self._output, 65536)
@@ -61,16 +61,16 @@ class Recorder:
         if "cannot" in self.last:
             raise CollectorError(self.last["cannot"], self.last.get("remedy", ""))
 
-    def _take(self, told: dict[str, Any]) -> None:
-        self.status = told.get("status", self.status)
-        if "told" in told:
-            self.notes.append(told["told"])
-        if "cannot" in told or "summary" in told:
-            self.last = told
+    def _take(self, message: dict[str, Any]) -> None:
+        self.status = message.get("status", self.status)
+        if "told" in message:
+            self.notes.append(message["told"])
+        if "cannot" in message or "summary" in message:
+            self.last = message
 
     @property
     def running(self) -> bool:
-        """It has not ended."""
+        """The recorder's process has not ended."""
         return self._process.poll() is None
 
     def stop(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.keys import pressed, single_keys
 from l4strace.watch.lanes import Lanes
 from l4strace.watch.recorder import Recorder
+from l4strace.wording.quantities import count
 
 EVERY_S = 1.0
 SHARE = 4
@@ -25,7 +26,7 @@ OTHER_LINES = 14
 
 
 class Session:
-    """One live view."""
+    """One live view: a recorder, the lanes that follow its capture, and the judge."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -81,7 +82,7 @@ class Session:
     def _note(self, keep: bool, shown: int) -> str:
         words = ["q quits" + (f", the run stays as {self._request.stem}" if keep else "")]
         if len(self._lanes) > shown:
-            words.append(f"{len(self._lanes) - shown} more directions not shown")
+            words.append(f"{count(len(self._lanes) - shown, 'more direction')} not shown")
         words += [note for note in self._recorder.notes if not note.startswith("packets by")]
         if self._judge.note:
             words.append(self._judge.note)

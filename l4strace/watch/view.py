@@ -11,6 +11,7 @@ from rich.text import Text
 
 from l4strace.model import Severity
 from l4strace.watch.lanes import Lane
+from l4strace.wording.quantities import quantity, share
 
 BARS = " ▁▂▃▄▅▆▇█"
 COLORS = {"not_ect": "white", "ect0": "yellow", "ect1": "cyan", "ce": "red"}
@@ -36,23 +37,13 @@ def sparkline(values: Iterable[float], top: float | None = None) -> str:
     return "".join(BARS[max(0, min(steps, round(steps * v / highest)))] for v in values)
 
 
-def rate(bps: float) -> str:
-    """`12.3 Mbit/s`."""
-    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if bps >= size:
-            return f"{bps / size:.1f} {unit}"
-    return f"{bps:.0f} bit/s"
-
-
 def delay(us: float | None) -> str:
-    """`1.23 ms`, a dash for none."""
-    if us is None:
-        return "-"
-    return f"{us / 1e3:.2f} ms" if us >= 1000 else f"{us:.0f} us"
+    """`1.23 ms`, a dash for null."""
+    return "-" if us is None else quantity(us, "us")
 
 
 def mix(counts: dict[str, int]) -> Text:
-    """The codepoints of the last second as a bar; letters, not colour alone, tell them apart."""
+    """The codepoints of the last second as a bar; letters and not only colors distinguish them."""
     total = sum(counts.values())
     text = Text()
     letters = {"not_ect": "-", "ect0": "0", "ect1": "1", "ce": "C"}
@@ -70,10 +61,10 @@ def lane_lines(lane: Lane) -> Table:
     table.add_column(width=14, justify="right")
     table.add_column(no_wrap=True)
     title = Text(f"{lane.name}  {lane.mode}" + (f", {lane.cc}" if lane.cc else ""), style="bold")
-    table.add_row("throughput", rate(lane.rate_bps), sparkline(lane.rates))
+    table.add_row("throughput", quantity(lane.rate_bps, "bit/s"), sparkline(lane.rates))
     table.add_row("queue", delay(lane.queue_us), sparkline(lane.queues))
-    share = "-" if lane.ce_share is None else f"{100 * lane.ce_share:.1f} % CE"
-    table.add_row("marks", share, sparkline(lane.marks, 1.0))
+    marked = "-" if lane.ce_share is None else f"{share(lane.ce_share)} CE"
+    table.add_row("marks", marked, sparkline(lane.marks, 1.0))
     table.add_row("codepoints", "", mix(lane.mix))
     table.add_row("state", f"cwnd {lane.cwnd:.0f}" if lane.cwnd else "cwnd -", state(lane))
     outer = Table.grid()

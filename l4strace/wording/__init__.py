@@ -1,1 +1,1 @@
-"""How things are put into words, once: quantities, names, filters, moments, the verdict."""
+"""Words for terminal, page and ticket: quantities, names, filters, moments, the verdict."""

@@ -11,7 +11,7 @@ from l4strace.evidence import Capture, kept
 
 NANO = 1_000_000_000
 UPTIMES = 10 * 365 * 86400
-"""Seconds: a stamp of the first ten years after 1970 is no date."""
+"""Seconds: a clock that shows the first ten years after 1970 counts from boot."""
 
 CLOSE_S = 0.1
 """Moments nearer to the start than this need milliseconds."""
@@ -44,17 +44,17 @@ class TimeAxis:
 
 
 def utc(ns: int) -> str:
-    """``ns`` since the epoch in UTC with milliseconds, or the bare number when absurd.
+    """``ns`` since the epoch in UTC with milliseconds, or the bare number when out of range.
 
-    A kernel log may have nothing but the clock that began when the machine did.
+    A kernel log may have only the clock that counts from boot.
     """
     if 0 <= ns < UPTIMES * NANO:
         return f"{ns / NANO:,.3f} s on a clock without a date"
     try:
-        stamp = datetime.fromtimestamp(ns // NANO, tz=timezone.utc)
+        date = datetime.fromtimestamp(ns // NANO, tz=timezone.utc)
     except (OverflowError, ValueError, OSError):
         return f"{ns} ns"
-    return f"{stamp:%Y-%m-%d %H:%M:%S}.{ns % NANO // 1_000_000:03d} UTC"
+    return f"{date:%Y-%m-%d %H:%M:%S}.{ns % NANO // 1_000_000:03d} UTC"
 
 
 @kept
@@ -66,6 +66,14 @@ def axis_of(capture: Capture) -> TimeAxis:
     first, last = timed["first_ns"].min(), timed["last_ns"].max()
     origin = first if isinstance(first, int) else 0
     return TimeAxis(origin, last if isinstance(last, int) else origin)
+
+
+def span(capture: Capture, first_ns: int, last_ns: int) -> str:
+    """A stretch of time on the same axis: `t=5.2 s to t=7.0 s`; a moment is named once."""
+    first, last = moment(capture, first_ns), moment(capture, last_ns)
+    if first == last and last_ns - first_ns >= NANO // 1000:
+        first, last = (f"t={axis_of(capture).seconds(ns):.3f} s" for ns in (first_ns, last_ns))
+    return first if first == last else f"{first} to {last}"
 
 
 def moment(capture: Capture, ns: int | None) -> str:

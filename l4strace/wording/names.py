@@ -1,73 +1,42 @@
-"""How flows, sources and amounts are called on the page."""
+"""Names of flows, directions and inputs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from l4strace.wording import quantities
+ARROW = " > "
+"""Sender to receiver where only ASCII is safe."""
+FANCY_ARROW = " \N{RIGHTWARDS ARROW} "
+"""The same on the page."""
 
-NONE = "\N{EN DASH}"
-"""What stands where the data holds nothing."""
+
+def endpoint(address: str | None, port: int | None) -> str:
+    """`10.0.0.1:80` or `[2001:db8::1]:80`; `?` for what a kernel log does not name."""
+    host = "?" if address is None else f"[{address}]" if ":" in address else address
+    return f"{host}:{'?' if port is None else port}"
 
 
-def flow_name(row: Mapping[str, Any]) -> str:
+def ends(row: Mapping[str, Any], forward: bool | None = True) -> tuple[str, str]:
+    """Sender and receiver of one direction of a row of `flows`; client and server for null."""
+    client = endpoint(row["client"], row["client_port"])
+    server = endpoint(row["server"], row["server_port"])
+    return (server, client) if forward is False else (client, server)
+
+
+def flow_name(row: Mapping[str, Any], arrow: str = ARROW) -> str:
     """Client to server of a row of `flows`."""
-    return direction_name(row, forward=True)
+    return direction_name(row, True, arrow)
 
 
-def direction_name(row: Mapping[str, Any], forward: bool) -> str:
+def direction_name(row: Mapping[str, Any], forward: bool, arrow: str = ARROW) -> str:
     """Sender to receiver of one direction of a row of `flows`."""
-    client = quantities.endpoint(row["client"], row["client_port"])
-    server = quantities.endpoint(row["server"], row["server_port"])
-    sender, receiver = (client, server) if forward else (server, client)
-    return f"{sender} \N{RIGHTWARDS ARROW} {receiver}"
+    return arrow.join(ends(row, forward))
 
 
 def direction_key(flow: int, forward: bool) -> str:
     """Id of a flow direction on the page: ``flow-3`` or ``flow-3-reverse``."""
     return f"flow-{flow}" if forward else f"flow-{flow}-reverse"
-
-
-def number(value: float | int | None) -> str:
-    """A plain number; a dash for null."""
-    return NONE if value is None else quantity(value)
-
-
-def quantity(value: float | int | str, unit: str = "") -> str:
-    """What `units.quantity` says, with the micro sign that a page can show."""
-    return micro(quantities.quantity(value, unit))
-
-
-def micro(text: str) -> str:
-    """``text`` with ``12 us`` as ``12 µs``: sentences of rules keep to what every terminal has."""
-    return re.sub(r"(?<=\d )us\b", "µs", text)
-
-
-def duration(us: float | None) -> str:
-    """Microseconds in the size that reads best."""
-    return NONE if us is None else quantity(us, "us")
-
-
-def data_size(count: int | None) -> str:
-    """Bytes with a decimal prefix."""
-    return NONE if count is None else quantity(count, "byte")
-
-
-def bit_rate(bps: float | None) -> str:
-    """Bits per second with a decimal prefix."""
-    return NONE if bps is None else quantity(bps, "bit/s")
-
-
-def share(part: float | None, whole: float | None) -> str:
-    """``part`` of ``whole`` in percent."""
-    return NONE if part is None or not whole else quantities.share(part / whole)
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 flow``, ``2 flows``."""
-    return quantities.count(count, noun)
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: one way for terminal, page and ticket."""
+"""Numbers with units, the same on terminal, page and ticket."""
 
 from __future__ import annotations
 
@@ -38,17 +38,6 @@ def share(value: float) -> str:
     """A share of 1 in percent: 0.0123 -> `1.2 %`."""
     percent = 100 * value
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
-
-
-def seconds(ns: int, since_ns: int = 0) -> str:
-    """A time on the run's clock as seconds since ``since_ns``: `12.345 s`."""
-    return f"{(ns - since_ns) / 1e9:.3f} s"
-
-
-def endpoint(address: str | None, port: int | None) -> str:
-    """`10.0.0.1:80` or `[2001:db8::1]:80`; `?` for what a kernel log did not say."""
-    host = "?" if address is None else f"[{address}]" if ":" in address else address
-    return f"{host}:{'?' if port is None else port}"
 
 
 def count(number: int, noun: str) -> str:

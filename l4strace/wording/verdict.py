@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Confidence, Finding, Severity
-
-HEADLINE_ORDER = "3125460"
-"""Families by how well they explain the rest: a cause before what follows from it."""
+from l4strace.model import Analysis, Finding, Severity
+from l4strace.wording.order import cause_first
+from l4strace.wording.quantities import count
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     top = headline(analysis)
     if top is not None and top.severity >= Severity.WARNING:
         return Verdict(top.message, top.severity, top)
-    judged = f"in {flows} {'flow' if flows == 1 else 'flows'}"
+    judged = f"in {count(flows, 'flow')}"
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     if not flows:
@@ -44,9 +43,4 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
 
 def headline(analysis: Analysis) -> Finding | None:
     """The finding that explains most: worst first, causes before consequences."""
-    return min(analysis.findings, key=_rank, default=None)
-
-
-def _rank(finding: Finding) -> tuple[int, int, int, str]:
-    family = HEADLINE_ORDER.find(finding.rule[3:4])
-    return (-finding.severity, finding.confidence == Confidence.LOW, family, finding.rule)
+    return min(analysis.findings, key=cause_first, default=None)

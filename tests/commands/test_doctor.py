@@ -40,3 +40,14 @@ def test_a_collector_that_fails_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(examination.installed, "path", lambda name: "/nowhere/" + name)
     with pytest.raises(CollectorError, match=r"doctor did not run: .*No such file"):
         examination.run(())
+
+
+LONG = "net.ipv4.tcp_ecn is 2, so this host accepts ECN but never asks for AccECN by itself"
+WIDE = [{"topic": "AccECN", "state": "no", "says": LONG, "remedy": f"{LONG}; set it to 3"}]
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_lines_keep_the_width_and_every_word(width: int):
+    shown = examination.render(WIDE, color=False, width=width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert " ".join(shown.split()) == f"- no AccECN {LONG} -> {LONG}; set it to 3"

@@ -1,5 +1,7 @@
 """`explain`: a rule's manual page."""
 
+import pytest
+
 from l4strace import rules
 from l4strace.errors import UsageError
 
@@ -11,7 +13,18 @@ def test_by_code_by_number_and_by_name(call):
 
 
 def test_without_a_word_all_rules_are_listed(call):
-    assert len(call("explain").stdout.splitlines()) == len(rules.RULES)
+    lines = call("explain").stdout.splitlines()
+    assert [line[:6] for line in lines if not line.startswith(" ")] == [
+        rule.code for rule in rules.RULES
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_text_fits_the_terminal(call, monkeypatch: pytest.MonkeyPatch, width: int):
+    monkeypatch.setenv("COLUMNS", str(width))
+    longest = max(map(len, call("explain", "L4S301").stdout.splitlines()))
+    assert width - 20 < longest <= width
+    assert max(map(len, call("explain").stdout.splitlines())) <= width
 
 
 def test_an_unknown_code(call):

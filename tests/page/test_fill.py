@@ -12,6 +12,7 @@ from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Ski
 from l4strace.page import render
 from l4strace.page.fill import POLICY, embedded
 from l4strace.page.render import MAX_BYTES
+from l4strace.rules import RULES
 from tests.support import synthetic
 
 HOSTILE = "<script>alert(1)</script>\"'&</style></script><img src=x onerror=alert(2)>"
@@ -74,7 +75,7 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
         forward=True,
         measures=(Measure(HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
     )
-    said = Analysis((finding,), (Skipped("L4S107", HOSTILE),), synthetic.RULES)
+    said = Analysis((finding,), (Skipped("L4S107", HOSTILE),), RULES)
     page = render(hostile, said, command=HOSTILE, stamp=HOSTILE)
     assert "<img src=x" not in page
     assert "<script>alert" not in page

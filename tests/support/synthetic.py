@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from typing import Any
 
 import polars as pl
 
+from l4strace import pipeline
+from l4strace.derive import coexistence
 from l4strace.evidence import Evidence
-from l4strace.model import Analysis, Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Analysis
 from l4strace.schema import TABLES
 
 START = 1_795_251_337_000_000_000
 SECONDS = 20.0
 RTT = 0.0105
-STICKY_FROM = 0.5
+STICKY_FROM = 0.3 + 17 / 85
+"""When `_score` reaches 17."""
+DROPS = 5_000
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -44,70 +49,8 @@ def healthy(**replaced: pl.DataFrame) -> Evidence:
 
 
 def misfire_analysis() -> Analysis:
-    """What rules would say of `misfire`."""
-    finding = Finding(
-        "L4S301",
-        Severity.ERROR,
-        Confidence.HIGH,
-        "Fallback misfired on an L4S AQM: classic since 0.5 s while depth was 0.4 ms of 2 ms and "
-        "deviation 0.12 ms of 0.75 ms; the steps carry the residues of the buggy 24-bit build",
-        "Rebuild tcp_prague with V0_LG 160234941 and D0_LG 183975331, or load it with "
-        "prague_ecn_fallback=0.",
-        source=0,
-        flow=0,
-        forward=True,
-        span_ns=(at(STICKY_FROM), at(SECONDS)),
-        frames=(412, 530, 977),
-        measures=(
-            Measure("fallback score", 17, "", "below 8"),
-            Measure("queue depth, median", 400, "µs", "classic above 2000 µs"),
-            Measure("RTT deviation, median", 122, "µs", "classic above 750 µs"),
-            Measure("share of the link", 17.7, "%", "about 50 %"),
-        ),
-    )
-    starved = Finding(
-        "L4S501",
-        Severity.WARNING,
-        Confidence.MEDIUM,
-        "Flow 0 got 17.7 % of the rate that it shares with flow 1",
-        source=0,
-        flow=0,
-        forward=True,
-        span_ns=(at(2), at(SECONDS)),
-    )
-    drops = Finding(
-        "L4S002",
-        Severity.WARNING,
-        Confidence.HIGH,
-        "12 packets were dropped by the capture",
-        source=0,
-    )
-    skipped = (
-        Skipped("L4S107", "needs captures at both ends", flow=1),
-        Skipped("L4S601", "no host description"),
-    )
-    return Analysis((finding, drops, starved), skipped, RULES)
-
-
-def _rule(code: str, name: str) -> Rule:
-    doc = (
-        f"{name} in one line.\n\nWhat it checks\n--------------\nThat `{name}` holds "
-        "(https://www.rfc-editor.org/rfc/rfc9331).\n\nWhat to do\n----------\nFix it.\n"
-    )
-    return Rule(code, name, f"About {name}", lambda _: [], doc)
-
-
-RULES = tuple(
-    _rule(code, name)
-    for code, name in (
-        ("L4S002", "capture-drops"),
-        ("L4S107", "path-changes-codepoint"),
-        ("L4S301", "fallback-misfire"),
-        ("L4S302", "fallback-scaling-bug"),
-        ("L4S501", "starvation"),
-        ("L4S601", "no-fq-under-prague"),
-    )
-)
+    """What the rules find in `misfire`."""
+    return pipeline.judge(misfire(), strict=True)
 
 
 def _evidence(
@@ -116,18 +59,26 @@ def _evidence(
     rows: dict[str, list[dict[str, Any]]] = {
         "sources": _sources(),
         "stats": [
-            {"source": 0, "name": "capture_drops", "count": 12, "severity": "loss", "detail": None},
-            {"source": 1, "name": "not_tcp", "count": 40, "severity": "info", "detail": None},
+            {
+                "source": 0,
+                "name": "capture_drops",
+                "count": DROPS,
+                "severity": "loss",
+                "detail": None,
+            },
+            {"source": 1, "name": "not_tcp", "count": 40, "severity": "info"},
         ],
         **prague,
     }
     tables = {name: table(name, rows.get(name, [])) for name in TABLES if name != "packets"}
-    return Evidence(**{**tables, **replaced})
+    run = Evidence(**tables)
+    shared = TABLES["coexistence"].conform(coexistence.table(run))
+    return dataclasses.replace(run, **({"coexistence": shared} | replaced))
 
 
 def _sources() -> list[dict[str, Any]]:
     capture = {
-        "kind": "pcap",
+        "kind": "pcapng",
         "compression": "xz",
         "link_types": "EN10MB",
         "snaplen": 128,
@@ -153,8 +104,8 @@ def _sources() -> list[dict[str, Any]]:
         "clock_residual_ns": 1200,
     }
     return [
-        {"source": 0, "path": "sender.pcap.xz", "sha256": "ab" * 32, **capture},
-        {"source": 1, "path": "receiver.pcap.xz", "sha256": "cd" * 32, **capture},
+        {"source": 0, "path": "sender.pcapng.xz", "sha256": "ab" * 32, **capture},
+        {"source": 1, "path": "receiver.pcapng.xz", "sha256": "cd" * 32, **capture},
         {"source": 2, "path": "trace.txt.zst", "sha256": "ef" * 32, **log},
     ]
 
@@ -185,7 +136,7 @@ def _prague(*, sticky: bool) -> dict[str, list[dict[str, Any]]]:
             "marking": "ramp",
             "marking_delay_us": 900.0,
             "queue_delay_us": 400.0,
-            "reason": "marks at sub-millisecond delay",
+            "reason": "Marks set in at 0.90 ms of queue.",
         }
     ]
     return out
@@ -202,7 +153,7 @@ def _flow(source: int, flow: int, vantage: str) -> dict[str, Any]:
         "initiator": "syn",
         "handshake": "full",
         "mode": "accecn" if flow == 0 else "classic",
-        "mode_reason": "SYN/ACK (frame 2)",
+        "mode_reason": "SYN/ACK with ACE 2" if flow == 0 else "SYN/ACK with ECE",
         "vantage": vantage,
         "first_ns": at(0.01),
         "last_ns": at(SECONDS),
@@ -271,6 +222,8 @@ def _rounds(
                 "round": number,
                 "start_ns": at(begin),
                 "end_ns": at(begin + RTT),
+                "first_frame": 1 + 60 * number,
+                "last_frame": 60 + 60 * number,
                 "sent_packets": packets,
                 "sent_bytes": packets * 1448,
                 "ect1": packets * (flow == 0),
@@ -290,7 +243,7 @@ def _rounds(
                 "cwnd_packets": float(packets + 1),
                 "goodput_bps": packets * 1448 * 8 / RTT,
                 "retransmits": 0,
-                "alpha_25ms": 1.0 * math.exp(-begin) + 0.02,
+                "alpha_25ms": _alpha(begin),
                 "classic_ecn": 0.0,
                 "classic_ecn_buggy": min(17.0, 17 * begin / 0.6),
                 "owd_mean_us": queue * 0.9,
@@ -309,11 +262,16 @@ def _kernel(rate: float, sticky: bool, dice: random.Random) -> list[dict[str, An
             "event": "probe",
             "cc": "prague",
             "snd_cwnd": max(2, round(rate * RTT / 8 / 1448 * dice.uniform(0.8, 1.2))),
-            "alpha": math.exp(-number * 0.005) + 0.02,
+            "alpha": _alpha(number * 0.005),
             "classic_ecn": _score(number * 0.005, sticky),
         }
         for number in range(int(SECONDS / 0.005))
     ]
+
+
+def _alpha(seconds: float) -> float:
+    """Prague starts at 1 and falls towards the marked share."""
+    return 0.02 + 0.98 * math.exp(-seconds)
 
 
 def _score(seconds: float, sticky: bool) -> float:

@@ -27,14 +27,6 @@ def test_quantity(value: float | str, unit: str, expected: str):
     assert quantities.quantity(value, unit) == expected
 
 
-def test_count_and_seconds():
+def test_count():
     assert quantities.count(1, "flow") == "1 flow"
     assert quantities.count(2000, "flow") == "2,000 flows"
-    assert quantities.seconds(2_345_000_000, 1_000_000_000) == "1.345 s"
-
-
-def test_endpoint():
-    assert quantities.endpoint("10.0.0.1", 80) == "10.0.0.1:80"
-    assert quantities.endpoint("2001:db8::1", 80) == "[2001:db8::1]:80"
-    assert quantities.endpoint(None, 40001) == "?:40001"
-    assert quantities.endpoint(None, None) == "?:?"

@@ -9,7 +9,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
 from l4strace.page.drawing.series import line, points_of, recorded
-from l4strace.wording.names import number
+from l4strace.wording.amounts import number
 
 NAME = "alpha"
 TITLE = "Alpha"
@@ -31,19 +31,19 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    said = []
+    facts = []
     for name, frame in (
         ("kernel", direction.kernel),
         ("replayed from packets", _replayed(direction)),
     ):
         late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length / 2)
         if (mean := frame.select(late.mean()).item()) is not None:
-            said.append(f"{name} {number(mean)}")
-    parts = ["1 means that every packet was marked; a reduction gives up alpha/2."]
+            facts.append(f"{name} {number(mean)}")
+    parts = ["Alpha 1: every packet was marked. A reduction gives up alpha/2 of the window."]
     if _replayed(direction).height:
-        parts.append("The replay starts at 1, as Prague must.")
-    if said:
-        parts.append(f"Mean over the second half of the run: {', '.join(said)}.")
+        parts.append("The replay starts at 1, as Prague does.")
+    if facts:
+        parts.append(f"Mean over the second half of the run: {', '.join(facts)}.")
     return " ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The fallback's score: what the kernel had, and what correct and buggy references would give."""
+"""The fallback's score: recorded by the kernel, and replayed with correct and buggy references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import HEIGHT, timeline
 from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
 from l4strace.page.drawing.series import Points, line, points_of, recorded
-from l4strace.wording.names import number
+from l4strace.wording.amounts import number
+from l4strace.wording.moments import moment
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"
@@ -55,26 +56,22 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    said = ["Below 8 Prague responds to a mark with alpha/2, above 9 with at least 31.25 %"]
+    parts = ["Below 8 Prague responds to a mark with alpha/2, above 9 with at least 31.25 %"]
     scores = _scores(direction)
     if scores.height:
-        above = scores.filter(pl.col("classic_ecn") > SCALABLE)
+        above = scores.filter(pl.col("classic_ecn") > SCALABLE)["ts_ns"]
         last = number(scores["classic_ecn"][-1])
         passed = (
-            f"first passed 8 at {_moment(direction, above)}" if above.height else "never passed 8"
+            f"first passed 8 at {moment(direction.evidence, above[0])}"
+            if above.len()
+            else "never passed 8"
         )
-        said.append(f"the kernel's score {passed} and ended at {last}")
+        parts.append(f"the kernel's score {passed} and ended at {last}")
     for from_packets, from_kernel, name, _ in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
         if data:
-            said.append(f"{name}: ended at {number(data.y[-1])}")
-    return "; ".join(said) + "."
-
-
-def _moment(direction: Direction, above: pl.DataFrame) -> str:
-    """A moment on the axis, and how far into the flow it is."""
-    begun = direction.axis.seconds(direction.totals["first_ns"])
-    return f"{above['x'][0]:.3f} s ({above['x'][0] - begun:.2f} s into the flow)"
+            parts.append(f"{name}: ended at {number(data.y[-1])}")
+    return "; ".join(parts) + "."
 
 
 def _scores(direction: Direction) -> pl.DataFrame:

@@ -7,7 +7,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import CE, ECT0, ECT1, NOT_ECT
 from l4strace.page.drawing.series import line, points_of
-from l4strace.wording.names import counted, share
+from l4strace.wording.amounts import share
+from l4strace.wording.quantities import count
 
 NAME = "codepoints"
 TITLE = "Codepoints sent per round"
@@ -36,5 +37,5 @@ def describe(direction: Direction) -> str:
     total = direction.totals["data_packets"]
     counts = [(name, direction.totals["data_" + column]) for column, name, _ in CODEPOINTS]
     parts = [f"{name} {count:,} ({share(count, total)})" for name, count in counts if count]
-    packets = counted(total, "data packet")
+    packets = count(total, "data packet")
     return f"{packets} as they passed the capture near the sender: {', '.join(parts)}."

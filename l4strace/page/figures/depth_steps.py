@@ -1,13 +1,13 @@
-"""Queue depth that went into each detector step, against its reference of 2000 us."""
+"""Queue delay that went into each detector step, against its reference of 2 ms."""
 
 from __future__ import annotations
 
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
-from l4strace.page.figures.steps import drawn, told
+from l4strace.page.figures.steps import described, drawn
 
 NAME = "depth-steps"
-TITLE = "Queue depth at each detector step"
+TITLE = "Queue delay at each detector step"
 
 REFERENCE_US = 2000
 """D0 of tcp_prague.c: ``reference queue D of ~2ms``."""
@@ -20,4 +20,4 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    return told(direction.detector["depth_us"], REFERENCE_US)
+    return described(direction.detector["depth_us"], REFERENCE_US)

@@ -1,13 +1,13 @@
-"""RTT mean deviation that went into each detector step, against its reference of 750 us."""
+"""RTT deviation that went into each detector step, against its reference of 750 us."""
 
 from __future__ import annotations
 
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
-from l4strace.page.figures.steps import drawn, told
+from l4strace.page.figures.steps import described, drawn
 
 NAME = "deviation-steps"
-TITLE = "RTT mean deviation at each detector step"
+TITLE = "RTT deviation at each detector step"
 
 REFERENCE_US = 750
 """V0 of tcp_prague.c: ``reference queue V of ~750us``."""
@@ -20,4 +20,4 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    return told(direction.detector["mdev_us"], REFERENCE_US)
+    return described(direction.detector["mdev_us"], REFERENCE_US)

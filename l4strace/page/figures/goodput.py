@@ -7,7 +7,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
 from l4strace.page.drawing.series import dots, line, points_of
-from l4strace.wording.names import NONE, bit_rate, counted, data_size
+from l4strace.wording.amounts import NONE, bit_rate, data_size
+from l4strace.wording.quantities import count
 
 NAME = "goodput"
 TITLE = "Goodput and retransmissions"
@@ -33,5 +34,5 @@ def describe(direction: Direction) -> str:
     totals = direction.totals
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
     rate = bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else NONE
-    retransmits = counted(totals["retransmits"], "retransmission")
+    retransmits = count(totals["retransmits"], "retransmission")
     return f"Mean {rate} ({data_size(totals['acked_bytes'])} acknowledged); {retransmits}."

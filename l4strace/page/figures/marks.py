@@ -9,7 +9,7 @@ from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import CE, SECOND
 from l4strace.page.drawing.series import band, dots, line, points_of
-from l4strace.wording.names import share
+from l4strace.wording.amounts import share
 
 NAME = "marks"
 TITLE = "CE marks per round"
@@ -34,17 +34,17 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     totals = direction.totals
     best, low, high = (totals[f"ce_fed_back_{bound}"] for bound in ("best", "lo", "hi"))
-    said = []
+    facts = []
     if best is not None:
         bounds = "exactly" if low == high else f"between {low:,} and {high:,}, most likely"
         of = share(best, totals["data_packets"])
-        said.append(f"The receiver fed back {bounds} {best:,} CE marks ({of} of the data packets)")
+        facts.append(f"The receiver fed back {bounds} {best:,} CE marks ({of} of the data packets)")
     arrived = direction.arrived_ce
     if arrived is not None:
-        said.append(f"{arrived:,} data packets arrived with CE at the capture near the receiver")
+        facts.append(f"{arrived:,} data packets arrived with CE at the capture near the receiver")
     if direction.ece_acks:
-        said.append(f"{direction.ece_acks:,} ACKs carried ECE")
-    return "; ".join(said) + "." if said else "No feedback of CE could be read."
+        facts.append(f"{direction.ece_acks:,} ACKs carried ECE")
+    return "; ".join(facts) + "." if facts else "The capture holds no feedback of CE."
 
 
 def _any(rounds: pl.DataFrame, column: str) -> bool:

@@ -1,4 +1,4 @@
-"""Queue delay per round: RTT over its smallest, and one-way delay where both ends were captured."""
+"""Queue delay per round: RTT above its smallest, and one-way delay between two captures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of
-from l4strace.wording.names import duration
+from l4strace.wording.amounts import duration
 
 NAME = "queue"
 TITLE = "Queue delay"
@@ -21,7 +21,7 @@ def draw(direction: Direction) -> Figure | None:
     traces = []
     if rounds["queue_delay_us"].count():
         data = points_of(rounds, "queue_delay_us", points, MS)
-        traces.append(line(data, "RTT over its smallest", MEASURED))
+        traces.append(line(data, "RTT above its smallest", MEASURED))
     if rounds["owd_mean_us"].count():
         data = points_of(rounds, "owd_mean_us", points, MS)
         traces.append(line(data, "one way, between the captures", SECOND))
@@ -32,8 +32,8 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     delay = direction.rounds["queue_delay_us"].drop_nulls()
     if not delay.len():
-        return "One-way delay over its smallest, between the two captures."
+        return "One-way delay above its smallest, between the two captures."
     middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
-    said = f"Mean RTT of a round over the smallest so far: median {middle}, 99th percentile {high}"
+    text = f"RTT of each round above the smallest so far: median {middle}, 99th percentile {high}"
     steady = (direction.bottleneck or {}).get("marking_delay_us")
-    return f"{said}; marks set in at about {duration(steady)}." if steady else f"{said}."
+    return f"{text}; marking starts at about {duration(steady)}." if steady else f"{text}."

@@ -9,7 +9,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
 from l4strace.page.drawing.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
 from l4strace.page.drawing.series import dots, points_of
-from l4strace.wording.names import counted, share
+from l4strace.wording.amounts import share
+from l4strace.wording.quantities import count
 
 NAME = "reductions"
 TITLE = "Reductions of the window"
@@ -25,7 +26,7 @@ LAWS = (
     ("alpha/2", "alpha/2 (scalable)", ECT1, "circle"),
     ("floor", "the fallback's floor", CE, "diamond"),
     ("half", "one half", LOSS, "square"),
-    ("none", "no law of Prague's", NOT_ECT, "x-thin-open"),
+    ("none", "none of Prague's laws", NOT_ECT, "x-thin-open"),
 )
 
 
@@ -48,16 +49,16 @@ def describe(direction: Direction) -> str:
     cuts = direction.cuts.drop_nulls("fraction")
     recorded = bool((cuts["origin"] == "kernel").any())
     origin = "recorded by the kernel" if recorded else "estimated from packets"
-    said = f"{counted(cuts.height, 'reduction')} {origin}"
+    text = f"{count(cuts.height, 'reduction')} {origin}"
     if direction.scalable:
         parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction)]
-        return f"{said}: {', '.join(parts)}."
+        return f"{text}: {', '.join(parts)}."
     middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
-    return f"{said}, which gave up {middle} of the window in the median."
+    return f"{text}; median {middle} of the window given up."
 
 
 def _by_law(direction: Direction) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
-    """The reductions of each law that occurs; Prague's laws say nothing of another sender."""
+    """The reductions of each law that occurs; Prague's laws do not apply to another sender."""
     cuts = direction.cuts.drop_nulls("fraction")
     if not direction.scalable:
         return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []

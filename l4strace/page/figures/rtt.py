@@ -7,7 +7,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED
 from l4strace.page.drawing.series import band, line, points_of
-from l4strace.wording.names import counted, duration
+from l4strace.wording.amounts import duration
+from l4strace.wording.quantities import count
 
 NAME = "rtt"
 TITLE = "Round-trip time"
@@ -29,5 +30,5 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     totals = direction.totals
     low, mean, high = (duration(totals[f"rtt_{word}_us"]) for word in ("min", "mean", "max"))
-    samples = counted(totals["rtt_samples"], "sample")
+    samples = count(totals["rtt_samples"], "sample")
     return f"Smallest {low}, mean {mean}, largest {high} over {samples}, data to acknowledgement."

@@ -9,7 +9,7 @@ from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import chart
 from l4strace.page.drawing.palette import CE, ECT1, SECOND
 from l4strace.page.figures.classic_ecn import CLASSIC, SCALABLE, STICKY
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
 
 NAME = "score-histogram"
 TITLE = "Fallback score at each reduction"
@@ -50,7 +50,7 @@ def describe(direction: Direction) -> str:
     classic = int((scores > CLASSIC).sum())
     between = int(((scores > SCALABLE) & (scores <= CLASSIC)).sum())
     return (
-        f"{counted(scores.len(), 'reduction')}: {scores.len() - classic - between:,} scalable, "
+        f"{count(scores.len(), 'reduction')}: {scores.len() - classic - between:,} scalable, "
         f"{between:,} in transition, {classic:,} classic."
     )
 

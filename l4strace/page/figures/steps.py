@@ -1,4 +1,4 @@
-"""One input of the detector: drawn and told against the reference it is held to."""
+"""One input of the detector against its reference, as a chart and in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
 from l4strace.page.drawing.palette import MEASURED
 from l4strace.page.drawing.series import dots, points_of
-from l4strace.wording.names import counted, duration, share
+from l4strace.wording.amounts import duration, share
+from l4strace.wording.quantities import count
 
 
 def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Figure | None:
@@ -22,12 +23,12 @@ def drawn(direction: Direction, column: str, name: str, reference_us: int) -> Fi
     return figure
 
 
-def told(values: pl.Series, reference_us: float) -> str:
-    """How many steps lay below the reference, and where their middle was."""
+def described(values: pl.Series, reference_us: float) -> str:
+    """Median of the steps and the share of them below the reference."""
     present = values.drop_nulls()
-    steps = counted(present.len(), "step")
+    steps = count(present.len(), "step")
     if not present.len():
-        return "No detector step."
+        return "No detector steps."
     below = share(int((present < reference_us).sum()), present.len())
     middle = duration(present.median())  # type: ignore[arg-type]
     return f"{steps}: median {middle}, {below} below the reference of {duration(reference_us)}."

@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of, recorded
-from l4strace.wording.names import number
+from l4strace.wording.amounts import number
 
 NAME = "window"
 TITLE = "Window and packets in flight"
@@ -37,5 +37,5 @@ def describe(direction: Direction) -> str:
             ("kernel snd_cwnd", direction.kernel["snd_cwnd"]),
         )
     ]
-    said = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
-    return f"Medians in packets: {', '.join(said)}."
+    facts = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
+    return f"Medians in packets: {', '.join(facts)}."

@@ -1,4 +1,10 @@
-"""The parts of the page, in its order: each module has ``build(case)`` that returns plain data."""
+"""The parts of the page, in its order.
+
+Each module has ``TITLE`` (empty: the section has no heading and no entry in the navigation) and
+``build(case)``, which returns plain data; the page embeds its ``charts``, if it has any. The
+template `reports/sections/NAME.html.j2` shows the data under the module's name. A new section is a
+module, a template and a line here.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +23,15 @@ from l4strace.page.sections import (
     verdict,
 )
 
-SECTIONS: dict[str, ModuleType] = {
-    "verdict": verdict,
-    "sharing": sharing,
-    "findings": findings,
-    "flows": flows,
-    "timelines": timelines,
-    "detector": detector,
-    "paths": paths,
-    "quality": quality,
-    "provenance": provenance,
-    "rules": rules,
-}
+SECTIONS: tuple[ModuleType, ...] = (
+    verdict,
+    sharing,
+    findings,
+    flows,
+    timelines,
+    detector,
+    paths,
+    quality,
+    provenance,
+    rules,
+)

@@ -1,4 +1,4 @@
-"""The fallback's detector: what went into it at each step, and what it did to the reductions."""
+"""The fallback's detector: its inputs at each step, and the reductions that followed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
 from l4strace.page.figures import DETECTOR
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
+
+TITLE = "Classic-ECN detector"
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,20 @@ class DetectorFlow:
 
 @dataclass(frozen=True)
 class DetectorSection:
-    """``absent`` says why there are no plots, or is empty."""
+    """``absent`` is the reason for having no plots, or empty."""
 
     flows: tuple[DetectorFlow, ...]
     absent: str
 
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts of every direction."""
+        return tuple(chart for flow in self.flows for chart in flow.charts)
+
 
 ABSENT = (
-    "No step of the classic-ECN detector: without CE it never runs, newer Prague has none, "
-    "and without a kernel log it can only be replayed for flows that send ECT(1)."
+    "No steps of the classic-ECN detector. It never runs without CE, newer Prague does not have "
+    "it, and without a kernel log it can only be replayed for flows that send ECT(1)."
 )
 
 
@@ -59,12 +66,12 @@ def _flow(direction: Direction) -> DetectorFlow:
 
 
 def _build(direction: Direction) -> str:
-    """The build that the residues of the steps name (reference: the constants compiled in)."""
+    """The builds whose compiled-in constants reproduce the recorded steps bit by bit."""
     named = direction.detector.filter(pl.col("build").is_not_null())
     if not named.height:
         return ""
     counts = named["build"].value_counts().sort("count", "build", descending=[True, False])
     return "; ".join(
-        f"{counted(count, 'step')} carry the residues of the {build} build"
-        for build, count in counts.iter_rows()
+        f"the arithmetic of {count(steps, 'step')} matches the {build} build"
+        for build, steps in counts.iter_rows()
     )

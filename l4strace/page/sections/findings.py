@@ -8,15 +8,23 @@ from dataclasses import dataclass
 
 from l4strace.model import Finding, Measure, Severity
 from l4strace.page.case import Case
+from l4strace.wording import measures
+from l4strace.wording.amounts import micro
 from l4strace.wording.display_filters import flow_filter, frames_filter
-from l4strace.wording.names import counted, direction_name, flow_name, micro, quantity
+from l4strace.wording.moments import span
+from l4strace.wording.names import FANCY_ARROW, ends
+from l4strace.wording.order import readable
+from l4strace.wording.quantities import count
+
+TITLE = "Findings"
 
 QUALITY_FAMILY = "L4S0"
 """Rules about the capture itself: they undermine findings of the same input."""
 
-
 MAX_CARDS = 100
 """Findings that a page shows; `l4strace diagnose --json` lists all."""
+MAX_OF_A_RULE = 20
+"""And of one rule."""
 MAX_CAVEATS = 3
 
 
@@ -53,7 +61,7 @@ class Card:
 
 @dataclass(frozen=True)
 class FindingsSection:
-    """Worst first; ``left_out`` says how many more there are, or is empty."""
+    """Worst first; ``left_out`` counts the findings without a card, or is empty."""
 
     cards: tuple[Card, ...]
     left_out: str
@@ -63,14 +71,21 @@ def build(case: Case) -> FindingsSection:
     """Cards in the order of the analysis, which is worst first."""
     findings = case.analysis.findings
     names = {rule.code: rule.name for rule in case.analysis.rules}
-    keys = finding_ids(findings)
-    shown = list(zip(findings, keys, strict=True))[:MAX_CARDS]
-    more = len(findings) - len(shown)
-    said = f"{counted(more, 'more finding')}, none worse (l4strace diagnose --json lists all)."
-    return FindingsSection(
-        tuple(_card(case, finding, key, names.get(finding.rule, "")) for finding, key in shown),
-        said if more else "",
+    keys = shown_ids(findings)
+    more = len(findings) - len(keys)
+    doubts = _doubts(findings)
+    cards = (
+        _card(case, findings[place], key, names.get(findings[place].rule, ""), doubts)
+        for place, key in keys.items()
     )
+    left_out = f"{count(more, 'more finding')} not shown; l4strace diagnose --json lists all."
+    return FindingsSection(tuple(cards), left_out if more else "")
+
+
+def shown_ids(findings: Sequence[Finding]) -> dict[int, str]:
+    """Id on the page of each finding that has a card, by its position in ``findings``."""
+    ids = finding_ids(findings)
+    return {place: ids[place] for place in readable(findings, MAX_OF_A_RULE, MAX_CARDS)}
 
 
 def finding_ids(findings: Sequence[Finding]) -> list[str]:
@@ -87,11 +102,13 @@ def finding_ids(findings: Sequence[Finding]) -> list[str]:
 
 
 def fact(measure: Measure) -> Item:
-    """A measure for people."""
-    return Item(measure.name, quantity(measure.value, measure.unit), micro(measure.expected))
+    """A measure as the page shows it."""
+    return Item(measure.name, micro(measures.value(measure)), micro(measure.expected))
 
 
-def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
+def _card(
+    case: Case, finding: Finding, key: str, rule_name: str, doubts: Sequence[Finding]
+) -> Card:
     flow, flow_key, conversation = _flow(case, finding)
     time, window = _time(case, finding)
     filters = [("these frames", frames_filter(finding.frames)), ("this flow", conversation)]
@@ -111,7 +128,7 @@ def _card(case: Case, finding: Finding, key: str, rule_name: str) -> Card:
         facts=tuple(fact(measure) for measure in finding.measures),
         frames=finding.frames,
         filters=tuple((name, text) for name, text in filters if text),
-        caveats=_caveats(case, finding),
+        caveats=_caveats(doubts, finding),
     )
 
 
@@ -122,7 +139,7 @@ def _flow(case: Case, finding: Finding) -> tuple[str, str, str]:
     row = case.accused.get(finding.flow)
     if row is None:
         return f"flow {finding.flow}", "", ""
-    name = flow_name(row) if finding.forward is None else direction_name(row, finding.forward)
+    name = FANCY_ARROW.join(ends(row, finding.forward))
     key = case.anchor(finding.flow, finding.forward)
     return f"flow {finding.flow}: {name}", key, flow_filter(row)
 
@@ -131,22 +148,29 @@ def _time(case: Case, finding: Finding) -> tuple[str, str]:
     if finding.span_ns is None:
         return "", ""
     start, end = (case.axis.seconds(ns) for ns in finding.span_ns)
-    text = f"{start:.3f} s" if end - start < 1e-3 else f"{start:.3f} to {end:.3f} s"
     # A little room on both sides, so that a moment is a window too.
     room = max((end - start) * 0.05, 0.05)
-    return text, f"{max(start - room, 0):.3f},{end + room:.3f}"
+    window = f"{max(start - room, 0):.3f},{end + room:.3f}"
+    return span(case.evidence, *finding.span_ns), window
 
 
-def _caveats(case: Case, finding: Finding) -> tuple[str, ...]:
-    """What was said about the capture that this finding rests on."""
+def _doubts(findings: Sequence[Finding]) -> list[Finding]:
+    """What casts doubt on other findings of the same capture."""
+    return [
+        finding
+        for finding in findings
+        if finding.rule.startswith(QUALITY_FAMILY) and finding.severity >= Severity.WARNING
+    ]
+
+
+def _caveats(doubts: Sequence[Finding], finding: Finding) -> tuple[str, ...]:
+    """The doubts about the capture that this finding rests on."""
     if finding.rule.startswith(QUALITY_FAMILY):
         return ()
-    doubts = dict.fromkeys(
+    about = dict.fromkeys(
         micro(other.message)
-        for other in case.analysis.findings
-        if other.rule.startswith(QUALITY_FAMILY)
-        and other.severity >= Severity.WARNING
-        and (other.source is None or finding.source is None or other.source == finding.source)
+        for other in doubts
+        if (other.source is None or finding.source is None or other.source == finding.source)
         and (other.flow is None or other.flow == finding.flow)
     )
-    return tuple(doubts)[:MAX_CAVEATS]
+    return tuple(about)[:MAX_CAVEATS]

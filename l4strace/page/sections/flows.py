@@ -8,15 +8,11 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
-from l4strace.wording.names import (
-    bit_rate,
-    counted,
-    data_size,
-    direction_key,
-    direction_name,
-    duration,
-    number,
-)
+from l4strace.wording.amounts import bit_rate, data_size, duration, number
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
+from l4strace.wording.quantities import count
+
+TITLE = "Flows"
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class Codepoint:
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One direction in words; ``charted`` tells whether the page has its charts."""
+    """One direction in words; ``charted``: the page has its charts."""
 
     flow: int
     key: str
@@ -54,7 +50,7 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class FlowsSection:
-    """``left_out`` says what the table does not show, or is empty."""
+    """``left_out`` counts what the table does not show, or is empty."""
 
     rows: tuple[FlowRow, ...]
     left_out: str
@@ -98,7 +94,7 @@ def _row(
     return FlowRow(
         flow=flow,
         key=direction_key(flow, forward),
-        name=direction_name(row, forward),
+        name=direction_name(row, forward, FANCY_ARROW),
         mode=row["mode"] or "unknown",
         reason=row["mode_reason"] or "",
         sender=sender,
@@ -162,10 +158,10 @@ def _bottleneck(row: dict[str, Any] | None) -> str:
 def _left_out(case: Case, shown: int) -> str:
     total = case.sending.height
     without = case.flow_count - case.sending["flow"].n_unique()
-    said = []
+    facts = []
     if total > shown:
-        more = counted(total - shown, "more flow direction")
-        said.append(f"{more} with less data and no worse finding not listed")
+        more = count(total - shown, "more flow direction")
+        facts.append(f"{more} with less data and no worse finding")
     if without:
-        said.append(f"{counted(without, 'flow')} without any data not listed")
-    return f"{'; '.join(said)} (l4strace flows lists all)." if said else ""
+        facts.append(f"{count(without, 'flow')} without data")
+    return f"Not listed: {'; '.join(facts)} (l4strace flows lists all)." if facts else ""

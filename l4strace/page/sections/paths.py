@@ -8,7 +8,11 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
-from l4strace.wording.names import counted, direction_name, duration, number, share
+from l4strace.wording.amounts import duration, number, share
+from l4strace.wording.names import FANCY_ARROW, direction_name
+from l4strace.wording.quantities import count
+
+TITLE = "Between the captures"
 
 MAX_ROWS = 20
 CODEPOINTS = (("not_ect", "Not-ECT"), ("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("ce", "CE"))
@@ -23,7 +27,7 @@ class Transition:
     count: str
     share: str
     kind: str
-    """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (nobody may do that)."""
+    """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (forbidden)."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class PathRow:
 
 @dataclass(frozen=True)
 class PathsSection:
-    """``absent`` says why there is nothing to show, or is empty."""
+    """``absent`` is the reason for an empty section, or empty."""
 
     rows: tuple[PathRow, ...]
     left_out: str
@@ -61,7 +65,7 @@ def build(case: Case) -> PathsSection:
     rows = tuple(_row(case, row) for row in table.head(MAX_ROWS).iter_rows(named=True))
     more = table.height - len(rows)
     left_out = (
-        f"{counted(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
+        f"{count(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
     )
     return PathsSection(rows, left_out, "")
 
@@ -69,12 +73,12 @@ def build(case: Case) -> PathsSection:
 def _absent(case: Case) -> str:
     captures = case.evidence.sources.filter(pl.col("kind").is_in(["pcap", "pcapng"])).height
     if not captures:
-        return "No capture among the inputs: only packets can be followed."
+        return "No capture among the inputs: a kernel log has no packets to follow."
     if captures < 2:
-        return "One capture: what the path did to packets shows only in feedback and handshakes."
+        return "One capture: only feedback and handshakes show what the path did to packets."
     if case.evidence.flows.height == case.flow_count:
         return "No flow was seen by more than one capture."
-    return "No packet of one capture was found again in another."
+    return "No packet of one capture appears in another."
 
 
 def _row(case: Case, row: dict[str, Any]) -> PathRow:
@@ -85,7 +89,7 @@ def _row(case: Case, row: dict[str, Any]) -> PathRow:
     return PathRow(
         flow=row["flow"],
         key=case.anchor(row["flow"], row["forward"]),
-        name=direction_name(flow, row["forward"]),
+        name=direction_name(flow, row["forward"], FANCY_ARROW),
         near=inputs[row["near"]],
         far=inputs[row["far"]],
         matched=number(row["matched"]),
@@ -114,18 +118,18 @@ def _kind(left: str, arrived: str) -> str:
 
 
 def _changes(row: dict[str, Any]) -> tuple[str, ...]:
-    """What else changed on the way, and the first place to look."""
-    said = [
-        f"{counted(row[column], 'packet')} {what}"
+    """What else changed on the path, and the first place to look."""
+    facts = [
+        f"{count(row[column], 'packet')} {what}"
         for column, what in (
-            ("ace_changed", "with AE, CWR or ECE changed"),
+            ("ace_changed", "arrived with AE, CWR or ECE changed"),
             ("option_stripped", "lost the AccECN option"),
-            ("option_changed", "with a changed AccECN option"),
-            ("dscp_changed", "with a changed DSCP"),
+            ("option_changed", "arrived with a changed AccECN option"),
+            ("dscp_changed", "arrived with a changed DSCP"),
         )
         if row[column]
     ]
     if row["first_change_frame_near"]:
         near, far = row["first_change_frame_near"], row["first_change_frame_far"]
-        said.append(f"first changed codepoint: frame {near}, arrived as frame {far}")
-    return tuple(said)
+        facts.append(f"first changed codepoint: frame {near}, arrived as frame {far}")
+    return tuple(facts)

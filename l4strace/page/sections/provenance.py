@@ -8,8 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from l4strace.page.case import Case
+from l4strace.wording.amounts import data_size, duration
 from l4strace.wording.moments import utc
-from l4strace.wording.names import counted, data_size, duration
+from l4strace.wording.quantities import count
+
+TITLE = "Provenance"
 
 PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
 
@@ -73,7 +76,7 @@ def _source(row: dict[str, Any]) -> SourceRow:
 def _facts(row: dict[str, Any]) -> tuple[str, ...]:
     facts = []
     if row["records"] is not None:
-        facts.append(counted(row["records"], "record"))
+        facts.append(count(row["records"], "record"))
     if row["tcp_packets"] is not None:
         facts.append(f"{row['tcp_packets']:,} TCP")
     if row["bytes"] is not None:
@@ -83,19 +86,19 @@ def _facts(row: dict[str, Any]) -> tuple[str, ...]:
     if row["snaplen"]:
         facts.append(f"snaplen {row['snaplen']:,}")
     if row["resolution_ns"]:
-        facts.append(f"stamps of {row['resolution_ns']:,} ns")
+        facts.append(f"timestamps of {row['resolution_ns']:,} ns")
     if row["complete"] is False:
         facts.append("cut short")
     return tuple(facts)
 
 
 def _clock(row: dict[str, Any]) -> str:
-    said = row["clock"] or "unknown"
+    text = row["clock"] or "unknown"
     if row["clock_offset_ns"]:
-        said += f", {row['clock_offset_ns']:+,} ns added"
+        text += f", {row['clock_offset_ns']:+,} ns added"
     if row["clock_residual_ns"] is not None:
-        said += f", matched events agree to {duration(row['clock_residual_ns'] / 1e3)}"
-    return said
+        text += f", matched events agree within {duration(row['clock_residual_ns'] / 1e3)}"
+    return text
 
 
 def _span(row: dict[str, Any]) -> str:

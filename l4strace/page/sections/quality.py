@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from l4strace.model import Skipped
 from l4strace.page.case import Case
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
+
+TITLE = "Capture quality"
 
 MAX_ROWS = 40
 MAX_FLOWS_NAMED = 8
@@ -63,9 +65,7 @@ def build(case: Case) -> QualitySection:
         for row in rows[:MAX_ROWS]
     )
     more = len(rows) - len(stats)
-    left_out = (
-        f"{counted(more, 'more kind')} not shown (l4strace export stats)." if more > 0 else ""
-    )
+    left_out = f"{count(more, 'more kind')} not shown (l4strace export stats)." if more > 0 else ""
     return QualitySection(stats, _skipped(case), len(case.analysis.rules), left_out)
 
 

@@ -8,6 +8,8 @@ from l4strace.model import Rule
 from l4strace.page.case import Case
 from l4strace.wording.rule_text import Passage, passages
 
+TITLE = "Rules"
+
 
 @dataclass(frozen=True)
 class RuleEntry:

@@ -11,7 +11,9 @@ from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS
 from l4strace.page.drawing.series import line, points_of
 from l4strace.page.drawing.smooth import per_interval
-from l4strace.wording.names import bit_rate, duration
+from l4strace.wording.amounts import bit_rate, duration
+
+TITLE = ""
 
 MBIT = 1e-6
 INTERVALS = 120
@@ -20,9 +22,9 @@ INTERVALS = 120
 
 @dataclass(frozen=True)
 class SharingSection:
-    """``chart`` is null with fewer than two flows that carried data."""
+    """No chart with fewer than two flows that carried data."""
 
-    chart: Chart | None
+    charts: tuple[Chart, ...]
 
 
 def build(case: Case) -> SharingSection:
@@ -31,7 +33,7 @@ def build(case: Case) -> SharingSection:
     most = max((d.totals["payload_bytes"] for d in directions), default=0)
     directions = [d for d in directions if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
     if len(directions) < 2:
-        return SharingSection(None)
+        return SharingSection(())
     interval = max(case.axis.length / INTERVALS, 0.05)
     traces = [
         line(
@@ -46,9 +48,8 @@ def build(case: Case) -> SharingSection:
     means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
     every = duration(interval * 1e6)
     caption = f"Acknowledged payload per second, over intervals of {every}. Means: {means}."
-    return SharingSection(
-        Chart("sharing", "Goodput, flow against flow", caption, figure.height, figure.spec)
-    )
+    chart = Chart("sharing", "Goodput, flow against flow", caption, figure.height, figure.spec)
+    return SharingSection((chart,))
 
 
 def _label(direction: Direction) -> str:

@@ -8,7 +8,9 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
 from l4strace.page.figures import TIMELINES
-from l4strace.wording.names import counted
+from l4strace.wording.quantities import count
+
+TITLE = "Timelines"
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,18 @@ class TimelinesSection:
     flows: tuple[Timeline, ...]
     left_out: str
 
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts of every direction."""
+        return tuple(chart for flow in self.flows for chart in flow.charts)
+
 
 def build(case: Case) -> TimelinesSection:
     """Charts of the directions that matter."""
     flows = tuple(_timeline(case, direction) for direction in case.charted)
     left_out = (
-        f"{counted(case.uncharted, 'more flow direction')} with little data and no warning have no "
-        "charts here (l4strace export rounds has all)."
+        f"{count(case.uncharted, 'more flow direction')} with little data and no warning have no "
+        "charts (l4strace export rounds has all rounds)."
         if case.uncharted
         else ""
     )
@@ -57,13 +64,13 @@ def _timeline(case: Case, direction: Direction) -> Timeline:
 def _about(case: Case, direction: Direction) -> str:
     """Which inputs the charts come from."""
     inputs = case.inputs
-    said = []
+    facts = []
     if direction.totals["packets"] is not None:
-        said.append(f"rounds as seen in {inputs[direction.source]}")
+        facts.append(f"rounds as seen in {inputs[direction.source]}")
     if direction.far is not None:
-        said.append(f"arrivals in {inputs[direction.far]}")
+        facts.append(f"arrivals in {inputs[direction.far]}")
     if direction.kernel.height:
         logs = direction.kernel["source"].unique(maintain_order=True).to_list()
-        said.append(f"kernel state from {', '.join(inputs[log] for log in logs)}")
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}." if said else ""
+        facts.append(f"kernel state from {', '.join(inputs[log] for log in logs)}")
+    text = "; ".join(facts)
+    return f"{text[:1].upper()}{text[1:]}." if facts else ""

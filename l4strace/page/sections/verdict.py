@@ -1,4 +1,4 @@
-"""The verdict: one sentence, and the numbers that carry it."""
+"""The verdict: one sentence and its most important numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import polars as pl
 
 from l4strace.model import Severity
 from l4strace.page.case import Case
-from l4strace.page.sections.findings import MAX_CARDS, Item, fact, finding_ids
-from l4strace.wording.names import counted, micro, number
+from l4strace.page.sections.findings import Item, fact, shown_ids
+from l4strace.wording.amounts import micro, number
+from l4strace.wording.quantities import count
 from l4strace.wording.verdict import verdict
+
+TITLE = ""
 
 MAX_FACTS = 4
 
@@ -38,18 +41,18 @@ class VerdictSection:
 
 def build(case: Case) -> VerdictSection:
     """The opening of the page."""
-    said = verdict(case.analysis, case.flow_count)
-    finding = said.finding
-    ids = finding_ids(case.analysis.findings)
+    opening = verdict(case.analysis, case.flow_count)
+    finding = opening.finding
+    ids = shown_ids(case.analysis.findings)
     place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
-        sentence=micro(said.sentence),
-        severity="none" if said.severity is None else said.severity.name.lower(),
+        sentence=micro(opening.sentence),
+        severity="none" if opening.severity is None else opening.severity.name.lower(),
         action=micro(finding.action) if finding else "",
-        link=ids[place] if finding and place < MAX_CARDS else "",
+        link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
-        scope=_scope(case, said.sentence),
+        scope=_scope(case, opening.sentence),
     )
 
 
@@ -59,18 +62,18 @@ def _tally(case: Case) -> tuple[Tally, ...]:
         for severity in sorted(Severity, reverse=True)
     ]
     return tuple(
-        Tally(severity.name.lower(), counted(count, severity.name.lower()))
-        for severity, count in counts
-        if count
+        Tally(severity.name.lower(), count(found, severity.name.lower()))
+        for severity, found in counts
+        if found
     )
 
 
 def _scope(case: Case, sentence: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
-    packets = counted(int(captures["tcp_packets"].sum()), "TCP packet")
+    packets = count(int(captures["tcp_packets"].sum()), "TCP packet")
     where = f" in {captures.height} captures" if captures.height > 1 else ""
-    parts = [counted(case.flow_count, "flow"), packets + where, f"{number(case.axis.length)} s"]
+    parts = [count(case.flow_count, "flow"), packets + where, f"{number(case.axis.length)} s"]
     rules = len({skipped.rule for skipped in case.analysis.skipped})
     if rules and "could not judge" not in sentence:
-        parts.append(f"{counted(rules, 'rule')} could not judge")
+        parts.append(f"{count(rules, 'rule')} could not judge")
     return " · ".join(parts)

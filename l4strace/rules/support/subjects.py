@@ -7,13 +7,10 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, kept
-from l4strace.model import Finding, Skipped
 from l4strace.schema.keys import KEY as KEY
 from l4strace.wording.moments import moment as moment
 
 DIRECTION = ("flow", "forward")
-MOST_FINDINGS = 20
-"""Findings of one rule that name their flow, as in L4S004."""
 
 ISOLATED_CONFIDENCE = 0.8
 """Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
@@ -56,23 +53,6 @@ def rounds(evidence: Evidence) -> pl.DataFrame:
     """Rounds as the capture nearest to each direction's sender saw them."""
     # The largest table: with one capture it need not be copied, whatever logs there are.
     return evidence.rounds if _alone(evidence) else once(evidence, evidence.rounds)
-
-
-def capped(said: list[Finding | Skipped]) -> list[Finding | Skipped]:
-    """The worst findings of a rule, and one that counts the rest: a page must stay readable."""
-    found = [said_one for said_one in said if isinstance(said_one, Finding)]
-    if len(found) <= MOST_FINDINGS:
-        return said
-    skipped = [said_one for said_one in said if isinstance(said_one, Skipped)]
-    found.sort(key=lambda finding: (-finding.severity, -finding.confidence))
-    rest = found[MOST_FINDINGS:]
-    last = Finding(
-        rest[0].rule,
-        rest[0].severity,
-        rest[0].confidence,
-        f"The same kind of finding holds of {len(rest):,} more flow directions.",
-    )
-    return [*found[:MOST_FINDINGS], last, *skipped]
 
 
 def scalable(evidence: Evidence) -> pl.DataFrame:

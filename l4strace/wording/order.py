@@ -1,0 +1,50 @@
+"""Orders of findings: worst first for lists, causes before consequences for the headline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from l4strace.model import Confidence, Finding
+
+HEADLINE_ORDER = "3125460"
+"""Families by how well they explain the rest: a cause before its consequences."""
+
+
+def worst_first(finding: Finding, carried: Mapping[int, int]) -> tuple[int | str, ...]:
+    """Sort key of lists; ``carried`` has the payload bytes of each flow.
+
+    Of equal findings the flow that carried more comes first, then the earlier one: the same input
+    always gives the same order.
+    """
+    flow = -1 if finding.flow is None else finding.flow
+    return (
+        -finding.severity,
+        -finding.confidence,
+        finding.rule,
+        -(carried.get(flow) or 0),
+        flow,
+        -1 if finding.source is None else finding.source,
+        finding.forward is False,
+        finding.span_ns[0] if finding.span_ns else 0,
+    )
+
+
+def cause_first(finding: Finding) -> tuple[int, int, int, str]:
+    """Sort key of the headline: low confidence loses to any other finding as severe."""
+    family = HEADLINE_ORDER.find(finding.rule[3:4])
+    return (-finding.severity, finding.confidence == Confidence.LOW, family, finding.rule)
+
+
+def readable(findings: Iterable[Finding], of_a_rule: int, most: int) -> list[int]:
+    """Positions of the first findings: at most ``of_a_rule`` of one rule and ``most`` in all.
+
+    Without the first bound a rule that fires on every flow would push out all the others.
+    """
+    seen: Counter[str] = Counter()
+    kept: list[int] = []
+    for place, finding in enumerate(findings):
+        seen[finding.rule] += 1
+        if seen[finding.rule] <= of_a_rule and len(kept) < most:
+            kept.append(place)
+    return kept

@@ -1,0 +1,23 @@
+"""Names of endpoints, directions and inputs."""
+
+from l4strace.wording import names
+
+ROW = {"client": "10.0.0.1", "client_port": 40001, "server": "2001:db8::1", "server_port": None}
+
+
+def test_an_endpoint_is_an_address_with_its_port():
+    assert names.endpoint("10.0.0.1", 80) == "10.0.0.1:80"
+    assert names.endpoint("2001:db8::1", 80) == "[2001:db8::1]:80"
+    assert names.endpoint(None, 40001) == "?:40001"
+    assert names.endpoint(None, None) == "?:?"
+
+
+def test_a_direction_goes_from_its_sender_to_its_receiver():
+    assert names.ends(ROW) == ("10.0.0.1:40001", "[2001:db8::1]:?")
+    assert names.direction_name(ROW, forward=False) == "[2001:db8::1]:? > 10.0.0.1:40001"
+
+
+def test_file_names_keep_their_folder_only_where_they_need_it():
+    assert names.short_names(["a/x.pcap", "b/x.pcap", "b/y.pcap"]) == [
+        "a/x.pcap", "b/x.pcap", "y.pcap"
+    ]  # fmt: skip
