@@ -31,16 +31,11 @@ def test_summary_on_stdout_page_beside_the_input_and_exit_1_for_errors(
 ):
     result = call("diagnose", sample)
     assert result.exit_code == 1
-<<<<<<< HEAD
-    assert "L4S104" in result.stdout
-=======
     assert headline(result.stdout) == sentence
->>>>>>> refs/heads/wording
     assert f"wrote {sample.parent / 'run.html'}" in result.stderr
     assert GENERATOR in (sample.parent / "run.html").read_text()
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("run", "worst", "fails_on"),
     [
@@ -57,15 +52,6 @@ def test_fail_on_decides_the_exit_code(
         result = call(*asked)
         assert json.loads(result.stdout)["findings"][0]["severity"] == worst
         assert result.exit_code == int(severity in fails_on), severity
-=======
-def test_fail_on_decides_the_exit_code(call, sample: Path, fixtures: Path):
-    assert call("diagnose", sample, "--no-html", "--fail-on", "never").exit_code == 0
-    # Its only findings are of severity info.
-    mild = ("diagnose", fixtures / "misfire" / "misfire.pcap.xz", "--select", "L4S401", "--no-html")
-    assert call(*mild).exit_code == 0
-    assert call(*mild, "--fail-on", "notice").exit_code == 0
-    assert call(*mild, "--fail-on", "info").exit_code == 1
->>>>>>> refs/heads/wording
 
 
 def test_json_is_all_of_stdout_and_writes_no_page(call, sample: Path):
@@ -117,11 +103,7 @@ def test_a_bad_place_fails_before_the_work(call, sample: Path):
 def test_the_page_on_stdout_moves_the_summary_to_stderr(call, sample: Path, sentence: str):
     result = call("diagnose", sample, "-o", "-")
     assert result.stdout.startswith("<!doctype html>")
-<<<<<<< HEAD
-    assert "L4S104" in result.stderr
-=======
     assert headline(result.stderr) == sentence
->>>>>>> refs/heads/wording
     assert list(sample.parent.glob("*.html")) == []
 
 
@@ -138,11 +120,7 @@ def test_verbose_times_the_stages(call, sample: Path):
 def test_logs_beside_a_capture_are_found(call, fixtures: Path, tmp_path: Path):
     shutil.copytree(fixtures / "misfire", tmp_path, dirs_exist_ok=True)
     result = call("diagnose", "misfire.pcap.xz", "--no-html")
-<<<<<<< HEAD
-    assert result.stdout.startswith("Prague's classic-ECN fallback misfired")
-=======
     assert "error L4S301 " in result.stdout
->>>>>>> refs/heads/wording
     assert "misfire.trace.txt.zst" in result.stdout
 
 
@@ -167,11 +145,7 @@ def test_a_cut_capture_is_analyzed_and_reported(call, sample: Path, sentence: st
     cut.write_bytes(lzma.decompress(sample.read_bytes())[:-50])
     result = call("diagnose", cut, "--no-html")
     assert "L4S001" in result.stdout
-<<<<<<< HEAD
-    assert "L4S104" in result.stdout
-=======
     assert headline(result.stdout) == sentence
->>>>>>> refs/heads/wording
 
 
 def test_standard_input(call, sample: Path, monkeypatch: pytest.MonkeyPatch):
@@ -193,11 +167,7 @@ def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Pat
     log = tmp_path / "trace.txt"
     log.write_bytes(b"".join(kept))
     result = call("diagnose", log)
-<<<<<<< HEAD
-    assert result.stdout.startswith("Prague's classic-ECN fallback misfired")
-=======
     assert "error L4S301 " in result.stdout
->>>>>>> refs/heads/wording
     assert "?:40001 > ?:5201" in result.stdout
     assert result.exit_code == 1
     assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout
