@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.console import printable
+from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
 from l4strace.wording.quantities import endpoint, quantity, share
@@ -46,10 +47,14 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     ways: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for row in capture.directions.filter(wanted).iter_rows(named=True):
         ways.setdefault((row["flow"], row["forward"]), []).append(row)
+    near = {
+        (flow, forward): source
+        for source, flow, forward, _ in nearest(capture).filter(wanted).iter_rows()
+    }
     lines = []
     for flow in shown:
         worth = _worth_a_line([ways.get((flow, True), []), ways.get((flow, False), [])])
-        lines += [_line(flows[flow], way) for way in worth] or [_unseen(flows[flow])]
+        lines += [_line(flows[flow], way, near) for way in worth] or [_unseen(flows[flow])]
     return lines
 
 
@@ -83,10 +88,14 @@ def _worth_a_line(ways: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]
     return [way for way in seen if any(row["payload_bytes"] for row in way)] or seen[:1]
 
 
-def _line(views: dict[int, dict[str, Any]], ways: list[dict[str, Any]]) -> tuple[str, ...]:
+def _line(
+    views: dict[int, dict[str, Any]],
+    ways: list[dict[str, Any]],
+    near: dict[tuple[int, bool], int],
+) -> tuple[str, ...]:
     """One flow direction as all inputs saw it."""
-    sender = "client" if ways[0]["forward"] else "server"
-    way = min(ways, key=lambda row: views[row["source"]]["vantage"] != sender)
+    source = near[ways[0]["flow"], ways[0]["forward"]]
+    way = next(row for row in ways if row["source"] == source)
     flow = views[way["source"]]
     ends = [endpoint(flow[end], flow[f"{end}_port"]) for end in ("client", "server")]
     if not way["forward"]:

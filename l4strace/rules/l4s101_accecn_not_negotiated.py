@@ -35,6 +35,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -55,7 +56,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each conversation that was refused AccECN."""
     refused = evidence.flows.filter(
         (pl.col("syn_ace") == REQUEST) & pl.col("mode").is_in(["classic", "none"])
-    ).unique("flow", keep="first", maintain_order=True)
+    ).with_columns(forward=True)
+    refused = first(evidence, refused).drop("forward")
     senders = set(evidence.kernel.filter(pl.col("cc").is_in(L4S_CONTROLS))["flow"].drop_nulls())
     data = (
         evidence.directions.filter("forward")

@@ -15,6 +15,7 @@ import polars as pl
 from l4strace.evidence import Capture
 from l4strace.ingest.join import matching
 from l4strace.ingest.logs.samples import Log
+from l4strace.schema.vantage import distance
 
 DRIFT_NS = 10_000_000
 """More than this between a log's ends is a clock that was set: drift is below 1e-4."""
@@ -78,12 +79,10 @@ def _nearest(capture: Capture, found: pl.DataFrame) -> Capture | None:
     files = capture.sources.filter(
         pl.col("kind").is_in(["pcap", "pcapng"]) & (pl.col("path") != "-")
     )
-    sender = pl.when("forward").then(pl.lit("client")).otherwise(pl.lit("server"))
     seen = (
         capture.flows.join(found.select("flow", "forward").unique(), on="flow")
         .filter(pl.col("source").is_in(files["source"].implode()))
-        .with_columns(here=pl.col("vantage") == sender)
-        .sort("here", "source", descending=[True, False])
+        .sort(distance(), "source")
     )
     if seen.is_empty():
         return None
