@@ -123,14 +123,14 @@ def replayed(steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def identified(steps: pl.DataFrame, bits: int | None) -> pl.DataFrame:
-    """Adds `residue` and `build`: what each unclamped step says of the constants compiled in."""
-    said = [
+    """Adds `residue` of each unclamped step, and the `build` whose constants leave it."""
+    named = [
         None
         if bits is None or before is None or after is None
         else _native.prague_identify(bits, before, after)
         for before, after in steps.select("before", "after").iter_rows()
     ]
     return steps.with_columns(
-        pl.Series("build", [row and row[0] for row in said], dtype=pl.String()),
-        pl.Series("residue", [row and row[1] for row in said], dtype=pl.UInt64()),
+        pl.Series("build", [row and row[0] for row in named], dtype=pl.String()),
+        pl.Series("residue", [row and row[1] for row in named], dtype=pl.UInt64()),
     )

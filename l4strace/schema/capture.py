@@ -303,6 +303,7 @@ KERNEL = Table(
         Column("alpha", F64, "", "Alpha, 0 to 1."),
         Column("classic_ecn_raw", I64, "", "classic_ecn in the kernel's own scale."),
         Column("classic_ecn", F64, "", "classic_ecn as score 0 to 17: below 8 scalable, above 9 classic."),
+        Column("alpha_bits", U8, "", "PRAGUE_ALPHA_BITS of the kernel: 1.0 in `alpha_raw` is 2^alpha_bits. Null without Prague's state, and where the log does not determine it."),
         Column("frac_cwnd", U64, "packet/2^20", "Prague's fractional window."),
         Column("srtt_pace_us", F64, "us", "Prague's slow RTT filter, unshifted."),
         Column("mdev_pace_us", F64, "us", "Prague's RTT mean deviation, unshifted."),

@@ -26,7 +26,7 @@ SAMPLES = pl.Schema(
     {
         c.name: c.dtype
         for c in KERNEL.columns
-        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn")
+        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn", "alpha_bits")
     }
     | IDENTITY
 )
