@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import rules
+from l4strace.derive import queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -32,8 +33,9 @@ def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
 
 
 def derive(capture: Capture) -> Evidence:
-    """Adds the tables that follow from the capture's: the fields of Evidence."""
+    """Adds the queue delay of `rounds` and the derived tables, which are Evidence's own fields."""
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
+    values["rounds"] = queue_delay.rounds(capture)
     return Evidence(**values | {name: _derived(name, capture) for name in DERIVED})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company, queue_features
+from l4strace.derive import company, queue_delay, queue_features
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.wording import quantities
@@ -47,7 +47,7 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["bottlenecks"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = company.delays(capture)
+    rounds = queue_delay.on_paths(capture)
     features = queue_features.table(company.steady(rounds), capture)
     rows = [_row(row) for row in features.iter_rows(named=True)]
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()

@@ -19,14 +19,6 @@ MIN_ACKED_PACKETS = 200
 BIN_NS = 100_000_000
 """Shortest slot in which queue delays of two flows are compared."""
 
-NEEDED = (
-    *KEY,
-    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
-    *("ce", "ce_best", "ece_acks", "rtt_min_us", "rtt_mean_us", "inflight_max_packets"),
-    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
-)
-"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
-
 NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
 
 
@@ -76,25 +68,6 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
-@kept
-def delays(capture: Capture) -> pl.DataFrame:
-    """Rounds of every direction with `path`, `marked_as`, `marks` and the queue delay `queue_us`.
-
-    The queue delay is the round's mean RTT above the smallest RTT of the whole path: a flow that
-    starts into a standing queue never sees its own smallest RTT.
-    """
-    of = directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
-    rounds = capture.rounds.select(NEEDED).join(of, on=KEY, how="inner")
-    # At the receiver the time from data to its ACK holds no queue at all.
-    far = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
-    rounds = rounds.filter(pl.col("vantage").is_null() | (pl.col("vantage") != far))
-    base = pl.col("rtt_min_us").min().over("source", "path")
-    return rounds.with_columns(
-        marks().alias("marks"),
-        (pl.col("rtt_mean_us") - base).clip(lower_bound=0).alias("queue_us"),
-    )
-
-
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
     skip = pl.max_horizontal(pl.len().over(KEY) // 10, pl.lit(10))
@@ -126,11 +99,11 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
         rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
         .group_by(*KEY, "path", "marked_as", "slot")
         .agg(
-            pl.col("queue_us").mean(),
+            pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
-            pl.col("queue_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
+            pl.col("queue_delay_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
         )
-        .drop_nulls("queue_us")
+        .drop_nulls("queue_delay_us")
     )
 
 
@@ -141,7 +114,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         slots.filter(member)
         .group_by(where)
         .agg(
-            pl.col("queue_us").sum().alias("all_queue"),
+            pl.col("queue_delay_us").sum().alias("all_queue"),
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
             pl.col("mark_queue_us").mean().alias("all_mark_queue"),
@@ -153,13 +126,15 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         (pl.col("all_marks") - own * pl.col("marks")).alias("other_marks"),
     )
     others = others.filter(pl.col("count") > 0).with_columns(
-        ((pl.col("all_queue") - own * pl.col("queue_us")) / pl.col("count")).alias("other_queue")
+        ((pl.col("all_queue") - own * pl.col("queue_delay_us")) / pl.col("count")).alias(
+            "other_queue"
+        )
     )
     return others.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
-        pl.col("queue_us").median().alias(f"{name}_own_queue_us"),
-        pl.corr("queue_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
+        pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
+        pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
         pl.col("other_marks").sum().alias(f"{name}_marks"),
         pl.col("all_mark_queue")
         .filter(pl.col("other_marks") > 0)

@@ -14,7 +14,7 @@ from l4strace.schema.keys import KEY
 
 def table(rounds: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    queue, marked = pl.col("queue_us"), pl.col("marks") > 0
+    queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     own = (
         rounds.group_by(KEY)
         .agg(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, of_round
@@ -32,16 +32,16 @@ BURST_RATIO = 8.0
 def table(capture: Capture) -> pl.DataFrame:
     """One row per spike, in the schema of `spikes`."""
     schema = TABLES["spikes"]
-    rounds = company.delays(capture)
+    rounds = queue_delay.on_paths(capture)
     if rounds.is_empty():
         return schema.empty()
-    usual = pl.col("queue_us").median().over(KEY)
+    usual = pl.col("queue_delay_us").median().over(KEY)
     count = pl.len().over(KEY)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
     rounds = rounds.filter(count >= company.MIN_ROUNDS).with_columns(
         usual.alias("usual_us"), _doubling().alias("doubling")
     )
-    peaks = _joined(rounds.filter(pl.col("queue_us") > limit))
+    peaks = _joined(rounds.filter(pl.col("queue_delay_us") > limit))
     spikes = _spikes(peaks).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
     if spikes.is_empty():
         return schema.empty()
@@ -72,7 +72,7 @@ def _spikes(peaks: pl.DataFrame) -> pl.DataFrame:
     return peaks.group_by(_ID).agg(
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
-        pl.col("queue_us").max().alias("height_us"),
+        pl.col("queue_delay_us").max().alias("height_us"),
         pl.col("usual_us").first(),
         pl.len().cast(pl.UInt64).alias("rounds"),
         pl.col("first_frame").min(),

@@ -221,7 +221,7 @@ ROUNDS = Table(
         Column("rtt_max_us", F64, "us", "Largest RTT of the round."),
         Column("rtt_mdev_us", F64, "us", "Mean absolute deviation of the round's RTTs from their mean."),
         Column("rtt_samples", U32, "", "RTT samples in the round."),
-        Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT of the flow direction so far within 300 s."),
+        Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT that this input saw on the path in the whole run (path: all flows between the same two networks). Null at the receiver, where the time from data to ACK holds no queue, and before `pipeline.derive`."),
         Column("inflight_max_bytes", U64, "byte", "Most unacknowledged bytes at any time of the round."),
         Column("inflight_max_packets", U32, "", "The same in packets."),
         Column("cwnd_packets", F64, "packet", "Estimated congestion window at the end of the round; null where it cannot be told (application- or receiver-limited, wrong vantage)."),

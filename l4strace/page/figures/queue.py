@@ -16,12 +16,12 @@ MS = 1e-3
 
 
 def draw(direction: Direction) -> Figure | None:
-    """RTT minus its smallest so far, and one-way delay minus its smallest."""
+    """Queue delay (mean RTT minus the path's smallest), and one-way delay minus its smallest."""
     rounds, points = direction.rounds, direction.points
     traces = []
     if rounds["queue_delay_us"].count():
         data = points_of(rounds, "queue_delay_us", points, MS)
-        traces.append(line(data, "RTT over its smallest", MEASURED))
+        traces.append(line(data, "RTT over the smallest of the path", MEASURED))
     if rounds["owd_mean_us"].count():
         data = points_of(rounds, "owd_mean_us", points, MS)
         traces.append(line(data, "one way, between the captures", SECOND))
@@ -34,6 +34,6 @@ def describe(direction: Direction) -> str:
     if not delay.len():
         return "One-way delay over its smallest, between the two captures."
     middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
-    said = f"Mean RTT of a round over the smallest so far: median {middle}, 99th percentile {high}"
+    said = f"Mean RTT over the smallest of the path: median {middle}, 99th percentile {high}"
     steady = (direction.bottleneck or {}).get("marking_delay_us")
     return f"{said}; marks set in at about {duration(steady)}." if steady else f"{said}."
