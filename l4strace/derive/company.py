@@ -1,11 +1,17 @@
-"""Which flow directions travel the same path, and how long their queue was at the same time.
+"""Which flow directions travel the same path, and what they met there at the same time.
 
-Two directions share a path as far as a capture can tell when the same input saw them travel between
-the same two networks (/24 or the first half of an IPv6 address): test beds give every flow its own
-address, and hosts behind one access link differ in the last octet.
+A capture does not show the path. Two directions count as one path when the same input saw them
+travel between the same two networks, /24 or /64. This rests on addressing habits: a /24 is the
+longest IPv4 prefix that is commonly routed between networks (RFC 7454 section 6.1.3), a /64 is one
+IPv6 subnet (RFC 4291 section 2.5.1), test beds give every flow its own address in one subnet, and
+hosts behind one access link differ in the last octet. It is wrong where a /24 is split over several
+sites or load is balanced per flow (two paths taken for one), and where one link serves several
+networks, as at a provider's edge (one path taken for two).
 """
 
 from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
 
 import polars as pl
 
@@ -19,7 +25,8 @@ MIN_ACKED_PACKETS = 200
 BIN_NS = 100_000_000
 """Shortest slot in which queue delays of two flows are compared."""
 
-NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
+PREFIX = {4: 24, 6: 64}
+"""Bits of an address that name its network, by IP version."""
 
 
 @kept
@@ -38,8 +45,8 @@ def directions(capture: Capture) -> pl.DataFrame:
         "syn_arrived_ecn",
         "synack_ecn",
         "synack_arrived_ecn",
-        _network("client").alias("near"),
-        _network("server").alias("far"),
+        _networks(capture.flows["client"]).alias("near"),
+        _networks(capture.flows["server"]).alias("far"),
     )
     joined = capture.directions.join(ends, on=["source", "flow"], how="left")
     sender = pl.when("forward").then("near").otherwise("far")
@@ -143,6 +150,18 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
     )
 
 
-def _network(address: str) -> pl.Expr:
-    text = pl.col(address)
-    return pl.coalesce(text.str.extract(NETWORK, 1), text.str.extract(NETWORK, 2), text)
+def _networks(addresses: pl.Series) -> pl.Series:
+    """The network of each address; null stays null."""
+    known = addresses.unique().drop_nulls().to_list()
+    networks = {address: network(address) for address in known}
+    return addresses.replace_strict(networks, default=None, return_dtype=pl.String)
+
+
+def network(address: str) -> str:
+    """`10.0.1.0/24` or `fd00::/64`; an IPv4-mapped address is IPv4, other text its own network."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    plain = getattr(parsed, "ipv4_mapped", None) or parsed
+    return str(ip_network((plain, PREFIX[plain.version]), strict=False))
