@@ -12,6 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
+from l4strace.prague.constants import BUILDS as BUILDS
 
 INPUTS = pl.Schema(
     {
@@ -28,8 +29,6 @@ INPUTS = pl.Schema(
     }
 )
 PER_ACK = ["probe", "ack", "poll"]
-BUILDS = tuple(build["name"] for build in _native.prague_builds())
-"""Names of the builds, in the order of the replay's columns."""
 
 
 def recorded(kernel: pl.DataFrame) -> pl.DataFrame:

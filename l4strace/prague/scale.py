@@ -11,9 +11,10 @@ from math import log2
 import polars as pl
 
 from l4strace import _native
+from l4strace.prague.constants import ALPHA_BITS as BITS
+from l4strace.prague.constants import SCORE_MAX
 
-BITS = (20, 24, 31)
-C_STICKY = 17
+C_STICKY = int(SCORE_MAX)
 """Upper end of the score, in units of 2^bits."""
 ENOUGH_MARKS = 100
 NEAR = 1.5

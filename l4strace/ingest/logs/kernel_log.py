@@ -17,6 +17,7 @@ from l4strace.ingest.logs.blocks import blocks
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.prague.constants import GAIN_SHIFT
 
 WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
@@ -103,7 +104,7 @@ def _samples(frame: pl.DataFrame) -> pl.DataFrame:
     return shaped(
         rows.with_columns(
             extra=extra,
-            alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // 16),
+            alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // (1 << GAIN_SHIFT)),
             srtt_pace_us=_unshifted("srtt_pace_us", "srtt_pace_raw", "g_srtt_shift"),
             mdev_pace_us=_unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),
         )

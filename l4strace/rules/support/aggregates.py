@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-V0_20BIT = 5_007_341
-"""Reference of the deviation in the step, log2(750) * 2^20 / 2 (V0_LG)."""
-
-V0_24BIT = 80_117_470
-"""The same as it should be on a 24-bit scale: 160234941 / 2 (L4STeam/linux issue 38)."""
-
-MOST_20BIT = 18 << 19
-"""Largest step of a 20-bit build: an integer logarithm of at most 18 (2^18 us of deviation)."""
+from l4strace.prague.constants import LARGEST_STEP_20BIT, V0_LG_20BIT
 
 
 @dataclass(frozen=True)
@@ -100,9 +93,9 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
         return None
     fall = number(maps, "mdev_change_neg_sum") / falls
     rise = number(maps, "mdev_change_pos_sum") / rises
-    if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
+    if abs(fall) != V0_LG_20BIT or rise <= LARGEST_STEP_20BIT:
         return None
     return (
-        f"steps fall by {V0_20BIT:,}, which is log2(750 us) on a 20-bit scale, but rise by "
+        f"steps fall by {V0_LG_20BIT:,}, which is log2(750 us) on a 20-bit scale, but rise by "
         f"{rise:,.0f} on average, which only a 24-bit scale can hold"
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Evidence, kept
+from l4strace.prague.constants import (
+    CLASSIC_THRESHOLD,
+    DEPTH_REFERENCE_US,
+    MDEV_REFERENCE_US,
+    SCALABLE_THRESHOLD,
+)
 
-CLASSIC, SCALABLE = 9.0, 8.0
-"""Score from which the fallback acts in full, and up to which it does not act (section 3.1)."""
-
-MDEV_US, DEPTH_US = 750.0, 2000.0
-"""References of the detector: RTT mean deviation and queue depth (V0_LG and D0_LG)."""
+MDEV_US, DEPTH_US = MDEV_REFERENCE_US, DEPTH_REFERENCE_US
+"""References of the detector: RTT mean deviation and queue depth."""
 
 MIN_SHARE = 0.1
 """A state counts from a tenth of the detector's steps; less is a passing mistake."""
@@ -31,13 +34,13 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         & pl.col("score").is_not_null()
         & pl.col("flow").is_not_null()
     ).sort("ts_ns")
-    above = pl.col("score") > SCALABLE
+    above = pl.col("score") > SCALABLE_THRESHOLD
     deviation = (pl.col("score_fixed") - pl.col("score")).abs()
     return recorded.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
-        (pl.col("score") >= CLASSIC).mean().alias("full_share"),
+        (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),
         pl.col("score").max().alias("score_max"),
@@ -46,8 +49,8 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         pl.col("depth_us").median().alias("depth_us"),
         pl.col("mdev_us").filter(above).median().alias("classic_mdev_us"),
         pl.col("depth_us").filter(above).median().alias("classic_depth_us"),
-        (pl.col("score_fixed") > SCALABLE).mean().alias("fixed_share"),
-        (pl.col("score_buggy") > SCALABLE).mean().alias("buggy_share"),
+        (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("fixed_share"),
+        (pl.col("score_buggy") > SCALABLE_THRESHOLD).mean().alias("buggy_share"),
         deviation.median().alias("fixed_error"),
         (pl.col("score_buggy") - pl.col("score")).abs().median().alias("buggy_error"),
         pl.col("build").drop_nulls().mode().first().alias("build"),
