@@ -33,6 +33,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 
 CODE = "L4S006"
 REPEATED = 3
@@ -41,14 +42,16 @@ REPEATED = 3
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input with steps."""
-    logged = evidence.stats.filter(pl.col("name") == "clock_steps").select("source", "count")
+    logged = evidence.stats.filter(pl.col("name") == Stat.CLOCK_STEPS).select(
+        "source", "count", pl.col("detail").fill_null("It was set.")
+    )
     packets = evidence.directions.select(
-        "source", pl.col("clock_steps").cast(pl.UInt64).alias("count")
+        "source", pl.col("clock_steps").cast(pl.UInt64).alias("count"), detail=pl.lit(None)
     )
     steps = (
-        pl.concat([logged, packets])
+        pl.concat([logged, packets], how="vertical_relaxed")
         .group_by("source")
-        .agg(pl.col("count").max())
+        .agg(pl.col("count").max(), pl.col("detail").drop_nulls().first())
         .filter(pl.col("count") > 0)
         .sort("source")
     )
@@ -58,14 +61,23 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING if row["count"] >= REPEATED else Severity.NOTICE,
             Confidence.MEDIUM,
-            f"{paths.get(row['source'], 'An input')}: time stamps run back by more than 1 ms "
-            f"{_times(row['count'])}: delays and rates around that are wrong.",
+            f"{paths.get(row['source'], 'An input')}: {_what(row['count'], row['detail'])}",
             "Slew the clock instead of stepping it, and record all of an interface in one queue.",
             source=row["source"],
             measures=(Measure("clock steps", row["count"], "", "0"),),
         )
         for row in steps.iter_rows(named=True)
     ]
+
+
+def _what(count: int, detail: str | None) -> str:
+    """What the steps are: of a log's clock (``detail`` names the direction), else of packets."""
+    if detail is not None:
+        return f"the clock changed during the log ({detail.rstrip('.')}): its times are wrong."
+    return (
+        f"timestamps run back by more than 1 ms {_times(count)}: delays and rates around that "
+        "are wrong."
+    )
 
 
 def _times(count: int) -> str:

@@ -31,13 +31,14 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 
 CODE = "L4S007"
 WORDS = {
-    "unknown_link_type": "of a link type that is not supported",
-    "bad_lengths": "with lengths that contradict each other",
-    "opaque": "that are encrypted or of an unknown tunnel",
-    "no_timestamp": "without a time stamp",
+    Stat.UNKNOWN_LINK_TYPE: "of a link type that is not supported",
+    Stat.BAD_LENGTHS: "with lengths that contradict each other",
+    Stat.OPAQUE: "that are encrypted or of an unknown tunnel",
+    Stat.NO_TIMESTAMP: "without a time stamp",
 }
 MANY = 0.1
 """Share of all records from which the picture of the run is doubtful."""

@@ -31,10 +31,11 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import CAPTURES, Stat
 
 CODE = "L4S008"
-CAPTURES = ("pcap", "pcapng")
-REPORTED_ELSEWHERE = ("clock_steps", "not_joined", "clock_residual")
+REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
+"""By L4S006 and L4S009: nothing is missing from such a log."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

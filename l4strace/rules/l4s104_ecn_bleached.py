@@ -40,6 +40,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ECN_FIELD
 
 CODE = "L4S104"
 NOT_ECT = 0
@@ -49,7 +50,7 @@ ENOUGH_BYTES = 100_000
 ENOUGH_OPTIONS = 10
 """Options from the receiver before its silence counts: the SYN/ACK's alone says nothing yet."""
 
-NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
+NAMES = ECN_FIELD
 ACTION = "Find the node that clears the field: capture hop by hop, or compare quoted TTL probes."
 
 

@@ -36,9 +36,10 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ECN_FIELD
 
 CODE = "L4S106"
-NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
+NAMES = ECN_FIELD
 CE = 3
 ILLEGAL = 0
 """CE on a packet that left as Not-ECT: no queue may do that."""

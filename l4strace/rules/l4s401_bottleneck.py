@@ -38,16 +38,10 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.words import BOTTLENECKS
 
 CODE = "L4S401"
-NAMES = {
-    "l4s": "L4S AQM",
-    "classic": "classic AQM",
-    "shallow": "shallow AQM that marks more than ECT(1)",
-    "per-flow": "queue per flow",
-    "fifo": "FIFO",
-    "none": "no bottleneck here",
-}
+NAMES = BOTTLENECKS
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -52,7 +52,6 @@ EVENTS = {
     "tcp_probe": "probe",
 }
 """What a probe is called -> the event of the table `kernel`."""
-KNOWN_EVENTS = {*EVENTS.values(), "ack", "poll"}
 
 
 @dataclass
