@@ -20,10 +20,16 @@ from l4strace.schema.keys import KEY
 
 MIN_ROUNDS = 20
 MIN_ACKED_PACKETS = 200
-"""Fewer say nothing about a queue: the control connections of iperf3 and the like stay unjudged."""
+"""Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
+By eye."""
 
 BIN_NS = 100_000_000
-"""Shortest slot in which queue delays of two flows are compared."""
+"""Shortest slot in which queue delays of two flows are compared: four of Prague's target RTTs
+(25 ms), so that each flow has some rounds in it."""
+
+START_ROUNDS, START_PART = 10, 10
+"""Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
+window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
 
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
@@ -70,14 +76,14 @@ def carried() -> pl.Expr:
 
 
 def marks() -> pl.Expr:
-    """Marked packets of a round: fed back, else seen here; classic ECE says only "some"."""
+    """Marked packets of a round: fed back, else seen here; classic ECE means one or more."""
     echoed = (pl.col("ece_acks") > 0).cast(pl.Int64)
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
-    skip = pl.max_horizontal(pl.len().over(KEY) // 10, pl.lit(10))
+    skip = pl.max_horizontal(pl.len().over(KEY) // START_PART, pl.lit(START_ROUNDS))
     since_first = pl.col("round").rank("ordinal").over(KEY) - 1
     return rounds.filter(since_first >= skip)
 

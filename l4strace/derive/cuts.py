@@ -2,7 +2,7 @@
 
 From kernel samples where a log shows the entry into CWR: the window before and after is then known
 to a fraction of a packet. Else from packets: the most that was in flight in a round whose ACKs
-carried marks or told of loss, against the two rounds after it. Prague's window follows its target
+carried marks or reported loss, against the two rounds after it. Prague's window follows its target
 by one packet per ACK (prague_update_cwnd), so a cut is a ramp of one round, not a step.
 """
 
@@ -25,7 +25,7 @@ HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
 
 EXACT = 0.01
-"""Tolerance for a cut that the kernel logged: rounding, and the increase of the same ACK."""
+"""Tolerance for a logged cut: rounding, and the increase of the same ACK. By eye."""
 
 REGROWN, ROUNDED = 1.5, 0.5
 """Packets by which the window after a cut may have grown again before it was seen (one a round),
