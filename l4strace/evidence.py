@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +30,11 @@ class Capture:
 
 @dataclass(frozen=True)
 class Evidence(Capture):
-    """The capture plus the tables derived from it: all that a rule may look at."""
+    """The capture plus the tables derived from it: all that a rule may look at.
+
+    This is the list of derived tables. Each field is made by ``table(capture)`` of the module of
+    the same name in `l4strace.derive` and declared under that name in `l4strace.schema.evidence`.
+    """
 
     cuts: pl.DataFrame = field(kw_only=True)
     detector: pl.DataFrame = field(kw_only=True)
@@ -39,6 +43,9 @@ class Evidence(Capture):
     coexistence: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
 
+
+DERIVED = tuple(f.name for f in fields(Evidence) if f.name not in Capture.__dataclass_fields__)
+"""Names of the derived tables."""
 
 C = TypeVar("C", bound=Capture)
 T = TypeVar("T")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields as fields_of
+from importlib import import_module
 from typing import Any
 
 import polars as pl
 
 from l4strace import rules
-from l4strace.derive import bottlenecks, builds, coexistence, cuts, detector, spikes
-from l4strace.evidence import Capture, Evidence
+from l4strace.derive import queue_delay
+from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.schema import TABLES
@@ -22,16 +23,6 @@ from l4strace.wording.order import worst_first
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
-
-DERIVED: dict[str, Callable[[Capture], pl.DataFrame]] = {
-    "cuts": cuts.table,
-    "detector": detector.table,
-    "builds": builds.table,
-    "bottlenecks": bottlenecks.table,
-    "coexistence": coexistence.table,
-    "spikes": spikes.table,
-}
-"""Tables that follow from the capture; each module has one ``table(capture)``."""
 
 
 def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
@@ -43,22 +34,15 @@ def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
 
 
 def derive(capture: Capture) -> Evidence:
-    """Adds the tables that follow from the capture's."""
+    """Adds the queue delay of `rounds` and the derived tables, which are Evidence's own fields."""
+    values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
+    values["rounds"] = queue_delay.rounds(capture)
+    return Evidence(**values | {name: _derived(name, capture) for name in DERIVED})
 
-    def table(name: str) -> pl.DataFrame:
-        make = DERIVED.get(name)
-        return TABLES[name].conform(make(capture)) if make else TABLES[name].empty()
 
-    fields: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
-    return Evidence(
-        **fields,
-        cuts=table("cuts"),
-        detector=table("detector"),
-        builds=table("builds"),
-        bottlenecks=table("bottlenecks"),
-        coexistence=table("coexistence"),
-        spikes=table("spikes"),
-    )
+def _derived(name: str, capture: Capture) -> pl.DataFrame:
+    module = import_module(f"l4strace.derive.{name}")
+    return TABLES[name].conform(module.table(capture))
 
 
 def judge(

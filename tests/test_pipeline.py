@@ -1,11 +1,18 @@
 """The order of the stages, and what happens when a rule breaks."""
 
+from pathlib import Path
+
 import pytest
 
-from l4strace import pipeline, rules
+from l4strace import derive, pipeline, rules
+from l4strace.evidence import DERIVED
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
+from l4strace.schema import evidence as schema_of_evidence
+from l4strace.schema.table import Table
 from tests.support.frames import capture, evidence, frame
+
+DERIVE = Path(derive.__file__).parent
 
 
 def rule(code: str, *said: Finding | Skipped) -> Rule:
@@ -56,3 +63,12 @@ def test_judge_asks_only_the_selected_rules():
     analysis = pipeline.judge(evidence(flows=frame("flows")), ["L4S1"], ["L4S107"])
     assert {r.code[:4] for r in analysis.rules} == {"L4S1"}
     assert "L4S107" not in {r.code for r in analysis.rules}
+
+
+def test_the_fields_of_evidence_are_the_list_of_derived_tables():
+    declared = [
+        name for name, table in vars(schema_of_evidence).items() if isinstance(table, Table)
+    ]
+    assert list(DERIVED) == [name.lower() for name in declared]
+    made = {path.stem for path in DERIVE.glob("*.py") if "\ndef table(capture" in path.read_text()}
+    assert set(DERIVED) == made

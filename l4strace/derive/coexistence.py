@@ -13,12 +13,22 @@ MAX_FLOWS_PER_PATH = 8
 """Largest flows of a path that are compared pair by pair: pairs grow with the square."""
 
 MIN_OVERLAP_NS = 1_000_000_000
+"""Shorter company shows slow start, not how the path was divided. By eye."""
+
 SLOT_NS = 1_000_000_000
+"""Slots to compare shares in: tens of round trips, and short enough to date a starvation."""
+
 SMOOTH_SLOTS = 3
+"""Slots averaged, so that one cut does not end a starvation. By eye."""
+
 STARVED_SHARE = 0.2
 """A fifth of the pair's rate: a quarter of what the other one gets."""
 
 MIN_STARVED_SLOTS = 3
+"""As many as are averaged: fewer are one dip."""
+
+HELD_BACK = 0.5
+"""Share of rounds in which a flow had less to send, from which it did not starve: most."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -42,7 +52,9 @@ def table(capture: Capture) -> pl.DataFrame:
             (pl.col("other_bits") / seconds).alias("other_rate_bps"),
             (pl.col("bits") / (pl.col("bits") + pl.col("other_bits"))).alias("share"),
             _jain(pl.col("bits"), pl.col("other_bits")).alias("jain"),
-            pl.when(pl.col("held_back") < 0.5).then("starved_since_ns").alias("starved_since_ns"),
+            pl.when(pl.col("held_back") < HELD_BACK)
+            .then("starved_since_ns")
+            .alias("starved_since_ns"),
         )
     )
     return schema.conform(result).sort(schema.key)
@@ -118,7 +130,7 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _starved(slots: pl.DataFrame) -> pl.DataFrame:
-    """Begin of the starvation that lasts to the end of the overlap; no row without one."""
+    """Start of the starvation that lasts to the end of the overlap; no row without one."""
     keys = [*KEY, "other_flow"]
     own, other = (
         pl.col(bits).rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True).over(keys)

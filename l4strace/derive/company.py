@@ -1,11 +1,17 @@
-"""Which flow directions travel the same path, and how long their queue was at the same time.
+"""Which flow directions travel the same path, and what they met there at the same time.
 
-Two directions share a path as far as a capture can tell when the same input saw them travel between
-the same two networks (/24 or the first half of an IPv6 address): test beds give every flow its own
-address, and hosts behind one access link differ in the last octet.
+A capture does not show the path. Two directions count as one path when the same input saw them
+travel between the same two networks, /24 or /64. This rests on addressing habits: a /24 is the
+longest IPv4 prefix that is commonly routed between networks (RFC 7454 section 6.1.3), a /64 is one
+IPv6 subnet (RFC 4291 section 2.5.1), test beds give every flow its own address in one subnet, and
+hosts behind one access link differ in the last octet. It is wrong where a /24 is split over several
+sites or load is balanced per flow (two paths taken for one), and where one link serves several
+networks, as at a provider's edge (one path taken for two).
 """
 
 from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
 
 import polars as pl
 
@@ -14,20 +20,19 @@ from l4strace.schema.keys import KEY
 
 MIN_ROUNDS = 20
 MIN_ACKED_PACKETS = 200
-"""Fewer say nothing about a queue: the control connections of iperf3 and the like stay unjudged."""
+"""Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
+By eye."""
 
 BIN_NS = 100_000_000
-"""Shortest slot in which queue delays of two flows are compared."""
+"""Shortest slot in which queue delays of two flows are compared: four of Prague's target RTTs
+(25 ms), so that each flow has some rounds in it."""
 
-NEEDED = (
-    *KEY,
-    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
-    *("ce", "ce_best", "ece_acks", "rtt_min_us", "rtt_mean_us", "inflight_max_packets"),
-    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
-)
-"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
+START_ROUNDS, START_PART = 10, 10
+"""Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
+window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
 
-NETWORK = r"^(?:(\d+\.\d+\.\d+)\.\d+|((?:[0-9a-fA-F]*:){1,4}).*)$"
+PREFIX = {4: 24, 6: 64}
+"""Bits of an address that name its network, by IP version."""
 
 
 @kept
@@ -46,8 +51,8 @@ def directions(capture: Capture) -> pl.DataFrame:
         "syn_arrived_ecn",
         "synack_ecn",
         "synack_arrived_ecn",
-        _network("client").alias("near"),
-        _network("server").alias("far"),
+        _networks(capture.flows["client"]).alias("near"),
+        _networks(capture.flows["server"]).alias("far"),
     )
     joined = capture.directions.join(ends, on=["source", "flow"], how="left")
     sender = pl.when("forward").then("near").otherwise("far")
@@ -71,33 +76,14 @@ def carried() -> pl.Expr:
 
 
 def marks() -> pl.Expr:
-    """Marked packets of a round: fed back, else seen here; classic ECE says only "some"."""
+    """Marked packets of a round: fed back, else seen here; classic ECE means one or more."""
     echoed = (pl.col("ece_acks") > 0).cast(pl.Int64)
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
-@kept
-def delays(capture: Capture) -> pl.DataFrame:
-    """Rounds of every direction with `path`, `marked_as`, `marks` and the queue delay `queue_us`.
-
-    The queue delay is the round's mean RTT above the smallest RTT of the whole path: a flow that
-    starts into a standing queue never sees its own smallest RTT.
-    """
-    of = directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
-    rounds = capture.rounds.select(NEEDED).join(of, on=KEY, how="inner")
-    # At the receiver the time from data to its ACK holds no queue at all.
-    far = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
-    rounds = rounds.filter(pl.col("vantage").is_null() | (pl.col("vantage") != far))
-    base = pl.col("rtt_min_us").min().over("source", "path")
-    return rounds.with_columns(
-        marks().alias("marks"),
-        (pl.col("rtt_mean_us") - base).clip(lower_bound=0).alias("queue_us"),
-    )
-
-
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
-    skip = pl.max_horizontal(pl.len().over(KEY) // 10, pl.lit(10))
+    skip = pl.max_horizontal(pl.len().over(KEY) // START_PART, pl.lit(START_ROUNDS))
     since_first = pl.col("round").rank("ordinal").over(KEY) - 1
     return rounds.filter(since_first >= skip)
 
@@ -126,11 +112,11 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
         rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
         .group_by(*KEY, "path", "marked_as", "slot")
         .agg(
-            pl.col("queue_us").mean(),
+            pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
-            pl.col("queue_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
+            pl.col("queue_delay_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
         )
-        .drop_nulls("queue_us")
+        .drop_nulls("queue_delay_us")
     )
 
 
@@ -141,7 +127,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         slots.filter(member)
         .group_by(where)
         .agg(
-            pl.col("queue_us").sum().alias("all_queue"),
+            pl.col("queue_delay_us").sum().alias("all_queue"),
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
             pl.col("mark_queue_us").mean().alias("all_mark_queue"),
@@ -153,13 +139,15 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         (pl.col("all_marks") - own * pl.col("marks")).alias("other_marks"),
     )
     others = others.filter(pl.col("count") > 0).with_columns(
-        ((pl.col("all_queue") - own * pl.col("queue_us")) / pl.col("count")).alias("other_queue")
+        ((pl.col("all_queue") - own * pl.col("queue_delay_us")) / pl.col("count")).alias(
+            "other_queue"
+        )
     )
     return others.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
-        pl.col("queue_us").median().alias(f"{name}_own_queue_us"),
-        pl.corr("queue_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
+        pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
+        pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
         pl.col("other_marks").sum().alias(f"{name}_marks"),
         pl.col("all_mark_queue")
         .filter(pl.col("other_marks") > 0)
@@ -168,6 +156,18 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
     )
 
 
-def _network(address: str) -> pl.Expr:
-    text = pl.col(address)
-    return pl.coalesce(text.str.extract(NETWORK, 1), text.str.extract(NETWORK, 2), text)
+def _networks(addresses: pl.Series) -> pl.Series:
+    """The network of each address; null stays null."""
+    known = addresses.unique().drop_nulls().to_list()
+    networks = {address: network(address) for address in known}
+    return addresses.replace_strict(networks, default=None, return_dtype=pl.String)
+
+
+def network(address: str) -> str:
+    """`10.0.1.0/24` or `fd00::/64`; an IPv4-mapped address is IPv4, other text its own network."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    plain = getattr(parsed, "ipv4_mapped", None) or parsed
+    return str(ip_network((plain, PREFIX[plain.version]), strict=False))

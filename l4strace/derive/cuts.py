@@ -2,7 +2,7 @@
 
 From kernel samples where a log shows the entry into CWR: the window before and after is then known
 to a fraction of a packet. Else from packets: the most that was in flight in a round whose ACKs
-carried marks or told of loss, against the two rounds after it. Prague's window follows its target
+carried marks or reported loss, against the two rounds after it. Prague's window follows its target
 by one packet per ACK (prague_update_cwnd), so a cut is a ramp of one round, not a step.
 """
 
@@ -12,23 +12,20 @@ import polars as pl
 
 from l4strace.derive import company
 from l4strace.evidence import Capture
+from l4strace.prague.constants import (
+    CLASSIC_THRESHOLD,
+    CUT_FLOOR,
+    FRAC_CWND_UNIT,
+    SCALABLE_THRESHOLD,
+)
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, of_round
-
-FLOOR = 0.3125
-"""Reduction that the fallback enforces: 0.625 / 2 (prague_classic_ecn_fallback)."""
-
-L_STICKY, CLASSIC_ECN = 8.0, 9.0
-"""Scores between which the floor grows from nothing to its full height (L_STICKY, CLASSIC_ECN)."""
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
 
-FRAC_UNIT = 1 << 20
-"""One packet in `frac_cwnd`."""
-
 EXACT = 0.01
-"""Tolerance for a cut that the kernel logged: rounding, and the increase of the same ACK."""
+"""Tolerance for a logged cut: rounding, and the increase of the same ACK. By eye."""
 
 REGROWN, ROUNDED = 1.5, 0.5
 """Packets by which the window after a cut may have grown again before it was seen (one a round),
@@ -52,7 +49,7 @@ def table(capture: Capture) -> pl.DataFrame:
 def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Cuts at `cwr` and `loss` samples; the samples that follow show the window after it."""
     by = ["source", "flow", "forward", "sk"]
-    fine = pl.col("frac_cwnd") / FRAC_UNIT
+    fine = pl.col("frac_cwnd") / FRAC_CWND_UNIT
     states = (
         kernel.filter(pl.col("flow").is_not_null() & (pl.col("snd_cwnd") > 0))
         .with_columns(fine.alias("fine"), pl.col("snd_cwnd").cast(pl.Float64).alias("whole"))
@@ -164,8 +161,9 @@ def _fractions(cuts: pl.DataFrame) -> pl.DataFrame:
 def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
     """The law nearest to the fraction among those inside its bounds; `none` when none is."""
     score = pl.col("classic_ecn")
-    grown = ((score - L_STICKY) / (CLASSIC_ECN - L_STICKY)).clip(0, 1)
-    floor = FLOOR * pl.when(score.is_null()).then(1.0).otherwise(grown)
+    transition = CLASSIC_THRESHOLD - SCALABLE_THRESHOLD
+    grown = ((score - SCALABLE_THRESHOLD) / transition).clip(0, 1)
+    floor = CUT_FLOOR * pl.when(score.is_null()).then(1.0).otherwise(grown)
     half_alpha = pl.col("alpha") / 2
     ce = pl.col("cause") == "ce"
     expected = {

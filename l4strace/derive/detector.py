@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
-from l4strace.prague import replay as steps_of
-from l4strace.prague.scale import bits_of
 from l4strace.schema.evidence import DETECTOR
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import DIRECTION, KEY, of_round
 
-BY = ["flow", "forward"]
 NEEDED = (
     *KEY,
     *("round", "end_ns", "ce_best", "rtt_min_us", "srtt_pace_us", "mdev_pace_us"),
@@ -25,34 +23,26 @@ NEEDED = (
 
 def table(capture: Capture) -> pl.DataFrame:
     """All steps of all flow directions that may run Prague, by flow and time."""
-    parts = [_kernel_steps(part) for part in _directions(capture.kernel)]
+    parts = [_kernel_steps(part) for part in logged(capture)]
     frames = [*parts, _packet_steps(capture)]
-    return pl.concat(frames).sort(*BY, "origin", "ts_ns", maintain_order=True)
+    return pl.concat(frames).sort(*DIRECTION, "origin", "ts_ns", maintain_order=True)
 
 
-def _directions(kernel: pl.DataFrame) -> list[pl.DataFrame]:
-    scored = kernel.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
-    return scored.partition_by([*BY, "source"], maintain_order=True)
-
-
-def _kernel_steps(kernel: pl.DataFrame) -> pl.DataFrame:
-    steps = steps_of.recorded(kernel)
-    if steps.is_empty():
+def _kernel_steps(part: Logged) -> pl.DataFrame:
+    if part.steps.is_empty():
         return DETECTOR.empty()
-    bits = bits_of(kernel)
-    unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
-    told = steps_of.identified(steps_of.replayed(steps), bits)
+    unit = pl.lit(None if part.bits is None else float(1 << part.bits), dtype=pl.Float64())
     depth = pl.col("srtt_us") - pl.col("min_rtt_us").cast(pl.Int64)
     return DETECTOR.conform(
-        told.select(
+        part.steps.select(
             "source",
             "ts_ns",
             "mdev_us",
             "exact",
             "residue",
             "build",
-            flow=pl.lit(kernel["flow"][0]),
-            forward=pl.lit(kernel["forward"][0]),
+            flow=pl.lit(part.flow),
+            forward=pl.lit(part.forward),
             origin=pl.lit("kernel"),
             depth_us=depth.clip(lower_bound=0),
             score=pl.col("before") / unit,

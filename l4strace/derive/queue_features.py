@@ -1,4 +1,4 @@
-"""What the bottleneck is told by: marks, delays, rates and neighbours of each flow direction.
+"""What identifies the bottleneck: marks, delays, rates and neighbours of each flow direction.
 
 Packets only: nothing here reads `capture.kernel`.
 """
@@ -11,18 +11,21 @@ from l4strace.derive import company
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 
+LOW, HIGH = 0.1, 0.9
+"""Quantiles in place of smallest and largest, which one odd round decides. By eye."""
+
 
 def table(rounds: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    queue, marked = pl.col("queue_us"), pl.col("marks") > 0
+    queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     own = (
         rounds.group_by(KEY)
         .agg(
             pl.len().alias("rounds"),
             pl.col("acked_packets").sum().alias("acked"),
             queue.median().alias("queue_delay_us"),
-            queue.quantile(0.9).alias("queue_high_us"),
-            queue.filter(marked).quantile(0.1).alias("marking_delay_us"),
+            queue.quantile(HIGH).alias("queue_high_us"),
+            queue.filter(marked).quantile(LOW).alias("marking_delay_us"),
             pl.col("marks").sum().alias("marks"),
             pl.col("marks").filter(marked).mean().alias("marks_per_round"),
             pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
@@ -77,4 +80,6 @@ def _rates(rounds: pl.DataFrame) -> pl.DataFrame:
     per_second = rounds.group_by("source", "path", second).agg(
         (pl.col("acked_bytes").sum() * 8).cast(pl.Float64).alias("bits")
     )
-    return per_second.group_by("source", "path").agg(pl.col("bits").quantile(0.9).alias("rate_bps"))
+    return per_second.group_by("source", "path").agg(
+        pl.col("bits").quantile(HIGH).alias("rate_bps")
+    )

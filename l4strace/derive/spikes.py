@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, of_round
@@ -13,40 +13,43 @@ ABOVE_US, ABOVE_RATIO = 15_000.0, 2.0
 """A spike exceeds the usual delay by 15 ms (DualPI2's classic target) and by twice its height."""
 
 MIN_LENGTH_NS = 50_000_000
-"""Shorter peaks are bursts that the queue is there to absorb."""
+"""Shorter peaks are bursts that the queue is there to absorb. By eye."""
 
 JOIN_NS = 250_000_000
-"""Peaks closer than this are one spike."""
+"""Peaks closer than this are one spike. By eye."""
 
 RATE_DROP = 0.6
-"""Goodput in the spike against that of the second before: below this the bottleneck got slower."""
+"""Goodput in the spike against that of the second before: below this the bottleneck got slower.
+By eye."""
 
 LOOK_BACK_NS = 1_000_000_000
+"""How long before a spike its cause may lie: some round trips of any path. By eye."""
+
 DOUBLING = 3.0
-"""Growth of the flight over three rounds that only slow start makes (it would double in each)."""
+"""Growth of the flight over three rounds that only slow start makes (it would be 8). By eye."""
 
 BURST_RATIO = 8.0
-"""A back-to-back burst of eight times the usual one, in a spike that nothing else explains."""
+"""A burst of eight times the usual one, in a spike that nothing else explains. By eye."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
     """One row per spike, in the schema of `spikes`."""
     schema = TABLES["spikes"]
-    rounds = company.delays(capture)
+    rounds = queue_delay.on_paths(capture)
     if rounds.is_empty():
         return schema.empty()
-    usual = pl.col("queue_us").median().over(KEY)
+    usual = pl.col("queue_delay_us").median().over(KEY)
     count = pl.len().over(KEY)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
     rounds = rounds.filter(count >= company.MIN_ROUNDS).with_columns(
         usual.alias("usual_us"), _doubling().alias("doubling")
     )
-    peaks = _joined(rounds.filter(pl.col("queue_us") > limit))
+    peaks = _joined(rounds.filter(pl.col("queue_delay_us") > limit))
     spikes = _spikes(peaks).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
     if spikes.is_empty():
         return schema.empty()
-    told = _with_before(spikes, rounds).join(_newcomers(spikes, capture), on=_ID, how="left")
-    return schema.conform(told.with_columns(_cause().alias("cause"))).sort(schema.key)
+    explained = _with_before(spikes, rounds).join(_newcomers(spikes, capture), on=_ID, how="left")
+    return schema.conform(explained.with_columns(_cause().alias("cause"))).sort(schema.key)
 
 
 _ID = [*KEY, "spike"]
@@ -72,7 +75,7 @@ def _spikes(peaks: pl.DataFrame) -> pl.DataFrame:
     return peaks.group_by(_ID).agg(
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
-        pl.col("queue_us").max().alias("height_us"),
+        pl.col("queue_delay_us").max().alias("height_us"),
         pl.col("usual_us").first(),
         pl.len().cast(pl.UInt64).alias("rounds"),
         pl.col("first_frame").min(),

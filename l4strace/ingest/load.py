@@ -39,7 +39,10 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Capture:
 
 def _track(paths: list[str], progress: Progress | None) -> Capture:
     tables = _native.track(paths, progress)
-    return _capture({name: pl.DataFrame(table) for name, table in tables.items()})
+    frames = {name: pl.DataFrame(table) for name, table in tables.items()}
+    # The tracker's running estimate is for `watch`: the queue delay needs the whole run.
+    frames["rounds"] = frames["rounds"].drop("queue_delay_us")
+    return _capture(frames)
 
 
 def _capture(tables: dict[str, pl.DataFrame]) -> Capture:

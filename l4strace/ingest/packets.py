@@ -12,8 +12,8 @@ from l4strace import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
+from l4strace.schema.words import CAPTURES
 
-CAPTURES = ("pcap", "pcapng")
 Progress = Callable[[int, int], object]
 
 

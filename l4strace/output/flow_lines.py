@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.console import printable
+from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
 from l4strace.wording.names import ends
@@ -47,10 +48,14 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     seen: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for row in capture.directions.filter(wanted).iter_rows(named=True):
         seen.setdefault((row["flow"], row["forward"]), []).append(row)
+    near = {
+        (flow, forward): source
+        for source, flow, forward, _ in nearest(capture).filter(wanted).iter_rows()
+    }
     lines = []
     for flow in shown:
         both = [seen.get((flow, forward), []) for forward in (True, False)]
-        lines += [_line(flows[flow], views) for views in _worth_a_line(both)] or [
+        lines += [_line(flows[flow], views, near) for views in _worth_a_line(both)] or [
             _unseen(flows[flow])
         ]
     return lines
@@ -86,11 +91,15 @@ def _worth_a_line(directions: list[list[dict[str, Any]]]) -> list[list[dict[str,
     return [views for views in seen if any(row["payload_bytes"] for row in views)] or seen[:1]
 
 
-def _line(views: dict[int, dict[str, Any]], directions: list[dict[str, Any]]) -> tuple[str, ...]:
+def _line(
+    views: dict[int, dict[str, Any]],
+    directions: list[dict[str, Any]],
+    nearest_source: dict[tuple[int, bool], int],
+) -> tuple[str, ...]:
     """One flow direction as all inputs saw it: rows of `flows` by source, rows of `directions`."""
-    sender = "client" if directions[0]["forward"] else "server"
-    near = min(directions, key=lambda row: views[row["source"]]["vantage"] != sender)
-    flow = views[near["source"]]
+    source = nearest_source[directions[0]["flow"], directions[0]["forward"]]
+    near = next(row for row in directions if row["source"] == source)
+    flow = views[source]
     rtt = near["rtt_min_us"]
     return (
         str(flow["flow"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Measure, Skipped
 from l4strace.schema.keys import KEY
@@ -115,9 +116,14 @@ def _skipped(skipped: Skipped) -> dict[str, Any]:
 
 
 def _flows(capture: Capture) -> list[dict[str, Any]]:
-    """One object per conversation and input, with both directions."""
+    """One object per conversation and input, with both directions.
+
+    ``nearest`` marks the input that terminal, page and rules take for a direction.
+    """
+    near = set(nearest(capture).select(KEY).iter_rows())
     directions = {
-        (row["source"], row["flow"], row["forward"]): _direction(row)
+        (key := (row["source"], row["flow"], row["forward"])): _direction(row)
+        | {"nearest": key in near}
         for row in capture.directions.select(*KEY, *DIRECTION_KEYS, *FED_BACK).iter_rows(named=True)
     }
     silent = _silent()
@@ -139,7 +145,8 @@ def _direction(row: dict[str, Any]) -> dict[str, Any]:
 def _silent() -> dict[str, Any]:
     """A direction without packets: counters 0, the rest null."""
     counted = ("packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits")
-    return _direction(dict.fromkeys((*DIRECTION_KEYS, *FED_BACK)) | dict.fromkeys(counted, 0))
+    row = dict.fromkeys((*DIRECTION_KEYS, *FED_BACK)) | dict.fromkeys(counted, 0)
+    return _direction(row) | {"nearest": False}
 
 
 def _finite(value: Any) -> Any:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from l4strace.derive.vantage import nearest
 from l4strace.model import Analysis, Finding, Severity
-from l4strace.page.direction import Direction, nearest
+from l4strace.page.direction import Direction
 from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.schema.keys import KEY
 from l4strace.wording.moments import TimeAxis, axis_of
 from l4strace.wording.names import direction_key, short_names
 
@@ -67,21 +69,15 @@ class Case:
         finding, -1 without one), the ones to look at first. Last come those that only a kernel log
         knows: their counters are null, and ``samples`` counts the rows that it holds of them.
         """
-        parts = []
-        for forward in (True, False):
-            own = self.evidence.directions.filter(
-                (pl.col("forward") == forward) & (pl.col("data_packets") > 0)
-            )
-            near = nearest(self.evidence.flows, forward=forward)
-            joined = own.join(near, on="flow", how="left")
-            parts.append(joined.filter(pl.col("source") == pl.col("near")).drop("near"))
+        carried = self.evidence.directions.filter(pl.col("data_packets") > 0)
+        near = carried.join(nearest(self.evidence), on=KEY, how="inner")
         worst = pl.DataFrame(
             [(*key, int(severity)) for key, severity in self._worst().items()],
             schema={"flow": pl.UInt32, "forward": pl.Boolean, "worst": pl.Int8},
             orient="row",
         )
         return (
-            pl.concat([*parts, self._logged()], how="diagonal")
+            pl.concat([near, self._logged()], how="diagonal")
             .join(worst, on=["flow", "forward"], how="left")
             .with_columns(pl.col("worst").fill_null(-1))
             .sort(

@@ -15,12 +15,6 @@ from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
 
-NEARNESS = {
-    True: ("client", "middle", "unknown", "server"),
-    False: ("server", "middle", "unknown", "client"),
-}
-"""Vantages by how near they are to the sender of a direction, forward and reverse."""
-
 
 @dataclass(frozen=True)
 class Direction:
@@ -144,14 +138,3 @@ class Direction:
             if (found := rows.filter(better)).height:
                 return found
         return rows
-
-
-def nearest(flows: pl.DataFrame, *, forward: bool) -> pl.DataFrame:
-    """Per flow the inputs nearest to sender (``near``) and receiver (``far``; null with one)."""
-    order = {vantage: place for place, vantage in enumerate(NEARNESS[forward])}
-    place = pl.col("vantage").replace_strict(order, default=2, return_dtype=pl.Int8)
-    ranked = flows.select("flow", "source", place.alias("place")).sort("flow", "place", "source")
-    return ranked.group_by("flow", maintain_order=True).agg(
-        pl.col("source").first().alias("near"),
-        pl.when(pl.len() > 1).then(pl.col("source").last()).alias("far").first(),
-    )

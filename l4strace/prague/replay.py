@@ -12,6 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
+from l4strace.prague.constants import BUILDS as BUILDS
 
 INPUTS = pl.Schema(
     {
@@ -28,8 +29,6 @@ INPUTS = pl.Schema(
     }
 )
 PER_ACK = ["probe", "ack", "poll"]
-BUILDS = tuple(build["name"] for build in _native.prague_builds())
-"""Names of the builds, in the order of the replay's columns."""
 
 
 def recorded(kernel: pl.DataFrame) -> pl.DataFrame:
@@ -123,14 +122,14 @@ def replayed(steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def identified(steps: pl.DataFrame, bits: int | None) -> pl.DataFrame:
-    """Adds `residue` and `build`: what each unclamped step says of the constants compiled in."""
-    said = [
+    """Adds `residue` of each unclamped step, and the `build` whose constants leave it."""
+    named = [
         None
         if bits is None or before is None or after is None
         else _native.prague_identify(bits, before, after)
         for before, after in steps.select("before", "after").iter_rows()
     ]
     return steps.with_columns(
-        pl.Series("build", [row and row[0] for row in said], dtype=pl.String()),
-        pl.Series("residue", [row and row[1] for row in said], dtype=pl.UInt64()),
+        pl.Series("build", [row and row[0] for row in named], dtype=pl.String()),
+        pl.Series("residue", [row and row[1] for row in named], dtype=pl.UInt64()),
     )

@@ -11,9 +11,10 @@ from math import log2
 import polars as pl
 
 from l4strace import _native
+from l4strace.prague.constants import ALPHA_BITS as BITS
+from l4strace.prague.constants import SCORE_MAX
 
-BITS = (20, 24, 31)
-C_STICKY = 17
+C_STICKY = int(SCORE_MAX)
 """Upper end of the score, in units of 2^bits."""
 ENOUGH_MARKS = 100
 NEAR = 1.5
@@ -109,18 +110,14 @@ def _by_marks(samples: pl.DataFrame) -> int | None:
 
 
 def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
-    """Adds `alpha` (0..1) and `classic_ecn` (0..17); null when the scale is not known."""
+    """Adds `alpha` (0..1), `classic_ecn` (0..17) and `alpha_bits`; null when ``bits`` is None.
+
+    `alpha_bits` is null too in samples without Prague's state.
+    """
     unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
+    raw = pl.any_horizontal(pl.col("alpha_raw", "classic_ecn_raw").is_not_null())
     return samples.with_columns(
-        alpha=pl.col("alpha_raw") / unit, classic_ecn=pl.col("classic_ecn_raw") / unit
+        alpha=pl.col("alpha_raw") / unit,
+        classic_ecn=pl.col("classic_ecn_raw") / unit,
+        alpha_bits=pl.when(raw).then(pl.lit(bits, dtype=pl.UInt8())),
     )
-
-
-def bits_of(kernel: pl.DataFrame) -> int | None:
-    """PRAGUE_ALPHA_BITS by which the importer scaled these samples; None when it did not."""
-    for raw, share in (("alpha_raw", "alpha"), ("classic_ecn_raw", "classic_ecn")):
-        told = kernel.filter(pl.col(share) > 0)
-        if not told.is_empty():
-            unit: float = told[raw][0] / told[share][0]
-            return round(unit).bit_length() - 1
-    return None

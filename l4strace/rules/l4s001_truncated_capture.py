@@ -36,10 +36,11 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
 CODE = "L4S001"
-CUT_FILE = ("truncated_file", "damaged_file")
+CUT_FILE = (Stat.TRUNCATED_FILE, Stat.DAMAGED_FILE)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -53,12 +54,12 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         Finding(
             CODE,
-            Severity.NOTICE if row["name"] == "truncated_file" else Severity.WARNING,
+            Severity.NOTICE if row["name"] == Stat.TRUNCATED_FILE else Severity.WARNING,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'The capture')} "
             + (
                 "ends inside a record: all later records are missing."
-                if row["name"] == "truncated_file"
+                if row["name"] == Stat.TRUNCATED_FILE
                 else f"is damaged: {_detail(row['detail'])}."
             ),
             "Stop captures with SIGINT and check that the disk has space.",
@@ -69,7 +70,7 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
-    headers = evidence.stats.filter(pl.col("name") == "headers_cut").select("source", "count")
+    headers = evidence.stats.filter(pl.col("name") == Stat.HEADERS_CUT).select("source", "count")
     options = evidence.directions.select("source", pl.col("options_cut").alias("count"))
     cut = (
         pl.concat([headers, options])

@@ -32,6 +32,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
 CODE = "L4S002"
@@ -42,7 +43,7 @@ MANY = 0.001
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input whose counters report dropped packets."""
     found: list[Finding | Skipped] = []
-    counted = evidence.stats.filter(pl.col("name") == "capture_drops")
+    counted = evidence.stats.filter(pl.col("name") == Stat.CAPTURE_DROPS)
     drops = dict(counted.group_by("source").agg(pl.col("count").sum()).iter_rows())
     for row in evidence.sources.iter_rows(named=True):
         lost = drops.get(row["source"])

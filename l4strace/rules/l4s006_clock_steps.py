@@ -33,6 +33,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 
 CODE = "L4S006"
 REPEATED = 3
@@ -42,7 +43,7 @@ eye."""
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input with steps."""
-    logged = evidence.stats.filter(pl.col("name") == "clock_steps").select(
+    logged = evidence.stats.filter(pl.col("name") == Stat.CLOCK_STEPS).select(
         "source", "count", "detail", backwards=pl.lit(False)
     )
     packets = evidence.directions.select(
@@ -52,7 +53,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         backwards=pl.col("clock_steps") > 0,
     )
     steps = (
-        pl.concat([logged, packets])
+        pl.concat([logged, packets], how="vertical_relaxed")
         .group_by("source")
         .agg(
             pl.col("count").max(), pl.col("detail").drop_nulls().first(), pl.col("backwards").any()

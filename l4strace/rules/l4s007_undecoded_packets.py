@@ -32,14 +32,15 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 
 CODE = "L4S007"
 TIMESTAMPS = "bad_timestamps"
 WORDS = {
-    "unknown_link_type": "with an unsupported link type were left out",
-    "bad_lengths": "with contradictory length fields were left out",
-    "opaque": "in encrypted or unknown tunnels were left out",
-    "no_timestamp": "without a timestamp were left out",
+    Stat.UNKNOWN_LINK_TYPE: "with an unsupported link type were left out",
+    Stat.BAD_LENGTHS: "with contradictory length fields were left out",
+    Stat.OPAQUE: "in encrypted or unknown tunnels were left out",
+    Stat.NO_TIMESTAMP: "without a timestamp were left out",
     TIMESTAMPS: "with a timestamp before 1970 or after 2116 were set to the nearest of the two",
 }
 MANY = 0.1

@@ -35,11 +35,12 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import CAPTURES, Stat
 
 CODE = "L4S008"
-CAPTURES = ("pcap", "pcapng")
-REPORTED_ELSEWHERE = ("clock_steps", "kernel_log_not_joined")
-NOT_SAMPLES = ("no_trailer", "truncated_file")
+REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
+"""By L4S006 and L4S009."""
+NOT_SAMPLES = (Stat.NO_TRAILER, Stat.TRUNCATED_FILE)
 """Rows that count logs, not samples or lines."""
 
 

@@ -37,6 +37,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -58,7 +59,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each conversation without the AccECN that its client requested."""
     refused = evidence.flows.filter(
         (pl.col("syn_ace") == REQUEST) & pl.col("mode").is_in(["classic", "none"])
-    ).unique("flow", keep="first", maintain_order=True)
+    ).with_columns(forward=True)
+    refused = first(evidence, refused).drop("forward")
     senders = evidence.kernel.filter(
         pl.col("cc").is_in(L4S_CONTROLS) & pl.col("flow").is_not_null()
     )

@@ -33,6 +33,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -47,7 +48,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         evidence.directions.filter(pl.col("data_ect1") > FEW)
         .join(evidence.flows.select("source", "flow", "mode", "handshake"), on=["source", "flow"])
         .filter(pl.col("mode").is_in(["classic", "none"]))
-        .unique(["flow", "forward"], keep="first", maintain_order=True)
+        .pipe(lambda rows: first(evidence, rows))
     )
     return [_finding(row) for row in found.iter_rows(named=True)]
 

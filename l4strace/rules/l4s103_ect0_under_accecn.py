@@ -34,6 +34,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -62,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             | (pl.col("data_ect1") > 0)
             | (pl.col("forward") & pl.col("flow").is_in(prague.implode()))
         )
-        .unique(["flow", "forward"], keep="first", maintain_order=True)
+        .pipe(lambda rows: first(evidence, rows))
     )
     return [_finding(row) for row in found.iter_rows(named=True)]
 

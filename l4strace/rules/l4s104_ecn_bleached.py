@@ -41,6 +41,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ECN_FIELD
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S104"
@@ -53,7 +54,7 @@ ENOUGH_OPTIONS = 10
 """Options from the receiver that must be seen: the one on the SYN/ACK holds only initial values
 (RFC 9768 section 3.2.1). By eye: a receiver sends one on nearly every ACK."""
 
-NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
+NAMES = ECN_FIELD
 ACTION = (
     "Find the node that clears the field: capture hop by hop, or send probes with increasing TTL "
     "and compare the headers that the ICMP errors quote."

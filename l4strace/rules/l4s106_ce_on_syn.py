@@ -33,11 +33,13 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ECN_FIELD
 
 CODE = "L4S106"
-NAMES = {0: "Not-ECT", 1: "ECT(1)", 2: "ECT(0)", 3: "CE"}
+NAMES = ECN_FIELD
 CE = 3
 ILLEGAL = 0
 """Not-ECT: a queue must not set CE on such a packet (RFC 3168 section 5)."""
@@ -50,9 +52,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (True, "SYN", "syn_ecn", "syn_arrived_ecn"),
         (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn"),
     ):
-        rows = evidence.flows.filter((pl.col(sent) == CE) | (pl.col(arrived) == CE)).unique(
-            "flow", keep="first", maintain_order=True
-        )
+        rows = evidence.flows.filter((pl.col(sent) == CE) | (pl.col(arrived) == CE))
+        rows = first(evidence, rows.with_columns(forward=forward))
         found += [_finding(row, forward, packet, row[sent]) for row in rows.iter_rows(named=True)]
     return found
 

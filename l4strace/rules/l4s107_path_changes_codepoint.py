@@ -36,9 +36,10 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import CODEPOINTS
 
 CODE = "L4S107"
-NAMES = {"not_ect": "Not-ECT", "ect1": "ECT(1)", "ect0": "ECT(0)", "ce": "CE"}
+NAMES = CODEPOINTS
 CHANGES = tuple(
     (left, arrived) for left in ("not_ect", "ce") for arrived in NAMES if left != arrived
 )

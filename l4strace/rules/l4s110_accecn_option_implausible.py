@@ -35,6 +35,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -45,7 +46,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction that carries such options."""
     rows = evidence.directions.filter(
         (pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0)
-    ).unique(["flow", "forward"], keep="first", maintain_order=True)
+    )
+    rows = first(evidence, rows)
     return [_finding(row) for row in rows.iter_rows(named=True)]
 
 

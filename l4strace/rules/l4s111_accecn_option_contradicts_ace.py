@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -47,7 +48,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rows = evidence.directions.filter(
         (pl.col("option_contradicts_ace") >= FEW)
         & (pl.col("option_contradicts_ace") >= SHARE * pl.col("accecn_options"))
-    ).unique(["flow", "forward"], keep="first", maintain_order=True)
+    )
+    rows = first(evidence, rows)
     return [
         Finding(
             CODE,

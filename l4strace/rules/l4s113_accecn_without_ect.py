@@ -35,6 +35,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
@@ -54,7 +55,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             (pl.col("data_packets") >= ENOUGH) & (pl.col("data_not_ect") == pl.col("data_packets"))
         )
         .join(with_ect, on=["flow", "forward"], how="anti")
-        .unique(["flow", "forward"], keep="first", maintain_order=True)
+        .pipe(lambda rows: first(evidence, rows))
     )
     return [_finding(row) for row in rows.iter_rows(named=True)]
 

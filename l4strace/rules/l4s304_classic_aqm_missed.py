@@ -39,8 +39,9 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import MIN_SHARE, SCALABLE, steps, without_score
+from l4strace.rules.support.fallback_states import MIN_SHARE, steps, without_score
 
 CODE = "L4S304"
 MIN_STEPS = 20
@@ -91,7 +92,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 
 def _score(row: dict[str, Any]) -> str:
-    if row["score_max"] <= SCALABLE:
+    if row["score_max"] <= SCALABLE_THRESHOLD:
         return f"the score did not exceed {row['score_max']:.1f} (threshold 8)"
     return f"the score was above 8 in only {100 * row['classic_share']:.1f} % of the steps"
 

@@ -39,20 +39,14 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.words import BOTTLENECKS
 
 CODE = "L4S401"
 LIKELY = 0.6
 """Confidence of a kind from which the finding has medium confidence: by eye, on the scale of
 derive/bottlenecks."""
 
-NAMES = {
-    "l4s": "L4S AQM",
-    "classic": "classic AQM",
-    "shallow": "shallow AQM that marks more than ECT(1)",
-    "per-flow": "AQM with a queue per flow",
-    "fifo": "FIFO",
-    "none": "none on this path",
-}
+NAMES = BOTTLENECKS
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -7,37 +7,15 @@ the Unix epoch. A ``forward`` direction runs from client to server. One file per
 the tables.
 """
 
-from l4strace.schema.capture import (
-    DIRECTIONS,
-    FLOWS,
-    KERNEL,
-    PACKETS,
-    PATHS,
-    ROUNDS,
-    SOURCES,
-    STATS,
-)
-from l4strace.schema.evidence import BOTTLENECKS, BUILDS, COEXISTENCE, CUTS, DETECTOR, SPIKES
+from l4strace.schema import capture, evidence
 from l4strace.schema.table import Column, Table
 
 __all__ = ["TABLES", "Column", "Table"]
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        SOURCES,
-        PACKETS,
-        FLOWS,
-        DIRECTIONS,
-        ROUNDS,
-        PATHS,
-        KERNEL,
-        STATS,
-        CUTS,
-        DETECTOR,
-        BUILDS,
-        BOTTLENECKS,
-        COEXISTENCE,
-        SPIKES,
-    )
+    for stage in (capture, evidence)
+    for table in vars(stage).values()
+    if isinstance(table, Table)
 }
+"""Every table by name, in the order of declaration."""

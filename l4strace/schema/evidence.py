@@ -64,7 +64,7 @@ BUILDS = Table(
             "",
             "`20-bit`, `24-bit buggy`, `24-bit fixed`, `24-bit without detector` or the bits alone.",
         ),
-        Column("reason", STR, "", "One sentence: what tells it."),
+        Column("reason", STR, "", "One sentence: the proof."),
         Column("steps", U64, "", "Detector steps in the log whose outcome it shows."),
         Column("reproduced", U64, "", "Of those, how many the build reproduces to the bit."),
     ),
@@ -72,7 +72,7 @@ BUILDS = Table(
 
 BOTTLENECKS = Table(
     "bottlenecks",
-    "What limits one flow direction, told from packets alone.",
+    "What limits one flow direction, from packets alone.",
     ("source", "flow", "forward"),
     (
         SOURCE,
@@ -101,7 +101,7 @@ COEXISTENCE = Table(
         FLOW,
         FORWARD,
         Column("other_flow", U32, "", "The other conversation (same direction of travel)."),
-        Column("start_ns", I64, "ns", "Begin of the overlap."),
+        Column("start_ns", I64, "ns", "Start of the overlap."),
         Column("end_ns", I64, "ns", "End of the overlap."),
         Column("rate_bps", F64, "bit/s", "This flow's goodput in the overlap."),
         Column("other_rate_bps", F64, "bit/s", "The other's goodput."),
@@ -122,7 +122,7 @@ SPIKES = Table(
         Column("start_ns", I64, "ns", "When queue delay left its usual range."),
         Column("end_ns", I64, "ns", "When it came back."),
         Column("height_us", F64, "us", "Largest queue delay."),
-        Column("usual_us", F64, "us", "Median queue delay of the direction, spikes included."),
+        Column("usual_us", F64, "us", "Median queue delay of all rounds of the direction, those in spikes included."),
         Column("rounds", U64, "", "Rounds in the spike."),
         Column("cause", STR, "", "`slow-start`, `rate-drop`, `new-flow`, `burst`, `loss` or `unknown`."),
         Column("first_frame", U64, "", "First frame of the spike."),

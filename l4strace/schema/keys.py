@@ -5,7 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 KEY = ("source", "flow", "forward")
-"""What tells the directions of `rounds` (and of most tables) apart."""
+"""What identifies a row of `directions`, and the direction of a row in most tables."""
+
+DIRECTION = ("flow", "forward")
+"""What identifies a flow direction, whichever input shows it."""
 
 
 def of_round(steps: int, column: pl.Expr) -> pl.Expr:

@@ -8,14 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
 from l4strace.watch.kernel_tail import Ends, KernelTail
 from l4strace.wording.names import direction_name
 
 HISTORY = 40
 """Points of a sparkline: one a second."""
 CODEPOINTS = ("not_ect", "ect0", "ect1", "ce")
-SCALABLE_BELOW, CLASSIC_ABOVE = 8.0, 9.0
-"""Zones of classic_ecn (L_STICKY, CLASSIC_ECN, C_STICKY)."""
 IDLE_AFTER_S = 10.0
 
 
@@ -50,9 +49,9 @@ class Lane:
         """The zone of the fallback's score: what Prague takes the bottleneck for."""
         if self.classic_ecn is None:
             return ""
-        if self.classic_ecn < SCALABLE_BELOW:
+        if self.classic_ecn < SCALABLE_THRESHOLD:
             return "scalable"
-        return "classic" if self.classic_ecn > CLASSIC_ABOVE else "transition"
+        return "classic" if self.classic_ecn > CLASSIC_THRESHOLD else "transition"
 
 
 class Lanes:

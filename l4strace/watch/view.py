@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from l4strace.model import Severity
+from l4strace.schema.words import CODEPOINTS
 from l4strace.watch.lanes import Lane
 from l4strace.wording.quantities import quantity, share
 
 BARS = " ▁▂▃▄▅▆▇█"
 COLORS = {"not_ect": "white", "ect0": "yellow", "ect1": "cyan", "ce": "red"}
-NAMES = {"not_ect": "Not-ECT", "ect0": "ECT(0)", "ect1": "ECT(1)", "ce": "CE"}
+NAMES = CODEPOINTS
 ZONES = {"scalable": "green", "transition": "yellow", "classic": "red"}
 MIX_WIDTH = 24
 MOST_FINDINGS = 8

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import polars as pl
 
 from l4strace.evidence import Capture, kept
+from l4strace.schema.words import CAPTURES
 
 NANO = 1_000_000_000
 UPTIMES = 10 * 365 * 86400
@@ -61,7 +62,7 @@ def utc(ns: int) -> str:
 def axis_of(capture: Capture) -> TimeAxis:
     """The axis of a run: from the first packet to the last, or of the logs when there are none."""
     sources = capture.sources.filter(pl.col("first_ns").is_not_null())
-    captures = sources.filter(pl.col("kind").is_in(["pcap", "pcapng"]))
+    captures = sources.filter(pl.col("kind").is_in(CAPTURES))
     timed = captures if captures.height else sources
     first, last = timed["first_ns"].min(), timed["last_ns"].max()
     origin = first if isinstance(first, int) else 0

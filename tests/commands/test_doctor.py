@@ -27,7 +27,7 @@ def test_a_remedy_stands_below_its_topic(call, monkeypatch: pytest.MonkeyPatch):
     assert call("doctor").stdout.splitlines() == [
         "+ ok      clock       tsc",
         "- no      fq          not in this kernel",
-        f"{'':<21} -> CONFIG_NET_SCH_FQ",
+        f"{'':<20} -> CONFIG_NET_SCH_FQ",
     ]
 
 

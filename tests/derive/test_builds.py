@@ -23,6 +23,7 @@ def steps(score: list[int]) -> pl.DataFrame:
         classic_ecn_raw=score,
         alpha_raw=1 << 24,
         alpha=1.0,
+        alpha_bits=24,
     )
     return builds.table(frames.capture(kernel=kernel))
 

@@ -9,8 +9,11 @@ from tests.support.frames import capture, frame
 @pytest.mark.parametrize(
     ("client", "server", "path"),
     [
-        ("10.0.1.2", "10.0.3.2", "10.0.1>10.0.3"),
-        ("2001:db8:1:2::5", "2001:db8:9:9::1", "2001:db8:1:2:>2001:db8:9:9:"),
+        ("10.0.1.2", "10.0.3.2", "10.0.1.0/24>10.0.3.0/24"),
+        ("2001:db8:1:2::5", "2001:db8:9:9::1", "2001:db8:1:2::/64>2001:db8:9:9::/64"),
+        ("fd00::1", "fd00::1:2", "fd00::/64>fd00::/64"),
+        ("::ffff:10.0.1.2", "fe80::1%eth0", "10.0.1.0/24>fe80::/64"),
+        ("host-1", "10.0.3.2", "host-1>10.0.3.0/24"),
     ],
 )
 def test_path_joins_the_two_networks(client: str, server: str, path: str) -> None:
@@ -19,6 +22,13 @@ def test_path_joins_the_two_networks(client: str, server: str, path: str) -> Non
     forward, reverse = company.directions(made)["path"].to_list()
     assert forward == path
     assert reverse == ">".join(reversed(path.split(">")))
+
+
+def test_two_addresses_of_one_ipv6_network_share_a_path() -> None:
+    """By text, fd00::1 and fd00::1:2 differ before the fourth colon."""
+    flows = frame("flows", flow=[0, 1], client=["fd00::1", "fd00::1:2"], server="fd00:1::9")
+    made = capture(flows=flows, directions=frame("directions", flow=[0, 1]))
+    assert company.directions(made)["path"].n_unique() == 1
 
 
 def test_codepoint_of_most_data_names_the_class() -> None:

@@ -22,6 +22,7 @@ def probe(count: int, score: list[int], alpha: list[int]) -> pl.DataFrame:
         classic_ecn=[s / (1 << 24) for s in score],
         alpha_raw=alpha,
         alpha=[a / (1 << 24) for a in alpha],
+        alpha_bits=24,
     )
     return detector.table(frames.capture(kernel=kernel))
 

@@ -2,10 +2,11 @@
 
 from l4strace.model import Severity
 from l4strace.rules.l4s006_clock_steps import check
+from l4strace.schema.words import Stat
 from tests.support.frames import evidence, frame
 
 
-def test_fires_on_stamps_that_run_back():
+def test_fires_on_timestamps_that_run_back():
     (found,) = check(
         evidence(sources=frame("sources"), directions=frame("directions", clock_steps=5))
     )
@@ -28,3 +29,14 @@ def test_silent_on_steady_stamps():
         check(evidence(sources=frame("sources"), directions=frame("directions", clock_steps=0)))
         == []
     )
+
+
+def test_a_log_whose_clock_was_set_forwards_did_not_run_back():
+    log = frame("sources", path="run.ndjson", kind="kernel-log")
+    stats = frame(
+        "stats", name=Stat.CLOCK_STEPS, count=1, severity="loss", detail="Set forwards by 90 ms."
+    )
+    (found,) = check(evidence(sources=log, stats=stats))
+    assert found.severity is Severity.NOTICE
+    assert "back" not in found.message
+    assert "Set forwards by 90 ms" in found.message

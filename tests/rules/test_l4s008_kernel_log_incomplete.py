@@ -3,6 +3,7 @@
 import polars as pl
 
 from l4strace.rules.l4s008_kernel_log_incomplete import check
+from l4strace.schema.words import Stat
 from tests.support.frames import evidence, frame, stack
 
 
@@ -37,3 +38,9 @@ def test_silent_on_a_whole_log_and_on_captures():
     whole = log(complete=True)
     capture = frame("sources", source=1, complete=False)
     assert check(evidence(sources=stack(whole, capture))) == []
+
+
+def test_a_foreign_log_is_left_to_l4s009():
+    """It lacks nothing: it belongs to another host or run."""
+    stats = frame("stats", name=Stat.KERNEL_LOG_NOT_JOINED, count=3, severity="loss")
+    assert check(evidence(sources=log(complete=True), stats=stats)) == []

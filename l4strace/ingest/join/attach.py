@@ -13,6 +13,7 @@ from l4strace.ingest.logs import open_log
 from l4strace.ingest.logs.samples import Log
 from l4strace.prague.scale import alpha_bits, scaled
 from l4strace.schema.capture import KERNEL, SOURCES, STATS
+from l4strace.schema.words import Stat
 
 Progress = Callable[[int, int], None]
 
@@ -72,21 +73,23 @@ def _state(
     """Says what could not be joined or read, one statement each."""
     if log.kind == "ss" and bits is not None and bits > 20:
         said = f"alpha has {bits} bits, of which ss shows {2 ** (bits - 20)} times too much"
-        log.lose("alpha_scale_corrected", 1, "info", f"In this log {said}.")
+        log.lose(Stat.ALPHA_SCALE_CORRECTED, 1, "info", f"In this log {said}.")
     if bits is None and log.samples["alpha_raw"].max():
-        log.lose("alpha_scale_unknown", 1, "info", "Alpha fits several builds: left in its scale.")
+        log.lose(
+            Stat.ALPHA_SCALE_UNKNOWN, 1, "info", "Alpha fits several builds: left in its scale."
+        )
     if capture.flows.is_empty() or alone.is_empty():
         return
     if placed.refused:
-        log.lose("kernel_log_not_joined", alone.height, "loss", f"Not joined: {placed.refused}.")
+        log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", f"Not joined: {placed.refused}.")
         return
     first = alone.row(0, named=True)
     name = f"{first['saddr'] or '?'}:{first['sport']} to {first['daddr'] or '?'}:{first['dport']}"
     if joined.is_empty():
         said = f"No socket of the log is in the captures ({name}): another host, or another time."
-        log.lose("kernel_log_not_joined", alone.height, "loss", said)
+        log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", said)
     else:
-        log.lose("sockets_not_captured", alone.height, "info", f"Such as {name}.")
+        log.lose(Stat.SOCKETS_NOT_CAPTURED, alone.height, "info", f"Such as {name}.")
 
 
 def _next(numbers: pl.Series) -> int:

@@ -15,6 +15,8 @@ import polars as pl
 from l4strace.evidence import Capture
 from l4strace.ingest.join import matching
 from l4strace.ingest.logs.samples import Log
+from l4strace.schema.vantage import distance
+from l4strace.schema.words import CAPTURES, Stat
 
 DRIFT_NS = 10_000_000
 """More than this between a log's ends is a clock that was set: drift is below 1e-4."""
@@ -40,7 +42,7 @@ def place(log: Log, samples: pl.DataFrame, found: pl.DataFrame, capture: Capture
     stated = log.unix_offset_ns
     end = log.end_offset_ns
     if stated is not None and end is not None and abs(end - stated) > DRIFT_NS:
-        log.lose("clock_steps", 1, "loss", f"Set by {(end - stated) / 1e6:,.0f} ms during the log.")
+        log.lose(Stat.CLOCK_STEPS, 1, "loss", _set(end - stated))
         return Placement(stated, refused="its clock was set while it ran")
     if found.is_empty():
         return Placement(stated or 0)
@@ -55,11 +57,17 @@ def place(log: Log, samples: pl.DataFrame, found: pl.DataFrame, capture: Capture
     return _measured(log, stated, seen, seen.offset_ns)
 
 
+def _set(by_ns: int) -> str:
+    """The step as a sentence. Unix time minus the log's clock grows when Unix time is set ahead."""
+    where = "forwards" if by_ns > 0 else "back"
+    return f"Set {where} by {abs(by_ns) / 1e6:,.0f} ms."
+
+
 def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -> Placement:
     residual = seen.residual_ns or 0
     if seen.step_ns > STEP_NS:
         log.lose(
-            "clock_steps", 1, "loss", f"Captures and log part by {seen.step_ns / 1e6:,.0f} ms."
+            Stat.CLOCK_STEPS, 1, "loss", f"Captures and log part by {seen.step_ns / 1e6:,.0f} ms."
         )
         return Placement(offset, residual, "one of the two clocks was set during the run")
     if residual > RESIDUAL_NS:
@@ -68,22 +76,18 @@ def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -
         return Placement(offset, residual)
     if abs(offset - stated) > STATED_NS:
         apart = f"It says {(stated - offset) / 1e9:+,.3f} s more than the packets show."
-        log.lose("clock_offset_wrong", 1, "info", apart)
+        log.lose(Stat.CLOCK_OFFSET_WRONG, 1, "info", apart)
         return Placement(offset, residual)
     return Placement(stated, max(residual, abs(offset - stated)))
 
 
 def _nearest(capture: Capture, found: pl.DataFrame) -> Capture | None:
     """The capture of one source whose place is nearest to the logged senders; None without any."""
-    files = capture.sources.filter(
-        pl.col("kind").is_in(["pcap", "pcapng"]) & (pl.col("path") != "-")
-    )
-    sender = pl.when("forward").then(pl.lit("client")).otherwise(pl.lit("server"))
+    files = capture.sources.filter(pl.col("kind").is_in(CAPTURES) & (pl.col("path") != "-"))
     seen = (
         capture.flows.join(found.select("flow", "forward").unique(), on="flow")
         .filter(pl.col("source").is_in(files["source"].implode()))
-        .with_columns(here=pl.col("vantage") == sender)
-        .sort("here", "source", descending=[True, False])
+        .sort(distance(), "source")
     )
     if seen.is_empty():
         return None

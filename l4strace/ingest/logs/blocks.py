@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from l4strace import _native
 from l4strace.ingest.logs.samples import Log
+from l4strace.schema.words import Stat
 
 BLOCK_BYTES = 1 << 24
 
@@ -27,4 +28,4 @@ def blocks(path: str, log: Log) -> Iterator[bytes]:
     log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
     if chunks.error:
         log.complete = False
-        log.lose("truncated_file", 1, "loss", chunks.error)
+        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)

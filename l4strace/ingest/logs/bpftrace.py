@@ -17,6 +17,7 @@ from l4strace.ingest.logs import kprobe_events
 from l4strace.ingest.logs.blocks import blocks
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.schema.words import Stat
 
 LINE = pl.Schema({"type": pl.String(), "data": pl.String()})
 TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
@@ -31,7 +32,7 @@ def read(path: str) -> Log:
         for kind, data in frame.filter(pl.col("type").is_in(["map", "hist", "stats"])).iter_rows():
             _aggregate(kind, data, log)
         lost = frame.filter(pl.col("type") == "lost_events").height
-        log.lose("events_lost", lost, "loss", "bpftrace lost events.")
+        log.lose(Stat.EVENTS_LOST, lost, "loss", "bpftrace lost events.")
         printed = frame.filter(pl.col("type") == "printf")["data"].drop_nulls()
         if printed.len():
             lines = lines or _native.LogLines("fields")
@@ -40,10 +41,10 @@ def read(path: str) -> Log:
     if lines is not None:
         _keep(keeper, lines.finish())
         counts = lines.counts()
-        log.lose("lines_unread", counts["unread"], "info", "printf lines without fields.")
+        log.lose(Stat.LINES_UNREAD, counts["unread"], "info", "printf lines without fields.")
     log.samples = keeper.finish()
     log.records = log.samples.height + keeper.thinned + len(log.aggregates)
-    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
 
 
@@ -53,7 +54,7 @@ def _frame(block: bytes, log: Log) -> pl.DataFrame:
     except pl.exceptions.PolarsError:
         good = [line for line in block.splitlines() if _is_object(line)]
         bad = sum(1 for line in block.splitlines() if line.strip()) - len(good)
-        log.lose("lines_unread", bad, "loss", "Lines that are no JSON object.")
+        log.lose(Stat.LINES_UNREAD, bad, "loss", "Lines that are no JSON object.")
         if not good:
             return pl.DataFrame(schema=LINE)
         return pl.read_ndjson(io.BytesIO(b"\n".join(good)), schema=LINE, ignore_errors=True)

@@ -17,6 +17,8 @@ from l4strace.ingest.logs.blocks import blocks
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.prague.constants import GAIN_SHIFT
+from l4strace.schema.words import Stat, lost_in
 
 WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
@@ -40,9 +42,9 @@ def read(path: str) -> Log:
     if header is None:
         raise ValueError("an empty kernel log")
     log.samples = keeper.finish()
-    if not log.complete and not any(name == "truncated_file" for name, *_ in log.stats):
-        log.lose("no_trailer", 1, "loss", "The log was cut short: its trailer is missing.")
-    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    if not log.complete and not any(name == Stat.TRUNCATED_FILE for name, *_ in log.stats):
+        log.lose(Stat.NO_TRAILER, 1, "loss", "The log was cut short: its trailer is missing.")
+    log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
 
 
@@ -91,7 +93,7 @@ def _sound(block: bytes, log: Log) -> bytes:
             good.append(line)
         elif line.strip():
             bad += 1
-    log.lose("lines_unread", bad, "loss", "Lines that are no JSON object.")
+    log.lose(Stat.LINES_UNREAD, bad, "loss", "Lines that are no JSON object.")
     return b"\n".join(good) + b"\n" if good else b"{}\n"
 
 
@@ -103,7 +105,7 @@ def _samples(frame: pl.DataFrame) -> pl.DataFrame:
     return shaped(
         rows.with_columns(
             extra=extra,
-            alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // 16),
+            alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // (1 << GAIN_SHIFT)),
             srtt_pace_us=_unshifted("srtt_pace_us", "srtt_pace_raw", "g_srtt_shift"),
             mdev_pace_us=_unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),
         )
@@ -119,7 +121,7 @@ def _control(frame: pl.DataFrame, block: bytes, log: Log) -> None:
     log.records += frame.filter(pl.col("type") == "sample").height
     kinds = set(frame["type"].drop_nulls().unique()) - {"sample", "header"}
     for row in frame.filter(pl.col("type") == "note").iter_rows(named=True):
-        log.lose("note", 1, "info", row["text"])
+        log.lose(Stat.NOTE, 1, "info", row["text"])
     if "aggregate" in kinds or "trailer" in kinds:
         for line in block.splitlines():
             if b'"aggregate"' in line or b'"trailer"' in line:
@@ -133,11 +135,11 @@ def _take(record: dict[str, Any], log: Log) -> None:
         log.complete = True
         log.end_offset_ns = _integer((record.get("clock") or {}).get("unix_offset_ns"))
         for where, count in (record.get("lost") or {}).items():
-            log.lose(f"{where}_lost", int(count), "loss", f"Samples lost in the {where}.")
+            log.lose(lost_in(where), int(count), "loss", f"Samples lost in the {where}.")
         said = sum((record.get("events") or {}).values())
         if said != log.records:
             missing = f"The trailer counts {said:,} samples, the log holds {log.records:,}."
-            log.lose("samples_missing", abs(said - log.records), "loss", missing)
+            log.lose(Stat.SAMPLES_MISSING, abs(said - log.records), "loss", missing)
 
 
 def check(path: str) -> list[str]:

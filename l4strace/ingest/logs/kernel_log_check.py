@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.ingest.logs.samples import KNOWN_EVENTS, SAMPLES
+from l4strace.ingest.logs.samples import SAMPLES
+from l4strace.schema.words import EVENTS
 
 TYPES = {
     "u8": pl.UInt8(),
@@ -98,7 +99,7 @@ def _sample(record: dict[str, Any], state: dict[str, Any]) -> list[str]:
     faults = _wants(record, {"ts_ns": int, "event": str})
     event = record.get("event")
     state["events"][event] = state["events"].get(event, 0) + 1
-    if event not in KNOWN_EVENTS:
+    if event not in EVENTS:
         faults.append(f"unknown event {event!r}")
     if "sk" not in record and "sport" not in record:
         faults.append("neither sk nor ports")

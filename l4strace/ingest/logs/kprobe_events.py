@@ -17,6 +17,7 @@ from l4strace.ingest.logs.samples import (
     shaped,
     unsigned,
 )
+from l4strace.prague.constants import GAIN_SHIFT
 
 PREFIX = ("ts_ns", "event", "cpu")
 """Columns that a line's own prefix gives."""
@@ -65,7 +66,9 @@ def samples(frame: pl.DataFrame) -> pl.DataFrame:
         "delivered_ce": raw.integer("delivered_ce"),
         "packets_out": raw.integer("packets_out"),
         "upscaled_alpha": upscaled,
-        "alpha_raw": pl.coalesce(upscaled // 16, unsigned(raw.integer("tp_alpha", "alpha"))),
+        "alpha_raw": pl.coalesce(
+            upscaled // (1 << GAIN_SHIFT), unsigned(raw.integer("tp_alpha", "alpha"))
+        ),
         "classic_ecn_raw": raw.integer("classic_ecn"),
         "frac_cwnd": unsigned(raw.integer("frac_cwnd")),
         "srtt_pace_raw": unsigned(srtt_raw),

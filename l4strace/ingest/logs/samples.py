@@ -26,7 +26,7 @@ SAMPLES = pl.Schema(
     {
         c.name: c.dtype
         for c in KERNEL.columns
-        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn")
+        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn", "alpha_bits")
     }
     | IDENTITY
 )
@@ -52,7 +52,6 @@ EVENTS = {
     "tcp_probe": "probe",
 }
 """What a probe is called -> the event of the table `kernel`."""
-KNOWN_EVENTS = {*EVENTS.values(), "ack", "poll"}
 
 
 @dataclass

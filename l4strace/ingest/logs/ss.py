@@ -8,6 +8,7 @@ kernel the percentage is 16 times too large. classic_ecn is in no version of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -15,11 +16,19 @@ import polars as pl
 from l4strace import _native
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.schema.words import Stat
 
-BATCH_BYTES = 1 << 24
+BATCH_CHARS = 1 << 24
+"""Text that is held at most before what is complete of it is parsed: about 10,000 polls."""
 EPOCH = r"^(?:#\s*)?(?:t=)?(\d{9,10})(?:\.(\d+))?(?:\s+|$)"
 ISO = r"^(?:#\s*)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|[+-]\d\d:?\d\d)?\s*$"
 SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
+BEGIN = re.compile(
+    r"^(?:(?:#\s*)?(?:t=)?\d{9,10}(?:\.\d+)?\s+)?"
+    r"(?:tcp\s+)?[A-Z][A-Z0-9-]{2,}\s+\d+\s+\d+\s+\S+:\d+",
+    re.MULTILINE,
+)
+"""The line that begins a socket, after the time that moreutils' `ts` puts before it."""
 ALPHA_UNIT = 1 << 20
 """What L4STeam's ss divides alpha by, whatever the kernel's scale."""
 SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -30,46 +39,51 @@ def read(path: str) -> Log:
     log, keeper = Log(path, "ss", clock="realtime", unix_offset_ns=0), Keeper()
     clock: int | None = None
     for block in _blocks(path, log):
-        lines = _timed(block, clock)
-        clock = lines["ts_ns"][-1] if lines.height else clock
+        lines, clock = _timed(block, clock)
         keeper.add(_samples(lines))
     log.samples = keeper.finish()
     log.records = log.samples.height + keeper.thinned
-    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
 
 
 def _blocks(path: str, log: Log) -> Iterator[str]:
-    """Text that ends before a line which begins a new socket or a new poll."""
+    """Text that ends before the line of a socket, so that no socket is torn in two."""
     chunks = _native.read_text(path)
     held = ""
     for chunk in chunks:
         held += chunk.decode("utf-8", "replace")
-        if len(held) >= BATCH_BYTES:
-            cut = max(held.rfind("\nESTAB"), held.rfind("\n#"), held.rfind("\n1"))
-            if cut > 0:
-                yield held[:cut]
-                held = held[cut + 1 :]
+        if len(held) >= BATCH_CHARS:
+            cut = _complete(held)
+            yield held[:cut]
+            held = held[cut:]
     if held:
         yield held
     log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
     if chunks.error:
         log.complete = False
-        log.lose("truncated_file", 1, "loss", chunks.error)
+        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)
 
 
-def _timed(block: str, clock: int | None) -> pl.DataFrame:
-    """Lines that are not times, each with the last time before it."""
+def _complete(held: str) -> int:
+    """Length up to the last socket; of text without sockets all whole lines: it is not kept."""
+    begins = [match.start() for match in BEGIN.finditer(held) if match.start()]
+    return begins[-1] if begins else held.rfind("\n") + 1 or len(held)
+
+
+def _timed(block: str, clock: int | None) -> tuple[pl.DataFrame, int | None]:
+    """Lines that are not times, each with the last time before it; and the time of the last."""
     line = pl.col("line")
     fraction = line.str.extract(EPOCH, 2).fill_null("").str.pad_end(9, "0").str.head(9)
     epoch_ns = (line.str.extract(EPOCH, 1) + fraction).cast(pl.Int64, strict=False)
     frame = pl.DataFrame({"line": block.split("\n")}).with_columns(
         ts_ns=pl.coalesce(epoch_ns, _iso_ns(line)).forward_fill()
     )
-    return frame.select(
+    lines = frame.select(
         ts_ns=pl.coalesce("ts_ns", pl.lit(clock, dtype=pl.Int64())),
         line=line.str.replace(EPOCH, "").str.replace(ISO, ""),
-    ).filter(pl.col("line").str.strip_chars() != "")
+    )
+    return lines.filter(pl.col("line").str.strip_chars() != ""), lines["ts_ns"][-1]
 
 
 def _iso_ns(line: pl.Expr) -> pl.Expr:

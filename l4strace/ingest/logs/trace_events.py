@@ -12,8 +12,9 @@ import polars as pl
 
 from l4strace import _native
 from l4strace.ingest.logs import kprobe_events, tcp_probe
-from l4strace.ingest.logs.samples import KNOWN_EVENTS, SAMPLES, Log
+from l4strace.ingest.logs.samples import SAMPLES, Log
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.schema.words import EVENTS, Stat
 
 
 def read(path: str) -> Log:
@@ -23,17 +24,21 @@ def read(path: str) -> Log:
     lines = _native.LogLines("event")
     for batch in _batches(path, lines, log):
         named = batch.with_columns(event=kprobe_events.event_name())
-        known = named.filter(pl.col("event").is_in(list(KNOWN_EVENTS)))
+        known = named.filter(pl.col("event").is_in(EVENTS))
         foreign += named.height - known.height
         probes += known.filter(pl.col("event") == "probe").height
         keeper.add(_samples(keeper.thin(known)))
     counts = lines.counts()
     log.samples, log.records = keeper.finish(), counts["rows"] - foreign
     log.kind = "tcp-probe" if probes == log.records else "kprobe-events"
-    log.lose("ring_lost", counts["lost"], "loss", "The ring lost them before they were written.")
-    log.lose("lines_unread", counts["unread"], "loss", f"First in line {counts['first_unread']}.")
-    log.lose("events_of_others", foreign, "info", "Events that are neither tcp_probe nor Prague's.")
-    log.lose("samples_thinned", keeper.thinned, "info", keeper.WHY)
+    log.lose(Stat.RING_LOST, counts["lost"], "loss", "The ring lost them before they were written.")
+    log.lose(
+        Stat.LINES_UNREAD, counts["unread"], "loss", f"First in line {counts['first_unread']}."
+    )
+    log.lose(
+        Stat.EVENTS_OF_OTHERS, foreign, "info", "Events that are neither tcp_probe nor Prague's."
+    )
+    log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
 
 
@@ -74,4 +79,4 @@ def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFr
     log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
     if chunks.error:
         log.complete = False
-        log.lose("truncated_file", 1, "loss", chunks.error)
+        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)

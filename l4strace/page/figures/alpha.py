@@ -9,14 +9,11 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
 from l4strace.page.drawing.series import line, points_of, recorded
+from l4strace.prague.constants import TRANSITION_ROUNDS
 from l4strace.wording.amounts import number
 
 NAME = "alpha"
 TITLE = "Alpha"
-
-TRANSITION_ROUNDS = 500
-"""Rounds after which Prague turns RTT-independent (rtt_transition_delay) and updates alpha at most
-every 25 ms; before, every round trip."""
 
 
 def draw(direction: Direction) -> Figure | None:

@@ -9,14 +9,15 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import HEIGHT, timeline
 from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
 from l4strace.page.drawing.series import Points, line, points_of, recorded
+from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD, SCORE_MAX
 from l4strace.wording.amounts import number
 from l4strace.wording.moments import moment
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"
 
-SCALABLE, CLASSIC, STICKY = 8, 9, 17
-"""L_STICKY, CLASSIC_ECN and C_STICKY in units of 2^PRAGUE_ALPHA_BITS (tcp_prague.c)."""
+SCALABLE, CLASSIC, STICKY = map(int, (SCALABLE_THRESHOLD, CLASSIC_THRESHOLD, SCORE_MAX))
+"""Ends of the score's zones."""
 
 CURVES = (
     ("classic_ecn_buggy", "score_buggy", "replayed, scaling bug", BUGGY),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.figures.steps import described, drawn
+from l4strace.prague.constants import DEPTH_REFERENCE_US
 
 NAME = "depth-steps"
 TITLE = "Queue delay at each detector step"
 
-REFERENCE_US = 2000
-"""D0 of tcp_prague.c: ``reference queue D of ~2ms``."""
+REFERENCE_US = int(DEPTH_REFERENCE_US)
 
 
 def draw(direction: Direction) -> Figure | None:

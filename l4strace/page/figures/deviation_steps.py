@@ -5,12 +5,12 @@ from __future__ import annotations
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.figures.steps import described, drawn
+from l4strace.prague.constants import MDEV_REFERENCE_US
 
 NAME = "deviation-steps"
 TITLE = "RTT deviation at each detector step"
 
-REFERENCE_US = 750
-"""V0 of tcp_prague.c: ``reference queue V of ~750us``."""
+REFERENCE_US = int(MDEV_REFERENCE_US)
 
 
 def draw(direction: Direction) -> Figure | None:

@@ -16,12 +16,12 @@ MS = 1e-3
 
 
 def draw(direction: Direction) -> Figure | None:
-    """RTT minus its smallest so far, and one-way delay minus its smallest."""
+    """Queue delay (mean RTT minus the path's smallest), and one-way delay minus its smallest."""
     rounds, points = direction.rounds, direction.points
     traces = []
     if rounds["queue_delay_us"].count():
         data = points_of(rounds, "queue_delay_us", points, MS)
-        traces.append(line(data, "RTT above its smallest", MEASURED))
+        traces.append(line(data, "RTT above the smallest of the path", MEASURED))
     if rounds["owd_mean_us"].count():
         data = points_of(rounds, "owd_mean_us", points, MS)
         traces.append(line(data, "one way, between the captures", SECOND))
@@ -34,6 +34,6 @@ def describe(direction: Direction) -> str:
     if not delay.len():
         return "One-way delay above its smallest, between the two captures."
     middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
-    text = f"RTT of each round above the smallest so far: median {middle}, 99th percentile {high}"
+    text = f"Mean RTT above the smallest of the path: median {middle}, 99th percentile {high}"
     steady = (direction.bottleneck or {}).get("marking_delay_us")
     return f"{text}; marking starts at about {duration(steady)}." if steady else f"{text}."

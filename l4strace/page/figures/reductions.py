@@ -9,6 +9,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
 from l4strace.page.drawing.palette import CE, ECT1, LOSS, MEASURED, NOT_ECT, Stroke
 from l4strace.page.drawing.series import dots, points_of
+from l4strace.prague.constants import CUT_FLOOR
 from l4strace.wording.amounts import share
 from l4strace.wording.quantities import count
 
@@ -17,7 +18,7 @@ TITLE = "Reductions of the window"
 
 HALF = (50.0, "50 %: one half")
 """What Reno gives up (RFC 5681)."""
-FLOOR = (31.25, "31.25 %: the fallback's floor")
+FLOOR = (100 * CUT_FLOOR, f"{100 * CUT_FLOOR:.2f} %: the fallback's floor")
 """0.625 / 2: what Prague gives up at least once its fallback is fully active (tcp_prague.c)."""
 CUBIC = (30.0, "30 %: CUBIC")
 """1 - beta_cubic (RFC 9438 section 4.6)."""

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
+from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 from l4strace.wording.quantities import count
@@ -143,16 +144,7 @@ def _ce(totals: dict[str, Any]) -> str:
 def _bottleneck(row: dict[str, Any] | None) -> str:
     if row is None or row["kind"] is None:
         return "\N{EN DASH}"
-    names = {
-        "l4s": "L4S AQM",
-        "classic": "classic AQM",
-        "shallow": "shallow marking queue",
-        "per-flow": "per-flow queue",
-        "fifo": "FIFO",
-        "none": "none here",
-        "unknown": "unknown",
-    }
-    return names.get(row["kind"], str(row["kind"]))
+    return BOTTLENECKS.get(row["kind"], str(row["kind"]))
 
 
 def _left_out(case: Case, shown: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.page.case import Case
+from l4strace.schema.words import CAPTURES, CODEPOINTS
 from l4strace.wording.amounts import duration, number, share
 from l4strace.wording.names import FANCY_ARROW, direction_name
 from l4strace.wording.quantities import count
@@ -15,7 +16,6 @@ from l4strace.wording.quantities import count
 TITLE = "Between the captures"
 
 MAX_ROWS = 20
-CODEPOINTS = (("not_ect", "Not-ECT"), ("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("ce", "CE"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def build(case: Case) -> PathsSection:
 
 
 def _absent(case: Case) -> str:
-    captures = case.evidence.sources.filter(pl.col("kind").is_in(["pcap", "pcapng"])).height
+    captures = case.evidence.sources.filter(pl.col("kind").is_in(CAPTURES)).height
     if not captures:
         return "No capture among the inputs: a kernel log has no packets to follow."
     if captures < 2:
@@ -104,8 +104,8 @@ def _row(case: Case, row: dict[str, Any]) -> PathRow:
 def _transitions(row: dict[str, Any]) -> tuple[Transition, ...]:
     return tuple(
         Transition(left_name, arrived_name, number(count), share(count, row["matched"]), kind)
-        for left, left_name in CODEPOINTS
-        for arrived, arrived_name in CODEPOINTS
+        for left, left_name in CODEPOINTS.items()
+        for arrived, arrived_name in CODEPOINTS.items()
         if (count := row[f"{left}_to_{arrived}"])
         for kind in [_kind(left, arrived)]
     )

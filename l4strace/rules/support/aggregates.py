@@ -10,13 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from l4strace.prague.constants import LARGEST_STEP_20BIT, V0_LG_20BIT
 from l4strace.wording.quantities import quantity
-
-V0_20BIT = 5_007_341
-"""Reference of the RTT deviation in a step: log2(750) * 2^20 / 2 (V0_LG in tcp_prague.c)."""
-
-MOST_20BIT = 18 << 19
-"""Largest step of a 20-bit build: half an integer logarithm of at most 18, times 2^20."""
 
 MDEV_REFERENCE = "750 us"
 DEPTH_REFERENCE = "2 ms"
@@ -111,9 +106,9 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
         return None
     fall = number(maps, "mdev_change_neg_sum") / falls
     rise = number(maps, "mdev_change_pos_sum") / rises
-    if abs(fall) != V0_20BIT or rise <= MOST_20BIT:
+    if abs(fall) != V0_LG_20BIT or rise <= LARGEST_STEP_20BIT:
         return None
     return (
-        f"steps fall by {V0_20BIT:,}, the reference of 750 us on a 20-bit scale, but rise by "
+        f"steps fall by {V0_LG_20BIT:,}, the reference of 750 us on a 20-bit scale, but rise by "
         f"{rise:,.0f} on average, which only a 24-bit scale allows"
     )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Evidence, kept
+from l4strace.prague.constants import (
+    CLASSIC_THRESHOLD,
+    DEPTH_REFERENCE_US,
+    MDEV_REFERENCE_US,
+    SCALABLE_THRESHOLD,
+)
 
-CLASSIC, SCALABLE = 9.0, 8.0
-"""Score from which the fallback acts in full, and score up to which it does not act (tcp_prague.c:
-CLASSIC_ECN is 9 and L_STICKY 8 in units of 2^PRAGUE_ALPHA_BITS)."""
-
-MDEV_US, DEPTH_US = 750.0, 2000.0
-"""The detector's thresholds: RTT mean deviation and queue delay, srtt - min_rtt (tcp_prague.c:
-V0_LG is log2(750), D0_LG log2(2000))."""
+MDEV_US, DEPTH_US = MDEV_REFERENCE_US, DEPTH_REFERENCE_US
+"""The detector's references: RTT mean deviation and queue delay (srtt - min_rtt)."""
 
 MIN_SHARE = 0.1
 """Share of the detector's steps from which a state counts. By eye, from the reductions that
@@ -42,13 +43,13 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         & pl.col("score").is_not_null()
         & pl.col("flow").is_not_null()
     ).sort("ts_ns")
-    above = pl.col("score") > SCALABLE
+    above = pl.col("score") > SCALABLE_THRESHOLD
     build = pl.col("build").drop_nulls().mode().sort().first()
     return recorded.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
-        (pl.col("score") >= CLASSIC).mean().alias("full_share"),
+        (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),
         pl.col("score").max().alias("score_max"),
@@ -56,8 +57,8 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         pl.col("depth_us").median().alias("depth_us"),
         pl.col("mdev_us").filter(above).median().alias("classic_mdev_us"),
         pl.col("depth_us").filter(above).median().alias("classic_depth_us"),
-        (pl.col("score_fixed") > SCALABLE).mean().alias("fixed_share"),
-        (pl.col("score_buggy") > SCALABLE).mean().alias("buggy_share"),
+        (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("fixed_share"),
+        (pl.col("score_buggy") > SCALABLE_THRESHOLD).mean().alias("buggy_share"),
         (pl.col("score_buggy") - pl.col("score")).abs().median().alias("buggy_error"),
         build.alias("build"),
         (pl.col("build") == build).sum().alias("residues"),
@@ -97,7 +98,7 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
     cuts = evidence.cuts.filter(
         (pl.col("origin") == "kernel")
         & (pl.col("cause") == "ce")
-        & (pl.col("classic_ecn") >= CLASSIC)
+        & (pl.col("classic_ecn") >= CLASSIC_THRESHOLD)
     )
     return cuts.group_by(BY).agg(
         pl.len().alias("cuts"), (pl.col("law") == "alpha/2").mean().alias("at_half_alpha")

@@ -6,53 +6,17 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence, kept
+from l4strace.derive.vantage import first as first
+from l4strace.derive.vantage import once as once
+from l4strace.derive.vantage import rounds as rounds
+from l4strace.evidence import Evidence
+from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.wording.moments import moment as moment
-
-DIRECTION = ("flow", "forward")
 
 ISOLATED_CONFIDENCE = 0.8
 """Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
 other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
-
-
-@kept
-def nearest(evidence: Evidence) -> pl.DataFrame:
-    """One `source` for each flow direction: the capture nearest to its sender.
-
-    Two captures of one run hold every flow twice; a sender is judged once, where its RTT is whole.
-    """
-    sender = pl.when("forward").then(pl.lit("client")).otherwise(pl.lit("server"))
-    far = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
-    near = pl.col("vantage") == sender
-    distance = pl.when(near).then(0).when(pl.col("vantage") == far).then(2).otherwise(1)
-    joined = evidence.directions.select(KEY).join(
-        evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
-    )
-    ranked = joined.with_columns(distance.alias("distance")).sort("distance", "source")
-    return ranked.unique(DIRECTION, keep="first", maintain_order=True).select(KEY)
-
-
-def once(evidence: Evidence, table: pl.DataFrame) -> pl.DataFrame:
-    """Rows of ``table`` from the capture nearest to each direction's sender."""
-    if table.is_empty() or evidence.directions.is_empty():
-        return table
-    if _alone(evidence) and evidence.kernel.is_empty():
-        return table
-    return table.join(nearest(evidence), on=KEY, how="semi")
-
-
-def _alone(evidence: Evidence) -> bool:
-    """No direction was captured twice: there is nothing to choose."""
-    return nearest(evidence).height == evidence.directions.height
-
-
-@kept
-def rounds(evidence: Evidence) -> pl.DataFrame:
-    """Rounds as the capture nearest to each direction's sender saw them."""
-    # The largest table: with one capture it need not be copied, whatever logs there are.
-    return evidence.rounds if _alone(evidence) else once(evidence, evidence.rounds)
 
 
 def scalable(evidence: Evidence) -> pl.DataFrame:

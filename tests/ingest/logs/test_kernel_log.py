@@ -159,3 +159,21 @@ def test_millions_of_samples_stay_bounded() -> None:
     assert keeper.thinned + kept.height == 50_000
     assert kept.height < 1000
     assert kept["alpha_raw"].unique().sort().to_list() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("by_ns", "sentence"),
+    [(90_000_000, "Set forwards by 90 ms."), (-90_000_000, "Set back by 90 ms.")],
+)
+def test_a_clock_that_was_set_names_its_direction(
+    tmp_path: Path, by_ns: int, sentence: str
+) -> None:
+    trailer = TRAILER | {"clock": {"unix_offset_ns": 1000 + by_ns, "uncertainty_ns": 5}}
+    capture = attach.load_logs(frames.capture(), [write(tmp_path, HEADER, SAMPLE, trailer)])
+    assert capture.stats.filter(name="clock_steps")["detail"].to_list() == [sentence]
+
+
+def test_the_validator_takes_every_event_of_the_format(tmp_path: Path) -> None:
+    sample = SAMPLE | {"event": "retransmit"}
+    trailer = TRAILER | {"events": {"retransmit": 1}}
+    assert kernel_log.check(write(tmp_path, HEADER, sample, trailer)) == []

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 from l4strace.ingest.join import attach
+from l4strace.ingest.logs import ss
+from l4strace.ingest.logs.samples import Log
 from tests.support import frames
 
 SOCKET = "ESTAB 0      946324 10.0.1.2:40001 10.0.3.2:5201 timer:(on,024ms,0)\n"
@@ -68,3 +70,55 @@ def test_the_sixteenfold_alpha_is_seen_through_the_marks(
         f"{1795252715 + i}.5\n{SOCKET}{info(shown, 1000 * i + 1, 50 * i)}" for i in range(1, 20)
     ]
     assert read(tmp_path, "".join(polls))["alpha"].median() == pytest.approx(alpha, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "state"),
+    [
+        ("2026-11-21T09:18:{:02d}.5+00:00", "tcp   FIN-WAIT-1"),
+        ("1795252{:03d}.5", "ESTAB"),
+        ("", ""),
+    ],
+)
+def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: str, state: str
+) -> None:
+    """Blocks were cut before `ESTAB`, `#` and `1` only: others were held to the end."""
+    monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
+    monkeypatch.setattr(ss._native, "read_text", pieces(700))
+    lines = SOCKET.replace("ESTAB", state or "ESTAB") + info(5, 9, 1)
+    if stamp:
+        text = "".join(f"{stamp.format(10 + i)}\n{lines}" for i in range(40))
+    else:  # moreutils' `ts` before every line
+        text = "".join(
+            f"{1795252010 + i}.5 {line}\n" for i in range(40) for line in lines.splitlines()
+        )
+    path = tmp_path / "ss.txt"
+    path.write_text(text)
+    blocks = list(ss._blocks(str(path), Log(str(path), "ss")))
+    assert max(map(len, blocks)) < 1000 + 700
+    assert "".join(blocks) == text
+    samples = ss.read(str(path)).samples
+    assert samples.height == 40
+    assert samples["ts_ns"].diff().drop_nulls().unique().to_list() == [1_000_000_000]
+
+
+def test_text_without_sockets_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
+    monkeypatch.setattr(ss._native, "read_text", pieces(700))
+    path = tmp_path / "ss.txt"
+    path.write_text("no socket here\n" * 1000)
+    assert max(map(len, ss._blocks(str(path), Log(str(path), "ss")))) < 1000 + 700
+
+
+def pieces(size: int):
+    """`read_text` in small chunks."""
+
+    class Chunks(list):
+        compression, bytes_read, error = None, 0, None
+
+    def read_text(path: str) -> Chunks:
+        text = Path(path).read_bytes()
+        return Chunks(text[i : i + size] for i in range(0, len(text), size))
+
+    return read_text

@@ -1,0 +1,51 @@
+"""THE queue delay of a round: its mean RTT above the smallest RTT of the path.
+
+The smallest is taken over all flows of the path and the whole run, as one input saw them: a flow
+that starts into a standing queue never sees its own smallest RTT. A route that becomes longer
+during the run therefore reads as queue. At the receiver the time from data to its ACK holds no
+queue at all, so a direction captured there has none.
+
+Chart, findings, bottlenecks and spikes all take this one. Only `watch` shows the tracker's running
+estimate, above the smallest RTT of the direction so far: it cannot wait for the end of the run.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import company
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+from l4strace.schema.vantage import receiver
+
+NEEDED = (
+    *KEY,
+    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
+    *("ce", "ce_best", "ece_acks", "inflight_max_packets", "queue_delay_us"),
+    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
+)
+"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
+
+
+@kept
+def rounds(capture: Capture) -> pl.DataFrame:
+    """The table `rounds` with its column `queue_delay_us`, in us; rows and order are kept."""
+    of = company.directions(capture).select(*KEY, "path", "vantage")
+    seen = capture.rounds.select(*KEY, "rtt_min_us", "rtt_mean_us").join(
+        of, on=KEY, how="left", maintain_order="left"
+    )
+    holds_queue = pl.col("vantage").ne_missing(receiver())
+    least = pl.col("rtt_min_us").filter(holds_queue).min().over("source", "path")
+    above = (pl.col("rtt_mean_us") - least).clip(lower_bound=0)
+    delay = seen.select(queue_delay_us=pl.when(holds_queue).then(above)).to_series()
+    return capture.rounds.with_columns(delay)
+
+
+@kept
+def on_paths(capture: Capture) -> pl.DataFrame:
+    """Rounds near enough to the sender to hold queue, with `path`, `marked_as`, `mode`, `marks`."""
+    of = company.directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
+    joined = rounds(capture).select(NEEDED).join(of, on=KEY, how="inner")
+    return joined.filter(pl.col("vantage").ne_missing(receiver())).with_columns(
+        company.marks().alias("marks")
+    )

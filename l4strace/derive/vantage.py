@@ -1,0 +1,71 @@
+"""The capture nearest to each direction's sender: the one whose RTT is whole.
+
+Two captures of one run hold every flow twice. Terminal, page, rules and JSON all ask here which of
+them counts. Nearest first: at the sender, in the middle, unknown, at the receiver; of equals, the
+input that was named first.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.schema.vantage import distance
+
+
+@kept
+def nearest(capture: Capture) -> pl.DataFrame:
+    """One row per flow direction: the `source` nearest to its sender, and `far`.
+
+    Columns: KEY and `far`, the input nearest to the receiver (null where only one saw it).
+    """
+    joined = capture.directions.select(KEY).join(
+        capture.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
+    )
+    ranked = joined.sort(*DIRECTION, distance(), "source")
+    return (
+        ranked.group_by(DIRECTION, maintain_order=True)
+        .agg(
+            pl.col("source").first(),
+            far=pl.when(pl.len() > 1).then(pl.col("source").last()).first(),
+        )
+        .select(*KEY, "far")
+    )
+
+
+def once(capture: Capture, table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``table`` from the capture nearest to each direction's sender."""
+    if table.is_empty() or capture.directions.is_empty():
+        return table
+    if _alone(capture) and capture.kernel.is_empty():
+        return table
+    return table.join(nearest(capture), on=KEY, how="semi")
+
+
+def first(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per flow direction: of the captures in ``rows``, the one nearest to the sender.
+
+    For what any capture may show, such as a damaged option: ``rows`` are those that show it.
+    """
+    near = rows.select(KEY).join(
+        capture.flows.select("source", "flow", "vantage").unique(["source", "flow"]),
+        on=["source", "flow"],
+        how="left",
+        maintain_order="left",
+    )
+    ranked = rows.with_columns(near.select(_distance=distance()).to_series())
+    ranked = ranked.sort(*DIRECTION, "_distance", "source").drop("_distance")
+    return ranked.unique(DIRECTION, keep="first", maintain_order=True)
+
+
+@kept
+def rounds(capture: Capture) -> pl.DataFrame:
+    """Rounds as the capture nearest to each direction's sender saw them."""
+    # The largest table: with one capture it need not be copied, whatever logs there are.
+    return capture.rounds if _alone(capture) else once(capture, capture.rounds)
+
+
+def _alone(capture: Capture) -> bool:
+    """No direction was captured twice: there is nothing to choose."""
+    return nearest(capture).height == capture.directions.height

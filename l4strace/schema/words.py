@@ -1,0 +1,71 @@
+"""Words that tables hold and people read: each value, and its label, once."""
+
+from __future__ import annotations
+
+CODEPOINTS = {"not_ect": "Not-ECT", "ect1": "ECT(1)", "ect0": "ECT(0)", "ce": "CE"}
+"""ECN codepoints (RFC 3168): part of a column's name -> label, by value on the wire from 0."""
+ECN_FIELD = dict(enumerate(CODEPOINTS.values()))
+"""Value of the ECN field -> label: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE (RFC 3168 section 5)."""
+
+CAPTURES = ("pcap", "pcapng")
+"""`sources.kind` of inputs that hold packets."""
+LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent")
+"""`sources.kind` of inputs that hold kernel state."""
+
+BOTTLENECKS = {
+    "l4s": "L4S AQM",
+    "classic": "classic AQM",
+    "shallow": "shallow AQM that marks more than ECT(1)",
+    "per-flow": "queue per flow",
+    "fifo": "FIFO",
+    "none": "no bottleneck here",
+    "unknown": "unknown",
+}
+"""`bottlenecks.kind` -> label."""
+
+EVENTS = (
+    *("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release"),
+    *("probe", "poll", "state", "retransmit"),
+)
+"""`kernel.event`, as the schema describes them."""
+
+
+class Stat:
+    """Names of `stats` rows. Those of captures are also in `native/src/read/stats.rs`."""
+
+    TRUNCATED_FILE = "truncated_file"
+    DAMAGED_FILE = "damaged_file"
+    CAPTURE_DROPS = "capture_drops"
+    UNKNOWN_LINK_TYPE = "unknown_link_type"
+    NOT_IP = "not_ip"
+    NOT_TCP = "not_tcp"
+    IP_FRAGMENTS = "ip_fragments"
+    BAD_LENGTHS = "bad_lengths"
+    HEADERS_CUT = "headers_cut"
+    NO_TIMESTAMP = "no_timestamp"
+    BAD_TIMESTAMPS = "bad_timestamps"
+    OPAQUE = "opaque"
+
+    NO_TRAILER = "no_trailer"
+    LINES_UNREAD = "lines_unread"
+    EVENTS_OF_OTHERS = "events_of_others"
+    SAMPLES_MISSING = "samples_missing"
+    SAMPLES_THINNED = "samples_thinned"
+    NOTE = "note"
+    RING_LOST = "ring_lost"
+    EVENTS_LOST = "events_lost"
+    CLOCK_STEPS = "clock_steps"
+    CLOCK_OFFSET_WRONG = "clock_offset_wrong"
+    ALPHA_SCALE_CORRECTED = "alpha_scale_corrected"
+    ALPHA_SCALE_UNKNOWN = "alpha_scale_unknown"
+    KERNEL_LOG_NOT_JOINED = "kernel_log_not_joined"
+    SOCKETS_NOT_CAPTURED = "sockets_not_captured"
+
+
+STATS = frozenset(value for name, value in vars(Stat).items() if name.isupper())
+"""Every name, but for what a collector lost: see `lost_in`."""
+
+
+def lost_in(where: str) -> str:
+    """The name for samples that a collector lost at ``where`` (FORMAT.md, record `lost`)."""
+    return f"{where}_lost"

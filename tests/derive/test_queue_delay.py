@@ -1,0 +1,69 @@
+"""One queue delay: what the chart draws is what the verdict rests on."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace import pipeline
+from l4strace.derive import company
+from l4strace.evidence import Evidence
+from l4strace.page.case import Case
+from l4strace.page.figures import queue
+from tests.support.frames import capture, frame, rounds, stack
+
+
+def late() -> Evidence:
+    """A flow with an empty queue (10 ms), and one that starts into 5 ms of queue."""
+    made = capture(
+        sources=frame("sources", first_ns=0, last_ns=1_000_000_000),
+        flows=frame("flows", flow=[0, 1]),
+        directions=frame("directions", flow=[0, 1], data_ect1=1000),
+        rounds=stack(
+            rounds(100, rtt_mean_us=10_000.0),
+            rounds(100, flow=1, rtt_min_us=15_000.0, rtt_mean_us=15_500.0),
+        ),
+    )
+    return pipeline.derive(made)
+
+
+def test_the_smallest_rtt_is_that_of_the_path() -> None:
+    delays = late().rounds.group_by("flow", maintain_order=True).agg(pl.col("queue_delay_us").max())
+    assert delays["queue_delay_us"].to_list() == [0.0, 5_500.0]
+
+
+def test_chart_and_verdict_agree() -> None:
+    evidence = late()
+    direction = Case(evidence, pipeline.judge(evidence)).direction(1, True)
+    assert direction is not None
+    drawn = company.steady(direction.rounds)["queue_delay_us"].median()
+    assert drawn == evidence.bottlenecks.filter(flow=1)["queue_delay_us"][0] == 5_500.0
+    figure = queue.draw(direction)
+    assert figure is not None
+    assert "median 5.5 ms" in queue.describe(direction).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("vantage", "delay"), [("client", 400.0), ("middle", 400.0), ("server", None)]
+)
+def test_at_the_receiver_there_is_no_queue_delay(vantage: str, delay: float | None) -> None:
+    made = capture(
+        flows=frame("flows", vantage=vantage), directions=frame("directions"), rounds=rounds(3)
+    )
+    assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [delay] * 3
+
+
+def test_a_capture_at_the_receiver_does_not_lower_the_smallest_rtt() -> None:
+    made = capture(
+        flows=frame("flows", flow=[0, 1], vantage=["client", "server"]),
+        directions=frame("directions", flow=[0, 1]),
+        rounds=stack(rounds(2), rounds(2, flow=1, rtt_min_us=30.0)),
+    )
+    assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [400.0, 400.0, None, None]
+
+
+def test_the_trackers_running_estimate_stays_out(fixtures: Path) -> None:
+    """It is above the smallest RTT of the direction so far: another number under the same name."""
+    read = pipeline.read([str(fixtures / "healthy/healthy.pcap.xz")])
+    assert read.rounds["queue_delay_us"].null_count() == read.rounds.height > 0
+    assert pipeline.derive(read).rounds["queue_delay_us"].null_count() < read.rounds.height
