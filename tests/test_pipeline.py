@@ -1,18 +1,17 @@
 """The order of the stages, and what happens when a rule breaks."""
 
-from pathlib import Path
-
 import pytest
 
-from l4strace import derive, pipeline, rules
+from l4strace import pipeline, rules
 from l4strace.evidence import DERIVED
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
 from l4strace.schema import evidence as schema_of_evidence
 from l4strace.schema.table import Table
 from tests.support.frames import capture, evidence, frame
+from tests.support.places import REPOSITORY
 
-DERIVE = Path(derive.__file__).parent
+DERIVE = REPOSITORY / "l4strace/derive"
 
 
 def rule(code: str, *said: Finding | Skipped) -> Rule:

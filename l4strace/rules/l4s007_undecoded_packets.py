@@ -35,13 +35,12 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
 CODE = "L4S007"
-TIMESTAMPS = "bad_timestamps"
 WORDS = {
     Stat.UNKNOWN_LINK_TYPE: "with an unsupported link type were left out",
     Stat.BAD_LENGTHS: "with contradictory length fields were left out",
     Stat.OPAQUE: "in encrypted or unknown tunnels were left out",
     Stat.NO_TIMESTAMP: "without a timestamp were left out",
-    TIMESTAMPS: "with a timestamp before 1970 or after 2116 were set to the nearest of the two",
+    Stat.BAD_TIMESTAMPS: "with a timestamp outside 1970 to 2116 were set to the nearest of the two",
 }
 MANY = 0.1
 """Share of all records that makes the finding a warning. By eye."""
@@ -61,7 +60,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
             "Check the clock of the capturing host."
-            if row["name"] == TIMESTAMPS
+            if row["name"] == Stat.BAD_TIMESTAMPS
             else "Capture inside the tunnel, or on an interface with a supported link type.",
             source=row["source"],
             measures=(

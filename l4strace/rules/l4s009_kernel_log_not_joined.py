@@ -33,6 +33,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import Stat
 
 CODE = "L4S009"
 UNKNOWN = "Log and capture differ in host, run or clock."
@@ -50,7 +51,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     joined = evidence.kernel.group_by("source").agg(
         pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )
-    reasons = evidence.stats.filter(pl.col("name") == "kernel_log_not_joined")
+    reasons = evidence.stats.filter(pl.col("name") == Stat.KERNEL_LOG_NOT_JOINED)
     lone = (
         joined.filter(pl.col("joined") == 0)
         .join(evidence.sources.select("source", "path"), on="source", how="left")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -16,8 +15,9 @@ from l4strace.output import json as as_json
 from l4strace.page.case import Case
 from l4strace.rules.support import subjects
 from tests.support.frames import capture, evidence, frame
+from tests.support.places import FIXTURES
 
-RUN = Path(__file__).parents[2] / "fixtures/accecn-ect0"
+RUN = FIXTURES / "accecn-ect0"
 """The path re-marks, so the two captures of this run differ."""
 
 

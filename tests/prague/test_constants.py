@@ -1,14 +1,14 @@
 """Prague's constants: one source, the native core."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from l4strace import _native
 from l4strace.prague import constants
+from tests.support.places import REPOSITORY
 
-PACKAGE = Path(constants.__file__).parents[1]
+PACKAGE = REPOSITORY / "l4strace"
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,15 @@ def test_counters_wrap() -> None:
     assert scale.updates(log)["delivered_now"].to_list() == [40]
 
 
-def test_scaled_values_give_back_their_bits() -> None:
+def test_scaled_values_keep_their_bits() -> None:
     raw = frame("kernel", alpha_raw=[0, 1 << 22], classic_ecn_raw=[17 << 24, 0])
     known = scale.scaled(raw, 24)
     assert known["alpha"].to_list() == [0.0, 0.25]
     assert known["classic_ecn"].to_list() == [17.0, 0.0]
-    assert scale.bits_of(known) == 24
-    assert scale.bits_of(known.head(1)) == 24
+    assert known["alpha_bits"].to_list() == [24, 24]
 
 
 def test_an_unknown_scale_leaves_both_null() -> None:
     unknown = scale.scaled(frame("kernel", alpha_raw=[1, 2], classic_ecn_raw=[3, 4]), None)
     assert unknown.select("alpha", "classic_ecn").null_count().row(0) == (2, 2)
-    assert scale.bits_of(unknown) is None
+    assert unknown["alpha_bits"].null_count() == 2

@@ -3,18 +3,16 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from l4strace import _native
-from l4strace.derive import bottlenecks
 from l4strace.ingest.logs.samples import EVENTS as PROBES
 from l4strace.schema import TABLES, words
 from l4strace.schema.words import STATS, Stat
+from tests.support.places import REPOSITORY
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "l4strace"
+PACKAGE = REPOSITORY / "l4strace"
 
 
 def attributes(folder: str) -> Iterator[str]:
@@ -57,14 +55,16 @@ def test_importers_emit_no_literal() -> None:
 
 
 def test_what_collectors_lose_has_a_name() -> None:
-    text = "".join(path.read_text() for path in (ROOT / "collectors").rglob("*.py"))
+    text = "".join(path.read_text() for path in (REPOSITORY / "collectors").rglob("*.py"))
     places = set(re.findall(r"\.losing\(\"(\w+)\"", text))
     assert "ring" in places
     assert words.lost_in("ring") == Stat.RING_LOST
 
 
 def test_every_kind_of_bottleneck_has_a_label() -> None:
-    returned = set(re.findall(r"return \"([a-z0-9-]+)\", ", Path(bottlenecks.__file__).read_text()))
+    returned = set(
+        re.findall(r"return \"([a-z0-9-]+)\", ", (PACKAGE / "derive/bottlenecks.py").read_text())
+    )
     assert len(returned) >= 6
     assert returned <= words.BOTTLENECKS.keys()
 
@@ -77,7 +77,7 @@ def test_every_probe_has_a_declared_event(event: str) -> None:
 def test_the_format_names_the_same_events() -> None:
     line = next(
         line
-        for line in (ROOT / "collectors/FORMAT.md").read_text().splitlines()
+        for line in (REPOSITORY / "collectors/FORMAT.md").read_text().splitlines()
         if line.startswith("| `event` |")
     )
     assert set(re.findall(r"`(\w+)`", line)) - {"event"} == set(words.EVENTS)
