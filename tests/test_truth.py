@@ -28,25 +28,43 @@ def load(name: str) -> ModuleType:
 
 def flow(dport: int, cc: str, kbyte_s: int) -> dict[str, Any]:
     return {
-        "dport": dport, "prague": cc == "prague", "kind": "bulk", "asked": cc,
-        "first_s": 0.0, "last_s": 10.0, "arrived_bytes": [kbyte_s * 1000] * 10,
+        "dport": dport,
+        "prague": cc == "prague",
+        "kind": "bulk",
+        "asked": cc,
+        "first_s": 0.0,
+        "last_s": 10.0,
+        "arrived_bytes": [kbyte_s * 1000] * 10,
         "sender": {"delivered_ce": 100},
+        "codepoints": {"to_receiver": {"ect1>ce" if cc == "prague" else "ect0>ect0": 100}},
     }
 
 
 def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
     """Prague with 1 of 6 MB/s beside CUBIC; its score stands above 8 all the time."""
     scenario = {
-        "name": "x", "queue": {"name": nature, "nature": nature, "marks": marks},
-        "second": None, "server_ecn": 3, "client_ecn": 1, "fallback": 1, "fault": "none",
-        "build": "20-bit", "late_s": 0, "offloads": False,
+        "name": "x",
+        "queue": {"name": nature, "nature": nature, "marks": marks},
+        "second": None,
+        "server_ecn": 3,
+        "client_ecn": 1,
+        "fallback": 1,
+        "fault": "none",
+        "build": "20-bit",
+        "late_s": 0,
+        "offloads": False,
     }
     socket = {
-        "dport": PRAGUE, "steps": 400, "share_above": 0.9, "cuts": 50, "fallback_cuts": 45,
+        "dport": PRAGUE,
+        "steps": 400,
+        "share_above": 0.9,
+        "cuts": 50,
+        "fallback_cuts": 45,
         "right_references": {"share_above": 0.0},
     }
     truth = {
-        "start_unix_ns": 0, "processor": {"kept_up": True},
+        "start_unix_ns": 0,
+        "processor": {"kept_up": True},
         "capacity": [{"s": 0.0, "hop": "first", "kbit": 50_000}],
         "flows": [flow(PRAGUE, "prague", 700), flow(CUBIC, "cubic", 5300)],
         "one_way_ms": {str(PRAGUE): [1.0] * 100, str(CUBIC): [2.0] * 20 + [80.0] * 2 + [2.0] * 78},
