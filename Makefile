@@ -5,9 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := l4strace/native
 SAMPLE := fixtures/misfire/misfire.pcap.xz
+CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test docs bench fuzz clean
+.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -58,6 +59,9 @@ docs: $(VENV)/.dev $(VENV)/.built ## rewrite the manual page and the table of ru
 
 bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the record headers
 	$(BIN)/python -m tests.bench
+
+truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
+	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
 
 fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
 	cd $(NATIVE)/fuzz && for target in capture frame; do \

@@ -1,0 +1,171 @@
+"""The judge of the corpus: what it takes for right, wrong and missed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PRAGUE, CUBIC = 5201, 5302
+
+
+@pytest.fixture(scope="module", autouse=True)
+def path() -> Iterator[None]:
+    sys.path.insert(0, str(ROOT / "fixtures" / "lab"))
+    yield
+    sys.path.remove(str(ROOT / "fixtures" / "lab"))
+
+
+def load(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def flow(dport: int, cc: str, kbyte_s: int) -> dict[str, Any]:
+    return {
+        "dport": dport,
+        "prague": cc == "prague",
+        "kind": "bulk",
+        "asked": cc,
+        "first_s": 0.0,
+        "last_s": 10.0,
+        "arrived_bytes": [kbyte_s * 1000] * 10,
+        "sender": {"delivered_ce": 100},
+        "codepoints": {"to_receiver": {"ect1>ce" if cc == "prague" else "ect0>ect0": 100}},
+    }
+
+
+def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
+    """Prague with 1 of 6 MB/s beside CUBIC; its score stands above 8 all the time."""
+    scenario = {
+        "name": "x",
+        "queue": {"name": nature, "nature": nature, "marks": marks},
+        "second": None,
+        "server_ecn": 3,
+        "client_ecn": 1,
+        "fallback": 1,
+        "fault": "none",
+        "build": "20-bit",
+        "late_s": 0,
+        "offloads": False,
+    }
+    socket = {
+        "dport": PRAGUE,
+        "steps": 400,
+        "share_above": 0.9,
+        "cuts": 50,
+        "fallback_cuts": 45,
+        "right_references": {"share_above": 0.0},
+    }
+    truth = {
+        "start_unix_ns": 0,
+        "processor": {"kept_up": True},
+        "capacity": [{"s": 0.0, "hop": "first", "kbit": 50_000}],
+        "flows": [flow(PRAGUE, "prague", 700), flow(CUBIC, "cubic", 5300)],
+        "one_way_ms": {str(PRAGUE): [1.0] * 100, str(CUBIC): [2.0] * 20 + [80.0] * 2 + [2.0] * 78},
+        "codepoints": {"to_receiver": {"ect1>ect1": 100}},
+        "seconds": [{"second": n, "passed_bytes": 6_000_000} for n in range(10)],
+    }
+    socket |= changes.pop("socket", {})
+    scenario |= changes
+    return load("facts").Facts({**truth, "scenario": scenario, "sockets": [socket]})
+
+
+def found(rule: str, message: str = "", severity: str = "error", **more: Any) -> dict[str, Any]:
+    return {"rule": rule, "message": message, "severity": severity, "span_ns": None, **more}
+
+
+def judged(rule: str, truth: Any, dport: int = PRAGUE, **values: Any) -> bool | None:
+    answer: bool | None = load("judge").TRUE[rule](truth, dport, found(rule, **values))
+    return answer
+
+
+def test_every_rule_is_judged_or_said_not_to_be() -> None:
+    files = (ROOT / "l4strace" / "rules").glob("l4s[0-9]*.py")
+    codes = {path.name.split("_")[0].upper() for path in files}
+    assert codes == set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Bottleneck: L4S AQM (ramp marking). Marks set in at 0.4 ms.", "l4s"),
+        ("Bottleneck: classic AQM. Marks set in at 6 ms; not an L4S AQM.", "classic"),
+        ("Bottleneck: shallow AQM that marks more than ECT(1). x", "shallow"),
+        ("Bottleneck cannot be told: 6 ms of jitter. x", None),
+        ("Bottleneck: FIFO. x", "unmarked"),
+    ],
+)
+def test_the_kind_is_read_from_the_message(message: str, kind: str | None) -> None:
+    assert load("judge").kind_of(message) == kind
+
+
+def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
+    said = {"message": "Bottleneck: L4S AQM. x"}
+    assert judged("L4S401", facts(), **said) is True
+    assert judged("L4S401", facts("classic", "all"), **said) is False
+    assert judged("L4S401", facts(), message="Bottleneck cannot be told: jitter") is None
+
+
+def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
+    assert judged("L4S301", facts()) is True
+    assert judged("L4S301", facts("classic", "all")) is False
+    assert judged("L4S301", facts(socket={"share_above": 0.0})) is False
+    assert judged("L4S301", facts(socket={"fallback_cuts": 0})) is False
+    assert judged("L4S301", facts(socket={"fallback_cuts": 0}), severity="notice") is True
+
+
+def test_starvation_is_the_share_beside_the_largest_rival() -> None:
+    truth = facts()
+    assert truth.share(PRAGUE) == pytest.approx(700 / 6000)
+    assert judged("L4S501", truth) is True
+    assert judged("L4S501", truth, CUBIC) is False
+
+
+def test_a_spike_must_stand_where_it_is_said() -> None:
+    truth = facts()
+    assert truth.spike_ms(0, 3) == 80.0
+    assert judged("L4S503", truth, span_ns=[int(1.9e9), int(2.3e9)]) is True
+    assert judged("L4S503", truth, span_ns=[int(6e9), int(7e9)]) is False
+
+
+def test_what_must_be_found() -> None:
+    names = [(wish.name, wish.dport) for wish in load("judge").expected(facts())]
+    assert ("misfire", PRAGUE) in names
+    assert ("starvation", PRAGUE) in names
+    assert ("overshoot", None) in names
+    assert ("bottleneck", CUBIC) in names
+    quiet = load("judge").expected(facts(socket={"share_above": 0.0, "fallback_cuts": 0}))
+    assert "misfire" not in [wish.name for wish in quiet]
+
+
+def test_an_expectation_is_met_by_its_rule_at_its_flow() -> None:
+    wish = load("judge").Expectation("starvation", ("L4S501",), PRAGUE)
+    assert wish.met([(PRAGUE, found("L4S501"))])
+    assert not wish.met([(CUBIC, found("L4S501"))])
+    assert not wish.met([(PRAGUE, found("L4S502"))])
+
+
+def test_a_run_is_tallied_by_rule_confidence_and_wish() -> None:
+    truth = load("truth")
+    tally = truth.Tally()
+    document = {
+        "flows": [{"source": 0, "flow": 0, "server_port": PRAGUE}],
+        "findings": [
+            found("L4S301", flow=0, confidence="high"),
+            found("L4S104", flow=0, confidence="medium", message="erased"),
+        ],
+    }
+    truth.judge_run(facts(), document, tally)
+    assert tally.weighty["high"] == {"right": 1}
+    assert tally.weighty["medium"] == {"wrong": 1}
+    assert tally.expectations["misfire"] == {"found": 1}
+    assert tally.expectations["starvation"] == {"missed": 1}
+    text = truth.report(tally, "x", 5)
+    assert "| misfire | 1 | 0 | 100.0 % |" in text
+    assert "wrong: L4S104 error (medium), port 5201: erased" in text
