@@ -37,7 +37,8 @@ test: check rust-test py-test ## every check and every test
 
 check: $(VENV)/.dev ## formatting, lint, types, layers
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
-	cargo clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
+	# In release: the build of the package has compiled half of it.
+	cargo clippy --quiet --release --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
