@@ -28,12 +28,12 @@ use plan::{spread, Plan, Way};
 use window::Waiting;
 
 use crate::packet::Packet;
-use crate::read::{self, PacketStream, ReadError};
+use crate::read::{self, Input, PacketStream, ReadError};
 use crate::track::FlowTable;
 
 /// One capture, as tracking left it.
-pub struct Input {
-    pub path: String,
+pub struct Tracked {
+    pub input: Input,
     pub span: Span,
     /// By local flow.
     pub facts: Vec<Facts>,
@@ -69,18 +69,18 @@ pub struct Pairer {
 
 impl Pairer {
     /// `None` when no conversation was seen twice, or an input cannot be read a second time.
-    pub fn new(inputs: Vec<Input>) -> Result<Option<Self>, ReadError> {
+    pub fn new(inputs: Vec<Tracked>) -> Result<Option<Self>, ReadError> {
         let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
         let spans: Vec<_> = inputs.iter().map(|input| input.span).collect();
         let plan = Plan::new(&facts, &spans);
-        if plan.links.is_empty() || !inputs.iter().all(|input| is_file(&input.path)) {
+        if plan.links.is_empty() || !inputs.iter().all(|tracked| tracked.input.is_readable_again()) {
             return Ok(None);
         }
         let clocks = plan.rough_clocks(inputs.len());
         let mut readers = Vec::with_capacity(inputs.len());
         for (input, rough_clock_ns) in inputs.iter().zip(clocks) {
             readers.push(Reader {
-                stream: read::open(&input.path)?,
+                stream: read::open(&input.input)?,
                 table: FlowTable::default(),
                 reached_ns: Some(input.span.first_ns),
                 rough_clock_ns,
@@ -166,11 +166,6 @@ impl Pairer {
         let rounds = self.rounds.iter().zip(&bases);
         rounds.map(|(rounds, base)| rounds.above_us(|id| base.get(&id).copied())).collect()
     }
-}
-
-/// A pipe cannot be read a second time.
-fn is_file(path: &str) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// One packet on every link of its conversation.

@@ -3,7 +3,7 @@
 use super::info::SourceInfo;
 use super::record::{u16_at, u32_at, Record, Step, NEEDED};
 use super::resolution::Resolution;
-use super::stats::{Loss, Stats};
+use crate::stats::{Loss, Stats};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -1,9 +1,10 @@
 //! One conversation: hands each packet to the parts that follow it.
 
+use super::data::{Data, MOST_WEIGHT};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
-use super::segments::{Data, Delivered, Sent, MOST_WEIGHT};
+use super::segments::{Delivered, Sent};
 use super::sender::{Context, Sender, Wait};
 use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};

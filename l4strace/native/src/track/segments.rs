@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::data::{Data, MOST_WEIGHT};
 use super::holes::Holes;
 use super::prefetch::prefetch;
 
@@ -19,9 +20,6 @@ pub enum Sent {
 
 const SACKED: u16 = 1 << 15;
 const RETRANSMITTED: u16 = 1 << 14;
-
-/// Packets on the wire that one segment can stand for: 14 bits.
-pub const MOST_WEIGHT: u16 = RETRANSMITTED - 1;
 
 /// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
 /// let the list grow without end; the oldest are then forgotten.
@@ -58,18 +56,6 @@ impl Segment {
     fn is(&self, mark: u16) -> bool {
         self.marks & mark != 0
     }
-}
-
-/// One data packet, unwrapped.
-#[derive(Clone, Copy, Debug)]
-pub struct Data {
-    pub start: i64,
-    pub end: i64,
-    pub ts_ns: i64,
-    /// 0 where there is none.
-    pub ip_id: u16,
-    /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
-    pub weight: u16,
 }
 
 /// What one ACK delivered.

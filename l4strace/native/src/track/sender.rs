@@ -3,14 +3,12 @@
 use super::ace::Step;
 use super::alpha::{Alpha, TargetAlpha};
 use super::burst::Bursts;
+use super::data::Data;
 use super::round::{CeRange, Limit, Round, RoundRow};
-use super::segments::{Data, Delivered, Segments, Sent};
+use super::segments::{Delivered, Segments, Sent};
+use crate::prague::build::RTT_TRANSITION;
 use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
-
-/// Rounds until Prague's detector and alpha keep to the 25 ms target instead of the RTT
-/// (DEFAULT_RTT_TRANSITION of the builds with a correct detector).
-const RTT_TRANSITION: u32 = 500;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
 const MIN_HALF_NS: i64 = 150_000_000_000;

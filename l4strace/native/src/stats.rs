@@ -1,4 +1,4 @@
-//! Counters of what could not be read, for the `stats` table: nothing is dropped in silence.
+//! Counters of what could not be read or used, for the `stats` table: nothing is dropped in silence.
 
 /// One kind of loss or oddity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,12 @@ pub enum Loss {
     BadTimestamps,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
+    /// Stamps of one flow direction that do not follow each other: the clock was set.
+    ClockSteps,
 }
 
-pub const LOSSES: [Loss; 12] = [
+/// All of them, in the order of the table.
+pub const LOSSES: [Loss; 13] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -43,6 +46,7 @@ pub const LOSSES: [Loss; 12] = [
     Loss::NoTimestamp,
     Loss::BadTimestamps,
     Loss::Opaque,
+    Loss::ClockSteps,
 ];
 
 impl Loss {
@@ -60,6 +64,7 @@ impl Loss {
             Loss::NoTimestamp => "no_timestamp",
             Loss::BadTimestamps => "bad_timestamps",
             Loss::Opaque => "opaque",
+            Loss::ClockSteps => "clock_steps",
         }
     }
 

@@ -1,0 +1,16 @@
+//! One data packet, as the parts of a sender hand it on.
+
+/// Packets on the wire that one data packet can stand for: 14 bits, above which a segment keeps its marks.
+pub const MOST_WEIGHT: u16 = (1 << 14) - 1;
+
+/// One data packet, unwrapped.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub start: i64,
+    pub end: i64,
+    pub ts_ns: i64,
+    /// 0 where there is none.
+    pub ip_id: u16,
+    /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
+    pub weight: u16,
+}
