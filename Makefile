@@ -54,8 +54,8 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 bench: $(VENV)/.dev ## cost as ratios to a plain walk over the record headers
 	$(BIN)/python tests/bench.py
 
-fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
-	cd $(NATIVE)/fuzz && for target in capture frame; do \
+fuzz: ## feed damaged captures and logs for five minutes each way (needs cargo-fuzz, nightly Rust)
+	cd $(NATIVE)/fuzz && for target in capture frame run ktext; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=300 -max_len=65536 || exit 1; done
 
 clean: ## remove what was built

@@ -71,3 +71,21 @@ def test_stats_have_names_and_severities() -> None:
     assert names["truncated_file"] == "error"
     assert names["clock_steps"] == "loss"
     assert set(names.values()) == {"info", "loss", "error"}
+
+
+def test_the_largest_numbers_of_a_log_do_not_overflow() -> None:
+    low, high = -(2**63), 2**63 - 1
+    _native.prague_identify(24, high, low + 1)
+    _native.prague_identify(24, low, high)
+    columns = {"srtt_us": [2**64 - 1], "mdev_us": [2**64 - 1], "srtt_shift": [255]}
+    for score in (low, high):
+        rows = _native.prague_replay(
+            classic_ecn=[score],
+            min_rtt_us=[1],
+            rest_mdev=[2**32 - 1],
+            rest_depth=[2**32 - 1],
+            **columns,
+        )
+        for build in _native.prague_builds():
+            assert 0 <= rows[build["name"]][0] <= build["c_sticky"]
+    assert _native.prague_alpha(31, [2**64 - 1], [0], [2**32 - 1]) == [1 << 35]

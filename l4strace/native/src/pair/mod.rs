@@ -208,7 +208,7 @@ impl Way {
 }
 
 fn on_one_clock(mut path: Path, clocks: &[Offset]) -> Path {
-    path.clock_offset_ns = clocks[usize::from(path.far)].ns - clocks[usize::from(path.near)].ns;
-    path.owd_min_ns = path.owd_min_ns.map(|ns| ns - path.clock_offset_ns);
+    path.clock_offset_ns = clocks[usize::from(path.far)].ns.saturating_sub(clocks[usize::from(path.near)].ns);
+    path.owd_min_ns = path.owd_min_ns.map(|ns| ns.saturating_sub(path.clock_offset_ns));
     path
 }

@@ -95,7 +95,7 @@ impl Build {
     /// Residue of one step of classic_ecn; `None` when a clamp may have cut the step.
     pub fn residue(&self, before: i64, after: i64) -> Option<i64> {
         let clamped = after <= 0 || after >= self.c_sticky();
-        (!clamped).then(|| (after - before).rem_euclid(self.modulus()))
+        (!clamped).then(|| after.wrapping_sub(before).rem_euclid(self.modulus()))
     }
 }
 

@@ -85,9 +85,9 @@ impl Step {
     /// classic_ecn after the step, by the references of `build`.
     pub fn apply(&self, build: &Build, classic_ecn: i64) -> i64 {
         let scale = build.bits - TERM_SHIFT;
-        let mut new = classic_ecn + (self.mdev_lg << scale) - build.v0_lg;
+        let mut new = classic_ecn.saturating_add((self.mdev_lg << scale) - build.v0_lg);
         if let Some(depth_lg) = self.depth_lg {
-            new += ((depth_lg << scale) - build.d0_lg).max(0);
+            new = new.saturating_add(((depth_lg << scale) - build.d0_lg).max(0));
         }
         new.clamp(0, build.c_sticky())
     }

@@ -87,7 +87,7 @@ impl CeCount {
     pub fn feed(&mut self, ace: u8, arrived: Arrived) -> Step {
         let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
         self.ace = ace;
-        let most = arrived.delivered + arrived.extra;
+        let most = arrived.delivered.saturating_add(arrived.extra);
         let possible = most.saturating_sub(delta) / 8;
         let wraps = if self.tells_all(arrived) { 0 } else { possible };
         self.ruled_out = self.ruled_out.saturating_add(8 * (possible - wraps));

@@ -38,8 +38,8 @@ impl Feedback {
         let gapless = gapless && !got.merged;
         let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
-        self.since[0] += step.lo;
-        self.since[1] += step.hi;
+        self.since[0] = self.since[0].saturating_add(step.lo);
+        self.since[1] = self.since[1].saturating_add(step.hi);
         self.extra_since = self.extra_since.saturating_add(self.extra);
         self.extra = 0;
         if got.shortest > 0 {

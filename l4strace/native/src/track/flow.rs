@@ -348,7 +348,7 @@ impl Flow {
         self.vantage = Vantage::from_halves(to_server, to_client);
         if let (Some(a), Some(b)) = (to_server, to_client) {
             // A retransmission needs at least one round trip; half of it separates the two well.
-            self.patience_ns = ((a + b) / 2).max(500_000);
+            self.patience_ns = (a.saturating_add(b) / 2).max(500_000);
         }
     }
 

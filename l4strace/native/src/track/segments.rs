@@ -25,6 +25,10 @@ const RETRANSMITTED: u16 = 1 << 14;
 /// let the list grow without end; the oldest are then forgotten.
 const MOST: usize = 1 << 18;
 
+/// Segments that may be looked at again for every one that was sent: SACK blocks and retransmissions go
+/// over the same ones a few times, an attack without end.
+const LOOKS: u64 = 64;
+
 /// One segment in 24 bytes: a window of them has to stay in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -83,6 +87,8 @@ pub struct Segments {
     sacked_bytes: u64,
     sacked_packets: u32,
     packets: u32,
+    /// Looks that are left.
+    looks: u64,
 }
 
 impl Segments {
@@ -126,6 +132,7 @@ impl Segments {
         if self.ring.len() >= MOST {
             self.forget_oldest();
         }
+        self.looks += LOOKS;
         self.ring.push_back(Segment::new(data, marks));
         self.packets += u32::from(data.weight);
     }
@@ -160,9 +167,10 @@ impl Segments {
             }
         }
         for s in self.ring.range_mut(at..) {
-            if s.start >= data.end {
+            if s.start >= data.end || self.looks == 0 {
                 break;
             }
+            self.looks -= 1;
             s.marks |= RETRANSMITTED;
         }
         if data.end > self.max {
@@ -267,9 +275,10 @@ impl Segments {
     fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
         let at = self.ring.partition_point(|s| s.end() <= left);
         for s in self.ring.range_mut(at..) {
-            if s.end() > right {
+            if s.end() > right || self.looks == 0 {
                 break;
             }
+            self.looks -= 1;
             if !s.is(SACKED) && s.start >= left {
                 s.marks |= SACKED;
                 self.sacked_bytes += u64::from(s.len);

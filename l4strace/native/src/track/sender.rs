@@ -170,7 +170,7 @@ impl Sender {
         }
         self.acked_bytes += got.bytes;
         self.round.acked_bytes += got.bytes;
-        self.round.acked_packets += got.packets;
+        self.round.acked_packets = self.round.acked_packets.saturating_add(got.packets);
         if self.segments.una >= self.segments.max {
             self.round.drained = true;
             self.drained_ns = ts_ns;

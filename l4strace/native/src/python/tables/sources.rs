@@ -24,7 +24,7 @@ pub fn table(captures: &[Capture]) -> PyResult<ArrowTable> {
     t.i64("last_ns", infos().map(|i| i.last_ns));
     t.bool("complete", infos().map(|i| i.complete));
     t.str("clock", infos().map(|_| Some("realtime")));
-    t.i64("clock_offset_ns", captures.iter().map(|c| -c.clock.ns));
+    t.i64("clock_offset_ns", captures.iter().map(|c| c.clock.ns.saturating_neg()));
     t.i64("clock_residual_ns", captures.iter().map(|c| c.clock.uncertainty_ns));
     t.str("sha256", infos().map(|_| None::<&str>));
     t.str("comment", infos().map(|i| i.comment.as_deref()));
