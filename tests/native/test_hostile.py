@@ -1,4 +1,4 @@
-"""Small files that would keep a careless reader busy for minutes: time and memory stay in proportion."""
+"""Small files that would keep a careless reader busy for minutes: cost stays in proportion."""
 
 import random
 import struct

@@ -30,10 +30,12 @@ pub enum Loss {
     Opaque,
     /// Stamps of one flow direction that do not follow each other: the clock was set.
     ClockSteps,
+    /// Packets that the capture holds twice, from two interfaces or two stages of an offload: counted once.
+    SeenTwice,
 }
 
 /// All of them, in the order of the table.
-pub const LOSSES: [Loss; 13] = [
+pub const LOSSES: [Loss; 14] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -47,6 +49,7 @@ pub const LOSSES: [Loss; 13] = [
     Loss::BadTimestamps,
     Loss::Opaque,
     Loss::ClockSteps,
+    Loss::SeenTwice,
 ];
 
 impl Loss {
@@ -65,13 +68,14 @@ impl Loss {
             Loss::BadTimestamps => "bad_timestamps",
             Loss::Opaque => "opaque",
             Loss::ClockSteps => "clock_steps",
+            Loss::SeenTwice => "seen_twice",
         }
     }
 
     /// `info`, `loss` or `error`, as in the `stats` table.
     pub fn severity(self) -> &'static str {
         match self {
-            Loss::NotIp | Loss::NotTcp | Loss::IpFragments => "info",
+            Loss::NotIp | Loss::NotTcp | Loss::IpFragments | Loss::SeenTwice => "info",
             Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::BadTimestamps => "error",
             _ => "loss",
         }

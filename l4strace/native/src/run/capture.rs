@@ -3,7 +3,7 @@
 use crate::pair::{Facts, Halves, Offset, Rounds, Span, Tracked};
 use crate::read::{Input, SourceInfo};
 use crate::stats::{Loss, StatRow, Stats};
-use crate::track::{Flow, Initiator, Member, Tracker};
+use crate::track::{Flow, Initiator, Member, Totals, Tracker};
 
 /// One capture, read and tracked.
 pub struct Capture {
@@ -36,9 +36,11 @@ impl Capture {
     /// Rows of `stats`: what reading and tracking could not use.
     pub fn stats(&self) -> Vec<StatRow> {
         let mut stats = self.read.clone();
-        let flows = self.tracker.flows.iter();
-        let steps = flows.flat_map(|f| &f.dirs).map(|d| u64::from(d.totals.clock_steps)).sum();
-        stats.add(Loss::ClockSteps, steps);
+        let sum = |count: fn(&Totals) -> u64| {
+            self.tracker.flows.iter().flat_map(|flow| &flow.dirs).map(|dir| count(&dir.totals)).sum()
+        };
+        stats.add(Loss::ClockSteps, sum(|totals| u64::from(totals.clock_steps)));
+        stats.add(Loss::SeenTwice, sum(|totals| totals.duplicates));
         stats.explain(Loss::ClockSteps, || "Stamps of one flow direction ran back by more than 1 ms.".into());
         stats.rows()
     }

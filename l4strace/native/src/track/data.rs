@@ -14,3 +14,8 @@ pub struct Data {
     /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
     pub weight: u16,
 }
+
+/// A host repeats nothing within half a round trip: by then it cannot know of a loss.
+pub fn is_recent(then_ns: i64, now_ns: i64, patience_ns: i64) -> bool {
+    (0..patience_ns).contains(&(now_ns - then_ns))
+}

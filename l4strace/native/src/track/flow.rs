@@ -6,6 +6,7 @@ use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
 use super::segments::{Delivered, Sent};
 use super::sender::{Context, Sender, Wait};
+use super::twice::Remembered;
 use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};
 
@@ -55,12 +56,14 @@ pub struct Flow {
     pub(super) mode: Option<Mode>,
     /// AE or an AccECN option showed AccECN where the handshake was not seen.
     pub inferred: bool,
-    patience_ns: i64,
+    pub(super) patience_ns: i64,
     /// Payload per packet on the wire, by side.
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of a round that ended with nothing in flight, by side, until data follows.
     drained_row: [Option<usize>; 2],
+    /// By side; present once the capture showed a packet twice.
+    pub(super) remembered: Option<Box<[Remembered; 2]>>,
 }
 
 /// How one packet relates to those before it.
@@ -92,6 +95,7 @@ impl Flow {
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
             drained_row: [None; 2],
+            remembered: None,
         }
     }
 
@@ -104,6 +108,9 @@ impl Flow {
     #[inline]
     pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
         self.last_ns = p.ts_ns;
+        if self.is_seen_twice(p, side) {
+            return self.seen_twice(side);
+        }
         self.dirs[side].totals.packet(p);
         if p.flags & flag::SYN != 0 {
             self.syn(p, side);
@@ -213,7 +220,6 @@ impl Flow {
         match sent {
             Sent::New => return Place { new_data: true, new_stamp: false },
             Sent::OutOfOrder => dir.totals.out_of_order += 1,
-            Sent::Duplicate => dir.totals.duplicates += 1,
             Sent::Retransmit => {
                 dir.totals.retransmits += 1;
                 dir.totals.retransmitted_bytes += u64::from(p.payload_len);

@@ -23,12 +23,13 @@ mod table;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod twice;
 mod unify;
 mod vantage;
 mod waiting;
 
 pub use counters::{CEB, E0B, E1B};
-pub use direction::Direction;
+pub use direction::{Direction, Totals};
 pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use round::RoundRow;

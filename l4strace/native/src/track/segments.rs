@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::data::{Data, MOST_WEIGHT};
+use super::data::{is_recent, Data, MOST_WEIGHT};
 use super::holes::Holes;
 use super::prefetch::prefetch;
 
@@ -14,8 +14,6 @@ pub enum Sent {
     Retransmit,
     /// Late here, sent once.
     OutOfOrder,
-    /// The capture saw the same packet twice.
-    Duplicate,
 }
 
 const SACKED: u16 = 1 << 15;
@@ -161,17 +159,14 @@ impl Segments {
             return sent;
         }
         let at = self.ring.partition_point(|s| s.end() <= data.start);
-        if let Some(s) = self.ring.get(at) {
-            if s.start == data.start && s.end() == data.end && s.ip_id == data.ip_id && data.ip_id != 0 {
-                return Sent::Duplicate;
-            }
-        }
         for s in self.ring.range_mut(at..) {
             if s.start >= data.end || self.looks == 0 {
                 break;
             }
             self.looks -= 1;
             s.marks |= RETRANSMITTED;
+            // Without a round trip to give, these tell a second sighting from another retransmission.
+            (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
         }
         if data.end > self.max {
             let fresh = Data { start: self.max, ..*data };
@@ -179,6 +174,30 @@ impl Segments {
             self.push(&fresh, RETRANSMITTED);
         }
         Sent::Retransmit
+    }
+
+    /// The capture has shown these bytes before, in one packet or in several, so lately that they cannot
+    /// be a retransmission; or the same packet by its IP id, whenever that was.
+    pub fn holds_copy(&mut self, data: &Data, patience_ns: i64) -> bool {
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let mut covered = data.start;
+        for s in self.ring.range(at..) {
+            if s.start > covered || self.looks == 0 {
+                return false;
+            }
+            self.looks -= 1;
+            if s.start == data.start && s.end() == data.end && s.ip_id != 0 && data.ip_id != 0 {
+                return s.ip_id == data.ip_id;
+            }
+            if !is_recent(s.ts_ns, data.ts_ns, patience_ns) {
+                return false;
+            }
+            covered = s.end();
+            if covered >= data.end {
+                return true;
+            }
+        }
+        false
     }
 
     fn insert(&mut self, data: &Data, marks: u16) {
@@ -386,8 +405,18 @@ mod tests {
     fn the_same_packet_twice_is_a_duplicate() {
         let mut s = Segments::new(0);
         s.send(&Data { ip_id: 7, ..data(0, 0) }, MS);
-        assert_eq!(s.send(&Data { ip_id: 7, ..data(0, 0) }, MS), Sent::Duplicate);
-        assert_eq!(s.send(&Data { ip_id: 8, ..data(0, 0) }, MS), Sent::Retransmit);
+        assert!(s.holds_copy(&Data { ip_id: 7, ..data(0, 90) }, MS));
+        assert!(!s.holds_copy(&Data { ip_id: 8, ..data(0, 0) }, MS));
+        // Without ids the time decides, and how the bytes are cut does not matter.
+        s.send(&data(100, 10), MS);
+        s.send(&data(200, 10), MS);
+        assert!(s.holds_copy(&Data { end: 300, ..data(100, 10) }, MS));
+        assert!(s.holds_copy(&Data { start: 150, ..data(100, 10) }, MS));
+        assert!(!s.holds_copy(&data(100, 12), MS));
+        assert!(!s.holds_copy(&Data { end: 301, ..data(100, 10) }, MS));
+        // The second sighting of a retransmission is no second retransmission.
+        assert_eq!(s.send(&data(100, 50), MS), Sent::Retransmit);
+        assert!(s.holds_copy(&data(100, 50), MS));
     }
 
     #[test]

@@ -139,9 +139,6 @@ impl Sender {
     #[inline]
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
-        if sent == Sent::Duplicate {
-            return sent;
-        }
         if !self.round.open {
             self.round.begin(data.ts_ns, frame, data.end);
             if let Some(rwnd) = self.rwnd {
