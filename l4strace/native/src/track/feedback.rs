@@ -48,11 +48,17 @@ impl Feedback {
         step
     }
 
-    /// The option of the same packet.
-    pub fn option(&mut self, option: &AccEcnOption, most: u64, from_start: bool, longest: u32) -> OptionSays {
+    /// The option of the same packet. `most` bytes were sent, `acked` of them acknowledged.
+    pub fn option(
+        &mut self,
+        option: &AccEcnOption,
+        (most, acked): (u64, i64),
+        from_start: bool,
+        longest: u32,
+    ) -> OptionSays {
         let first = self.bytes.is_none();
         let counters = self.bytes.get_or_insert_default();
-        let verdict = counters.read(option, most, from_start);
+        let verdict = counters.read(option, most, acked, from_start);
         let mut says = OptionSays {
             zeroed: verdict.zeroed,
             implausible: verdict.implausible,
