@@ -19,3 +19,12 @@ pub struct Data {
 pub fn is_recent(then_ns: i64, now_ns: i64, patience_ns: i64) -> bool {
     (0..patience_ns).contains(&(now_ns - then_ns))
 }
+
+/// Packets that a payload takes on the wire; mostly one, which needs no division.
+#[inline]
+pub fn weight(payload_len: u32, mss: u32) -> u16 {
+    if payload_len <= mss {
+        return 1;
+    }
+    payload_len.div_ceil(mss).min(u32::from(MOST_WEIGHT)) as u16
+}

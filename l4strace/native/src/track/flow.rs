@@ -1,6 +1,6 @@
 //! One conversation: hands each packet to the parts that follow it.
 
-use super::data::{Data, MOST_WEIGHT};
+use super::data::{weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
@@ -389,15 +389,6 @@ impl Flow {
         }
         (mode, reason)
     }
-}
-
-/// Packets that a payload takes on the wire; mostly one, which needs no division.
-#[inline]
-fn weight(payload_len: u32, mss: u32) -> u16 {
-    if payload_len <= mss {
-        return 1;
-    }
-    payload_len.div_ceil(mss).min(u32::from(MOST_WEIGHT)) as u16
 }
 
 /// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.
