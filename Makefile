@@ -64,8 +64,8 @@ bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the re
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
 
-fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
-	cd $(NATIVE)/fuzz && for target in capture frame; do \
+fuzz: ## feed damaged captures and logs for five minutes each way (needs cargo-fuzz, nightly Rust)
+	cd $(NATIVE)/fuzz && for target in capture frame run ktext; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=300 -max_len=65536 || exit 1; done
 
 clean: ## remove what was built
