@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from l4strace import _native
-from native import files
-from native.wrappings import MAC
+from tests.support import files
+from tests.support.wrappings import tcp_headers as frame
 
 SECONDS = 5.0
 """Of cpu for one file: a hundred times what the largest of them needs here."""
@@ -24,24 +24,6 @@ def tracked(*paths: Path) -> dict[str, pl.DataFrame]:
     tables = _native.track([str(path) for path in paths])
     assert time.process_time() - before < SECONDS
     return {name: pl.DataFrame(table) for name, table in tables.items()}
-
-
-def frame(
-    seq: int,
-    ack: int,
-    flags: int = ACK,
-    payload: int = 0,
-    ports: tuple[int, int] = (40000, 443),
-    options: bytes = b"",
-) -> bytes:
-    """Ethernet, IPv4 and TCP without the payload's bytes: as with a short snaplen."""
-    size = 20 + len(options)
-    ip = struct.pack(">BBHHHBBH", 0x45, 1, 20 + size + payload, 0, 0, 64, 6, 0)
-    ends = bytes([10, 0, 0, 1, 10, 0, 0, 2])
-    if ports[0] < ports[1]:
-        ends = ends[4:] + ends[:4]
-    tcp = struct.pack(">HHIIHHHH", *ports, seq % 2**32, ack % 2**32, size << 10 | flags, 999, 0, 0)
-    return MAC + b"\x08\0" + ip + ends + tcp + options
 
 
 def pcap(frames: list[bytes], payload: int = 0) -> bytes:

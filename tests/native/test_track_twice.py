@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from l4strace import _native
-from native import files
-from native.test_hostile import frame
+from tests.support import files
+from tests.support.wrappings import tcp_headers as frame
 
 SYN, SYN_ACK = 0x002, 0x012
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from native.tracking import tracked
+from tests.support.tracking import tracked
 
 TRUTH = {
     "dupv6-8000-0": (8000, 0, None),
