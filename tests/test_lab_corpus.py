@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from l4strace.ingest import kernel_log
+from l4strace.ingest.logs import kernel_log
 from tests.support.places import FIXTURES
 
 VM = FIXTURES / "lab" / "vm"
