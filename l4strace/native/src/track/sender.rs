@@ -319,7 +319,7 @@ impl Sender {
             rwnd_bytes: round.rwnd_min,
             limited_by,
             goodput_bps: round.goodput_bps(end_ns),
-            train_bps: Some(trains.fastest_bps).filter(|&bps| bps > 0.0),
+            train_bps: trains.fastest_bps(),
             retransmits: round.retransmits,
             out_of_order: round.out_of_order,
             burst_bytes: self.bursts.largest,

@@ -5,14 +5,20 @@
 const SPAN: usize = 8;
 
 /// Follows what arrives, packet by packet or ACK by ACK.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Trains {
     /// Time and bytes so far of the last events, a ring.
     seen: [(i64, u64); SPAN],
     events: usize,
     bytes: u64,
-    /// Bits per second of the fastest stretch of the round so far; 0 without one.
-    pub fastest_bps: f64,
+    /// Bytes and time of the fastest stretch of the round so far; no bytes without one.
+    fastest: (u64, u64),
+}
+
+impl Default for Trains {
+    fn default() -> Self {
+        Trains { seen: [(0, 0); SPAN], events: 0, bytes: 0, fastest: (0, 1) }
+    }
 }
 
 impl Trains {
@@ -24,15 +30,26 @@ impl Trains {
         let (then_ns, before) = *slot;
         *slot = (ts_ns, self.bytes);
         self.events += 1;
-        let ns = ts_ns - then_ns;
-        if self.events > SPAN && ns > 0 {
-            self.fastest_bps = self.fastest_bps.max((self.bytes - before) as f64 * 8e9 / ns as f64);
+        let ns = ts_ns.wrapping_sub(then_ns);
+        if ns <= 0 || self.events <= SPAN {
+            return;
         }
+        // Compared crosswise: a division for every packet would show.
+        let (bytes, ns) = (self.bytes - before, ns as u64);
+        if bytes.saturating_mul(self.fastest.1) > self.fastest.0.saturating_mul(ns) {
+            self.fastest = (bytes, ns);
+        }
+    }
+
+    /// Bits per second of the fastest stretch of the round so far.
+    pub fn fastest_bps(&self) -> Option<f64> {
+        let (bytes, ns) = self.fastest;
+        (bytes > 0).then(|| bytes as f64 * 8e9 / ns as f64)
     }
 
     /// A round begins.
     pub fn round(&mut self) {
-        self.fastest_bps = 0.0;
+        self.fastest = (0, 1);
     }
 }
 
@@ -44,18 +61,18 @@ mod tests {
     fn a_stretch_has_the_rate_of_the_link_whatever_lies_before_it() {
         let mut trains = Trains::default();
         (0..SPAN as i64).for_each(|i| trains.add(i * 10_000_000, 1250));
-        assert_eq!(trains.fastest_bps, 0.0);
+        assert_eq!(trains.fastest_bps(), None);
         // 1250 bytes every 0.2 ms: 50 Mbit/s.
         (0..2 * SPAN as i64).for_each(|i| trains.add(1_000_000_000 + i * 200_000, 1250));
-        assert!((trains.fastest_bps - 50e6).abs() < 1.0, "{}", trains.fastest_bps);
+        assert!((trains.fastest_bps().unwrap() - 50e6).abs() < 1.0);
         trains.round();
-        assert_eq!(trains.fastest_bps, 0.0);
+        assert_eq!(trains.fastest_bps(), None);
     }
 
     #[test]
     fn events_at_one_time_are_no_rate() {
         let mut trains = Trains::default();
         (0..20).for_each(|_| trains.add(5, 1000));
-        assert_eq!(trains.fastest_bps, 0.0);
+        assert_eq!(trains.fastest_bps(), None);
     }
 }
