@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import diag
-import netlink
 import pytest
-from log import Log
 
+import netlink
+from kernel import diag
 from l4strace.ingest import kernel_log
+from log import Log
 
 
 @pytest.fixture

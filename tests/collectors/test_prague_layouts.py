@@ -7,13 +7,10 @@ import struct
 import subprocess
 from pathlib import Path
 
-import btf
-import cc_layout
-import cc_sample
-import prague_layouts
 import pytest
 
 from collectors.prague_structs import STRUCTS, image, source, values
+from kernel import btf, offsets, prague_layouts, samples
 
 BUILDS = sorted(STRUCTS)
 P5_IS = "P7"
@@ -51,7 +48,7 @@ def section(elf: bytes, wanted: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_an_image_of_memory_is_decoded(name: str) -> None:
-    state = cc_sample.prague_state(image(name, saw_ce=True), prague_layouts.layout(name, "given"))
+    state = samples.prague_state(image(name, saw_ce=True), prague_layouts.layout(name, "given"))
     assert state.pop("saw_ce") is True
     assert state == values(name)
 
@@ -59,12 +56,12 @@ def test_an_image_of_memory_is_decoded(name: str) -> None:
 @pytest.mark.parametrize("name", BUILDS)
 def test_saw_ce_is_read_from_its_bit(name: str) -> None:
     layout = prague_layouts.layout(name, "given")
-    assert cc_sample.prague_state(image(name, saw_ce=False), layout)["saw_ce"] is False
+    assert samples.prague_state(image(name, saw_ce=False), layout)["saw_ce"] is False
 
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_btf_gives_the_same_offsets(name: str, tmp_path: Path) -> None:
-    found = cc_layout.prague_from_btf(btf_of(source(name), tmp_path))
+    found = offsets.prague_from_btf(btf_of(source(name), tmp_path))
     assert found is not None
     assert found["offsets"] == prague_layouts.offsets(name)
     assert found["size"] == prague_layouts.TOTALS[name]
@@ -75,7 +72,7 @@ def test_btf_gives_the_same_offsets(name: str, tmp_path: Path) -> None:
 
 def test_a_build_that_nobody_published_is_read_by_its_btf(tmp_path: Path) -> None:
     text = source("P4").replace("u32 mtu_cache;", "u64 something_new; u32 mtu_cache;")
-    found = cc_layout.prague_from_btf(btf_of(text, tmp_path))
+    found = offsets.prague_from_btf(btf_of(text, tmp_path))
     assert found is not None
     assert (found["name"], found["alpha_bits"]) == ("btf", None)
     assert found["offsets"]["frac_cwnd"] == prague_layouts.offsets("P4")["frac_cwnd"] + 8
@@ -139,7 +136,7 @@ def test_the_sanity_test_tells_builds_with_the_same_parameters_apart(name: str) 
         candidate
         for candidate in candidates
         if prague_layouts.plausible(
-            cc_sample.prague_state(data, prague_layouts.layout(candidate, "parameters")),
+            samples.prague_state(data, prague_layouts.layout(candidate, "parameters")),
             tcp,
             prague_layouts.ALPHA_BITS[candidate],
         )

@@ -6,9 +6,9 @@ import json
 import struct
 from pathlib import Path
 
-import prague_layouts
 import pytest
 
+from kernel import prague_layouts
 from l4strace.kernel import layouts
 from l4strace.kernel.layouts import LAYOUTS, P1, P2, P4, P5, P7, Layout
 

@@ -9,28 +9,13 @@ import shutil
 import sys
 import time
 
-from log import Stop, cannot, tell
-from pcapng import mend
+from packets import copying, dumpcap
+from packets.pcapng import mend
+from packets.programs import BACKENDS, choose
+from process import Stop, cannot, tell
 
 BUFFER_MB = 32
 """Kernel buffer per interface: about 150,000 packets of 128 bytes."""
-BACKENDS = ("dumpcap", "tcpdump", "ring")
-EXTRA_PATH = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin")
-
-
-def which(name):
-    """Find a program, also where an ssh session's PATH does not look."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), *list(EXTRA_PATH)])
-    return shutil.which(name, path=path)
-
-
-def choose(wanted):
-    """Return the backend to use: the one asked for, or the first that is here."""
-    if wanted != "auto":
-        if wanted != "ring" and not which(wanted):
-            cannot("%s is not installed" % wanted, "install it or use --backend ring")
-        return wanted
-    return next(name for name in BACKENDS if name == "ring" or which(name))
 
 
 def check_interfaces(names):
@@ -62,10 +47,7 @@ def main(arguments=None):
     check_interfaces(arguments.interface)
     stop = Stop(arguments.duration, arguments.with_parent)
     backend = choose(arguments.backend)
-    if backend == "dumpcap":
-        import packets_dumpcap as module
-    else:
-        import packets_python as module
+    module = dumpcap if backend == "dumpcap" else copying
     result = module.capture(arguments, stop, backend)
     result["backend"] = backend
     if result.get("damaged"):
@@ -92,7 +74,3 @@ def join(files, target):
             os.unlink(path)
     os.rename(files[0], target)
     return os.path.getsize(target)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,10 +17,10 @@ import random
 import re
 import sys
 
-import btf
-import cc_layout
-from cc_sample import FIELDS, Decoder
-from log import Log, Stop, cannot, finish, prague_parameters, tell
+from kernel import btf, offsets
+from kernel.samples import FIELDS, Decoder
+from log import Log, finish, prague_parameters
+from process import Stop, cannot, tell
 
 COLLECTOR = "bcc/cc_probes"
 PAGES = 512
@@ -83,7 +83,7 @@ def load_bcc():
 
 
 def defines(layout, ports, prague, dctcp, symbols, every_ack):
-    """Return the macros that fit cc_probes.bpf.c to this kernel and this call."""
+    """Return the macros that fit probes.bpf.c to this kernel and this call."""
     macros = dict(layout.macros)
     macros["CA_SIZE"] = layout.ca_size
     macros["WITH_PRAGUE"] = int("prague_cong_control" in symbols and bool(prague))
@@ -190,16 +190,16 @@ def collect(arguments, stream):
     kernel = btf.load()
     if kernel is None:
         cannot("no BTF in this kernel", "CONFIG_DEBUG_INFO_BTF; or use tracefs or diag")
-    layout = cc_layout.Layout(kernel)
+    layout = offsets.Layout(kernel)
     if layout.missing:
         cannot("BTF lacks %s" % ", ".join(layout.missing), "use tracefs or diag")
-    candidates = cc_layout.prague(kernel, prague_parameters())
-    dctcp = cc_layout.dctcp(kernel)
-    symbols = cc_layout.symbols(r"(?:prague|dctcp)_\w+")
+    candidates = offsets.prague(kernel, prague_parameters())
+    dctcp = offsets.dctcp(kernel)
+    symbols = offsets.symbols(r"(?:prague|dctcp)_\w+")
     prague = candidates[0] if candidates else None
     more = find_headers()
     macros = defines(layout, arguments.port or [], prague, dctcp, symbols, arguments.every_ack)
-    text = pkgutil.get_data(__name__, "cc_probes.bpf.c").decode()
+    text = pkgutil.get_data(__name__, "probes.bpf.c").decode()
     try:
         program = bcc.BPF(text=text, cflags=macros + more)
     except Exception as error:  # BCC raises plain Exception
@@ -250,7 +250,3 @@ def main(arguments=None):
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")
     collect(parser.parse_args(arguments), sys.stdout.buffer)
-
-
-if __name__ == "__main__":
-    main()

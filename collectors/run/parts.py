@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""The folder or zipapp that holds all collectors."""
 COMPRESSORS = (("zstd", ["-q", "-c", "-"], ".zst"), ("gzip", ["-1", "-c"], ".gz"))
 TAIL_LINES = 20
 
@@ -34,7 +35,7 @@ def python_with_bcc():
 def program(name, arguments):
     """Return the command line that runs one collector of this folder or zipapp."""
     python = (python_with_bcc() if name == "bcc" else None) or sys.executable
-    return [python, HERE, name, *arguments, "--with-parent"]
+    return [python, "-I", HERE, name, *arguments, "--with-parent"]
 
 
 class Part:

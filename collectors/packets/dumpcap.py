@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-import packets
-from log import follow_parent, tell
+from packets.programs import which
+from process import follow_parent, tell
 
 COUNT = re.compile(rb"Packets: (\d+)")
 TOTALS = re.compile(r"on interface '(.+?)': (\d+)/(\d+) \(")
@@ -20,7 +20,7 @@ FLUSH_SECONDS = 0.3
 
 def command(arguments):
     """Return dumpcap's command line."""
-    line = [packets.which("dumpcap"), "-p"]
+    line = [which("dumpcap"), "-p"]
     for name in arguments.interface:
         line += ["-i", name, "-s", str(arguments.snaplen), "-B", str(arguments.buffer)]
         if arguments.filter:

@@ -3,8 +3,7 @@
 import os
 import re
 
-import btf
-import prague_layouts
+from kernel import btf, prague_layouts
 
 FIELDS = {
     # macro: (structure, path, most bytes that the sample has room for)

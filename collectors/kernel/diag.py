@@ -16,9 +16,10 @@ import struct
 import sys
 import time
 
-import prague_layouts
-from log import INFINITE_SSTHRESH, Log, Stop, cannot, finish, tell
+from kernel import prague_layouts
+from log import INFINITE_SSTHRESH, Log, finish
 from netlink import Sockets, address, request
+from process import Stop, cannot, tell
 
 COLLECTOR = "diag/inet_diag"
 INFO, VEGAS, CONG, DCTCP = 2, 3, 4, 9
@@ -243,7 +244,3 @@ def main(arguments=None):
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")
     collect(parser.parse_args(arguments), sys.stdout.buffer)
-
-
-if __name__ == "__main__":
-    main()

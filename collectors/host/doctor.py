@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 
-import interfaces
-import packets
-import prague_layouts
-from diag import kernel_version
-from host import read
+from host import interfaces
+from host.describe import read
+from kernel import prague_layouts
+from kernel.diag import kernel_version
 from netlink import Sockets, request
-from parts import python_with_bcc
+from packets import programs
+from run.parts import python_with_bcc
 
 GOOD, PART, BAD = "ok", "limited", "no"
 CAPABILITIES = {"net_raw": 13, "net_admin": 12, "sys_admin": 21, "perfmon": 38, "bpf": 39}
@@ -202,12 +202,12 @@ def check_diag():
 
 
 def check_packets():
-    backend = packets.choose("auto")
+    backend = programs.choose("auto")
     if backend == "ring":
         if "net_raw" not in capabilities():
             return line("packets", BAD, "no dumpcap, no tcpdump, no CAP_NET_RAW", "sudo")
         return line("packets", PART, "by our own ring", PACKAGE_HINT % "wireshark-common")
-    if "net_raw" not in capabilities() and not has_capability(packets.which(backend)):
+    if "net_raw" not in capabilities() and not has_capability(programs.which(backend)):
         return line("packets", BAD, "%s may not capture as this user" % backend, "sudo")
     return line("packets", GOOD, "by %s" % backend)
 
@@ -273,7 +273,3 @@ def main(arguments=None):
     parser.add_argument("-i", "--interface", action="append", default=[])
     json.dump({"doctor": examine(parser.parse_args(arguments).interface)}, sys.stdout)
     sys.stdout.write("\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -15,9 +15,9 @@ import errno
 import os
 import sys
 
-import trace_buffer
-import trace_events
-from log import Log, Stop, cannot, finish, tell
+from kernel import trace_buffer, trace_events
+from log import Log, finish
+from process import Stop, cannot, tell
 
 COLLECTOR = "tracefs/tcp_probe"
 MOUNT_POINTS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
@@ -187,7 +187,3 @@ def main(arguments=None):
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")
     collect(parser.parse_args(arguments), sys.stdout.buffer)
-
-
-if __name__ == "__main__":
-    main()

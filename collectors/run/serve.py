@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 
-import record
+from run import record
 
 CHUNK = 1 << 20
 
@@ -50,7 +50,3 @@ def main(arguments=None):
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

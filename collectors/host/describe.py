@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 
-import interfaces
+from host import interfaces
+from kernel import diag
 from log import VERSION, prague_parameters, read_clock
 from netlink import Sockets, request
 
@@ -127,8 +128,6 @@ def netstat():
 
 def sockets():
     """Return {cookie: congestion control, ports, ECN and pacing} of the open TCP connections."""
-    import diag
-
     found = {}
     try:
         netlink = Sockets()
@@ -182,7 +181,3 @@ def main(arguments=None):
     found["sockets"] = list(sockets().values())
     json.dump(found, sys.stdout, indent=1)
     sys.stdout.write("\n")
-
-
-if __name__ == "__main__":
-    main()

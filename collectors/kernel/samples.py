@@ -1,12 +1,12 @@
-"""Decode the samples of cc_probes.bpf.c into records of the log."""
+"""Decode the samples of probes.bpf.c into records of the log."""
 
 import socket
 import struct
 
-import prague_layouts
-from cc_layout import DCTCP_ALPHA_BITS
+from kernel import prague_layouts
+from kernel.offsets import DCTCP_ALPHA_BITS
+from kernel.trace_events import text_of_in6
 from log import INFINITE_SSTHRESH
-from trace_events import text_of_in6
 
 EVENTS = ("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release", "probe", "state")
 HEAD = struct.Struct("=QQQQqQQQ" + "20I" + "4H" + "16s16s16s")

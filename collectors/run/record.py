@@ -15,9 +15,9 @@ import subprocess
 import sys
 import time
 
-import host
-from log import Stop
-from parts import Compressor, Part, program
+from host import describe
+from process import Stop
+from run.parts import Compressor, Part, program
 
 SOURCES = ("bcc", "tracefs", "diag")
 """Kernel state, best first."""
@@ -70,7 +70,7 @@ class Recording:
         self.told = []
         self.died = {}
         self.sockets = {}
-        self.host = host.describe(arguments.interface)
+        self.host = describe.describe(arguments.interface)
 
     def tell(self, record):
         try:
@@ -207,7 +207,7 @@ class Recording:
             self.obey()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
-                self.sockets.update(host.sockets())
+                self.sockets.update(describe.sockets())
                 self.tell({"status": self.status()})
             if self.notice_deaths():
                 break
@@ -252,7 +252,7 @@ class Recording:
         command = self.end_command(ended)
         summary = self.summary(ended, command)
         self.host["capture"] = summary
-        self.host["after"] = host.changing(self.arguments.interface)
+        self.host["after"] = describe.changing(self.arguments.interface)
         self.host["sockets"] = list(self.sockets.values())
         self.write_host(True)
         self.give_to_user()
@@ -344,7 +344,3 @@ def record(arguments):
 
 def main(arguments=None):
     sys.exit(record(parse(arguments))[0])
-
-
-if __name__ == "__main__":
-    main()
