@@ -49,6 +49,7 @@ class Log:
         self.stream = stream
         self.events = {}
         self.lost = {}
+        self.layout = None
         header = {
             "type": "header",
             "format": "l4strace-kernel-log",
@@ -97,21 +98,27 @@ class Log:
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.put({"type": "note", "ts_ns": now, "text": text})
 
+    def found(self, layout):
+        """Note the layout of struct prague that the samples showed; the trailer will hold it."""
+        self.layout = layout
+        self.note("struct prague has layout %s by what its fields hold" % layout["name"])
+
     def flush(self):
         self.stream.flush()
 
     def close(self, ended):
         """Write the trailer. `ended` is `duration`, `signal`, `exit` or `error`."""
-        self.put(
-            {
-                "type": "trailer",
-                "ts_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
-                "events": self.events,
-                "lost": self.lost,
-                "clock": read_clock(),
-                "ended": ended,
-            }
-        )
+        trailer = {
+            "type": "trailer",
+            "ts_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+            "events": self.events,
+            "lost": self.lost,
+            "clock": read_clock(),
+            "ended": ended,
+        }
+        if self.layout:
+            trailer["layout"] = self.layout
+        self.put(trailer)
         self.flush()
 
     def status(self):

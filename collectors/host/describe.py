@@ -133,7 +133,7 @@ def sockets():
         netlink = Sockets()
         for family in (socket.AF_INET, socket.AF_INET6):
             for message, present in netlink.dump(request(family, (diag.INFO, diag.CONG), [])):
-                record = diag.record_of(message, present, diag.kernel_version(), None)
+                record = diag.record_of(message, present, diag.kernel_version())
                 found[record["sk"]] = {
                     "sport": record["sport"],
                     "dport": record["dport"],

@@ -9,6 +9,7 @@ matching socket receives (tcp_probe), and some 4 s at the start to compile.
 """
 
 import argparse
+import ctypes
 import glob
 import os
 import pkgutil
@@ -16,8 +17,12 @@ import platform
 import random
 import re
 import sys
+import time
 
-from kernel import btf, offsets
+from kernel import btf, offsets, prague_layouts, tracing
+from kernel.evidence import Evidence
+from kernel.kprobes import Kprobes, program_skipped
+from kernel.receiver import Receiver
 from kernel.samples import FIELDS, Decoder
 from log import Log, finish, prague_parameters
 from process import Stop, cannot, tell
@@ -25,8 +30,12 @@ from process import Stop, cannot, tell
 COLLECTOR = "bcc/cc_probes"
 PAGES = 512
 """Per-CPU buffer in pages: 2 MB hold some 6,000 samples."""
-STATUS_EVERY = 10
+STATUS_SECONDS = 1.0
 POLL_MS = 100
+LOST = ("ring", "nested")
+"""Places of loss, by index of the program's table; `skipped` are calls that it never saw."""
+BEYOND = 0xFFFFFFFF
+"""To the program: next_seq is nowhere that it could read."""
 HEADERS = "/lib/modules/%s/build"
 
 PRAGUE_PROBES = (
@@ -82,106 +91,114 @@ def load_bcc():
     return bcc
 
 
-def defines(layout, ports, prague, dctcp, symbols, every_ack):
-    """Return the macros that fit probes.bpf.c to this kernel and this call."""
+def defines(layout, ports, dctcp, symbols, every_ack):
+    """Return the macros that fit the program to this kernel and this call."""
     macros = dict(layout.macros)
+    macros.update(("BIT_" + name, bit) for name, bit in layout.bits().items())
     macros["CA_SIZE"] = layout.ca_size
-    macros["WITH_PRAGUE"] = int("prague_cong_control" in symbols and bool(prague))
+    macros["WITH_PRAGUE"] = int("prague_cong_control" in symbols)
     macros["WITH_DCTCP"] = int("dctcp_update_alpha" in symbols and bool(dctcp))
     macros["WITH_TCP_PROBE"] = 1
     macros["EVERY_ACK"] = int(every_ack)
     macros["CA_EVENT_LOSS"] = 3 if layout.loss_event is None else layout.loss_event
     macros["DERIVE_ALPHA"] = int("prague_update_alpha" not in symbols)
     macros["STATE_IS_CWR"] = int("prague_enter_cwr" not in symbols)
-    if prague:
-        macros["PRAGUE_NEXT_SEQ"] = prague["offsets"]["next_seq"]
     if dctcp:
         macros["DCTCP_NEXT_SEQ"] = dctcp["next_seq"]
     lines = ["-D%s=%d" % item for item in sorted(macros.items())]
     tests = ["(s)==%d||(d)==%d" % (port, port) for port in ports] or ["1"]
     lines.append("-DWANTED(s,d)=(%s)" % "||".join(tests))
-    arguments = rate_sample_argument(layout.kernel, prague)
-    lines.append("-DRS_ARGUMENT(c)=PT_REGS_PARM%d(c)" % arguments)
+    lines.append("-DRS_ARGUMENT(c)=PT_REGS_PARM%d(c)" % layout.rate_sample_argument)
     return lines
 
 
-def rate_sample_argument(kernel, prague):
-    """Return which argument of prague_cong_control is the rate sample: the 4th since Linux 6.10."""
-    module = btf.load("tcp_prague", kernel)
-    count = module.parameters("prague_cong_control") if module else None
-    if count is None:
-        count = 4 if prague and prague["name"] == "P7" else 2
-    return 4 if count >= 4 else 2
+class Program:
+    """The BPF program with its probes, its buffer and what it lost."""
 
-
-def attach(program, symbols, wanted):
-    """Attach the probes whose functions this kernel has; return what was attached."""
-    attached = []
-    for function, ours in wanted:
-        if function not in symbols:
-            continue
+    def __init__(self, bcc, text, cflags):
+        self.bpf = bcc.BPF(text=text, cflags=cflags)
+        self.bcc = bcc
+        self.attached, self.notes = [], []
+        self.descriptors = []
+        self.reported = {}
         try:
-            program.attach_kprobe(event=symbols[function], fn_name=ours)
-            if ours == "on_prague_fallback":
-                program.attach_kretprobe(event=symbols[function], fn_name=ours + "_return")
-        except Exception as error:  # BCC raises plain Exception
-            tell({"note": "no probe on %s: %s" % (function, error)})
-            continue
-        attached.append(function)
-    return attached
+            self.kprobes = Kprobes(tracing.folder(), bcc.libbcc.lib.bpf_attach_tracepoint)
+        except OSError as error:
+            self.kprobes = None
+            self.notes.append("calls that the kernel skips are not counted: %s" % error)
+
+    def attach(self, symbols, wanted):
+        """Attach the probes whose functions this kernel has."""
+        for function, ours in wanted:
+            if function not in symbols:
+                continue
+            try:
+                self._attach(function, symbols[function], ours, False)
+                if ours == "on_prague_fallback":
+                    self._attach(function, symbols[function], ours + "_return", True)
+            except Exception as error:  # BCC raises plain Exception
+                self.notes.append("no probe on %s: %s" % (function, error))
+                continue
+            self.attached.append(function)
+
+    def _attach(self, function, symbol, ours, at_return):
+        loaded = self.bpf.load_func(ours.encode(), self.bcc.BPF.KPROBE)
+        if self.kprobes:
+            self.kprobes.add(function, symbol, loaded.fd, at_return)
+        elif at_return:
+            self.bpf.attach_kretprobe(event=symbol.encode(), fn_name=ours.encode())
+        else:
+            self.bpf.attach_kprobe(event=symbol.encode(), fn_name=ours.encode())
+        self.descriptors.append(loaded.fd)
+
+    def settle(self, layout, size):
+        """Set where next_seq is, so that the program derives updates and filters ACKs itself."""
+        at = layout["offsets"].get("next_seq", BEYOND) if layout else BEYOND
+        table = self.bpf["next_seq_at"]
+        table[ctypes.c_int(0)] = ctypes.c_uint(at if at + 4 <= size else BEYOND)
+
+    def open(self, take):
+        def receive(_cpu, data, size):
+            take(ctypes.string_at(data, size))
+
+        # Losses are counted where they happen: the callback comes with the next sample only.
+        self.bpf["samples"].open_perf_buffer(receive, page_cnt=PAGES, lost_cb=lambda *_: None)
+
+    def poll(self, milliseconds):
+        self.bpf.perf_buffer_poll(timeout=milliseconds)
+
+    def newly_lost(self):
+        """Return {place: how many samples were lost since the last call}."""
+        table = self.bpf["lost"]
+        counts = {name: int(sum(table[ctypes.c_int(i)])) for i, name in enumerate(LOST)}
+        counts["skipped"] = sum(program_skipped(one) for one in self.descriptors)
+        if self.kprobes:
+            counts["skipped"] += self.kprobes.skipped()
+        new = {name: count - self.reported.get(name, 0) for name, count in counts.items()}
+        self.reported = counts
+        return new
+
+    def close(self):
+        if self.kprobes:
+            self.kprobes.close()
 
 
-class Collector:
-    """Receives samples; a layout that is a guess waits for the first Prague sample."""
-
-    def __init__(self, stream, decoder, candidates, attached):
-        self.stream = stream
-        self.decoder = decoder
-        self.candidates = candidates
-        self.attached = attached
-        self.log = None
-        self.waiting = []
-        self.lost = 0
-
-    def begin(self, layout):
-        """Write the header and what waited for it."""
-        self.decoder.prague = layout
-        self.log = Log(self.stream, COLLECTOR, FIELDS, layout, {"probes": self.attached})
-        for raw in self.waiting:
-            self.log.sample(*self.decoder.record(raw))
-        self.waiting = []
-
-    def take(self, raw):
-        """Take one sample as bytes."""
-        if self.log is None:
-            self.waiting.append(raw)
-            if self.decoder.split(raw)[0]["cc"] == "prague":
-                chosen = self.decoder.choose_prague(raw, self.candidates)
-                self.begin(chosen)
-                if chosen is None:
-                    self.log.note("struct prague fits no known layout: its state is left out")
-            return
-        self.log.sample(*self.decoder.record(raw))
-
-    def losing(self, count):
-        self.lost += count
-
-
-def poll(stop, program, collector, decided):
+def poll(stop, program, receiver, log):
     """Hand on samples until stopped, then what is still in the buffers."""
-    rounds = 0
+    told = time.monotonic()
     while True:
         stopping = bool(stop)
-        program.perf_buffer_poll(timeout=0 if stopping else POLL_MS)
-        if collector.lost:
-            count, collector.lost = collector.lost, 0
-            decided().losing("ring", count)
-        rounds += 1
-        if collector.log and rounds % STATUS_EVERY == 0:
-            collector.log.flush()
-            collector.log.status()
+        program.poll(0 if stopping else POLL_MS)
+        now = time.monotonic()
+        receiver.tick(now)
+        if stopping or now - told >= STATUS_SECONDS:
+            told = now
+            for where, count in program.newly_lost().items():
+                log.losing(where, count)
+            log.flush()
+            log.status()
         if stopping:
-            return
+            return receiver.end()
 
 
 def collect(arguments, stream):
@@ -193,54 +210,38 @@ def collect(arguments, stream):
     layout = offsets.Layout(kernel)
     if layout.missing:
         cannot("BTF lacks %s" % ", ".join(layout.missing), "use tracefs or diag")
-    candidates = offsets.prague(kernel, prague_parameters())
-    dctcp = offsets.dctcp(kernel)
     symbols = offsets.symbols(r"(?:prague|dctcp)_\w+")
-    prague = candidates[0] if candidates else None
-    more = find_headers()
-    macros = defines(layout, arguments.port or [], prague, dctcp, symbols, arguments.every_ack)
-    text = pkgutil.get_data(__name__, "probes.bpf.c").decode()
+    prague = offsets.prague(kernel)
+    dctcp = offsets.dctcp(kernel)
+    macros = defines(layout, arguments.port or [], dctcp, symbols, arguments.every_ack)
+    parts = ("sample.bpf.h", "probes.bpf.c")
+    text = "".join(pkgutil.get_data(__name__, part).decode() for part in parts)
     try:
-        program = bcc.BPF(text=text, cflags=macros + more)
+        program = Program(bcc, text, macros + find_headers())
     except Exception as error:  # BCC raises plain Exception
         cannot("BCC cannot build or load its program: %s" % error, "linux-headers, CAP_BPF")
-    wanted = (PRAGUE_PROBES if prague else ()) + (DCTCP_PROBES if dctcp else ())
-    attached = [*attach(program, symbols, wanted), "tcp_probe"]
-    decoder = Decoder(layout, prague, dctcp, random.SystemRandom().getrandbits(64))
-    collector = Collector(stream, decoder, candidates, attached)
-    sure = not candidates or candidates[0]["found"] == "btf"
-    if sure:
-        collector.begin(prague)
-    run(stop, program, collector, candidates)
-
-
-def run(stop, program, collector, candidates):
-    """Open the buffers and follow them to the end."""
-    import ctypes
-
-    def take(_cpu, data, size):
-        collector.take(ctypes.string_at(data, size))
-
-    def lose(*arguments):
-        collector.losing(arguments[-1])
-
-    program["samples"].open_perf_buffer(take, page_cnt=PAGES, lost_cb=lose)
-    tell({"started": COLLECTOR})
-
-    def decided():
-        if collector.log is None:
-            collector.begin(candidates[0])
-        return collector.log
-
-    class Late:
-        """Stands in for the log that may not have begun yet."""
-
-        @staticmethod
-        def close(ended):
-            decided().close(ended)
-
-    finish(Late, stop, lambda _: poll(stop, program, collector, decided))
-    decided().status()
+    try:
+        with_prague = "prague_cong_control" in symbols
+        if prague or not with_prague:
+            program.settle(prague, layout.ca_size)
+        program.attach(symbols, PRAGUE_PROBES if with_prague else ())
+        program.attach(symbols, DCTCP_PROBES if dctcp else ())
+        extra = {"probes": [*program.attached, "tcp_probe"]}
+        log = Log(stream, COLLECTOR, FIELDS, prague, extra)
+        for note in program.notes:
+            log.note(note)
+        decoder = Decoder(layout, prague, dctcp, random.SystemRandom().getrandbits(64))
+        evidence = None
+        if with_prague and not prague:
+            evidence = Evidence(layout.ca_size, prague_layouts.candidates(prague_parameters()))
+        derive = "prague_update_alpha" not in symbols
+        receiver = Receiver(log, decoder, program.settle, evidence, derive)
+        program.open(receiver.take)
+        tell({"started": COLLECTOR})
+        finish(log, stop, lambda log: poll(stop, program, receiver, log))
+        log.status()
+    finally:
+        program.close()
 
 
 def main(arguments=None):

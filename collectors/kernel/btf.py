@@ -10,6 +10,11 @@ TYPE = struct.Struct("<III")
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF = 1, 2, 3, 4, 5, 6, 7, 8
 VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC = 9, 10, 11, 12, 13, 14, 15
 TYPE_TAG = 18
+KNOWN_KINDS = 19
+KIND_MASK, VLEN_MASK = 0x7F, 0xFFFFFF
+"""Of a type's info: 7 and 24 bits since Linux 7.2, 5 and 16 before, with zeros between them."""
+LAYOUT = struct.Struct("<BBxx")
+"""struct btf_layout (Linux 7.2): bytes after a type of this kind, and bytes per member."""
 EXTRA = {INT: (4, 0), ARRAY: (12, 0), STRUCT: (0, 12), UNION: (0, 12), ENUM: (0, 8)}
 EXTRA.update({FUNC_PROTO: (0, 8), VAR: (4, 0), DATASEC: (0, 12), 17: (4, 0), 19: (0, 12)})
 """What follows a type: bytes, and bytes per member."""
@@ -39,17 +44,20 @@ class Btf:
             raise NotBtfError("magic %04x" % magic)
         self.blob = blob
         self.strings = length + string_at
+        extra = {**EXTRA, **layouts(blob, length)}
         self.strings_end = self.strings_before + string_len
         at, end = length + type_at, length + type_at + type_len
         self.places, self.names = [], {}
         while at < end:
             name, info, _ = TYPE.unpack_from(blob, at)
-            kind = info >> 24 & 31
+            kind = info >> 24 & KIND_MASK
+            if kind > KNOWN_KINDS and kind not in extra:
+                raise NotBtfError("type of unknown kind %d" % kind)
             if kind in (STRUCT, UNION, ENUM, FUNC) and name:
                 self.names.setdefault((kind, name), len(self.places) + self.first)
             self.places.append(at)
-            fixed, each = EXTRA.get(kind, (0, 0))
-            at += TYPE.size + fixed + each * (info & 0xFFFF)
+            fixed, each = extra.get(kind, (0, 0))
+            at += TYPE.size + fixed + each * (info & VLEN_MASK)
         self.end = self.first + len(self.places)
         self.by_name = {
             (kind, self.text(name)): number for (kind, name), number in self.names.items()
@@ -78,7 +86,7 @@ class Btf:
         """Return the id behind typedefs and qualifiers."""
         for _ in range(32):
             _, _, _, info, other = self.type(number)
-            if info >> 24 & 31 not in THROUGH:
+            if info >> 24 & KIND_MASK not in THROUGH:
                 break
             number = other
         return number
@@ -87,7 +95,7 @@ class Btf:
         """Return the size of a type in bytes."""
         number = self.resolve(number)
         owner, place, _, info, size = self.type(number)
-        kind = info >> 24 & 31
+        kind = info >> 24 & KIND_MASK
         if kind == PTR:
             return POINTER_BYTES
         if kind == ARRAY:
@@ -99,7 +107,7 @@ class Btf:
         """Yield (name, type, bit offset, bit size or 0) of a structure or union."""
         owner, place, _, info, _ = self.type(number)
         at = place + TYPE.size
-        for _ in range(info & 0xFFFF):
+        for _ in range(info & VLEN_MASK):
             name, kind, offset = TYPE.unpack_from(owner.blob, at)
             width = 0
             if info >> 31:
@@ -114,7 +122,7 @@ class Btf:
                 return kind, offset, width
             if not own:
                 inner = self.resolve(kind)
-                if self.type(inner)[3] >> 24 & 31 in (STRUCT, UNION):
+                if self.type(inner)[3] >> 24 & KIND_MASK in (STRUCT, UNION):
                     found = self.member(inner, name)
                     if found:
                         return found[0], offset + found[1], found[2]
@@ -150,7 +158,7 @@ class Btf:
         if number is None:
             return None
         owner, place, _, info, _ = self.type(number)
-        for index in range(info & 0xFFFF):
+        for index in range(info & VLEN_MASK):
             label, worth = struct.unpack_from("<Ii", owner.blob, place + TYPE.size + 8 * index)
             if owner.text(label) == value:
                 return worth
@@ -161,7 +169,30 @@ class Btf:
         number = self.find(FUNC, function)
         if number is None:
             return None
-        return self.type(self.type(number)[4])[3] & 0xFFFF
+        return self.type(self.type(number)[4])[3] & VLEN_MASK
+
+    def callback_parameters(self, structure, member):
+        """Return the number of parameters of a function pointer in a structure, None without it."""
+        number = self.find(STRUCT, structure)
+        found = self.member(self.resolve(number), member) if number is not None else None
+        if not found:
+            return None
+        pointer = self.resolve(found[0])
+        if self.type(pointer)[3] >> 24 & KIND_MASK != PTR:
+            return None
+        _, _, _, info, _ = self.type(self.resolve(self.type(pointer)[4]))
+        return info & VLEN_MASK if info >> 24 & KIND_MASK == FUNC_PROTO else None
+
+
+def layouts(blob, length):
+    """Return {kind: (bytes, bytes per member)} that the blob states itself, {} before Linux 7.2."""
+    if length < HEADER.size + 8:
+        return {}
+    at, size = struct.unpack_from("<II", blob, HEADER.size)
+    count = min(size // LAYOUT.size, KIND_MASK + 1)
+    return {
+        kind: LAYOUT.unpack_from(blob, length + at + LAYOUT.size * kind) for kind in range(count)
+    }
 
 
 def load(name="vmlinux", base=None, folder=FOLDER):

@@ -16,7 +16,6 @@ import struct
 import sys
 import time
 
-from kernel import prague_layouts
 from log import INFINITE_SSTHRESH, Log, finish
 from netlink import Sockets, address, request
 from process import Stop, cannot, tell
@@ -137,10 +136,10 @@ def dctcp_info(raw):
     }
 
 
-def prague_info(raw, snd_cwnd, alpha_bits):
+def prague_info(raw, snd_cwnd):
     """Return Prague's state from one of the known variants of struct tcp_prague_info.
 
-    Two variants have 40 bytes. The second word is either frac_cwnd, near snd_cwnd << 20, or
+    Alpha stays as stored: nothing in it shows how wide it is. Two variants have 40 bytes. The second word is either frac_cwnd, near snd_cwnd << 20, or
     ai_ack_increase, at most 1 << 20.
     """
     record = {}
@@ -160,12 +159,10 @@ def prague_info(raw, snd_cwnd, alpha_bits):
         else:
             burst, number, _, _, target = struct.unpack_from("=IIIII", raw, 16)
             record.update(ai_ack_increase=second, max_burst=burst, round=number, rtt_target=target)
-    if alpha_bits and "alpha_raw" in record:
-        record["alpha"] = record["alpha_raw"] / (1 << alpha_bits)
     return record
 
 
-def record_of(message, found, version, alpha_bits):
+def record_of(message, found, version):
     """Return one socket's sample without its time."""
     family, _, _, _, sport, dport, source, target, _, cookie = message[:10]
     record = {
@@ -182,7 +179,7 @@ def record_of(message, found, version, alpha_bits):
         record.update(dctcp_info(found[DCTCP]))
     for number in PRAGUE if name.startswith("prague") else ():
         if number in found:
-            record.update(prague_info(found[number], record.get("snd_cwnd"), alpha_bits))
+            record.update(prague_info(found[number], record.get("snd_cwnd")))
             break
     return record
 
@@ -202,17 +199,13 @@ def collect(arguments, stream):
     fields = dict(COMMON)
     fields.update((name, kind) for _, _, name, kind in TCP_INFO + ACCECN)
     del fields["pacing_rate"]
-    layout = prague_layouts.of_parameters()
-    log = Log(stream, COLLECTOR, fields, layout, {"interval_ms": arguments.interval})
+    log = Log(stream, COLLECTOR, fields, None, {"interval_ms": arguments.interval})
     tell({"started": COLLECTOR})
-    alpha_bits = (layout or {}).get("alpha_bits")
-    finish(
-        log, stop, lambda log: poll(log, stop, sockets, requests, arguments.interval, alpha_bits)
-    )
+    finish(log, stop, lambda log: poll(log, stop, sockets, requests, arguments.interval))
     log.status()
 
 
-def poll(log, stop, sockets, requests, interval_ms, alpha_bits):
+def poll(log, stop, sockets, requests, interval_ms):
     """Poll at a steady pace; a poll that comes late is counted as lost, not made up for."""
     version, last, step = kernel_version(), {}, interval_ms / 1000
     due = time.monotonic()
@@ -221,7 +214,7 @@ def poll(log, stop, sockets, requests, interval_ms, alpha_bits):
         for message in requests:
             for fields, found in sockets.dump(message):
                 now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-                record = record_of(fields, found, version, alpha_bits)
+                record = record_of(fields, found, version)
                 if last.get(record["sk"]) != record:
                     last[record["sk"]] = record
                     log.sample("poll", dict({"ts_ns": now}, **record))

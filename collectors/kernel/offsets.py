@@ -1,6 +1,5 @@
 """Where this kernel keeps what we read: macros for the BPF program, layouts for the decoder."""
 
-import os
 import re
 
 from kernel import btf, prague_layouts
@@ -9,6 +8,8 @@ FIELDS = {
     # macro: (structure, path, most bytes that the sample has room for)
     "SPORT": ("sock", "__sk_common.skc_num", 2),
     "DPORT": ("sock", "__sk_common.skc_dport", 2),
+    # skc_num is 0 once a closing socket has given its port back; this one stays
+    "INET_SPORT": ("inet_sock", "inet_sport", 2),
     "FAMILY": ("sock", "__sk_common.skc_family", 2),
     "SADDR": ("sock", "__sk_common.skc_rcv_saddr", 4),
     "DADDR": ("sock", "__sk_common.skc_daddr", 4),
@@ -81,7 +82,16 @@ class Layout:
             found = [place for place in found if place]
             self.macros["OFF_" + macro] = found[0][0] if found else -1
         self.missing = [n for n in NEEDED if self.macros["OFF_" + n] < 0]
+        # prague_cong_control(sk, rs), or (sk, ack, flag, rs) since Linux 6.10
+        count = kernel.callback_parameters("tcp_congestion_ops", "cong_control")
+        self.rate_sample_argument = 4 if count is not None and count >= 4 else 2
         self.loss_event = kernel.enum("tcp_ca_event", "CA_EVENT_LOSS")
+
+    def bits(self):
+        """Return {field: bit} of `failed` in a sample: the reads that can fail, in order."""
+        return {
+            name: bit for bit, name in enumerate([*FIELDS, "MIN_RTT", *RATE_SAMPLE, "OPS_NAME"])
+        }
 
     def _put(self, name, found, room):
         self.macros["OFF_" + name] = found[0] if found else -1
@@ -113,11 +123,11 @@ def prague_from_btf(types):
     if "upscaled_alpha" not in offsets:
         return None
     named = name_of(offsets, size)
-    bits = prague_layouts.ALPHA_BITS.get(named) if named else None
     return {
         "name": named or "btf",
         "found": "btf",
-        "alpha_bits": bits,
+        # PRAGUE_ALPHA_BITS is a macro: type information cannot show it.
+        "alpha_bits": None,
         "size": size,
         "offsets": offsets,
     }
@@ -134,14 +144,12 @@ def name_of(offsets, size):
     return None
 
 
-def prague(kernel, parameters):
-    """Return the candidates for struct prague, best first: BTF decides, else the parameters."""
-    module = btf.load("tcp_prague", kernel)
-    if os.path.exists("/sys/module/tcp_prague") or module:
-        found = prague_from_btf(module or kernel)
-        if found:
-            return [found]
-    return [prague_layouts.layout(n, "parameters") for n in prague_layouts.candidates(parameters)]
+def prague(kernel):
+    """Return the layout of struct prague from type information, None without any.
+
+    A module has its own, a built-in Prague is part of the kernel's.
+    """
+    return prague_from_btf(btf.load("tcp_prague", kernel) or kernel)
 
 
 def dctcp(kernel):

@@ -1,8 +1,7 @@
 """Published layouts of struct prague (P1 .. P7) and the parameter files that tell builds apart.
 
 Offsets are bytes within icsk_ca_priv on x86_64 (struct prague and module_param lines of
-each tree's tcp_prague.c). A guess from the parameters must pass `plausible` on real sockets before
-it is believed.
+each tree's tcp_prague.c). What the parameters name is a guess: `evidence` tests it on real sockets.
 """
 
 import os
@@ -43,18 +42,18 @@ def offsets(name):
 
 
 def layout(name, found):
-    """Return the `layout` object of a log's header."""
+    """Return the `layout` object of a log's header; offsets do not show how wide alpha is."""
     return {
         "name": name,
         "found": found,
-        "alpha_bits": ALPHA_BITS[name],
+        "alpha_bits": None,
         "size": TOTALS[name],
         "offsets": offsets(name),
     }
 
 
 def candidates(parameters):
-    """Return the layouts that a set of parameter names allows, likeliest first (section 1.4)."""
+    """Return the layouts that a set of parameter names allows, likeliest first."""
     have = {name[7:] if name.startswith("prague_") else name for name in parameters}
     if "alpha_mode" in have:
         return ["P7"]
@@ -72,16 +71,3 @@ def of_parameters(folder=PARAMETERS):
     except OSError:
         return None
     return layout(names[0], "parameters") if names else None
-
-
-def plausible(values, tcp, alpha_bits):
-    """Say whether decoded state can be real (section 1.4, sanity test)."""
-    window = values.get("frac_cwnd", values.get("cwnd_cnt"))
-    tests = [
-        values["upscaled_alpha"] <= 16 << alpha_bits,
-        values["ai_ack_increase"] <= 1 << 20,
-        (tcp["delivered"] - values["old_delivered"]) & 0xFFFFFFFF < 1 << 31,
-    ]
-    if "frac_cwnd" in values:
-        tests.append(abs(-(-window >> 20) - tcp["snd_cwnd"]) <= 4)
-    return all(tests)

@@ -9,12 +9,12 @@ from kernel.trace_events import text_of_in6
 from log import INFINITE_SSTHRESH
 
 EVENTS = ("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release", "probe", "state")
-HEAD = struct.Struct("=QQQQqQQQ" + "20I" + "4H" + "16s16s16s")
+HEAD = struct.Struct("=QQQQqQQQQ" + "21I" + "4H" + "16s16s16s")
 NAMES = (
-    "ts_ns sk pacing_rate alpha_used rs_rtt_us srtt_pace mdev_pace classic_ecn "
+    "ts_ns sk pacing_rate alpha_used rs_rtt_us srtt_pace mdev_pace classic_ecn failed "
     "g_srtt_shift g_mdev_shift event argument snd_cwnd ssthresh srtt_us mdev_us min_rtt_us "
     "snd_una snd_nxt delivered delivered_ce packets_out ca_state ecn_flags rs_acked rs_ece "
-    "rs_losses has_rs family sport dport padding saddr daddr cc"
+    "rs_losses has_rs next_seq family sport dport padding saddr daddr cc"
 ).split()
 """In the order of `struct sample`."""
 FIELDS = {
@@ -101,6 +101,34 @@ def dctcp_state(image, offsets):
     return record
 
 
+COMMON = (
+    # field of the sample, what reads it
+    ("snd_una", "SND_UNA"),
+    ("snd_nxt", "SND_NXT"),
+    ("snd_cwnd", "SND_CWND"),
+    ("delivered", "DELIVERED"),
+    ("delivered_ce", "DELIVERED_CE"),
+    ("packets_out", "PACKETS_OUT"),
+    ("ecn_flags", "ECN_FLAGS"),
+    ("ca_state", "CA_STATE"),
+    ("ssthresh", "SSTHRESH"),
+    ("srtt_us", "SRTT"),
+    ("mdev_us", "MDEV"),
+    ("min_rtt_us", "MIN_RTT"),
+)
+TCP_PRAGUE = (
+    # field of the log, what reads it, field of the sample
+    ("srtt_pace_raw", "SRTT_PACE", "srtt_pace"),
+    ("mdev_pace_raw", "MDEV_PACE", "mdev_pace"),
+    ("g_srtt_shift", "G_SRTT_SHIFT", "g_srtt_shift"),
+    ("g_mdev_shift", "G_MDEV_SHIFT", "g_mdev_shift"),
+    ("classic_ecn_raw", "CLASSIC_ECN", "classic_ecn"),
+)
+RATE = (("rs_acked", "RS_ACKED"), ("rs_ece", "RS_ECE"), ("rs_losses", "RS_LOSSES"))
+SETTLED = 1
+"""The argument of an `ack`: the program knew where next_seq is and derived the updates itself."""
+
+
 class Decoder:
     """Turns raw samples into records. `mask` hides kernel addresses."""
 
@@ -109,6 +137,8 @@ class Decoder:
         self.prague = prague
         self.dctcp = dctcp
         self.mask = mask
+        bits = layout.bits()
+        self.bits = {name: 1 << bits[name] for name in bits if layout.macros["OFF_" + name] >= 0}
 
     def split(self, raw):
         """Return (values by name, bytes of icsk_ca_priv)."""
@@ -116,69 +146,65 @@ class Decoder:
         values["cc"] = values["cc"].split(b"\0")[0].decode(errors="replace")
         return values, raw[HEAD.size : HEAD.size + self.kernel.ca_size]
 
-    def record(self, raw):
+    def was_read(self, values, macro):
+        """Say whether this kernel has the field and the read of it did not fail."""
+        bit = self.bits.get(macro)
+        return bit is not None and not values["failed"] & bit
+
+    def record(self, values, image):
         """Return (event, record of the log)."""
-        values, image = self.split(raw)
         event = EVENTS[values["event"]]
         record = self.common(values)
         if event == "state":
             record["new_state"] = values["argument"]
         if values["has_rs"]:
-            record.update(rs_acked=values["rs_acked"], rs_ece=values["rs_ece"])
-            record["rs_losses"] = values["rs_losses"]
-            record["rs_rtt_us"] = values["rs_rtt_us"] if values["rs_rtt_us"] >= 0 else None
-        if values["cc"] == "prague" and self.prague:
+            record.update((n, values[n]) for n, macro in RATE if self.was_read(values, macro))
+            if self.was_read(values, "RS_RTT") and values["rs_rtt_us"] >= 0:
+                record["rs_rtt_us"] = values["rs_rtt_us"]
+        if values["cc"] == "prague":
             record.update(self.prague_record(values, image))
-        elif values["cc"] == "dctcp" and self.dctcp:
+        elif values["cc"] == "dctcp" and self.dctcp and self.was_read(values, "CA_PRIV"):
             record.update(dctcp_state(image, self.dctcp))
         if event == "fallback":
             record["alpha_used_raw"] = values["alpha_used"]
         return event, record
 
     def common(self, values):
-        """Return what every socket has."""
-        shift, bits = self.kernel.ca_state
-        macros = self.kernel.macros
+        """Return what every socket has; what could not be read is left out."""
         record = {"ts_ns": values["ts_ns"], "sk": "%x" % (values["sk"] ^ self.mask)}
-        record["saddr"], record["daddr"] = addresses(values)
-        for name in ("sport", "dport", "cc", "snd_cwnd", "snd_una", "snd_nxt"):
-            record[name] = values[name]
-        for name in ("delivered", "delivered_ce", "packets_out", "ecn_flags"):
-            record[name] = values[name] if macros["OFF_" + name.upper()] >= 0 else None
-        record["ca_state"] = values["ca_state"] >> shift & (1 << bits) - 1
-        infinite = values["ssthresh"] >= INFINITE_SSTHRESH
-        record["ssthresh"] = None if infinite else values["ssthresh"]
-        record["srtt_us"], record["mdev_us"] = values["srtt_us"] / 8, values["mdev_us"] / 4
-        record["min_rtt_us"] = None if values["min_rtt_us"] == NO_RTT else values["min_rtt_us"]
-        unlimited = values["pacing_rate"] in UNLIMITED
-        record["pacing_rate_bps"] = None if unlimited else values["pacing_rate"] * 8.0
+        if self.was_read(values, "FAMILY"):
+            record["saddr"], record["daddr"] = addresses(values)
+        record.update(sport=values["sport"], dport=values["dport"], cc=values["cc"])
+        record.update(
+            (name, values[name]) for name, macro in COMMON if self.was_read(values, macro)
+        )
+        shift, bits = self.kernel.ca_state
+        if "ca_state" in record:
+            record["ca_state"] = values["ca_state"] >> shift & (1 << bits) - 1
+        if values["ssthresh"] >= INFINITE_SSTHRESH:
+            record["ssthresh"] = None
+        for name, scale in (("srtt_us", 8), ("mdev_us", 4)):
+            if name in record:
+                record[name] /= scale
+        if values["min_rtt_us"] == NO_RTT:
+            record["min_rtt_us"] = None
+        if self.was_read(values, "PACING_RATE") and values["pacing_rate"] not in UNLIMITED:
+            record["pacing_rate_bps"] = values["pacing_rate"] * 8.0
         return record
 
     def prague_record(self, values, image):
-        state = prague_state(image, self.prague)
-        record = {name: state[name] for name in KEPT if name in state}
-        record["saw_ce"] = state.get("saw_ce")
-        macros = self.kernel.macros
-        for name, macro, field in (
-            ("srtt_pace_raw", "SRTT_PACE", "srtt_pace"),
-            ("mdev_pace_raw", "MDEV_PACE", "mdev_pace"),
-            ("g_srtt_shift", "G_SRTT_SHIFT", "g_srtt_shift"),
-            ("g_mdev_shift", "G_MDEV_SHIFT", "g_mdev_shift"),
-        ):
-            record[name] = values[field] if macros["OFF_" + macro] >= 0 else None
-        if macros["OFF_CLASSIC_ECN"] >= 0:
-            raw = values["classic_ecn"]
-            record["classic_ecn_raw"] = raw - (1 << 64) if raw >> 63 else raw
+        """Return what only Prague has; of struct prague nothing while its layout is unknown."""
+        record = {
+            n: values[field] for n, macro, field in TCP_PRAGUE if self.was_read(values, macro)
+        }
+        raw = record.get("classic_ecn_raw", 0)
+        if raw >> 63:
+            record["classic_ecn_raw"] = raw - (1 << 64)
+        if self.prague and self.was_read(values, "CA_PRIV"):
+            state = prague_state(image, self.prague)
+            record.update((name, state[name]) for name in KEPT if name in state)
+            record["saw_ce"] = state.get("saw_ce")
         return record
-
-    def choose_prague(self, raw, candidates):
-        """Return the first candidate that a Prague sample makes plausible, None if none is."""
-        values, image = self.split(raw)
-        for layout in candidates:
-            state = prague_state(image, layout)
-            if prague_layouts.plausible(state, values, layout["alpha_bits"] or 24):
-                return layout
-        return None
 
 
 def addresses(values):

@@ -10,51 +10,19 @@ packet that a matching socket receives; none lost at 35,000 a second.
 """
 
 import argparse
-import ctypes
 import errno
 import os
 import sys
 
-from kernel import trace_buffer, trace_events
+from kernel import trace_buffer, trace_events, tracing
 from log import Log, finish
 from process import Stop, cannot, tell
 
 COLLECTOR = "tracefs/tcp_probe"
-MOUNT_POINTS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-CLONE_NEWNS = 0x00020000
-MS_REC_PRIVATE = 0x4000 | (1 << 18)
 TOTAL_BUFFER_KB = 65536
 POLL_SECONDS = 0.05
 STATUS_EVERY = 20
 """Polls between two status lines: one a second."""
-
-
-def mount_privately(target):
-    """Mount tracefs in a mount namespace of our own, which ends with this process."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC_PRIVATE, None):
-        raise OSError(ctypes.get_errno(), "cannot make a mount namespace")
-    if libc.mount(b"tracefs", target.encode(), b"tracefs", 0, None):
-        raise OSError(ctypes.get_errno(), "cannot mount tracefs")
-
-
-def tracing_folder():
-    """Return where tracefs is mounted, mounting it for this process alone if it is nowhere."""
-    for folder in MOUNT_POINTS:
-        if os.path.isdir(os.path.join(folder, "instances")):
-            return folder
-    if os.geteuid() != 0:
-        cannot("tracefs needs root", "run with sudo")
-    try:
-        mount_privately(MOUNT_POINTS[0])
-    except OSError as error:
-        cannot("no tracefs: %s" % error, "mount -t tracefs tracefs /sys/kernel/tracing")
-    return MOUNT_POINTS[0]
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
 
 
 class Instance:
@@ -62,10 +30,10 @@ class Instance:
 
     PREFIX = "l4strace-"
 
-    def __init__(self, tracing):
-        self.parent = os.path.join(tracing, "instances")
+    def __init__(self, folder):
+        self.parent = os.path.join(folder, "instances")
         self.path = os.path.join(self.parent, "%s%d" % (self.PREFIX, os.getpid()))
-        sweep(tracing)
+        sweep(folder)
         os.mkdir(self.path)
 
     def cpus(self):
@@ -73,7 +41,7 @@ class Instance:
         return sorted(int(name[3:]) for name in names)
 
     def set(self, name, text):
-        write(os.path.join(self.path, name), text)
+        tracing.write(os.path.join(self.path, name), text)
 
     def remove(self):
         for name, text in (("tracing_on", "0"), ("events/enable", "0")):
@@ -88,16 +56,11 @@ class Instance:
                 raise
 
 
-def sweep(tracing):
+def sweep(folder):
     """Remove the instances that collectors killed with -9 left behind."""
-    parent = os.path.join(tracing, "instances")
+    parent = os.path.join(folder, "instances")
     for name in os.listdir(parent):
-        pid = name[len(Instance.PREFIX) :]
-        if (
-            name.startswith(Instance.PREFIX)
-            and pid.isdigit()
-            and not os.path.exists("/proc/" + pid)
-        ):
+        if tracing.is_stale(name, Instance.PREFIX):
             stale = Instance.__new__(Instance)
             stale.path = os.path.join(parent, name)
             stale.remove()
@@ -151,12 +114,16 @@ def pump(log, stop, buffers, by_id):
 
 def collect(arguments, stream):
     stop = Stop(arguments.duration, arguments.with_parent)
-    tracing = tracing_folder()
-    events = trace_events.load(os.path.join(tracing, "events/tcp"))
+    try:
+        folder = tracing.folder()
+    except OSError as error:
+        remedy = "mount -t tracefs tracefs /sys/kernel/tracing"
+        cannot("no tracefs: %s" % error, remedy if os.geteuid() == 0 else "run with sudo")
+    events = trace_events.load(os.path.join(folder, "events/tcp"))
     if not any(event.name == "tcp_probe" for event in events):
         cannot("this kernel has no tcp:tcp_probe tracepoint", "Linux 4.16 or newer; use diag")
     try:
-        instance = Instance(tracing)
+        instance = Instance(folder)
     except OSError as error:
         cannot("no trace instance: %s" % error, "run as root with tracefs writable")
     try:
