@@ -28,8 +28,9 @@ from log import Log, finish, prague_parameters
 from process import Stop, cannot, tell
 
 COLLECTOR = "bcc/cc_probes"
-PAGES = 512
-"""Per-CPU buffer in pages: 2 MB hold some 6,000 samples."""
+BUFFER_MB, TOTAL_MB = 8, 64
+"""Buffer of each CPU, 8 MB hold some 20,000 samples, and of all of them where there are many."""
+PAGES_PER_MB = 256
 STATUS_SECONDS = 1.0
 POLL_MS = 100
 LOST = ("ring", "nested")
@@ -157,12 +158,14 @@ class Program:
         table = self.bpf["next_seq_at"]
         table[ctypes.c_int(0)] = ctypes.c_uint(at if at + 4 <= size else BEYOND)
 
-    def open(self, take):
+    def open(self, take, megabytes):
         def receive(_cpu, data, size):
             take(ctypes.string_at(data, size))
 
         # Losses are counted where they happen: the callback comes with the next sample only.
-        self.bpf["samples"].open_perf_buffer(receive, page_cnt=PAGES, lost_cb=lambda *_: None)
+        self.bpf["samples"].open_perf_buffer(
+            receive, page_cnt=pages(megabytes), lost_cb=lambda *_: None
+        )
 
     def poll(self, milliseconds):
         self.bpf.perf_buffer_poll(timeout=milliseconds)
@@ -181,6 +184,13 @@ class Program:
     def close(self):
         if self.kprobes:
             self.kprobes.close()
+
+
+def pages(megabytes, cpus=None):
+    """Return the size of a CPU's buffer in pages, a power of two."""
+    share = max(1, min(BUFFER_MB, TOTAL_MB // (cpus or os.cpu_count() or 1)))
+    wanted = (megabytes or share) * PAGES_PER_MB
+    return 1 << (wanted.bit_length() - 1)
 
 
 def poll(stop, program, receiver, log):
@@ -236,7 +246,7 @@ def collect(arguments, stream):
             evidence = Evidence(layout.ca_size, prague_layouts.candidates(prague_parameters()))
         derive = "prague_update_alpha" not in symbols
         receiver = Receiver(log, decoder, program.settle, evidence, derive)
-        program.open(receiver.take)
+        program.open(receiver.take, arguments.buffer)
         tell({"started": COLLECTOR})
         finish(log, stop, lambda log: poll(stop, program, receiver, log))
         log.status()
@@ -248,6 +258,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="bcc", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, action="append", help="only sockets with this port")
     parser.add_argument("--every-ack", action="store_true", help="no change filter")
+    parser.add_argument("--buffer", type=int, metavar="MB", help="buffer of each CPU")
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")
     collect(parser.parse_args(arguments), sys.stdout.buffer)

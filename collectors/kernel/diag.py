@@ -139,8 +139,8 @@ def dctcp_info(raw):
 def prague_info(raw, snd_cwnd):
     """Return Prague's state from one of the known variants of struct tcp_prague_info.
 
-    Alpha stays as stored: nothing in it shows how wide it is. Two variants have 40 bytes. The second word is either frac_cwnd, near snd_cwnd << 20, or
-    ai_ack_increase, at most 1 << 20.
+    Alpha stays as stored: nothing in the attribute shows how wide it is. Two variants have 40
+    bytes: the second word is frac_cwnd, near snd_cwnd << 20, or ai_ack_increase, at most 1 << 20.
     """
     record = {}
     if len(raw) == 16:

@@ -31,7 +31,7 @@ int on_prague_cong_control(struct pt_regs *ctx)
 	}
 	s->argument = 1;
 	if (*at != BEYOND) {
-		READ(&s->next_seq, 4, sk + OFF_CA_PRIV + *at, BIT_CA_PRIV);
+		TAKE(&s->next_seq, 4, sk + OFF_CA_PRIV + *at, BIT_CA_PRIV);
 #if DERIVE_ALPHA
 		derive_alpha(ctx, s);
 #endif

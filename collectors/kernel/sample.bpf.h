@@ -93,16 +93,16 @@ BPF_TABLE("lru_hash", u64, u64, calling, 4096);
 BPF_TABLE("lru_hash", u64, struct seen, seen, 16384);
 BPF_HASH(before, u64, struct sample, 4096);
 
-#define READ(to, size, from, bit) \
+#define TAKE(to, size, from, bit) \
 	if (bpf_probe_read_kernel(to, size, (void *)(from))) \
 		s->failed |= 1ULL << (bit)
 #define GET(to, name) \
 	if (OFF_##name >= 0) { \
-		READ(&(to), SIZE_##name, sk + OFF_##name, BIT_##name); \
+		TAKE(&(to), SIZE_##name, sk + OFF_##name, BIT_##name); \
 	}
 #define GET_RS(to, size, name) \
 	if (OFF_##name >= 0) { \
-		READ(&(to), size, rs + OFF_##name, BIT_##name); \
+		TAKE(&(to), size, rs + OFF_##name, BIT_##name); \
 	}
 #define SWAP(port) ((u16)((port) << 8 | (port) >> 8))
 
@@ -176,7 +176,7 @@ static inline struct sample *fill(u64 sk)
 	}
 	GET(ops, CA_OPS);
 	if (ops) {
-		READ(s->cc, sizeof(s->cc), ops + OFF_OPS_NAME, BIT_OPS_NAME);
+		TAKE(s->cc, sizeof(s->cc), ops + OFF_OPS_NAME, BIT_OPS_NAME);
 	}
 	GET(s->snd_cwnd, SND_CWND);
 	GET(s->ssthresh, SSTHRESH);
@@ -196,7 +196,7 @@ static inline struct sample *fill(u64 sk)
 	GET(s->classic_ecn, CLASSIC_ECN);
 	GET(s->g_srtt_shift, G_SRTT_SHIFT);
 	GET(s->g_mdev_shift, G_MDEV_SHIFT);
-	READ(s->ca, CA_SIZE, sk + OFF_CA_PRIV, BIT_CA_PRIV);
+	TAKE(s->ca, CA_SIZE, sk + OFF_CA_PRIV, BIT_CA_PRIV);
 	return s;
 }
 

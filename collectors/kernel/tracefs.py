@@ -78,11 +78,12 @@ def buffer_kb(cpus):
     return max(1024, min(8192, TOTAL_BUFFER_KB // max(1, cpus)))
 
 
-def set_up(instance, events, ports):
+def set_up(instance, events, ports, megabytes):
     """Size the buffers, choose the clock, filter and enable; tracing starts at the end."""
     instance.set("tracing_on", "0")
     instance.set("trace_clock", "mono")
-    instance.set("buffer_size_kb", str(buffer_kb(len(instance.cpus()))))
+    kilobytes = megabytes * 1024 if megabytes else buffer_kb(len(instance.cpus()))
+    instance.set("buffer_size_kb", str(kilobytes))
     for event in events:
         folder = "events/tcp/%s/" % event.name
         instance.set(folder + "filter", port_filter(ports))
@@ -129,7 +130,7 @@ def collect(arguments, stream):
     try:
         log = Log(stream, COLLECTOR, trace_events.fields(events), trace_events.layout(events))
         buffers = [trace_buffer.Buffer(instance.path, cpu) for cpu in instance.cpus()]
-        set_up(instance, events, arguments.port)
+        set_up(instance, events, arguments.port, arguments.buffer)
         tell({"started": COLLECTOR})
         by_id = {event.id: event for event in events}
 
@@ -151,6 +152,7 @@ def collect(arguments, stream):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="tracefs", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, action="append", help="only sockets with this port")
+    parser.add_argument("--buffer", type=int, metavar="MB", help="buffer of each CPU")
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")
     collect(parser.parse_args(arguments), sys.stdout.buffer)
