@@ -95,6 +95,8 @@ class Log:
             self.put({"type": "lost", "ts_ns": now, "where": where, "count": count})
 
     def note(self, text):
+        """Put a sentence into the log and before whoever runs this collector."""
+        tell({"note": text})
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.put({"type": "note", "ts_ns": now, "text": text})
 
@@ -123,8 +125,8 @@ class Log:
 
     def status(self):
         """Tell how it goes on stderr, one JSON object a line, for whoever runs this collector."""
-        line = {"status": {"events": sum(self.events.values()), "lost": sum(self.lost.values())}}
-        tell(line)
+        counts = {"events": sum(self.events.values()), "lost": sum(self.lost.values())}
+        tell({"status": dict(counts, lost_at=self.lost)})
 
 
 def finish(log, stop, body):

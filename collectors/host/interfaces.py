@@ -15,7 +15,10 @@ SIOCETHTOOL, SIOCGIFMTU, SIOCGIFFLAGS = 0x8946, 0x8921, 0x8913
 FLAG_UP = 1
 GET_DRIVER = 0x03
 OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B, "rx_checksum": 0x14, "tx_checksum": 0x16}
-GET_FLAGS, FLAG_LRO = 0x25, 1 << 15
+GET_FLAGS, SET_FLAGS, FLAG_LRO = 0x25, 0x26, 1 << 15
+SETTERS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+MERGING = ("gro", "lro", "tso", "gso")
+"""What makes one packet of several before the capture sees them."""
 RTM_GETQDISC = 38
 TCM = struct.Struct("=BxxxiIII")
 TCA_KIND, TCA_STATS2 = 1, 7
@@ -45,6 +48,32 @@ def offloads(name):
     if flags:
         found["lro"] = bool(struct.unpack_from("=I", flags, 4)[0] & FLAG_LRO)
     return found
+
+
+def merging(name):
+    """Return the offloads of an interface that are on and merge packets."""
+    on = offloads(name)
+    return [key for key in MERGING if on.get(key)]
+
+
+def set_offload(name, offload, on):
+    """Switch an offload. Raises OSError, for example without CAP_NET_ADMIN."""
+    if offload == "lro":
+        answer = ethtool(name, GET_FLAGS)
+        flags = struct.unpack_from("=I", answer, 4)[0] if answer else 0
+        value = flags | FLAG_LRO if on else flags & ~FLAG_LRO
+        command = SET_FLAGS
+    else:
+        command, value = SETTERS[offload], int(on)
+    buffer = ctypes.create_string_buffer(struct.pack("=II", command, value), 8)
+    request = struct.pack("16sP8x", name.encode(), ctypes.addressof(buffer))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, SIOCETHTOOL, request)
+
+
+def used():
+    """Return the interfaces that are up, without loopback."""
+    return [name for _, name in socket.if_nameindex() if name != "lo" and is_up(name)]
 
 
 def driver(name):

@@ -1,8 +1,11 @@
 """Packets written by ourselves: from tcpdump's output, or from an AF_PACKET ring."""
 
 import os
+import socket
 import time
 
+from files import create, write_all
+from host import interfaces
 from packets import pcapng
 from packets.filters import UnknownFilterError
 from packets.ring import Ring
@@ -21,42 +24,54 @@ class Writer:
         self.files = []
         self.limit = arguments.ring and arguments.ring * 1000000 // RING_FILES
         self.packets = 0
+        self.of_interface = {}
         self.pending = []
         self.size = 0
-        self.output = None
+        self.output = arguments.output_fd
 
     def open(self, interfaces):
         """Begin with `interfaces` as (name, link type)."""
         self.interfaces = interfaces
-        self._next()
+        if self.limit:
+            self._next()
+        else:
+            self._head()
 
     def _next(self):
-        path = self.arguments.write
-        if self.limit:
-            path = "%s.part%05d" % (path, len(self.files))
-        if self.output:
-            self.output.close()
-        self.output = open(path, "wb", buffering=0)
+        path = os.path.join(self.arguments.pieces, "%05d" % len(self.files))
+        if self.files:
+            os.close(self.output)
+        self.output = create(path)
         self.files.append(path)
-        if self.limit and len(self.files) > RING_FILES:
+        if len(self.files) > RING_FILES:
             os.unlink(self.files[-1 - RING_FILES])
         self.size = 0
+        self._head()
+
+    def _head(self):
         self._put(pcapng.section())
         for name, link in self.interfaces:
             self._put(pcapng.interface(name, link, self.arguments.snaplen, self.arguments.filter))
 
     def _put(self, data):
+        write_all(self.output, data)
         self.size += len(data)
-        view = memoryview(data)
-        while view:
-            view = view[self.output.write(view) :]
+
+    def add(self, number, block):
+        """Take a packet of interface `number`; `flush` writes it."""
+        if not self.full():
+            self.pending.append(block)
+            self.of_interface[number] = self.of_interface.get(number, 0) + 1
+
+    def full(self):
+        """Say whether as many packets as asked for are here."""
+        return 0 < (self.arguments.count or 0) <= self.packets + len(self.pending)
 
     def flush(self):
         if self.pending:
-            data = b"".join(self.pending)
-            self.packets += len(self.pending)
-            self.pending = []
-            self._put(data)
+            waiting, self.pending = self.pending, []
+            self._put(b"".join(waiting))
+            self.packets += len(waiting)
             if self.limit and self.size > self.limit:
                 self._next()
 
@@ -64,7 +79,6 @@ class Writer:
         """Write each interface's counts as (received, dropped)."""
         for number, (received, dropped) in enumerate(counts):
             self._put(pcapng.statistics(number, time.time_ns(), received, dropped))
-        self.output.close()
 
 
 def open_sources(arguments, backend):
@@ -73,7 +87,7 @@ def open_sources(arguments, backend):
     try:
         return [
             Ring(name, arguments.filter, arguments.snaplen, arguments.buffer)
-            for name in arguments.interface
+            for name in one_by_one(arguments.interface)
         ]
     except PermissionError:
         cannot("capturing packets needs CAP_NET_RAW", "run with sudo")
@@ -82,6 +96,13 @@ def open_sources(arguments, backend):
             "our own ring cannot compile the filter %r" % str(error), "install dumpcap or tcpdump"
         )
     return []
+
+
+def one_by_one(names):
+    """Return the interfaces that `any` stands for: a ring belongs to one."""
+    if "any" not in names:
+        return names
+    return [name for _, name in socket.if_nameindex() if interfaces.is_up(name)]
 
 
 def capture(arguments, stop, backend):
@@ -96,13 +117,20 @@ def capture(arguments, stop, backend):
         ended = finish(sources, writer, stop) or ended
     except OSError as error:
         ended = error.strerror or str(error)
-    counts = {s.name: {"received": s.received, "dropped": s.dropped} for s in sources}
+    if ended is None and writer.full():
+        ended = "count"
+    counts = {
+        source.name: dict(
+            totals(source, writer, number), written=writer.of_interface.get(number, 0)
+        )
+        for number, source in enumerate(sources)
+    }
     return {
         "packets": writer.packets,
         "interfaces": counts,
         "ended": stop.reason if ended is None else ended,
-        "damaged": ended is not None,
-        "files": writer.files[-RING_FILES:] if arguments.ring else writer.files,
+        "damaged": ended not in (None, "count"),
+        "files": writer.files[-RING_FILES:],
     }
 
 
@@ -110,10 +138,9 @@ def take(sources, writer):
     """Copy what is waiting; return how many packets."""
     total = 0
     for number, source in enumerate(sources):
-        pending = writer.pending
 
-        def emit(ts_ns, wire, data, number=number, pending=pending):
-            pending.append(pcapng.packet(number, ts_ns, wire, data))
+        def emit(ts_ns, wire, data, number=number):
+            writer.add(number, pcapng.packet(number, ts_ns, wire, data))
 
         total += source.packets(emit)
     writer.flush()
@@ -123,7 +150,7 @@ def take(sources, writer):
 def copy(sources, writer, stop):
     """Copy until stopped or a source ends; return why if it was not asked for."""
     told = 0.0
-    while not stop:
+    while not stop and not writer.full():
         stop.sleep(0.1, sources)
         total = take(sources, writer)
         if time.monotonic() - told > 1.0:
@@ -165,4 +192,16 @@ def finish(sources, writer, stop):
         except OSError:
             pass
         source.close()
-    writer.close([(source.received, source.dropped) for source in sources])
+    rows = [totals(source, writer, number) for number, source in enumerate(sources)]
+    writer.close([(row["received"], row["dropped"]) for row in rows])
+
+
+def totals(source, writer, number):
+    """Return what one interface received and dropped; what was not written counts as dropped.
+
+    The kernel counts what its buffer had no room for; more is left in it when tcpdump ends.
+    """
+    received, dropped = source.received, source.dropped
+    if received is not None and not writer.full():
+        dropped = max(dropped or 0, received - writer.of_interface.get(number, 0))
+    return {"received": received, "dropped": dropped}

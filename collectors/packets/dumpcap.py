@@ -19,25 +19,32 @@ FLUSH_SECONDS = 0.3
 
 
 def command(arguments):
-    """Return dumpcap's command line."""
+    """Return dumpcap's command line. What it writes to stdout is our file, already open."""
     line = [which("dumpcap"), "-p"]
     for name in arguments.interface:
         line += ["-i", name, "-s", str(arguments.snaplen), "-B", str(arguments.buffer)]
         if arguments.filter:
             line += ["-f", arguments.filter]
-    if arguments.ring:
-        kilobytes = max(1, arguments.ring * 1000 // RING_FILES)
-        line += ["-b", "filesize:%d" % kilobytes, "-b", "files:%d" % RING_FILES]
-    return [*line, "-w", arguments.write]
+    if arguments.count:
+        line += ["-c", str(arguments.count)]
+    if not arguments.ring:
+        return [*line, "-w", "-"]
+    kilobytes = max(1, arguments.ring * 1000 // RING_FILES)
+    line += ["-b", "filesize:%d" % kilobytes, "-b", "files:%d" % RING_FILES]
+    return [*line, "-w", os.path.join(arguments.pieces, "piece.pcapng")]
 
 
 def files(arguments):
-    """Return what dumpcap wrote: with a ring, numbered names in order of time."""
-    if not arguments.ring:
-        return [arguments.write]
-    base, extension = os.path.splitext(arguments.write)
-    found = glob.glob(glob.escape(base) + "_[0-9]*" + extension)
+    """Return the pieces of a ring in order of time."""
+    found = glob.glob(os.path.join(glob.escape(arguments.pieces), "*"))
     return sorted(found, key=lambda path: (os.path.getmtime(path), path))
+
+
+def size(arguments):
+    """Return how many bytes are written."""
+    if arguments.ring:
+        return sum(os.path.getsize(path) for path in files(arguments) if os.path.exists(path))
+    return os.fstat(arguments.output_fd).st_size
 
 
 class Output:
@@ -70,7 +77,7 @@ def capture(arguments, stop, _backend):
     process = subprocess.Popen(
         command(arguments),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if arguments.ring else arguments.output_fd,
         stderr=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=follow_parent,
@@ -97,8 +104,7 @@ def watch(process, output, stop, arguments):
             started = True
         if time.monotonic() - told > 1.0:
             told = time.monotonic()
-            size = sum(os.path.getsize(path) for path in files(arguments) if os.path.exists(path))
-            tell({"status": {"packets": output.packets, "bytes": size}})
+            tell({"status": {"packets": output.packets, "bytes": size(arguments)}})
         time.sleep(0.05)
 
 
@@ -133,7 +139,9 @@ def result(process, output, asked, arguments):
             interfaces[match.group(1)] = {"received": received, "dropped": dropped}
     told = [line for line in lines if not line.startswith(("Capturing on", "File:", "Packets "))]
     ended = asked
-    if not asked:
+    if not asked and arguments.count and process.returncode == 0:
+        ended = "count"
+    elif not asked:
         ended = " ".join(told)[:500] or "dumpcap ended by itself"
         if "permission" in ended.lower():
             # What follows in dumpcap's text is advice for one distribution.
@@ -145,5 +153,5 @@ def result(process, output, asked, arguments):
         "interfaces": interfaces,
         "ended": ended,
         "damaged": process.returncode != 0 or not interfaces,
-        "files": files(arguments),
+        "files": files(arguments) if arguments.ring else [],
     }

@@ -59,33 +59,40 @@ def statistics(number, ts_ns, received, dropped, comment=""):
     return block(STATISTICS, body + options(pairs))
 
 
-def whole_length(path):
-    """Return how many bytes of the file are whole blocks, and how many interfaces they name."""
-    size, at, interfaces = os.path.getsize(path), 0, 0
-    with open(path, "rb") as file:
-        while at + 12 <= size:
-            file.seek(at)
-            kind, length = struct.unpack("<II", file.read(8))
-            if length < 12 or length % 4 or at + length > size:
-                break
-            interfaces += kind == INTERFACE
-            at += length
-    return at, interfaces
+BLOCK_HEAD = struct.Struct("<II")
 
 
-def mend(path, ts_ns, comment):
+def walk(file):
+    """Return (bytes that are whole blocks, packets in them, interfaces they name).
+
+    `file` is open for reading; where it stands is kept, for it may be shared with a writer.
+    """
+    size, at, packets, interfaces = os.fstat(file).st_size, 0, 0, 0
+    base, data = 0, b""
+    while at + 12 <= size:
+        if not base <= at <= base + len(data) - BLOCK_HEAD.size:
+            base, data = at, os.pread(file, 1 << 20, at)
+        kind, length = BLOCK_HEAD.unpack_from(data, at - base)
+        if length < 12 or length % 4 or at + length > size:
+            break
+        interfaces += kind == INTERFACE
+        packets += kind == PACKET
+        at += length
+    return at, packets, interfaces
+
+
+def mend(file, ts_ns, comment):
     """Cut a half-written block off the end and say in the file why it ends there.
 
     Returns the number of bytes cut off. On a full disk the cut is done and the words are not.
     """
-    whole, interfaces = whole_length(path)
-    cut = os.path.getsize(path) - whole
-    if cut:
-        os.truncate(path, whole)
+    whole, _, interfaces = walk(file)
+    cut = os.fstat(file).st_size - whole
+    os.ftruncate(file, whole)
+    words = b"".join(statistics(n, ts_ns, None, None, comment) for n in range(interfaces))
     try:
-        with open(path, "ab") as file:
-            for number in range(interfaces):
-                file.write(statistics(number, ts_ns, None, None, comment))
+        if os.pwrite(file, words, whole) < len(words):
+            os.ftruncate(file, whole)
     except OSError:
-        os.truncate(path, whole)
+        os.ftruncate(file, whole)
     return cut

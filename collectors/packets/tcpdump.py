@@ -27,7 +27,7 @@ class Tcpdump:
         line += ["--time-stamp-precision=nano", "-s", str(arguments.snaplen)]
         line += ["-B", str(arguments.buffer * 1024)]
         self.process = subprocess.Popen(
-            line + ([arguments.filter] if arguments.filter else []),
+            line + (["--", arguments.filter] if arguments.filter else []),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

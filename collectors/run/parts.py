@@ -11,7 +11,7 @@ import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder or zipapp that holds all collectors."""
-COMPRESSORS = (("zstd", ["-q", "-c", "-"], ".zst"), ("gzip", ["-1", "-c"], ".gz"))
+PACK_SECONDS = 30.0
 TAIL_LINES = 20
 
 
@@ -41,20 +41,22 @@ def program(name, arguments):
 class Part:
     """One running collector."""
 
-    def __init__(self, name, command, stdout=subprocess.DEVNULL):
+    def __init__(self, name, command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, fds=()):
         self.name = name
         self.process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=fds,
         )
         os.set_blocking(self.process.stderr.fileno(), False)
         self.data = b""
         self.open = True
         self.status = {}
         self.told = {}
+        self.notes = []
         self.noise = []
 
     def fileno(self):
@@ -76,6 +78,8 @@ class Part:
         try:
             record = json.loads(line)
             self.status.update(record.pop("status", {}))
+            if "note" in record:
+                self.notes.append(str(record.pop("note")))
             self.told.update(record)
         except (ValueError, AttributeError, TypeError):
             self.noise = [*self.noise[1 - TAIL_LINES :], line.decode(errors="replace")]
@@ -123,49 +127,43 @@ class Part:
         return noise[-1].strip()[:300] if noise else "ended with code %s" % code
 
 
-class Compressor:
-    """A process that packs a kernel log into a file, so that a killed collector harms nothing."""
+class Packer:
+    """The process that packs a kernel log, so that a killed collector harms nothing.
 
-    def __init__(self, path, plain=False):
-        self.path = path
-        self.process = None
-        for name, arguments, ending in () if plain else COMPRESSORS:
-            found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/bin:/bin")
-            if found:
-                self.path = path + ending
-                self._start([found, *arguments])
-                return
-        self.input = open(self.path, "wb")
+    `output` is the open file. A log that stays plain has no process: the collector writes it.
+    """
 
-    def _start(self, command):
-        with open(self.path, "wb") as output:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self.input = self.process.stdin
+    def __init__(self, output, program):
+        self.part = None
+        if program is None:
+            self.input = os.fdopen(os.dup(output), "wb")
+            return
+        command = [sys.executable, "-I", HERE, "pack"]
+        command += ["--with", program] if program != GZIP else []
+        self.part = Part("pack", command, stdout=output, stdin=subprocess.PIPE)
+        self.input = self.part.process.stdin
 
     def hand_over(self):
-        """Close our end once the collector has its own, so that its end is the compressor's."""
+        """Close our end once the collector has its own, so that its end is the packer's."""
         self.input.close()
 
     def wait(self):
-        """Return None if the log was packed to its end, else what went wrong."""
-        if self.process is None:
-            return None
-        try:
-            code = self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return "the compressor did not end"
-        return None if code == 0 else "the compressor ended with code %d" % code
+        """Return ({"lines", "bytes"} that reached the disk or {}, what went wrong or None)."""
+        if self.part is None:
+            return {}, None
+        code = self.part.wait(PACK_SECONDS)
+        packed = self.part.told.get("packed", {})
+        trouble = packed.pop("error", None)
+        return packed, trouble or (None if code == 0 else self.part.why())
 
-    def discard(self):
-        self.wait()
-        try:
-            os.unlink(self.path)
-        except OSError:
-            pass
+
+GZIP = "gzip"
+"""In place of a program: Python packs it."""
+
+
+def packing(plain):
+    """Return (what packs a kernel log, the ending of its name)."""
+    if plain:
+        return None, ""
+    found = shutil.which("zstd", path=os.environ.get("PATH", "") + ":/usr/bin:/bin")
+    return (found, ".zst") if found else (GZIP, ".gz")

@@ -8,16 +8,19 @@ Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; tells its progr
 import argparse
 import json
 import os
-import re
 import select
 import signal
 import subprocess
 import sys
 import time
 
-from host import describe
+from files import Files
+from host import describe, interfaces
+from packets.programs import choose
 from process import Stop
-from run.parts import Compressor, Part, program
+from run import filters
+from run.offloads import Offloads, restore_left
+from run.parts import Packer, Part, packing, program
 
 SOURCES = ("bcc", "tracefs", "diag")
 """Kernel state, best first."""
@@ -27,7 +30,8 @@ STOP_SECONDS = 20.0
 LINGER_SECONDS = 0.5
 """After the command: the last ACKs and the FIN are still on their way."""
 SAMPLE_SECONDS = 1.0
-ENDINGS = (".pcapng", ".kernel.ndjson", ".kernel.ndjson.zst", ".kernel.ndjson.gz", ".host.json")
+ORDER_BYTES = 65536
+HOST, PACKETS, LOG = ".host.json", ".pcapng", ".kernel.ndjson"
 
 
 def parse(arguments):
@@ -38,7 +42,11 @@ def parse(arguments):
     parser.add_argument("--filter", default="", help="pcap filter")
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB of packets")
-    parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump or ring")
+    parser.add_argument("--count", type=int, metavar="N", help="stop after N packets")
+    parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump, ring or none")
+    parser.add_argument("--buffer", type=int, metavar="MB", help="for the packets of an interface")
+    parser.add_argument("--kernel-buffer", type=int, metavar="MB", help="for the state of a CPU")
+    parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
     parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
@@ -49,13 +57,6 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def ports_of(filter_text):
-    """Return the ports that a pcap filter names: what the kernel's state is filtered by."""
-    if re.search(r"\bnot\b|!", filter_text):
-        return []
-    return sorted({int(number) for number in re.findall(r"\bport\s+(\d+)", filter_text)})
-
-
 class Recording:
     """A run in progress."""
 
@@ -63,14 +64,18 @@ class Recording:
         self.arguments = arguments
         self.stop = Stop(None, arguments.with_parent)
         self.began = time.monotonic()
-        self.packets = self.kernel = self.compressor = self.command = None
+        self.packets = self.kernel = self.packer = self.command = self.offloads = None
         self.source = "none"
         self.begun = False
         self.orders = b""
-        self.told = []
-        self.died = {}
-        self.sockets = {}
-        self.host = describe.describe(arguments.interface)
+        self.told, self.notes, self.died, self.sockets = [], [], {}, {}
+        names = arguments.interface
+        self.interfaces = interfaces.used() if "any" in names else names
+        backend = arguments.backend
+        self.backend = choose(backend) if backend == "auto" else backend
+        self.filter = filters.without_own_session(arguments.filter, self.backend)
+        self.files = Files(arguments.output)
+        self.host = {}
 
     def tell(self, record):
         try:
@@ -83,55 +88,103 @@ class Recording:
         self.told.append(text)
         self.tell({"told": text})
 
+    def warn(self, text):
+        """Say something that belongs into the last lines, too."""
+        self.notes.append(text)
+        self.say(text)
+
     # --- beginning
+
+    def create(self, ending):
+        """Make one file of the run; a second capture under the same name ends here."""
+        try:
+            return self.files.create(ending)
+        except OSError as error:
+            reason = "%s%s: %s" % (self.arguments.output, ending, error.strerror)
+            return self.give_up(reason, "choose another name with -o")
 
     def start(self):
         """Start kernel state first, so that no packet is without it. Exit code 4 if it cannot."""
+        for name in restore_left():
+            self.say("offloads of %s are on again: a capture that was killed left them off" % name)
+        self.create(HOST)
+        self.host = describe.describe(self.interfaces)
         self.write_host(False)
+        self.see_to_offloads()
         if self.arguments.kernel == "none":
             self.say("kernel state: none, as asked")
         else:
             self.start_kernel()
-        self.start_packets()
+        if self.arguments.backend == "none":
+            self.say("packets: none, as asked")
+        elif not self.stop:
+            self.start_packets()
+
+    def see_to_offloads(self):
+        """Packets that were merged before the capture saw them hide how many were marked."""
+        on = {name: interfaces.merging(name) for name in self.interfaces}
+        on = {name: keys for name, keys in on.items() if keys}
+        if self.arguments.offloads == "off" and on:
+            try:
+                self.offloads = Offloads(list(on))
+                self.offloads.switch_off()
+            except OSError as error:
+                self.offloads = None
+                self.give_up("offloads stay on: %s" % error.strerror, "run with sudo")
+            self.say("offloads off on %s until the end" % ", ".join(on))
+        elif self.arguments.backend != "none":
+            for name, keys in on.items():
+                self.warn(
+                    "%s merges packets (%s): CE marks are counted per merged packet;"
+                    " --offloads off switches that off for the run" % (name, " ".join(keys).upper())
+                )
 
     def start_kernel(self):
         wanted = self.arguments.kernel
+        self.packed_by, ending = packing(self.arguments.plain)
+        self.log = LOG + ending
+        self.create(self.log)
         options = []
-        for port in ports_of(self.arguments.filter):
+        for port in filters.ports_of(self.arguments.filter):
             options += ["--port", str(port)]
+        if self.arguments.kernel_buffer:
+            options += ["--buffer", str(self.arguments.kernel_buffer)]
         for name in SOURCES if wanted == "auto" else (wanted,):
             extra = ["--interval", str(self.arguments.interval)] if name == "diag" else []
             if self.try_kernel(name, options + extra):
                 return
             if self.stop:
                 return
+        self.files.discard(self.log)
         if wanted != "auto":
             self.give_up("kernel state by %s: %s" % (wanted, self.told[-1]))
 
     def try_kernel(self, name, options):
-        compressor = Compressor(self.arguments.output + ".kernel.ndjson", self.arguments.plain)
-        part = Part(name, program(name, options), compressor.input)
-        compressor.hand_over()
+        packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
+        part = Part(name, program(name, options), packer.input)
+        packer.hand_over()
         if part.wait_started(START_SECONDS.get(name, 15.0), self.stop):
-            self.kernel, self.compressor, self.source = part, compressor, name
+            self.kernel, self.packer, self.source = part, packer, name
             self.say("kernel state by %s (%s)" % (name, part.told["started"]))
             return True
         part.ask_to_stop()
         part.wait(5.0)
-        compressor.discard()
+        packer.wait()
+        self.files.empty(self.log)
         remedy = part.told.get("remedy")
         self.say("no %s: %s%s" % (name, part.why(), " (%s)" % remedy if remedy else ""))
         return False
 
     def start_packets(self):
         a = self.arguments
-        options = ["-w", a.output + ".pcapng", "--snaplen", str(a.snaplen), "--filter", a.filter]
-        options += ["--backend", a.backend]
-        for name in a.interface:
-            options += ["-i", name]
-        if a.ring:
-            options += ["--ring", str(a.ring)]
-        self.packets = Part("packets", program("packets", options))
+        output = self.create(PACKETS)
+        options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
+        options += ["--snaplen", str(a.snaplen), "--filter=" + self.filter]
+        options += ["--backend", self.backend]
+        options += ["--interface=" + name for name in a.interface]
+        for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
+            options += [name, str(value)] if value else []
+        self.packets = Part("packets", program("packets", options), fds=(output,))
         if self.packets.wait_started(15.0, self.stop):
             self.say("packets by %s" % self.packets.told["started"])
         elif not self.stop:
@@ -149,15 +202,18 @@ class Recording:
             if part:
                 part.ask_to_stop()
                 part.wait(5.0)
-        if self.compressor:
-            self.compressor.discard()
-        for ending in ENDINGS:
-            try:
-                os.unlink(self.arguments.output + ending)
-            except OSError:
-                pass
+        if self.packer:
+            self.packer.wait()
+        self.restore_offloads()
+        self.files.discard_all()
         self.tell({"cannot": reason, "remedy": remedy})
         sys.exit(4)
+
+    def restore_offloads(self):
+        if self.offloads:
+            for failure in self.offloads.restore():
+                self.warn("not restored: %s" % failure)
+            self.offloads = None
 
     # --- during
 
@@ -178,7 +234,7 @@ class Recording:
             if not chunk:
                 self.stop.reason = self.stop.reason or "reader"
                 return
-            *lines, self.orders = (self.orders + chunk).split(b"\n")
+            *lines, self.orders = (self.orders[-ORDER_BYTES:] + chunk).split(b"\n")
             for line in lines:
                 if line == b"clock":
                     self.tell({"clock": time.time_ns()})
@@ -192,7 +248,7 @@ class Recording:
             try:
                 self.command = subprocess.Popen(self.arguments.command, stdin=subprocess.DEVNULL)
             except OSError as error:
-                self.say("command: %s" % error)
+                self.say("%s: %s" % (self.arguments.command[0], error.strerror))
                 self.stop.reason = "command"
 
     def run(self):
@@ -204,6 +260,7 @@ class Recording:
             self.stop.sleep(0.2, parts + stdin)
             for part in parts:
                 part.read()
+            self.pass_on_notes()
             self.obey()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
@@ -216,21 +273,29 @@ class Recording:
                 self.stop.reason = self.stop.reason or "exit"
         return self.stop.reason or "error"
 
+    def pass_on_notes(self):
+        """Say what the collectors noted."""
+        for part in (self.kernel, self.packets):
+            while part and part.notes:
+                self.warn("%s: %s" % (part.name, part.notes.pop(0)))
+
     def notice_deaths(self):
         """Say once what died. Without packets the run is over; without kernel state it goes on."""
         for part in (self.kernel, self.packets):
             if part and part.name not in self.died and not part.alive():
                 part.read()
                 reason = part.told.get("packets", {}).get("ended") or part.why()
+                if reason == "count":
+                    self.stop.reason = self.stop.reason or "count"
+                    return True
                 self.died[part.name] = reason
                 self.say("%s ended early: %s" % (part.name, reason))
-        return "packets" in self.died
+        return "packets" in self.died or (self.packets is None and bool(self.died))
 
     def status(self):
         found = {"seconds": round(time.monotonic() - self.began, 1)}
-        found.update(self.packets.status)
-        if self.kernel:
-            found.update(self.kernel.status)
+        for part in (self.packets, self.kernel):
+            found.update(part.status if part else {})
         return found
 
     # --- ending
@@ -241,37 +306,42 @@ class Recording:
         if self.packets:
             self.packets.ask_to_stop()
             code = self.packets.wait(STOP_SECONDS)
-        trouble = None
-        if self.kernel:
-            self.kernel.ask_to_stop()
-            self.kernel.wait(STOP_SECONDS)
-            trouble = self.compressor.wait()
-            if trouble:
-                self.say("kernel log: %s" % trouble)
+        packed = self.finish_kernel()
+        self.restore_offloads()
+        self.pass_on_notes()
         self.notice_deaths_at_end(code)
-        command = self.end_command(ended)
-        summary = self.summary(ended, command)
+        summary = self.summary(ended, self.end_command(ended), packed)
         self.host["capture"] = summary
-        self.host["after"] = describe.changing(self.arguments.interface)
+        self.host["after"] = describe.changing(self.interfaces)
         self.host["sockets"] = list(self.sockets.values())
         self.write_host(True)
-        self.give_to_user()
-        summary["files"] = self.files()
+        summary["files"] = self.files.sizes()
         self.tell({"summary": summary})
         return 0 if not self.died else 1
 
+    def finish_kernel(self):
+        """Stop the collector; return what reached the disk of its log."""
+        if not self.kernel:
+            return {}
+        self.kernel.ask_to_stop()
+        self.kernel.wait(STOP_SECONDS)
+        packed, trouble = self.packer.wait()
+        if trouble:
+            self.died["kernel log"] = trouble
+            self.say("kernel log: %s" % trouble)
+        return packed
+
     def notice_deaths_at_end(self, code):
         if code not in (0, None) and "packets" not in self.died:
-            self.died["packets"] = self.packets.told.get("packets", {}).get(
-                "ended", self.packets.why()
-            )
+            told = self.packets.told.get("packets", {})
+            self.died["packets"] = told.get("ended", self.packets.why())
             self.say("packets: %s" % self.died["packets"])
 
     def end_command(self, ended):
         """Let the command finish if the recording ended before it; return its exit code."""
         if not self.command:
             return None
-        if self.command.poll() is None and ended in ("signal", "reader", "duration"):
+        if self.command.poll() is None and ended in ("signal", "reader", "duration", "count"):
             self.command.send_signal(signal.SIGTERM)
         try:
             return self.command.wait(None if ended == "error" else 10)
@@ -279,67 +349,49 @@ class Recording:
             self.command.kill()
             return self.command.wait()
 
-    def summary(self, ended, command):
+    def summary(self, ended, command, packed):
         packets = dict(self.packets.told.get("packets", {})) if self.packets else {}
-        packets.pop("files", None)
         kernel = dict(self.kernel.status) if self.kernel else {}
         kernel["source"] = self.source
+        if packed:
+            kernel["packed"] = packed
         return {
             "ended": ended,
             "seconds": round(time.monotonic() - self.began, 3),
             "interfaces": self.arguments.interface,
-            "filter": self.arguments.filter,
+            "filter": self.filter,
             "snaplen": self.arguments.snaplen,
             "packets": packets,
             "kernel": kernel,
             "told": self.told,
+            "notes": self.notes,
             "died": self.died,
             "command_exit": command,
         }
 
-    def give_to_user(self):
-        """Under sudo give the files to who called it, who is to diagnose them."""
-        owner = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-        for path in self.files() if owner[0].isdigit() and owner[1].isdigit() else ():
-            try:
-                os.chown(path, int(owner[0]), int(owner[1]))
-            except OSError as error:
-                self.say("%s stays with root: %s" % (path, error))
-
-    def files(self):
-        found = {}
-        for ending in ENDINGS:
-            path = self.arguments.output + ending
-            if os.path.exists(path):
-                found[path] = os.path.getsize(path)
-        return found
-
     def write_host(self, complete):
-        """Write the host file under another name first; the early one stays if the disk is full."""
-        path = self.arguments.output + ".host.json"
+        """Write the host file; the early one stays if the disk is full."""
         self.host["complete"] = complete
         try:
-            with open(path + ".part", "w") as file:
-                json.dump(self.host, file, indent=1)
-                file.write("\n")
-            os.rename(path + ".part", path)
+            self.files.replace(HOST, json.dumps(self.host, indent=1) + "\n")
         except OSError as error:
-            self.say("host file: %s" % (error.strerror or error))
-            try:
-                os.unlink(path + ".part")
-            except OSError:
-                pass
+            reason = error.strerror or str(error)
+            self.died["host file"] = reason
+            self.say("host file: %s" % reason)
 
 
 def record(arguments):
     """Record one run; return (exit code, recording)."""
     recording = Recording(arguments)
-    recording.start()
-    if not recording.stop:
-        recording.wait_for_start()
-    recording.run_command()
-    ended = recording.run()
-    return recording.finish(ended), recording
+    try:
+        recording.start()
+        if not recording.stop:
+            recording.wait_for_start()
+        recording.run_command()
+        ended = recording.run()
+        return recording.finish(ended), recording
+    finally:
+        recording.restore_offloads()
 
 
 def main(arguments=None):

@@ -15,15 +15,14 @@ from run import record
 CHUNK = 1 << 20
 
 
-def send(path):
-    """Send one file. Raises OSError if nobody takes it."""
-    size = os.path.getsize(path)
+def send(path, file):
+    """Send one file, given by its descriptor. Raises OSError if nobody takes it."""
+    size, at = os.fstat(file).st_size, 0
     put(json.dumps({"file": os.path.basename(path), "size": size}).encode() + b"\n")
-    with open(path, "rb") as file:
-        while size:
-            chunk = file.read(min(CHUNK, size))
-            put(chunk)
-            size -= len(chunk)
+    while at < size:
+        chunk = os.pread(file, min(CHUNK, size - at), at)
+        put(chunk or b"\0" * (size - at))
+        at += len(chunk) or size
 
 
 def put(data):
@@ -41,8 +40,8 @@ def main(arguments=None):
         code, recording = record.record(record.parse(options + rest))
         # A lost connection must not cost what was recorded.
         keep = recording.begun
-        for path in recording.files():
-            send(path)
+        for path, file in recording.files.open.items():
+            send(path, file)
         put(json.dumps({"end": code}).encode() + b"\n")
         keep = False
     except OSError:

@@ -19,9 +19,9 @@ def run(interfaces: tuple[str, ...]) -> list[dict[str, str]]:
 
     Raises CollectorError when the collector does not run.
     """
-    command = [sys.executable, str(share.path("collectors")), "doctor"]
+    command = [sys.executable, "-I", str(share.path("collectors")), "doctor"]
     for name in interfaces:
-        command += ["-i", name]
+        command += [f"--interface={name}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     try:
         found: list[dict[str, str]] = json.loads(done.stdout)["doctor"]

@@ -21,7 +21,9 @@ def written(folder: Path) -> Path:
 def test_the_zipapp_holds_every_module_in_its_room(tmp_path: Path) -> None:
     source = share.path("collectors")
     expected = {
-        str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in (".py", ".c")
+        str(path.relative_to(source))
+        for path in source.rglob("*")
+        if path.suffix in (".py", ".c", ".h")
     }
     held = set(zipfile.ZipFile(written(tmp_path)).namelist())
     assert held == expected

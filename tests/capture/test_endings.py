@@ -91,7 +91,9 @@ def instances() -> list[str]:
     folder = "/sys/kernel/tracing"
     script = f"[ -d {folder}/instances ] || mount -t tracefs t {folder}; ls {folder}/instances"
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
-    return [name for name in done.stdout.split() if name.startswith("l4strace-")]
+    ours = [name for name in done.stdout.split() if name.startswith("l4strace-")]
+    # Other captures may run on this machine: left is what belongs to nobody.
+    return [name for name in ours if not Path("/proc", name.rpartition("-")[2]).exists()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -101,7 +103,7 @@ def test_a_signal_closes_everything(net: Network, tmp_path: Path, number: signal
     out, err = end(process)
     assert process.returncode == 0, err
     assert "l4strace diagnose" in out
-    assert "ended by a signal" in err
+    assert "interrupted" in err
     assert assert_readable(tmp_path / "run") > 100
     trailer = log_of(tmp_path / "run")[-1]
     assert trailer["type"] == "trailer"
@@ -115,7 +117,7 @@ def test_a_duration_ends_it(net: Network, tmp_path: Path) -> None:
     began = time.monotonic()
     done = net.capture("-o", str(tmp_path / "run"), "--duration", "1", "--kernel", "diag")
     assert done.returncode == 0, done.stderr
-    assert "ended by its duration" in done.stderr
+    assert "the duration is over" in done.stderr
     assert time.monotonic() - began < 15
 
 
@@ -180,7 +182,7 @@ def test_a_full_disk_keeps_what_fits(net: Network, tmp_path: Path, backend: str)
         words = ["-o", str(stem), "--kernel", "none", "--packets", backend]
         done = net.capture(*words, "--", *net.send(4, "1G"))
         assert done.returncode == 1, done.stderr
-        assert "died" in done.stderr
+        assert "failed" in done.stderr
         assert "space" in done.stderr.lower()
         assert assert_readable(stem) > 100
         assert (disk / "run.host.json").exists()
@@ -195,7 +197,7 @@ def test_an_interface_that_vanishes(tmp_path: Path, backend: str) -> None:
         subprocess.run(["ip", "-n", net.left, "link", "delete", net.left_device], check=True)
         _, err = end(process)
         assert process.returncode == 1, err
-        assert "died" in err
+        assert "failed" in err
         assert_readable(tmp_path / "run")
         assert log_of(tmp_path / "run")[-1]["type"] == "trailer"
 
