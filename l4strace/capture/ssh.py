@@ -51,7 +51,7 @@ LINE_BYTES = 1 << 20
 """Longest message."""
 BANNER_LINES = 1000
 """Most lines that are no message, one after the other."""
-SEND_S, SILENCE_S, START_S = 30.0, 60.0, 300.0
+SEND_S, SILENCE_S, START_S, END_S = 30.0, 60.0, 300.0, 15.0
 """A recorder tells its status each second; before it is ready, BCC may compile for minutes."""
 ERROR_BYTES = 4096
 
@@ -240,7 +240,7 @@ class Host:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
         try:
-            self.process.wait(15)
+            self.process.wait(END_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
