@@ -107,7 +107,9 @@ class Host:
         stdin = self.running.stdin
         deadline = time.monotonic() + SEND_S
         with contextlib.suppress(OSError, ValueError):  # it is gone: `read` says so
-            while stdin is not None and data and time.monotonic() < deadline:
+            while stdin is not None and data:
+                if time.monotonic() > deadline:
+                    raise CollectorError(f"{self.name}: takes no orders", self.hint())
                 select.select([], [stdin], [], 1.0)
                 with contextlib.suppress(BlockingIOError):
                     data = data[os.write(stdin.fileno(), data) :]
