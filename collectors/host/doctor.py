@@ -4,272 +4,72 @@ python3 collectors doctor
 """
 
 import argparse
-import glob
-import gzip
 import json
-import os
-import platform
-import socket
 import subprocess
 import sys
 
-from host import interfaces
-from host.describe import read
-from kernel import prague_layouts
-from kernel.diag import kernel_version
-from netlink import Sockets, request
-from packets import programs
-from run.parts import python_with_bcc
-
-GOOD, PART, BAD = "ok", "limited", "no"
-CAPABILITIES = {"net_raw": 13, "net_admin": 12, "sys_admin": 21, "perfmon": 38, "bpf": 39}
-TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-PACKAGE_HINT = "apt install %s (or your distribution's name for it)"
+from host import checks, interfaces
+from host.checks import BAD, GOOD, PART, line
 
 
-def line(topic, state, says, remedy=""):
-    return {"topic": topic, "state": state, "says": says, "remedy": remedy}
-
-
-def kernel_config():
-    """Return {option: y or m} of the running kernel, {} where it is not published."""
-    text = None
+def checked(topic, check, *arguments):
+    """Return one line. A check that fails is a line too, and stops nothing."""
     try:
-        with gzip.open("/proc/config.gz", "rt") as file:
-            text = file.read()
-    except (OSError, EOFError):
-        text = read("/boot/config-" + platform.release())
-    found = {}
-    for row in (text or "").splitlines():
-        if row.startswith("CONFIG_"):
-            name, _, value = row.partition("=")
-            found[name[7:]] = value
-    return found
-
-
-def module_file(name):
-    """Say whether the kernel can load module `name`, from modules.dep or modules.builtin."""
-    folder = "/lib/modules/%s/" % platform.release()
-    for listing in ("modules.dep", "modules.builtin"):
-        text = read(folder + listing) or ""
-        if ("/%s.ko" % name) in text or ("/%s.ko" % name.replace("_", "-")) in text:
-            return True
-    return False
-
-
-def capabilities():
-    """Return the names of the capabilities that this process has."""
-    for row in (read("/proc/self/status") or "").splitlines():
-        if row.startswith("CapEff:"):
-            mask = int(row.split()[1], 16)
-            return {name for name, bit in CAPABILITIES.items() if mask >> bit & 1}
-    return set()
-
-
-def check_kernel():
-    version = kernel_version()
-    says = "Linux %s" % platform.release()
-    if version >= (7, 0):
-        return line("kernel", GOOD, says + ": AccECN can be switched on")
-    if version >= (6, 18):
-        return line("kernel", PART, says + ": AccECN is in the code", "Linux 7.0 switches it on")
-    return line("kernel", PART, says + ": no AccECN in mainline", "Linux 7.0, or an L4S kernel")
-
-
-def check_accecn():
-    value = read("/proc/sys/net/ipv4/tcp_ecn")
-    option = read("/proc/sys/net/ipv4/tcp_ecn_option")
-    says = "net.ipv4.tcp_ecn = %s" % value
-    if value in ("3", "4"):
-        if option == "0":
-            return line(
-                "AccECN", PART, says + ", option off", "sysctl -w net.ipv4.tcp_ecn_option=2"
-            )
-        return line("AccECN", GOOD, says)
-    if value == "5":
-        return line("AccECN", PART, says + ": only as server", "sysctl -w net.ipv4.tcp_ecn=3")
-    remedy = "sysctl -w net.ipv4.tcp_ecn=3 (needs Linux 7.0 or an L4S kernel)"
-    return line("AccECN", BAD, says + ": not negotiated", remedy)
-
-
-def available():
-    return (read("/proc/sys/net/ipv4/tcp_available_congestion_control") or "").split()
-
-
-def check_prague():
-    loaded = "prague" in available()
-    if not loaded and not module_file("tcp_prague"):
-        return line("Prague", BAD, "this kernel has no tcp_prague", "github.com/L4STeam/linux")
-    if not loaded:
-        return line("Prague", PART, "tcp_prague is not loaded", "modprobe tcp_prague")
-    guess = prague_layouts.of_parameters()
-    build = "build unknown"
-    if os.path.exists("/sys/kernel/btf/tcp_prague"):
-        build = "build known from BTF"
-    elif guess:
-        build = "build %s by its parameters" % guess["name"]
-    fallback = read("/sys/module/tcp_prague/parameters/prague_ecn_fallback")
-    says = "loaded, %s, classic-ECN fallback %s" % (
-        build,
-        {None: "not in this build", "0": "off", "1": "on", "2": "detection only"}.get(fallback),
-    )
-    return line("Prague", GOOD, says)
-
-
-def check_dctcp():
-    if "dctcp" in available():
-        return line("DCTCP", GOOD, "available")
-    if module_file("tcp_dctcp"):
-        return line("DCTCP", PART, "not loaded", "modprobe tcp_dctcp")
-    return line("DCTCP", BAD, "not in this kernel", "only needed to compare with Prague")
-
-
-def check_qdisc(name, config):
-    module = "sch_" + name
-    option = config.get("NET_SCH_" + name.upper())
-    if os.path.isdir("/sys/module/" + module) or option == "y":
-        return line(name, GOOD, "there")
-    if module_file(module):
-        return line(name, GOOD, "module %s is there" % module)
-    if not config and not os.path.isdir("/lib/modules/" + platform.release()):
-        return line(name, PART, "cannot tell: no kernel configuration, no modules")
-    return line(name, BAD, "not in this kernel", "build with CONFIG_NET_SCH_%s" % name.upper())
-
-
-def check_btf():
-    if not os.path.exists("/sys/kernel/btf/vmlinux"):
-        return line("BTF", BAD, "no vmlinux BTF", "a kernel with CONFIG_DEBUG_INFO_BTF")
-    if "prague" in available() and not os.path.exists("/sys/kernel/btf/tcp_prague"):
-        return line("BTF", PART, "not for tcp_prague", "CONFIG_DEBUG_INFO_BTF_MODULES")
-    return line("BTF", GOOD, "vmlinux")
-
-
-def check_kprobes(config):
-    symbols = read("/proc/kallsyms") or ""
-    lockdown = read("/sys/kernel/security/lockdown") or ""
-    if config.get("KPROBES") == "y" or " register_kprobe\n" in symbols:
-        if "[confidentiality]" in lockdown:
-            return line("kprobes", BAD, "lockdown forbids them", "boot without lockdown")
-        return line("kprobes", GOOD, "there")
-    if not symbols and not config:
-        return line("kprobes", PART, "cannot tell without root", "sudo l4strace doctor")
-    return line("kprobes", BAD, "not in this kernel", "CONFIG_KPROBES; or use tracefs or diag")
-
-
-def check_bcc():
-    found = python_with_bcc()
-    if not found:
-        return line("BCC", BAD, "no Python here imports bcc", PACKAGE_HINT % "python3-bpfcc")
-    return line("BCC", GOOD, "by %s" % found)
-
-
-def check_headers():
-    release = platform.release()
-    if os.path.isdir("/lib/modules/%s/build/include" % release):
-        return line("headers", GOOD, "/lib/modules/%s/build" % release)
-    if os.path.exists("/sys/kernel/kheaders.tar.xz"):
-        return line("headers", GOOD, "kheaders in the kernel")
-    if glob.glob("/usr/src/linux-headers-*/include/generated/autoconf.h"):
-        return line("headers", GOOD, "of another kernel, which will do: offsets come from BTF")
-    return line("headers", BAD, "BCC cannot compile", PACKAGE_HINT % ("linux-headers-" + release))
-
-
-def check_privileges():
-    have = capabilities()
-    if "sys_admin" in have:
-        return line("privileges", GOOD, "root or as good")
-    missing = [name for name in ("net_raw", "bpf", "perfmon") if name not in have]
-    return line("privileges", PART, "without " + ", ".join(missing), "sudo, for all but diag")
-
-
-def check_tracefs():
-    for folder in TRACEFS:
-        if os.path.exists(folder + "/events/tcp/tcp_probe/format"):
-            return line("tracefs", GOOD, "tcp:tcp_probe in " + folder)
-        if os.path.isdir(folder + "/events"):
-            return line("tracefs", BAD, "no tcp:tcp_probe", "Linux 4.16 or newer")
-    if "sys_admin" in capabilities():
-        return line("tracefs", GOOD, "not mounted: capture mounts it for itself")
-    return line("tracefs", BAD, "not readable", "sudo")
-
-
-def check_diag():
-    try:
-        list(Sockets().dump(request(socket.AF_INET, (2,), [])))
-    except OSError as error:
-        return line("inet_diag", BAD, str(error), "modprobe tcp_diag")
-    return line("inet_diag", GOOD, "answers")
-
-
-def check_packets():
-    backend = programs.choose("auto")
-    if backend == "ring":
-        if "net_raw" not in capabilities():
-            return line("packets", BAD, "no dumpcap, no tcpdump, no CAP_NET_RAW", "sudo")
-        return line("packets", PART, "by our own ring", PACKAGE_HINT % "wireshark-common")
-    if "net_raw" not in capabilities() and not has_capability(programs.which(backend)):
-        return line("packets", BAD, "%s may not capture as this user" % backend, "sudo")
-    return line("packets", GOOD, "by %s" % backend)
-
-
-def has_capability(path):
-    """Say whether a program brings the right to capture: a file capability, or setuid."""
-    try:
-        return bool(os.getxattr(path, "security.capability"))
-    except OSError:
-        return bool(os.stat(path).st_mode & 0o4000)
-
-
-def check_interface(name):
-    """Judge one interface: offloads merge packets, and Prague wants fq below it."""
-    on = [key for key, value in interfaces.offloads(name).items() if value]
-    merging = [key.upper() for key in ("gro", "lro", "tso", "gso") if key in on]
-    kinds = [row["kind"] for row in interfaces.qdiscs(name)] or ["none"]
-    says = "%s, qdisc %s" % (interfaces.driver(name) or "no driver", "+".join(sorted(set(kinds))))
-    if merging:
-        switches = " ".join("%s off" % key.lower() for key in merging)
-        says += ", merges packets (%s)" % " ".join(merging)
-        return line(name, PART, says, "while counting marks: ethtool -K %s %s" % (name, switches))
-    return line(name, GOOD, says)
-
-
-def check_clock():
-    current = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-    if current in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"):
-        return line("clock", GOOD, current)
-    return line("clock", PART, "%s is slow or coarse" % current, "clocksource=tsc if it is stable")
-
-
-def used_interfaces():
-    """Return the interfaces that are up, without loopback."""
-    found = []
-    for _, name in socket.if_nameindex():
-        if name != "lo" and interfaces.is_up(name):
-            found.append(name)
-    return found
+        return check(*arguments)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return line(topic, PART, "unknown: %s" % error)
 
 
 def examine(names):
-    """Return all lines. A check that fails says so and stops nothing."""
-    config = kernel_config()
-    checks = [check_kernel, check_accecn, check_prague, check_dctcp]
-    checks += [lambda n=n: check_qdisc(n, config) for n in ("fq", "dualpi2", "fq_codel")]
-    checks += [check_privileges, check_packets, check_tracefs, check_diag]
-    checks += [lambda: check_kprobes(config), check_btf, check_bcc, check_headers, check_clock]
-    checks += [lambda n=n: check_interface(n) for n in names or used_interfaces()]
-    lines = []
-    for check in checks:
-        try:
-            lines.append(check())
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            lines.append(
-                line(check.__name__.replace("check_", ""), PART, "cannot tell: %s" % error)
-            )
-    return lines
+    """Return all lines; `names` are the interfaces to judge, by default those that are up."""
+    config = checks.kernel_config()
+    rows = [("kernel", checks.check_kernel), ("AccECN", checks.check_accecn)]
+    rows += [("Prague", checks.check_prague), ("DCTCP", checks.check_dctcp)]
+    rows += [(name, checks.check_qdisc, name, config) for name in ("fq", "dualpi2", "fq_codel")]
+    rows += [("privileges", checks.check_privileges), ("packets", checks.check_packets)]
+    rows += [("tracefs", checks.check_tracefs), ("inet_diag", checks.check_diag)]
+    rows += [("kprobes", checks.check_kprobes, config), ("BTF", checks.check_btf)]
+    rows += [("BCC", checks.check_bcc), ("headers", checks.check_headers)]
+    rows += [("clock", checks.check_clock)]
+    rows += [(name, checks.check_interface, name) for name in names or interfaces.used()]
+    return [checked(*row) for row in rows]
+
+
+def sentence(lines):
+    """Return what can be captured here, and whether L4S can run here, in one sentence."""
+    state = {row["topic"]: row["state"] for row in lines}
+    says = {row["topic"]: row["says"] for row in lines}
+    return "%s; %s." % (capture_part(state), l4s_part(state, says))
+
+
+def capture_part(state):
+    packets = "packets" if state["packets"] != BAD else "no packets"
+    by_bcc = ("privileges", "kprobes", "BCC", "headers")
+    if all(state[topic] == GOOD for topic in by_bcc) and state["BTF"] != BAD:
+        source = "bcc"
+    elif state["privileges"] == GOOD and state["tracefs"] == GOOD:
+        source = "tracefs"
+    elif state["inet_diag"] == GOOD:
+        source = "diag"
+    else:
+        return "Capture here records %s and no kernel state" % packets
+    return "Capture here records %s and kernel state by %s" % (packets, source)
+
+
+def l4s_part(state, says):
+    missing = []
+    if state["AccECN"] == BAD:
+        missing.append("AccECN is off (%s)" % says["AccECN"].split(":")[0])
+    if state["Prague"] != GOOD:
+        missing.append(says["Prague"])
+    if not missing:
+        return "L4S can run here"
+    return "L4S cannot run here yet: " + " and ".join(missing)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="doctor", description=__doc__.splitlines()[0])
     parser.add_argument("-i", "--interface", action="append", default=[])
-    json.dump({"doctor": examine(parser.parse_args(arguments).interface)}, sys.stdout)
+    lines = examine(parser.parse_args(arguments).interface)
+    json.dump({"doctor": lines, "sentence": sentence(lines)}, sys.stdout)
     sys.stdout.write("\n")
