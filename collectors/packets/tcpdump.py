@@ -23,7 +23,7 @@ class Tcpdump:
 
     def __init__(self, name, arguments):
         self.name = name
-        line = [which("tcpdump"), "-i", name, "-n", "-p", "-U", "-w", "-"]
+        line = [which("tcpdump"), "-i", name, "-n", "-p", "-U", "--immediate-mode", "-w", "-"]
         line += ["--time-stamp-precision=nano", "-s", str(arguments.snaplen)]
         line += ["-B", str(arguments.buffer * 1024)]
         self.process = subprocess.Popen(
