@@ -74,9 +74,9 @@ def main(arguments=None):
 
 def settle(arguments, result):
     """Bring the file into order and correct the counts by what is in it."""
-    output = arguments.output_fd
+    output, pieces = arguments.output_fd, result.pop("files")
     if arguments.ring:
-        join(result.pop("files"), output)
+        join(pieces, output)
     elif result.pop("damaged"):
         result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
         result["packets"] = pcapng.walk(output)[1]
