@@ -115,7 +115,7 @@ def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> N
 
 
 ORACLE = "P2-inlined-stripped"
-"""No type information and no symbol of a static function: the layout is found in what flows hold."""
+"""No type information, no symbol of a static function."""
 
 
 @pytest.fixture(scope="session")
