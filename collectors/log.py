@@ -103,7 +103,7 @@ class Log:
     def found(self, layout):
         """Note the layout of struct prague that the samples showed; the trailer will hold it."""
         self.layout = layout
-        self.note("struct prague has layout %s by what its fields hold" % layout["name"])
+        self.note("struct prague: layout %s, identified from field values" % layout["name"])
 
     def flush(self):
         self.stream.flush()

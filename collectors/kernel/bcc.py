@@ -72,7 +72,7 @@ def find_headers():
         return []
     found = sorted(glob.glob("/usr/src/linux-headers-*/include/generated/autoconf.h"))
     if not found:
-        cannot("BCC finds no kernel headers", "apt install linux-headers-" + release)
+        cannot("BCC needs kernel headers", "apt install linux-headers-" + release)
     folder = found[-1][: -len("/include/generated/autoconf.h")]
     common = re.sub(r"(-cloud|-rt)?-[a-z0-9]+$", "-common", folder)
     os.environ["BCC_KERNEL_SOURCE"] = common if os.path.isdir(common) else folder
@@ -126,7 +126,7 @@ class Program:
             self.kprobes = Kprobes(tracing.folder(), bcc.libbcc.lib.bpf_attach_tracepoint)
         except OSError as error:
             self.kprobes = None
-            self.notes.append("calls that the kernel skips are not counted: %s" % error)
+            self.notes.append("skipped probes are not counted: %s" % error)
 
     def attach(self, symbols, wanted):
         """Attach the probes whose functions this kernel has."""

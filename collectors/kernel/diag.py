@@ -195,7 +195,7 @@ def collect(arguments, stream):
         for message in requests:
             list(sockets.dump(message))
     except OSError as error:
-        cannot("inet_diag does not answer: %s" % error, "modprobe tcp_diag")
+        cannot("inet_diag failed: %s" % error, "modprobe tcp_diag")
     fields = dict(COMMON)
     fields.update((name, kind) for _, _, name, kind in TCP_INFO + ACCECN)
     del fields["pacing_rate"]

@@ -160,5 +160,5 @@ class Evidence:
         if not self.samples:
             return "no sample of a running Prague flow"
         if not names:
-            return "struct prague fits no known layout"
-        return "struct prague fits %s: too few samples to decide" % " and ".join(names)
+            return "struct prague matches no known layout"
+        return "struct prague matches %s; too few samples to decide" % " and ".join(names)

@@ -78,7 +78,7 @@ class Receiver:
 
     def give_up(self):
         """Leave struct prague out for good."""
-        self.log.note("%s: its state is left out" % self.evidence.why_not())
+        self.log.note("%s; the log omits its fields" % self.evidence.why_not())
         self.evidence = None
         self.settle(None, self.decoder.kernel.ca_size)
         self.let_go()

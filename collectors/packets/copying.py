@@ -93,7 +93,8 @@ def open_sources(arguments, backend):
         cannot("capturing packets needs CAP_NET_RAW", "run with sudo")
     except UnknownFilterError as error:
         cannot(
-            "our own ring cannot compile the filter %r" % str(error), "install dumpcap or tcpdump"
+            "the built-in capture does not support the filter %r" % str(error),
+            "install dumpcap or tcpdump",
         )
     return []
 
@@ -158,7 +159,7 @@ def copy(sources, writer, stop):
             tell_status(sources, writer)
         gone = [source.name for source in sources if not total and not source.alive()]
         if gone:
-            return "interface %s went away" % ", ".join(gone)
+            return "interface %s was removed" % ", ".join(gone)
     return None
 
 

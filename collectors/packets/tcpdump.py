@@ -46,7 +46,10 @@ class Tcpdump:
             cannot("tcpdump: " + text.splitlines()[-1] if text else "tcpdump wrote nothing")
         magic, _, _, _, _, _, link = FILE_HEAD.unpack(head)
         if magic != NANOSECOND_MAGIC:
-            cannot("tcpdump gives no nanosecond stamps", "tcpdump 4.99 or newer, or dumpcap")
+            cannot(
+                "tcpdump does not support nanosecond timestamps",
+                "tcpdump 4.99 or newer, or dumpcap",
+            )
         return link
 
     def fileno(self):

@@ -106,17 +106,17 @@ class Recording:
     def start(self):
         """Start kernel state first, so that no packet is without it. Exit code 4 if it cannot."""
         for name in restore_left():
-            self.say("offloads of %s are on again: a capture that was killed left them off" % name)
+            self.say("restored the offloads of %s, which a killed capture had left off" % name)
         self.create(HOST)
         self.host = describe.describe(self.interfaces)
         self.write_host(False)
         self.see_to_offloads()
         if self.arguments.kernel == "none":
-            self.say("kernel state: none, as asked")
+            self.say("kernel state: not recorded (--kernel none)")
         else:
             self.start_kernel()
         if self.arguments.backend == "none":
-            self.say("packets: none, as asked")
+            self.say("packets: not recorded (--packets none)")
         elif not self.stop:
             self.start_packets()
 
@@ -135,8 +135,8 @@ class Recording:
         elif self.arguments.backend != "none":
             for name, keys in on.items():
                 self.warn(
-                    "%s merges packets (%s): CE marks are counted per merged packet;"
-                    " --offloads off switches that off for the run" % (name, " ".join(keys).upper())
+                    "%s merges packets (%s), so CE is counted per merged packet;"
+                    " use --offloads off" % (name, " ".join(keys).upper())
                 )
 
     def start_kernel(self):
@@ -289,7 +289,7 @@ class Recording:
                     self.stop.reason = self.stop.reason or "count"
                     return True
                 self.died[part.name] = reason
-                self.say("%s ended early: %s" % (part.name, reason))
+                self.say("%s failed: %s" % (part.name, reason))
         return "packets" in self.died or (self.packets is None and bool(self.died))
 
     def status(self):

@@ -46,8 +46,8 @@ def record(request: Request, live: Live) -> dict[str, Any]:
         raise CollectorError(last["cannot"], last.get("remedy", ""))
     if "summary" not in last:
         raise CollectorError(
-            f"the recorder died (exit code {code})",
-            f"What it had recorded is in {request.stem}.*: it opens in diagnose.",
+            f"the recorder failed (exit code {code})",
+            f"Diagnose what it recorded: l4strace diagnose {request.stem}.pcapng",
         )
     summary: dict[str, Any] = last["summary"]
     return summary

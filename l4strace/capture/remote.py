@@ -77,7 +77,7 @@ def say_clock(host: Host) -> None:
     """Tells how far the host's clock is from ours."""
     best = tightest(host.clock)
     offset, width = best["offset_ns"] / 1e6, best["uncertainty_ns"] / 1e6
-    console.note(f"{host.name}: clock {offset:+.3f} ms from here, known to {width:.3f} ms")
+    console.note(f"{host.name}: clock offset {offset:+.3f} ms (uncertainty {width:.3f} ms)")
 
 
 def tightest(answers: list[dict[str, int]]) -> dict[str, int]:
@@ -170,9 +170,7 @@ class Run:
                 console.note(f"{host.name}: {summary.render(recorded)}")
                 captures += summary.inputs(recorded)
             else:
-                error = self.lost.get(
-                    host.name, CollectorError(f"{host.name}: did not end in time")
-                )
+                error = self.lost.get(host.name, CollectorError(f"{host.name}: timed out"))
                 console.fail(str(error), error.hint)
         if captures:
             console.emit(summary.next_step(captures))

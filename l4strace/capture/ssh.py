@@ -109,7 +109,7 @@ class Host:
         with contextlib.suppress(OSError, ValueError):  # it is gone: `read` says so
             while stdin is not None and data:
                 if time.monotonic() > deadline:
-                    raise CollectorError(f"{self.name}: takes no orders", self.hint())
+                    raise CollectorError(f"{self.name}: accepts no input", self.hint())
                 select.select([], [stdin], [], 1.0)
                 with contextlib.suppress(BlockingIOError):
                     data = data[os.write(stdin.fileno(), data) :]
@@ -129,7 +129,7 @@ class Host:
         """Takes in what has come. Raises CollectorError after silence, or when it ended."""
         stdout = self.running.stdout
         if stdout is None or not select.select([stdout], [], [], seconds)[0]:
-            raise CollectorError(f"{self.name}: silent for {seconds:.0f} s", self.hint())
+            raise CollectorError(f"{self.name}: no data for {seconds:.0f} s", self.hint())
         try:
             chunk = os.read(stdout.fileno(), CHUNK)
         except BlockingIOError:
@@ -186,7 +186,7 @@ class Host:
     def take_clock(self, told: dict[str, Any]) -> None:
         """Keeps one answer: how far the host's clock is ahead of ours, and how sure that is."""
         if len(self.clock) > 4 * CLOCK_ROUNDS:
-            raise CollectorError(f"{self.name}: tells its time unasked")
+            raise CollectorError(f"{self.name}: sends times that nobody asked for")
         now = time.time_ns()
         half = (now - self.asked_ns) // 2
         offset = int(told["clock"]) - self.asked_ns - half
@@ -263,7 +263,7 @@ class Host:
     def hint(self) -> str:
         """What to do after the connection ended."""
         if self.folder:
-            return f"What it had recorded is there in {self.folder}, if the host still lives."
+            return f"What it recorded is in {self.folder} on that host."
         return f"Does `ssh {self.target} {PYTHON} --version` work? Python 3.8 or newer is needed."
 
 

@@ -14,7 +14,7 @@ from l4strace.errors import InputError
 ENDED = {
     "exit": "the command ended",
     "signal": "interrupted",
-    "reader": "the terminal or the controller went away",
+    "reader": "the terminal or controller disconnected",
     "error": "a part failed",
     "duration": "the duration is over",
     "count": "the number of packets is reached",
@@ -22,9 +22,9 @@ ENDED = {
 }
 PLACES = {
     # of the kernel log's `lost`
-    "ring": ("in the buffer", "raise --kernel-buffer, or filter by port"),
-    "skipped": ("not probed by the kernel", "record fewer flows, or with --kernel tracefs"),
-    "nested": ("in nested probes", "record fewer flows, or with --kernel tracefs"),
+    "ring": ("ring buffer full", "raise --kernel-buffer, or filter by port"),
+    "skipped": ("probes skipped by the kernel", "record fewer flows, or with --kernel tracefs"),
+    "nested": ("probes nested too deep", "record fewer flows, or with --kernel tracefs"),
     "late_polls": ("polls came late", "poll less often: --interval"),
 }
 PACKET_REMEDY = "raise --buffer, filter by port, or install dumpcap"
@@ -118,10 +118,10 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
                 _reserve(target)
                 _repack(path, target)
             except FileExistsError:
-                console.note(f"{path}: stays as it is ({target} exists)")
+                console.note(f"{path}: not packed ({target} exists)")
             except (OSError, InputError) as error:
                 target.unlink(missing_ok=True)
-                console.note(f"{path}: stays as it is ({error})")
+                console.note(f"{path}: not packed ({error})")
             else:
                 path.unlink()
                 path, size = target, target.stat().st_size

@@ -152,7 +152,7 @@ def test_kill_9_of_the_supervisor_closes_the_parts(net: Network, tmp_path: Path)
     os.kill(find(process.pid, "collectors record"), signal.SIGKILL)
     _, err = end(process)
     assert process.returncode == 4
-    assert "the recorder died" in err
+    assert "the recorder failed" in err
     time.sleep(2)
     assert_readable(tmp_path / "run")
     assert log_of(tmp_path / "run")[-1]["type"] == "trailer"

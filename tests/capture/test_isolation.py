@@ -186,7 +186,7 @@ def test_offloads_that_a_killed_run_left_are_restored_by_the_next(
     assert before != offloads(net)
     assert not any(offloads(net).values())
     done = net.capture("-o", str(tmp_path / "next"), "--duration", "1", "--kernel", "none")
-    assert "a capture that was killed left them off" in done.stderr
+    assert "which a killed capture had left off" in done.stderr
     assert offloads(net) == before
 
 

@@ -172,7 +172,7 @@ def test_a_host_that_dies_midway_costs_only_its_own_part(
     assert process.returncode == 1, err
     assert assert_readable(stem.with_name("run-client")) > 100
     assert "error: server:" in err
-    assert "is there in /tmp/l4strace-" in err
+    assert "is in /tmp/l4strace-" in err
     assert f"diagnose {stem}-client.pcapng" in out
     (left,) = (path for path in folders.new() if (path / "run.pcapng").exists())
     deadline = time.monotonic() + 20

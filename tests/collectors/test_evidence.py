@@ -133,7 +133,7 @@ def test_what_fits_nothing_is_said() -> None:
     for tcp, _ in flow("P2"):
         judged.add("ack", tcp, bytes(range(1, 129)))
     assert judged.decide() is None
-    assert judged.why_not() == "struct prague fits no known layout"
+    assert judged.why_not() == "struct prague matches no known layout"
 
 
 def test_tiny_windows_leave_two_layouts_open() -> None:

@@ -113,7 +113,7 @@ def test_state_of_tcp_sock_is_kept_when_struct_prague_fits_nothing() -> None:
     assert len(acks) == 60
     assert {one["classic_ecn_raw"] for one in acks} == {7 << 20}
     assert not any("upscaled_alpha" in one for one in acks)
-    assert any("fits no known layout" in line.get("text", "") for line in bench.lines())
+    assert any("matches no known layout" in line.get("text", "") for line in bench.lines())
 
 
 def test_a_short_flow_is_decided_at_the_end() -> None:
