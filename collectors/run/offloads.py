@@ -14,6 +14,11 @@ FOLDER = "/run/l4strace"
 PREFIX = "offloads-"
 
 
+def network():
+    """Return what tells this network namespace from others: names of interfaces are its own."""
+    return os.stat("/proc/self/ns/net").st_ino
+
+
 class Offloads:
     """What this run switched off."""
 
@@ -24,7 +29,7 @@ class Offloads:
         os.makedirs(folder, 0o700, exist_ok=True)
         made = create(self.path)
         try:
-            write_all(made, json.dumps(self.were_on).encode())
+            write_all(made, json.dumps({"network": network(), "on": self.were_on}).encode())
         finally:
             os.close(made)
 
@@ -73,10 +78,12 @@ def restore_left(folder=FOLDER):
         path = os.path.join(folder, name)
         try:
             with open(path) as file:
-                were_on = json.load(file)
-            switch_on(were_on)
-            found += were_on
+                left = json.load(file)
+            if left["network"] != network():
+                continue
+            switch_on(left["on"])
+            found += left["on"]
             os.unlink(path)
-        except (OSError, ValueError, AttributeError, KeyError):
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
             continue
     return found
