@@ -103,8 +103,9 @@ class Candidate:
         if self.windows:
             packets = -(-state["frac_cwnd"] // WINDOW)
             self.near += abs(packets - tcp["snd_cwnd"]) <= NEAR_PACKETS
+        # Where next_seq has no room, rounds cannot be seen and need not be.
         number = state.get("next_seq")
-        self.rounds += self.last.get(sk, number) != number
+        self.rounds += number is None or self.last.get(sk, number) != number
         self.last[sk] = number
 
     def share(self, samples):

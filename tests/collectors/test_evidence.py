@@ -95,6 +95,10 @@ def test_the_room_of_a_stock_kernel_is_enough(name: str) -> None:
     assert SAME.get(found or "", found) == SAME.get(name, name)
 
 
+def test_a_build_whose_rounds_have_no_room_is_found_by_the_rest() -> None:
+    assert decided("P4", ["P4"], size=104) == "P4"
+
+
 def test_the_call_before_init_decides_nothing() -> None:
     judged = Evidence(104, ["P3", "P2", "P1"])
     for tcp, data in flow("P2", 104):
