@@ -113,6 +113,7 @@ def test_two_hosts_come_back_as_one_run(hosts: Hosts, tmp_path: Path, folders: F
     words = ["--host", LOCAL, "--host", REMOTE, "--", *hosts.net.send(2)]
     code, out, err = hosts.capture(stem, *words)
     assert code == 0, err
+    assert "stopped: iperf3 ended (exit code 0)" in err
     assert f"l4strace diagnose {stem}-client.pcapng {stem}-server.pcapng" in out
     for name in ("client", "server"):
         own = stem.with_name(f"run-{name}")
