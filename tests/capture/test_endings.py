@@ -195,6 +195,23 @@ def test_a_full_disk_keeps_what_fits(
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_a_log_that_does_not_fit_is_an_error_and_readable(net: Network, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(disk)], check=True)
+    try:
+        stem = disk / "run"
+        words = ["-o", str(stem), "--kernel", "tracefs", "--packets", "none"]
+        done = net.capture(*words, "--", *net.send(5, "1G"))
+        assert done.returncode == 1, done.stderr
+        assert "kernel log failed: No space left on device" in done.stderr
+        records = log_of(stem)
+        assert records[0]["type"] == "header"
+        assert f"{len(records):,} lines of the log reached the disk" in done.stderr
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 @pytest.mark.parametrize("backend", ["dumpcap", "tcpdump", "ring"])
 def test_an_interface_that_vanishes(tmp_path: Path, backend: str) -> None:
     with network() as net:

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 from capture.test_endings import assert_readable, log_of
+from l4strace import _native
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222
@@ -125,6 +127,18 @@ def test_two_hosts_come_back_as_one_run(hosts: Hosts, tmp_path: Path, folders: F
             # One machine, one clock: what is left is the exchange itself.
             assert abs(clock["offset_ns"]) <= clock["uncertainty_ns"] + 1_000_000
     assert folders.new() == set(), "nothing stays on the host"
+
+
+def test_the_ssh_session_that_records_stays_out(
+    hosts: Hosts, tmp_path: Path, folders: Folders
+) -> None:
+    words = ["--host", REMOTE, "--filter", "", "--kernel", "none", "--", *hosts.net.send(1)]
+    code, _, err = hosts.capture(tmp_path / "run", *words)
+    assert code == 0, err
+    flows = pl.DataFrame(_native.track([str(tmp_path / "run-server.pcapng")])["flows"])
+    ports = set(flows["server_port"]) | set(flows["client_port"])
+    assert PORT in ports
+    assert SSH_PORT not in ports
 
 
 def test_a_wrong_key_is_said_and_nothing_is_recorded(
