@@ -8,7 +8,6 @@ Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; tells its progr
 import argparse
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from host import describe, interfaces
 from packets.programs import choose
 from process import Stop
 from run import filters
+from run.control import Control
 from run.offloads import Offloads, restore_left
 from run.parts import Packer, Part, packing, program
 
@@ -30,7 +30,6 @@ STOP_SECONDS = 20.0
 LINGER_SECONDS = 0.5
 """After the command: the last ACKs and the FIN are still on their way."""
 SAMPLE_SECONDS = 1.0
-ORDER_BYTES = 65536
 HOST, PACKETS, LOG = ".host.json", ".pcapng", ".kernel.ndjson"
 
 
@@ -66,8 +65,7 @@ class Recording:
         self.began = time.monotonic()
         self.packets = self.kernel = self.packer = self.command = self.offloads = None
         self.source = "none"
-        self.begun = False
-        self.orders = b""
+        self.control = Control(arguments.control, self.stop, self.tell)
         self.told, self.notes, self.died, self.sockets = [], [], {}, {}
         names = arguments.interface
         self.interfaces = interfaces.used() if "any" in names else names
@@ -220,28 +218,12 @@ class Recording:
     def wait_for_start(self):
         """Tell that all is ready; under control wait for the word, so that hosts start together."""
         self.tell({"ready": True})
-        while self.arguments.control and not self.begun and not self.stop:
+        while self.control.enabled and not self.control.begun and not self.stop:
             self.stop.sleep(1.0, [0])
-            self.obey()
+            self.control.obey()
         self.began = time.monotonic()
         if self.arguments.duration:
             self.stop.deadline = self.began + self.arguments.duration
-
-    def obey(self):
-        """Carry out what stdin says; its end means that whoever controls this is gone."""
-        while self.arguments.control and select.select([0], [], [], 0)[0]:
-            chunk = os.read(0, 4096)
-            if not chunk:
-                self.stop.reason = self.stop.reason or "reader"
-                return
-            *lines, self.orders = (self.orders[-ORDER_BYTES:] + chunk).split(b"\n")
-            for line in lines:
-                if line == b"clock":
-                    self.tell({"clock": time.time_ns()})
-                elif line == b"start":
-                    self.begun = True
-                elif line == b"stop":
-                    self.stop.reason = self.stop.reason or "exit"
 
     def run_command(self):
         if self.arguments.command and not self.stop:
@@ -256,12 +238,11 @@ class Recording:
         sampled = 0.0
         while not self.stop:
             parts = [part for part in (self.packets, self.kernel) if part and part.open]
-            stdin = [0] if self.arguments.control else []
-            self.stop.sleep(0.2, parts + stdin)
+            self.stop.sleep(0.2, parts + self.control.inputs())
             for part in parts:
                 part.read()
             self.pass_on_notes()
-            self.obey()
+            self.control.obey()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
                 self.sockets.update(describe.sockets())

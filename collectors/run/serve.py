@@ -39,7 +39,7 @@ def main(arguments=None):
     try:
         code, recording = record.record(record.parse(options + rest))
         # A lost connection must not cost what was recorded.
-        keep = recording.begun
+        keep = recording.control.begun
         for path, file in recording.files.open.items():
             send(path, file)
         put(json.dumps({"end": code}).encode() + b"\n")
