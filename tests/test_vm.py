@@ -114,6 +114,17 @@ def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> N
             assert (one["round"] - 1) % 256 == written
 
 
+@pytest.mark.parametrize("layout", ["P2", "P4"])
+def test_the_fallback_returns_to_the_socket_that_called_it(prague: Path, layout: str) -> None:
+    """See module/tcp_prague.c: it returns alpha plus the socket's own port."""
+    lines = read_log(prague / f"{layout}.kernel.ndjson.zst")
+    calls = [one for one in samples(lines, "fallback", PORT) if one["cc"] == "prague"]
+    assert calls
+    assert {
+        one["alpha_used_raw"] - (one["upscaled_alpha"] >> 4) - one["sport"] for one in calls
+    } == {0}
+
+
 ORACLE = "P2-inlined-stripped"
 """No type information, no symbol of a static function."""
 

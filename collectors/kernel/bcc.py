@@ -3,7 +3,8 @@
 Other algorithms by the tracepoint tcp:tcp_probe. State is read before the probed call changes it.
 
 Overhead, measured on a virtual machine with 2 cores: 1.6 us in the kernel for each packet that a
-matching socket receives (tcp_probe), and some 4 s at the start to compile.
+matching socket receives (tcp_probe), and some 4 s at the start to compile. That was before each
+probe took a slot of its own, which has not been measured.
 
     python3 collectors bcc --port 5201 > run.kernel.ndjson
 """
