@@ -4,24 +4,23 @@ import importlib
 import sys
 
 COLLECTORS = {
-    "record": "packets, kernel state and host, one run",
-    "serve": "record for a controller over ssh",
-    "packets": "packets into a pcapng file",
-    "bcc": "kernel state from kprobes, by BCC",
-    "tracefs": "kernel state from tracepoints",
-    "diag": "kernel state by polling inet_diag",
-    "host": "what this host is set to",
-    "doctor": "what this host can do",
+    "record": ("run.record", "packets, kernel state and host, one run"),
+    "serve": ("run.serve", "record for a controller over ssh"),
+    "packets": ("packets.capture", "packets into a pcapng file"),
+    "bcc": ("kernel.bcc", "kernel state from kprobes, by BCC"),
+    "tracefs": ("kernel.tracefs", "kernel state from tracepoints"),
+    "diag": ("kernel.diag", "kernel state by polling inet_diag"),
+    "pack": ("run.pack", "a kernel log, a frame each second"),
+    "host": ("host.describe", "what this host is set to"),
+    "doctor": ("host.doctor", "what this host can do"),
 }
 
 
 def main():
     if len(sys.argv) < 2 or sys.argv[1] not in COLLECTORS:
-        names = "\n".join("  %-10s %s" % item for item in COLLECTORS.items())
+        names = "\n".join("  %-10s %s" % (name, row[1]) for name, row in COLLECTORS.items())
         sys.exit("usage: python3 collectors NAME [OPTION...]\n" + names)
-    # A module called bcc would hide the package of that name.
-    module = {"bcc": "bcc_probes"}.get(sys.argv[1], sys.argv[1])
-    importlib.import_module(module).main(sys.argv[2:])
+    importlib.import_module(COLLECTORS[sys.argv[1]][0]).main(sys.argv[2:])
 
 
 if __name__ == "__main__":

@@ -3,17 +3,15 @@
 Shared by all collectors. Python 3.8, standard library only.
 """
 
-import ctypes
 import json
 import os
 import platform
-import select
-import signal
 import sys
 import time
 
+from process import tell
+
 VERSION = "0.1.0"
-PR_SET_PDEATHSIG = 1
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """TCP_INFINITE_SSTHRESH: the flow has not left its first slow start."""
 
@@ -44,47 +42,6 @@ def prague_parameters():
     return found
 
 
-class Stop:
-    """Why and whether to stop: a signal, a deadline, the reader's or the parent's death."""
-
-    def __init__(self, duration=None, with_parent=False):
-        self.reason = None
-        self.deadline = None if duration is None else time.monotonic() + duration
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_write, False)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
-        if with_parent:
-            follow_parent()
-
-    def _on_signal(self, _number, _frame):
-        self.reason = self.reason or "signal"
-        try:
-            os.write(self._wake_write, b"x")
-        except OSError:
-            pass
-
-    def __bool__(self):
-        if self.reason is None and self.deadline is not None and time.monotonic() >= self.deadline:
-            self.reason = "duration"
-        return self.reason is not None
-
-    def sleep(self, seconds, extra=()):
-        """Sleep up to `seconds`, less if stopped or if a file of `extra` becomes readable."""
-        if self.deadline is not None:
-            seconds = min(seconds, max(0.0, self.deadline - time.monotonic()))
-        if self.reason is None:
-            select.select([self._wake_read, *extra], [], [], seconds)
-
-
-def follow_parent():
-    """Ask the kernel for SIGTERM when the parent dies, so that `kill -9` of it leaves nothing."""
-    parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
 class Log:
     """One kernel log on a binary stream."""
 
@@ -92,6 +49,7 @@ class Log:
         self.stream = stream
         self.events = {}
         self.lost = {}
+        self.layout = None
         header = {
             "type": "header",
             "format": "l4strace-kernel-log",
@@ -137,44 +95,38 @@ class Log:
             self.put({"type": "lost", "ts_ns": now, "where": where, "count": count})
 
     def note(self, text):
+        """Put a sentence into the log and before whoever runs this collector."""
+        tell({"note": text})
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.put({"type": "note", "ts_ns": now, "text": text})
+
+    def found(self, layout):
+        """Note the layout of struct prague that the samples showed; the trailer will hold it."""
+        self.layout = layout
+        self.note("struct prague: layout %s, identified from field values" % layout["name"])
 
     def flush(self):
         self.stream.flush()
 
     def close(self, ended):
         """Write the trailer. `ended` is `duration`, `signal`, `exit` or `error`."""
-        self.put(
-            {
-                "type": "trailer",
-                "ts_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
-                "events": self.events,
-                "lost": self.lost,
-                "clock": read_clock(),
-                "ended": ended,
-            }
-        )
+        trailer = {
+            "type": "trailer",
+            "ts_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+            "events": self.events,
+            "lost": self.lost,
+            "clock": read_clock(),
+            "ended": ended,
+        }
+        if self.layout:
+            trailer["layout"] = self.layout
+        self.put(trailer)
         self.flush()
 
     def status(self):
         """Tell how it goes on stderr, one JSON object a line, for whoever runs this collector."""
-        line = {"status": {"events": sum(self.events.values()), "lost": sum(self.lost.values())}}
-        tell(line)
-
-
-def tell(record):
-    """Write one JSON line to stderr; a reader that went away is no reason to fail."""
-    try:
-        os.write(2, json.dumps(record).encode() + b"\n")
-    except OSError:
-        pass
-
-
-def cannot(reason, remedy=""):
-    """End this collector before it began: it cannot run here."""
-    tell({"cannot": reason, "remedy": remedy})
-    raise SystemExit(4)
+        counts = {"events": sum(self.events.values()), "lost": sum(self.lost.values())}
+        tell({"status": dict(counts, lost_at=self.lost)})
 
 
 def finish(log, stop, body):

@@ -15,7 +15,7 @@ def zipapp() -> bytes:
     folder = installed.path("collectors")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.iterdir()):
+        for path in sorted(folder.rglob("*")):
             if path.suffix in SUFFIXES:
-                archive.write(path, path.name)
+                archive.write(path, path.relative_to(folder))
     return buffer.getvalue()

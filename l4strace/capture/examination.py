@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 
 from l4strace import installed
 from l4strace.errors import CollectorError
@@ -15,34 +16,39 @@ MARKS = {"ok": ("+", "32"), "limited": ("~", "33"), "no": ("-", "31")}
 TOPIC_WIDTH = 11
 
 
-def run(interfaces: tuple[str, ...]) -> list[dict[str, str]]:
-    """One dict per topic: `topic`, `state` (`ok`, `limited`, `no`), `says`, `remedy`.
+@dataclass(frozen=True)
+class Examination:
+    """What was found: one dict per topic with `topic`, `state`, `says`, `remedy`; and in short."""
 
-    Raises CollectorError when the collector does not run.
-    """
-    command = [sys.executable, str(installed.path("collectors")), "doctor"]
+    lines: list[dict[str, str]]
+    sentence: str
+
+
+def run(interfaces: tuple[str, ...]) -> Examination:
+    """Runs the collector. Raises CollectorError when it does not run."""
+    command = [sys.executable, "-I", str(installed.path("collectors")), "doctor"]
     for name in interfaces:
-        command += ["-i", name]
+        command += [f"--interface={name}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     try:
-        found: list[dict[str, str]] = json.loads(done.stdout)["doctor"]
+        found = json.loads(done.stdout)
+        return Examination(found["doctor"], found["sentence"])
     except (ValueError, KeyError) as error:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise CollectorError(f"doctor did not run: {last}") from error
-    return found
+        raise CollectorError(f"doctor failed: {last}") from error
 
 
-def render(found: list[dict[str, str]], color: bool, width: int = WIDTH) -> str:
-    """One line per topic; its remedy on a line of its own below."""
+def render(found: Examination, color: bool, width: int = WIDTH) -> str:
+    """One line per topic, its remedy below it, the sentence at the end; all wrapped to `width`."""
     lines = []
-    for row in found:
+    column = " " * (11 + TOPIC_WIDTH)
+    for row in found.lines:
         mark, code = MARKS[row["state"]]
         word = f"{mark} {row['state']:<7}"
         if color:
             word = f"\x1b[{code}m{word}\x1b[0m"
-        column = " " * (11 + TOPIC_WIDTH)
         says = wrapped(row["says"], width, column).removeprefix(column)
         lines.append(f"{word} {row['topic']:<{TOPIC_WIDTH}} {says}")
         if row["remedy"]:
             lines.append(wrapped(row["remedy"], width, column + "   ", column[:-1] + "-> "))
-    return "\n".join(lines)
+    return "\n".join([*lines, "", wrapped(found.sentence, width)])

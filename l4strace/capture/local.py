@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from l4strace import installed
+from l4strace.capture.messages import message
 from l4strace.capture.progress import Live
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
@@ -24,24 +24,30 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     had written by then is closed by its parts and stays.
     """
     read_end, write_end = os.pipe()
-    command = [sys.executable, str(installed.path("collectors")), "record", "-o", str(request.stem)]
-    command += ["--status-fd", str(write_end), "--with-parent", *request.options()]
+    command = [sys.executable, "-I", str(installed.path("collectors")), "record"]
+    command += [
+        f"--output={request.stem}",
+        "--status-fd",
+        str(write_end),
+        "--with-parent",
+        *request.options(),
+    ]
     if request.command:
         command += ["--", *request.command]
     process = subprocess.Popen(command, pass_fds=(write_end,))
     os.close(write_end)
     last: dict[str, Any] = {}
-    with passing_signals(process), os.fdopen(read_end) as lines:
+    with passing_signals(process), os.fdopen(read_end, "rb") as lines:
         for line in lines:
-            last = follow(json.loads(line), live) or last
+            last = follow(message(line) or {}, live) or last
         code = process.wait()
     live.clear()
     if "cannot" in last:
         raise CollectorError(last["cannot"], last.get("remedy", ""))
     if "summary" not in last:
         raise CollectorError(
-            f"the recorder died (exit code {code})",
-            f"What it had recorded is in {request.stem}.*: it opens in diagnose.",
+            f"the recorder failed (exit code {code})",
+            f"Diagnose what it recorded: l4strace diagnose {request.stem}.pcapng",
         )
     summary: dict[str, Any] = last["summary"]
     return summary

@@ -24,12 +24,16 @@ from l4strace.errors import CollectorError, UsageError
 
 LINGER_S = 0.5
 """After the command: the last packets are still on their way."""
+HOST_BYTES = 10_000_000
+"""A host file of this size is not one of ours."""
+WAITING = 1000
+"""Messages that wait for their turn."""
 FETCH_S = 600.0
 """How long a host may take to stop and hand over its files."""
 
 
-def capture(request: Request, targets: list[str], ssh: str, force: bool) -> list[str]:
-    """Records on all hosts; returns the names of those that were lost on the way.
+def capture(request: Request, targets: list[str], ssh: str, force: bool) -> int:
+    """Records on all hosts; returns the exit code: the command's, 1 when a host was lost.
 
     A host that dies costs only what it had recorded. Raises CollectorError when one cannot begin:
     nothing is recorded then.
@@ -54,7 +58,9 @@ def capture(request: Request, targets: list[str], ssh: str, force: bool) -> list
     finally:
         for host in hosts:
             host.end()
-    return run.report()
+    lost = run.report()
+    code = run.command_exit or 0
+    return (128 - code if code < 0 else code) or int(bool(lost))
 
 
 def check(hosts: list[Host]) -> None:
@@ -64,14 +70,14 @@ def check(hosts: list[Host]) -> None:
         raise UsageError("two hosts have the same name", "Name them: --host client=root@a")
     for host in hosts:
         if not host.interfaces:
-            raise UsageError(f"{host.name}: no interface", "Say -i IF, or --host USER@HOST,IF.")
+            raise UsageError(f"{host.name}: no interface", "Use -i IF, or --host USER@HOST,IF.")
 
 
 def say_clock(host: Host) -> None:
     """Tells how far the host's clock is from ours."""
     best = tightest(host.clock)
     offset, width = best["offset_ns"] / 1e6, best["uncertainty_ns"] / 1e6
-    console.note(f"{host.name}: clock {offset:+.3f} ms from here, known to {width:.3f} ms")
+    console.note(f"{host.name}: clock offset {offset:+.3f} ms (uncertainty {width:.3f} ms)")
 
 
 def tightest(answers: list[dict[str, int]]) -> dict[str, int]:
@@ -87,7 +93,9 @@ class Run:
         self.stems = stems
         self.done: dict[str, dict[str, Any]] = {}
         self.lost: dict[str, CollectorError] = {}
-        self._told: queue.Queue[tuple[str, dict[str, Any] | CollectorError]] = queue.Queue()
+        self.ended = ""
+        self.command_exit: int | None = None
+        self._told: queue.Queue[tuple[str, dict[str, Any] | CollectorError]] = queue.Queue(WAITING)
         self._live = Live()
         for host in hosts:
             threading.Thread(target=self._listen, args=(host,), daemon=True).start()
@@ -113,19 +121,25 @@ class Run:
                 self._take(0.2)
                 if command and command.poll() is not None:
                     time.sleep(LINGER_S)
+                    self.ended = f"{request.command[0]} ended (exit code {command.returncode})"
                     break
                 if deadline is not None and time.monotonic() > deadline:
+                    self.ended = "the duration is over"
                     break
+            if asked:
+                self.ended = f"interrupted ({signal.Signals(asked[0]).name})"
+            elif not self._open():
+                self.ended = "no host records any more"
             if command and command.poll() is None and (asked or deadline is not None):
                 command.terminate()
             for host in self.hosts:
                 if host.name in self._open():
                     host.finish()
             deadline = time.monotonic() + FETCH_S
-            while self._open() and time.monotonic() < deadline:
+            while self._open() and time.monotonic() < deadline and len(asked) < 2:
                 self._take(0.2)
             if command:
-                command.wait()
+                self.command_exit = command.wait()
         self._live.clear()
 
     def _open(self) -> list[str]:
@@ -146,20 +160,17 @@ class Run:
                 self.lost[name] = CollectorError(f"{name}: {last['cannot']}")
 
     def report(self) -> list[str]:
-        """Says what each host recorded and what was lost; returns the names of lost hosts."""
+        """Says what ended it, what each host recorded and what was lost; names of lost hosts."""
+        console.note(f"stopped: {self.ended}")
         captures = []
         for host in self.hosts:
             if host.name in self.done:
                 recorded = summary.packed(self.done[host.name])
                 add_clock(host, self.stems[host.name])
                 console.note(f"{host.name}: {summary.render(recorded)}")
-                captures.append(
-                    self.stems[host.name].with_name(f"{self.stems[host.name].name}.pcapng")
-                )
+                captures += summary.inputs(recorded)
             else:
-                error = self.lost.get(
-                    host.name, CollectorError(f"{host.name}: did not end in time")
-                )
+                error = self.lost.get(host.name, CollectorError(f"{host.name}: timed out"))
                 console.fail(str(error), error.hint)
         if captures:
             console.emit(summary.next_step(captures))
@@ -170,8 +181,12 @@ def add_clock(host: Host, stem: Path) -> None:
     """Writes into the host file how far its clock was from the controller's, before and after."""
     path = stem.with_name(f"{stem.name}.host.json")
     try:
+        if path.stat().st_size > HOST_BYTES:
+            return
         described = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
+        return
+    if not isinstance(described, dict) or not host.clock:
         return
     middle = len(host.clock) // 2
     described["clock_vs_controller"] = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,42 +35,78 @@ class Request:
     backend: str = "auto"
     interval_ms: float = 10.0
     command: tuple[str, ...] = ()
+    count: int | None = None
+    buffer_mb: int | None = None
+    kernel_buffer_mb: int | None = None
+    offloads: str = "keep"
 
     def options(self, interfaces: tuple[str, ...] = ()) -> list[str]:
         """Options of the collector `record`, without output and command."""
-        options = ["--kernel", self.kernel, "--snaplen", str(self.snaplen)]
-        options += ["--filter", self.filter_text, "--backend", self.backend]
-        options += ["--interval", str(self.interval_ms)]
-        for name in interfaces or self.interfaces:
-            options += ["-i", name]
-        if self.duration_s is not None:
-            options += ["--duration", str(self.duration_s)]
-        if self.ring_mb is not None:
-            options += ["--ring", str(self.ring_mb)]
+        options = [f"--kernel={self.kernel}", f"--snaplen={self.snaplen}"]
+        options += [f"--filter={self.filter_text}", f"--backend={self.backend}"]
+        options += [f"--interval={self.interval_ms}", f"--offloads={self.offloads}"]
+        options += [f"--interface={name}" for name in interfaces or self.interfaces]
+        for name, value in (
+            ("duration", self.duration_s),
+            ("ring", self.ring_mb),
+            ("count", self.count),
+            ("buffer", self.buffer_mb),
+            ("kernel-buffer", self.kernel_buffer_mb),
+        ):
+            options += [f"--{name}={value}"] if value is not None else []
         return options
+
+
+def check_interfaces(names: Iterable[str]) -> None:
+    """Raises UsageError for what cannot be an interface, an option that was taken for one."""
+    for name in names:
+        if not name or name.startswith("-") or "/" in name or any(c.isspace() for c in name):
+            raise UsageError(f"{name!r} is not the name of an interface", "`ip link` lists them.")
+
+
+def check_command(command: Sequence[str]) -> None:
+    """Raises UsageError if there is no program of that name: before anything is recorded."""
+    if command and shutil.which(command[0]) is None:
+        raise UsageError(f"{command[0]}: no such command", "Nothing was recorded.")
 
 
 def stem_of(output: str) -> Path:
     """The stem that `-o` means: endings of a run are taken off; by default one with the time.
 
-    Raises UsageError when its folder is missing.
+    A folder, or what ends with `/`, gets a run with the time as its name; it is made if need be.
+    Raises UsageError when its parent is missing, or for an option that was taken for a name.
     """
+    by_time = f"l4strace-{datetime.now():%Y%m%d-%H%M%S}"
     if not output:
-        return Path(f"l4strace-{datetime.now():%Y%m%d-%H%M%S}")
+        return Path(by_time)
+    if output.startswith("-"):
+        raise UsageError(f"{output}: a name cannot begin with -", "Choose another name with -o.")
+    if output.endswith("/") or Path(output).is_dir():
+        folder = Path(output)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{output}: {error.strerror}", "Choose another with -o.") from None
+        return folder / by_time
     for ending in ENDINGS:
         output = output.removesuffix(ending)
     stem = Path(output)
     if not stem.name or not stem.parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist", "Name another with -o.")
+        raise UsageError(f"{output}: its folder does not exist", "Choose another with -o.")
+    if stem.name.startswith("-"):
+        raise UsageError(f"{output}: a name cannot begin with -", "Choose another name with -o.")
     return stem
 
 
 def check_free(stem: Path, force: bool) -> None:
-    """Raises UsageError if files of a run with this stem exist; removes them with ``force``."""
+    """Raises UsageError if files of a run with this stem exist; removes them with ``force``.
+
+    A link counts, wherever it leads: it is removed itself, not what it leads to.
+    """
     for ending in ENDINGS:
         path = stem.with_name(stem.name + ending)
-        if not path.exists():
+        if not os.path.lexists(path):
             continue
         if not force:
-            raise UsageError(f"{path}: exists", "Name another with -o, or say --force.")
+            raise UsageError(f"{path} exists", "Choose another name with -o, or use --force.")
         path.unlink()

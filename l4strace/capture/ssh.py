@@ -6,17 +6,22 @@ Nothing is installed there: the zipapp lies in a temporary folder that goes when
 from __future__ import annotations
 
 import contextlib
-import json
+import os
+import select
 import shlex
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from l4strace.capture.bundle import zipapp
-from l4strace.errors import CollectorError
+from l4strace.capture.messages import MessageError, message
+from l4strace.capture.request import ENDINGS, check_interfaces
+from l4strace.errors import CollectorError, UsageError
 
 BOOTSTRAP = """
 import os,sys,tempfile
@@ -32,13 +37,23 @@ p=os.path.join(d,"collectors.pyz")
 size=int(take(12))
 with open(p,"wb") as f: f.write(take(size))
 print('{"folder": "%s"}'%d,flush=True)
-os.execv(sys.executable,[sys.executable,p,"serve",d]+sys.argv[1:])
+os.execv(sys.executable,[sys.executable,"-I",p,"serve",d]+sys.argv[1:])
 """
-"""Reads its twelve digits and the zipapp from stdin, byte by byte exact, then becomes it."""
+"""Reads its twelve digits and the zipapp from stdin, byte by byte exact, then becomes it.
+
+Run in isolated mode: no module of the folder that it starts in, or of the user's, is imported.
+"""
 OPTIONS = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15")
 CLOCK_ROUNDS = 9
 PYTHON = "python3"
-CHUNK = 1 << 20
+CHUNK = 1 << 16
+LINE_BYTES = 1 << 20
+"""Longest message."""
+BANNER_LINES = 1000
+"""Most lines that are no message, one after the other."""
+SEND_S, SILENCE_S, START_S, END_S = 30.0, 60.0, 300.0, 15.0
+"""A recorder tells its status each second; before it is ready, BCC may compile for minutes."""
+ERROR_BYTES = 4096
 
 
 @dataclass
@@ -53,42 +68,55 @@ class Host:
     clock: list[dict[str, int]] = field(default_factory=list)
     asked_ns: int = 0
     questions: int = 0
+    held: bytes = b""
+    errors: bytes = b""
+    _listener: threading.Thread = field(default_factory=threading.Thread)
 
     def begin(self, ssh: str, options: list[str]) -> None:
         """Starts the recorder there; `read` then yields what it tells."""
         if self.target == "local":
-            command = [sys.executable, "-c", BOOTSTRAP, *options]
+            command = [sys.executable, "-I", "-c", BOOTSTRAP, *options]
         else:
             batch = () if sys.stdin.isatty() else ("-o", "BatchMode=yes")
-            remote = shlex.join([PYTHON, "-c", BOOTSTRAP, *options])
-            command = [*shlex.split(ssh), *OPTIONS, *batch, self.target, remote]
+            remote = shlex.join([PYTHON, "-I", "-c", BOOTSTRAP, *options])
+            # `--`: a target that begins with - is no option.
+            command = [*shlex.split(ssh), *OPTIONS, *batch, "--", self.target, remote]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=self.target == "local",
+            bufsize=0,
         )
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+        self._listener = threading.Thread(target=self._keep_errors, daemon=True)
+        self._listener.start()
         archive = zipapp()
         self._send(b"%012d" % len(archive) + archive)
 
+    def _keep_errors(self) -> None:
+        """Reads what ssh says, so that it never waits for us; keeps the end."""
+        stderr = self.running.stderr
+        while stderr is not None and (chunk := stderr.read(CHUNK)):
+            self.errors = (self.errors + chunk)[-ERROR_BYTES:]
+
     def _send(self, data: bytes) -> None:
         stdin = self.running.stdin
-        with contextlib.suppress(OSError):  # it is gone: `read` says so
-            if stdin is not None:
-                stdin.write(data)
-                stdin.flush()
+        deadline = time.monotonic() + SEND_S
+        with contextlib.suppress(OSError, ValueError):  # it is gone: `read` says so
+            while stdin is not None and data:
+                if time.monotonic() > deadline:
+                    raise CollectorError(f"{self.name}: accepts no input", self.hint())
+                select.select([], [stdin], [], 1.0)
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(stdin.fileno(), data) :]
 
     def order(self, word: str) -> None:
         """Sends one order."""
         self._send(word.encode() + b"\n")
-
-    @property
-    def output(self) -> IO[bytes]:
-        """What the recorder tells."""
-        if self.running.stdout is None:
-            raise CollectorError(f"{self.name}: has no output")
-        return self.running.stdout
 
     @property
     def running(self) -> subprocess.Popen[bytes]:
@@ -97,23 +125,47 @@ class Host:
             raise CollectorError(f"{self.name}: not connected")
         return self.process
 
-    def read(self) -> dict[str, Any]:
-        """The recorder's next line. Raises CollectorError when the connection is gone."""
-        while True:
-            line = self.output.readline()
-            if not line.endswith(b"\n"):
-                raise CollectorError(f"{self.name}: {self.why()}", self.hint())
+    def _receive(self, seconds: float) -> None:
+        """Takes in what has come. Raises CollectorError after silence, or when it ended."""
+        stdout = self.running.stdout
+        if stdout is None or not select.select([stdout], [], [], seconds)[0]:
+            raise CollectorError(f"{self.name}: no data for {seconds:.0f} s", self.hint())
+        try:
+            chunk = os.read(stdout.fileno(), CHUNK)
+        except BlockingIOError:
+            return
+        if not chunk:
+            raise CollectorError(f"{self.name}: {self.why()}", self.hint())
+        self.held += chunk
+
+    def _line(self, deadline: float) -> bytes:
+        while (end := self.held.find(b"\n")) < 0:
+            if len(self.held) > LINE_BYTES:
+                raise CollectorError(f"{self.name}: sends a line longer than {LINE_BYTES} bytes")
+            self._receive(max(0.0, deadline - time.monotonic()))
+        line, self.held = self.held[:end], self.held[end + 1 :]
+        return bytes(line)
+
+    def read(self, seconds: float = SILENCE_S) -> dict[str, Any]:
+        """The recorder's next message.
+
+        Raises CollectorError when the connection is gone or silent, or the message is malformed.
+        """
+        deadline = time.monotonic() + seconds
+        for _ in range(BANNER_LINES):
             try:
-                told = json.loads(line)
-            except ValueError:
-                continue  # a login banner
-            if isinstance(told, dict):
+                told = message(self._line(deadline))
+            except MessageError as error:
+                raise CollectorError(f"{self.name}: malformed message: {error}") from None
+            if told is not None:
                 return told
+        raise CollectorError(f"{self.name}: sends no messages, but {BANNER_LINES} other lines")
 
     def read_until(self, *keys: str) -> dict[str, Any]:
-        """The next line that has one of ``keys``. Raises CollectorError for `cannot`."""
+        """The next message that has one of ``keys``. Raises CollectorError for `cannot`."""
+        deadline = time.monotonic() + START_S
         while True:
-            told = self.read()
+            told = self.read(max(0.0, deadline - time.monotonic()))
             self.folder = told.get("folder", self.folder)
             if "cannot" in told:
                 raise CollectorError(f"{self.name}: {told['cannot']}", told.get("remedy", ""))
@@ -133,6 +185,8 @@ class Host:
 
     def take_clock(self, told: dict[str, Any]) -> None:
         """Keeps one answer: how far the host's clock is ahead of ours, and how sure that is."""
+        if len(self.clock) > 4 * CLOCK_ROUNDS:
+            raise CollectorError(f"{self.name}: sends times that nobody asked for")
         now = time.time_ns()
         half = (now - self.asked_ns) // 2
         offset = int(told["clock"]) - self.asked_ns - half
@@ -160,20 +214,23 @@ class Host:
         while "end" not in (told := self.read()):
             if "file" not in told:
                 continue
-            ending = str(told["file"]).removeprefix("run")
-            if "/" in ending or not ending.startswith("."):
-                raise CollectorError(f"{self.name}: sends a file {told['file']!r}")
+            ending, size = told["file"].removeprefix("run"), told.get("size", 0)
             path = stem.with_name(stem.name + ending)
-            self._fetch_one(path, int(told["size"]))
-            files[str(path)] = int(told["size"])
+            if ending not in ENDINGS or str(path) in files:
+                raise CollectorError(f"{self.name}: sends a file {told['file']!r}")
+            if size > shutil.disk_usage(stem.parent).free:
+                raise CollectorError(f"{self.name}: {path}: no space for {size:,} bytes")
+            self._fetch_one(path, size)
+            files[str(path)] = size
         return files
 
     def _fetch_one(self, path: Path, size: int) -> None:
-        with path.open("wb") as target:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(made, "wb") as target:
             while size:
-                chunk = self.output.read(min(CHUNK, size))
-                if not chunk:
-                    raise CollectorError(f"{self.name}: {self.why()}", self.hint())
+                if not self.held:
+                    self._receive(SILENCE_S)
+                chunk, self.held = self.held[:size], self.held[size:]
                 target.write(chunk)
                 size -= len(chunk)
 
@@ -185,7 +242,7 @@ class Host:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
         try:
-            self.process.wait(15)
+            self.process.wait(END_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -195,9 +252,9 @@ class Host:
         try:
             code = self.running.wait(5)
         except subprocess.TimeoutExpired:
-            return "says nothing any more"
-        text = self.running.stderr.read() if self.running.stderr else b""
-        lines = text.decode(errors="replace").splitlines()
+            return "closed its output"
+        self._listener.join(1)
+        lines = self.errors.decode(errors="replace").splitlines()
         told = [line.strip() for line in lines if line.strip()]
         if code == 127:
             return f"has no {PYTHON}"
@@ -206,14 +263,17 @@ class Host:
     def hint(self) -> str:
         """What to do after the connection ended."""
         if self.folder:
-            return f"What it had recorded is there in {self.folder}, if the host still lives."
+            return f"What it recorded is in {self.folder} on that host."
         return f"Does `ssh {self.target} {PYTHON} --version` work? Python 3.8 or newer is needed."
 
 
 def parse(text: str, interfaces: tuple[str, ...]) -> Host:
-    """One `--host`: `[NAME=]USER@HOST[,IF...]`."""
+    """One `--host`: `[NAME=]USER@HOST[,IF...]`. Raises UsageError for what is an option."""
     name, _, target = text.rpartition("=")
     target, *own = target.split(",")
+    if not target or target.startswith("-"):
+        raise UsageError(f"{text}: not a host", "Name one as USER@HOST, or `local`.")
+    check_interfaces(own)
     plain = (name or target).rpartition("@")[2]
     safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in plain).strip(".") or "host"
     return Host(safe, target, tuple(own) or interfaces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,24 +11,31 @@ from typing import Any
 from l4strace import console
 from l4strace.errors import InputError
 
+ENDED = {
+    "exit": "the command ended",
+    "signal": "interrupted",
+    "reader": "the terminal or controller disconnected",
+    "error": "a part failed",
+    "duration": "the duration is over",
+    "count": "the number of packets is reached",
+    "command": "the command could not be started",
+}
+PLACES = {
+    # of the kernel log's `lost`
+    "ring": ("ring buffer full", "raise --kernel-buffer, or filter by port"),
+    "skipped": ("probes skipped by the kernel", "record fewer flows, or with --kernel tracefs"),
+    "nested": ("probes nested too deep", "record fewer flows, or with --kernel tracefs"),
+    "late_polls": ("polls came late", "poll less often: --interval"),
+}
+PACKET_REMEDY = "raise --buffer, filter by port, or install dumpcap"
+
 
 def render(summary: dict[str, Any]) -> str:
     """The lines for one host's recording."""
-    packets = summary["packets"]
-    interfaces = packets.get("interfaces", {})
-    dropped = [row["dropped"] for row in interfaces.values()]
-    lines = [f"{summary['seconds']:.1f} s recorded, ended by {_ending(summary)}"]
-    lines.append(f"packets: {packets.get('packets', 0):,}, {_drops(dropped)}")
-    kernel = summary["kernel"]
-    if kernel["source"] == "none":
-        lines.append("kernel state: none")
-    else:
-        lost = kernel.get("lost", 0)
-        events = kernel.get("events", 0)
-        lines.append(f"kernel state: {events:,} events by {kernel['source']}, {lost:,} lost")
-    lines += [f"{name} died: {reason}" for name, reason in summary["died"].items()]
-    if packets.get("cut_bytes"):
-        lines.append(f"the capture's last {packets['cut_bytes']} bytes were half a packet: removed")
+    lines = [f"recorded {summary['seconds']:.1f} s: {_ended(summary)}", *_packets(summary)]
+    lines += _kernel(summary)
+    lines += [f"{name} failed: {reason}" for name, reason in summary["died"].items()]
+    lines += [f"note: {note}" for note in summary["notes"]]
     lines += [f"  {_size(size):>9}  {path}" for path, size in summary["files"].items()]
     return "\n".join(lines)
 
@@ -37,25 +45,59 @@ def next_step(captures: Sequence[Path]) -> str:
     return "next: l4strace diagnose " + shlex.join(str(path) for path in captures)
 
 
-def _ending(summary: dict[str, Any]) -> str:
-    words = {
-        "exit": "the command's end",
-        "signal": "a signal",
-        "reader": "loss of whoever started it",
-        "error": "trouble",
-        "duration": "its duration",
-        "command": "a command that cannot run",
-    }
-    ended: str = summary["ended"]
-    code = summary.get("command_exit")
-    return words.get(ended, ended) + (f" (exit code {code})" if code else "")
+def inputs(summary: dict[str, Any]) -> list[Path]:
+    """What `diagnose` is given: the capture, the kernel log where there is none."""
+    files = [Path(name) for name in summary["files"]]
+    captures = [path for path in files if path.suffix == ".pcapng"]
+    return captures or [path for path in files if ".kernel." in path.name]
 
 
-def _drops(dropped: list[int | None]) -> str:
+def exit_code(summary: dict[str, Any]) -> int:
+    """The command's own exit code, as a shell has it; 1 when a part of the recording failed."""
+    code = int(summary["command_exit"] or 0)
+    if summary["ended"] == "command":
+        return 1
+    return (128 - code if code < 0 else code) or int(bool(summary["died"]))
+
+
+def _ended(summary: dict[str, Any]) -> str:
+    code = summary["command_exit"]
+    ended = str(summary["ended"])
+    return ENDED.get(ended, ended) + (f" (exit code {int(code)})" if code else "")
+
+
+def _packets(summary: dict[str, Any]) -> list[str]:
+    """What reached the disk, and what did not."""
+    packets = summary["packets"]
+    if "packets" not in packets:
+        return ["packets: none"]
+    dropped = [row.get("dropped") for row in packets.get("interfaces", {}).values()]
     known = [number for number in dropped if number is not None]
+    lines = [f"packets: {packets['packets']:,} written, "]
     if not known or len(known) < len(dropped):
-        return "drops unknown"
-    return f"{sum(known):,} dropped"
+        return [lines[0] + "drops unknown"]
+    lines[0] += f"{sum(known):,} dropped"
+    if sum(known):
+        lines.append(f"  dropped: {PACKET_REMEDY}")
+    if packets.get("cut_bytes"):
+        lines.append(f"  the last {packets['cut_bytes']} bytes were half a packet: removed")
+    return lines
+
+
+def _kernel(summary: dict[str, Any]) -> list[str]:
+    """Samples of kernel state, and where some were lost."""
+    kernel = summary["kernel"]
+    if kernel["source"] == "none":
+        return ["kernel state: none"]
+    events, lost = kernel.get("events", 0), kernel.get("lost", 0)
+    lines = [f"kernel state: {events:,} samples by {kernel['source']}, {lost:,} lost"]
+    for place, number in kernel.get("lost_at", {}).items():
+        if number:
+            where, remedy = PLACES.get(place, (place, ""))
+            lines.append(f"  {number:,} {where}" + (f": {remedy}" if remedy else ""))
+    if "kernel log" in summary["died"] and "packed" in kernel:
+        lines.append(f"  {kernel['packed'].get('lines', 0):,} lines of the log reached the disk")
+    return lines
 
 
 def _size(size: int) -> str:
@@ -73,15 +115,23 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
         if path.name.endswith((".kernel.ndjson", ".kernel.ndjson.gz")):
             target = path.with_name(path.name.removesuffix(".gz") + ".zst")
             try:
+                _reserve(target)
                 _repack(path, target)
+            except FileExistsError:
+                console.note(f"{path}: not packed ({target} exists)")
             except (OSError, InputError) as error:
                 target.unlink(missing_ok=True)
-                console.note(f"{path}: stays as it is ({error})")
+                console.note(f"{path}: not packed ({error})")
             else:
                 path.unlink()
                 path, size = target, target.stat().st_size
         files[str(path)] = size
     return summary | {"files": files}
+
+
+def _reserve(path: Path) -> None:
+    """Makes the file: new, through no link, for its owner alone."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
 def _repack(path: Path, target: Path) -> None:
@@ -91,6 +141,7 @@ def _repack(path: Path, target: Path) -> None:
         _native.compress_zst(str(path), str(target))
         return
     plain = path.with_name(path.name + ".part")
+    _reserve(plain)
     try:
         with plain.open("wb") as file:
             for chunk in _native.read_text(str(path)):

@@ -28,28 +28,51 @@ class Backend(str, Enum):
     dumpcap = "dumpcap"
     tcpdump = "tcpdump"
     ring = "ring"
+    none = "none"
+
+
+class Offloads(str, Enum):
+    """What to do about offloads that merge packets."""
+
+    keep = "keep"
+    off = "off"
 
 
 def capture(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- COMMAND...", help="Record while this runs.", show_default=False),
+        typer.Argument(
+            metavar="-- COMMAND...",
+            help="Record while this command runs; its exit code is ours.",
+            show_default=False,
+        ),
     ] = None,
     interface: Annotated[
         list[str] | None,
-        typer.Option("--interface", "-i", metavar="IF", help="Capture here; may be repeated."),
+        typer.Option(
+            "--interface", "-i", metavar="IF", help="Capture here, or `any`; may be repeated."
+        ),
     ] = None,
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="STEM", help="Begin of the files' names. [default: the time]"
+            "--output",
+            "-o",
+            metavar="STEM",
+            help="Start of the files' names, or FOLDER/. [default: the time]",
         ),
     ] = "",
     duration: Annotated[
-        float | None, typer.Option("--duration", metavar="SECONDS", min=0.1, help="Then stop.")
+        float | None,
+        typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this time."),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-c", metavar="N", min=1, help="Stop after N packets."),
     ] = None,
     filter: Annotated[  # noqa: A002 - the option's name
-        str, typer.Option("--filter", help="pcap filter; its ports filter kernel state too.")
+        str,
+        typer.Option("--filter", help="pcap filter; its ports select kernel state, too."),
     ] = "",
     snaplen: Annotated[
         int, typer.Option("--snaplen", min=64, help="Bytes of each packet to keep.")
@@ -62,11 +85,24 @@ def capture(
         Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
     ] = Kernel.auto,
     packets: Annotated[
-        Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
+        Backend,
+        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
     ] = Backend.auto,
+    offloads: Annotated[
+        Offloads,
+        typer.Option("--offloads", help="off: no merged packets; restored after the run."),
+    ] = Offloads.keep,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="MS", min=1, help="Between polls of diag.")
+        float, typer.Option("--interval", metavar="MS", min=1, help="Between two polls of diag.")
     ] = 10.0,
+    buffer: Annotated[
+        int | None,
+        typer.Option("--buffer", metavar="MB", min=1, help="For packets, per interface. [32]"),
+    ] = None,
+    kernel_buffer: Annotated[
+        int | None,
+        typer.Option("--kernel-buffer", metavar="MB", min=1, help="For kernel state, per CPU. [8]"),
+    ] = None,
     host: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,13 +114,14 @@ def capture(
     ssh: Annotated[
         str, typer.Option("--ssh", metavar="COMMAND", help="ssh with its options.")
     ] = "ssh",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run.")] = False,
 ) -> None:
     """Record packets and kernel congestion-control state.
 
     Writes STEM.pcapng, STEM.kernel.ndjson.zst and STEM.host.json, until COMMAND ends, the
-    duration is over or Ctrl-C. Kernel state comes from the best source that this host has: bcc
-    (needs BCC and kernel headers), tracefs (needs root), diag (needs nothing).
+    duration is over, or Ctrl-C. Kernel state comes from the best source of this host: bcc (needs
+    BCC and kernel headers), tracefs (needs root), diag (needs nothing). All files are readable by
+    their owner alone. With COMMAND the exit code is that of COMMAND.
 
     \b
     Examples:
@@ -93,8 +130,16 @@ def capture(
     """
     from l4strace.capture import local, summary
     from l4strace.capture.progress import Live
-    from l4strace.capture.request import Request, check_free, stem_of
+    from l4strace.capture.request import (
+        Request,
+        check_command,
+        check_free,
+        check_interfaces,
+        stem_of,
+    )
 
+    check_interfaces(interface or ())
+    check_command(command or ())
     request = Request(
         interfaces=tuple(interface or ()),
         stem=stem_of(output),
@@ -106,18 +151,24 @@ def capture(
         backend=packets.value,
         interval_ms=interval,
         command=tuple(command or ()),
+        count=count,
+        buffer_mb=buffer,
+        kernel_buffer_mb=kernel_buffer,
+        offloads=offloads.value,
     )
+    if packets is Backend.none and kernel is Kernel.none:
+        raise UsageError("nothing to record", "Leave out --packets none or --kernel none.")
     if host:
         from l4strace.capture import remote
 
-        if remote.capture(request, host, ssh, force):
-            raise typer.Exit(1)
+        if code := remote.capture(request, host, ssh, force):
+            raise typer.Exit(code)
         return
     if not request.interfaces:
         raise UsageError("no interface to capture on", "Name one with -i; `ip link` lists them.")
     check_free(request.stem, force)
     recorded = summary.packed(local.record(request, Live()))
     console.note(summary.render(recorded))
-    console.emit(summary.next_step([request.stem.with_name(request.stem.name + ".pcapng")]))
-    if recorded["died"]:
-        raise typer.Exit(1)
+    console.emit(summary.next_step(summary.inputs(recorded)))
+    if code := summary.exit_code(recorded):
+        raise typer.Exit(code)

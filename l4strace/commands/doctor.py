@@ -16,10 +16,10 @@ def doctor(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what this host can do for L4S work and capture.
+    """Check what this host can do for L4S and for capture.
 
-    One line per topic, with the remedy where something is missing. Changes nothing. Exit code 0
-    also when things are missing.
+    One line per topic, with the remedy where something is missing, and one sentence at the end.
+    Changes nothing. The exit code is 0 also when things are missing.
 
     \b
     Examples:
@@ -27,11 +27,14 @@ def doctor(
       l4strace doctor -i eth0 --json | jq '.doctor[] | select(.state != "ok")'
     """
     from l4strace.capture import examination
+    from l4strace.capture.request import check_interfaces
 
+    check_interfaces(interface or ())
     found = examination.run(tuple(interface or ()))
     if json:
         import json as encoder
 
-        console.emit(encoder.dumps({"schema": 1, "doctor": found}, indent=1))
+        shown = {"schema": 1, "doctor": found.lines, "sentence": found.sentence}
+        console.emit(encoder.dumps(shown, indent=1))
     else:
         console.emit(examination.render(found, console.colored_results(), console.width()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from l4strace import installed
+from l4strace.capture.messages import message
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
 
@@ -28,8 +28,8 @@ class Recorder:
         self._held = b""
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
-        command = [sys.executable, str(installed.path("collectors")), "record"]
-        command += ["-o", str(request.stem), "--status-fd", str(write_end), "--with-parent"]
+        command = [sys.executable, "-I", str(installed.path("collectors")), "record"]
+        command += [f"--output={request.stem}", "--status-fd", str(write_end), "--with-parent"]
         # Ctrl-C is for the view, which then stops the recorder.
         self._process = subprocess.Popen(
             [*command, "--plain", *request.options()],
@@ -57,7 +57,7 @@ class Recorder:
                 break
             *lines, self._held = (self._held + chunk).split(b"\n")
             for line in lines:
-                self._take(json.loads(line))
+                self._take(message(line) or {})
         if "cannot" in self.last:
             raise CollectorError(self.last["cannot"], self.last.get("remedy", ""))
 

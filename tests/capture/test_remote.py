@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from capture.test_endings import assert_readable, log_of
+from l4strace import _native
 from tests.capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
+from tests.capture.test_endings import assert_readable, log_of
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222
@@ -113,6 +115,7 @@ def test_two_hosts_come_back_as_one_run(hosts: Hosts, tmp_path: Path, folders: F
     words = ["--host", LOCAL, "--host", REMOTE, "--", *hosts.net.send(2)]
     code, out, err = hosts.capture(stem, *words)
     assert code == 0, err
+    assert "stopped: iperf3 ended (exit code 0)" in err
     assert f"l4strace diagnose {stem}-client.pcapng {stem}-server.pcapng" in out
     for name in ("client", "server"):
         own = stem.with_name(f"run-{name}")
@@ -124,6 +127,18 @@ def test_two_hosts_come_back_as_one_run(hosts: Hosts, tmp_path: Path, folders: F
             # One machine, one clock: what is left is the exchange itself.
             assert abs(clock["offset_ns"]) <= clock["uncertainty_ns"] + 1_000_000
     assert folders.new() == set(), "nothing stays on the host"
+
+
+def test_the_ssh_session_that_records_stays_out(
+    hosts: Hosts, tmp_path: Path, folders: Folders
+) -> None:
+    words = ["--host", REMOTE, "--filter", "", "--kernel", "none", "--", *hosts.net.send(1)]
+    code, _, err = hosts.capture(tmp_path / "run", *words)
+    assert code == 0, err
+    flows = pl.DataFrame(_native.track([str(tmp_path / "run-server.pcapng")])["flows"])
+    ports = set(flows["server_port"]) | set(flows["client_port"])
+    assert PORT in ports
+    assert SSH_PORT not in ports
 
 
 def test_a_wrong_key_is_said_and_nothing_is_recorded(
@@ -172,7 +187,7 @@ def test_a_host_that_dies_midway_costs_only_its_own_part(
     assert process.returncode == 1, err
     assert assert_readable(stem.with_name("run-client")) > 100
     assert "error: server:" in err
-    assert "is there in /tmp/l4strace-" in err
+    assert "is in /tmp/l4strace-" in err
     assert f"diagnose {stem}-client.pcapng" in out
     (left,) = (path for path in folders.new() if (path / "run.pcapng").exists())
     deadline = time.monotonic() + 20

@@ -7,13 +7,10 @@ import struct
 import subprocess
 from pathlib import Path
 
-import btf
-import cc_layout
-import cc_sample
-import prague_layouts
 import pytest
 
 from collectors.prague_structs import STRUCTS, image, source, values
+from kernel import btf, offsets, prague_layouts, samples
 
 BUILDS = sorted(STRUCTS)
 P5_IS = "P7"
@@ -51,7 +48,7 @@ def section(elf: bytes, wanted: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_an_image_of_memory_is_decoded(name: str) -> None:
-    state = cc_sample.prague_state(image(name, saw_ce=True), prague_layouts.layout(name, "given"))
+    state = samples.prague_state(image(name, saw_ce=True), prague_layouts.layout(name, "given"))
     assert state.pop("saw_ce") is True
     assert state == values(name)
 
@@ -59,23 +56,23 @@ def test_an_image_of_memory_is_decoded(name: str) -> None:
 @pytest.mark.parametrize("name", BUILDS)
 def test_saw_ce_is_read_from_its_bit(name: str) -> None:
     layout = prague_layouts.layout(name, "given")
-    assert cc_sample.prague_state(image(name, saw_ce=False), layout)["saw_ce"] is False
+    assert samples.prague_state(image(name, saw_ce=False), layout)["saw_ce"] is False
 
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_btf_gives_the_same_offsets(name: str, tmp_path: Path) -> None:
-    found = cc_layout.prague_from_btf(btf_of(source(name), tmp_path))
+    found = offsets.prague_from_btf(btf_of(source(name), tmp_path))
     assert found is not None
     assert found["offsets"] == prague_layouts.offsets(name)
     assert found["size"] == prague_layouts.TOTALS[name]
     assert found["found"] == "btf"
     assert found["name"] == (P5_IS if name == "P5" else name)
-    assert found["alpha_bits"] == prague_layouts.ALPHA_BITS[name]
+    assert found["alpha_bits"] is None, "a macro is in no type information"
 
 
 def test_a_build_that_nobody_published_is_read_by_its_btf(tmp_path: Path) -> None:
     text = source("P4").replace("u32 mtu_cache;", "u64 something_new; u32 mtu_cache;")
-    found = cc_layout.prague_from_btf(btf_of(text, tmp_path))
+    found = offsets.prague_from_btf(btf_of(text, tmp_path))
     assert found is not None
     assert (found["name"], found["alpha_bits"]) == ("btf", None)
     assert found["offsets"]["frac_cwnd"] == prague_layouts.offsets("P4")["frac_cwnd"] + 8
@@ -103,45 +100,3 @@ PARAMETERS = {
 def test_parameters_name_the_candidates(parameters: str, expected: list[str]) -> None:
     names = [f"prague_{word}" for word in parameters.split()]
     assert prague_layouts.candidates(names) == expected
-
-
-def live_image(name: str, snd_cwnd: int) -> bytes:
-    """State that a running flow could have, laid out as build `name`."""
-    bits = prague_layouts.ALPHA_BITS[name]
-    offsets = prague_layouts.offsets(name)
-    data = bytearray(128)
-    known = {
-        "upscaled_alpha": 16 << bits,
-        "ai_ack_increase": 1 << 20,
-        "frac_cwnd": (snd_cwnd << 20) - 77,
-        "loss_frac_cwnd": snd_cwnd << 20,
-        "alpha_stamp": 8_123_456_789_012,
-        "cwr_stamp": 8_123_400_000_000,
-        "rate_bytes": 2_000_000,
-        "loss_rate_bytes": 2_500_000,
-        "old_delivered": 900,
-        "old_delivered_ce": 30,
-        "hsrtt_us": 1_280_000,
-    }
-    for field, value in known.items():
-        if field in offsets:
-            size = prague_layouts.SIZES[field]
-            data[offsets[field] : offsets[field] + size] = value.to_bytes(size, "little")
-    return bytes(data)
-
-
-@pytest.mark.parametrize("name", ["P2", "P3", "P5", "P6"])
-def test_the_sanity_test_tells_builds_with_the_same_parameters_apart(name: str) -> None:
-    tcp = {"delivered": 1000, "snd_cwnd": 40}
-    data = live_image(name, 40)
-    candidates = ["P3", "P2"] if name in ("P2", "P3") else ["P6", "P5"]
-    fitting = [
-        candidate
-        for candidate in candidates
-        if prague_layouts.plausible(
-            cc_sample.prague_state(data, prague_layouts.layout(candidate, "parameters")),
-            tcp,
-            prague_layouts.ALPHA_BITS[candidate],
-        )
-    ]
-    assert fitting == [name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-import trace_buffer
+from kernel import trace_buffer
 
 EVENT = 77
 

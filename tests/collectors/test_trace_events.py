@@ -6,7 +6,8 @@ import json
 import struct
 
 import pytest
-import trace_events
+
+from kernel import trace_events
 
 COMMON = """name: tcp_probe
 ID: 1234

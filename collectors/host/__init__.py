@@ -1,0 +1,1 @@
+"""What this host is set to (`describe`) and what it can do (`doctor`)."""

@@ -1,0 +1,1 @@
+"""Packets into a pcapng file: `capture` is the program, the others are its backends."""

@@ -1,0 +1,116 @@
+"""Packets of one or more interfaces into one pcapng file: dumpcap, else tcpdump, else our own ring.
+
+python3 collectors packets -i eth0 --filter 'tcp port 5201' -w run.pcapng
+"""
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+
+from files import create, write_all
+from packets import copying, dumpcap, pcapng
+from packets.programs import BACKENDS, choose
+from process import Stop, cannot, tell
+
+BUFFER_MB = 32
+"""Kernel buffer per interface: about 150,000 packets of 128 bytes."""
+COUNTED_BYTES = 64 << 20
+"""A file of this size is counted again from the disk, which takes a second."""
+AS_ASKED = ("signal", "duration", "reader", "count")
+
+
+def check_interfaces(names):
+    """End with what interfaces there are if one of `names` is none; `any` is all of them."""
+    present = [name for _, name in socket.if_nameindex()]
+    for name in names:
+        if name != "any" and name not in present:
+            cannot("no interface %s" % name, "there are: " + ", ".join(sorted(present)))
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="packets", description=__doc__.splitlines()[0])
+    parser.add_argument("-i", "--interface", action="append", required=True)
+    parser.add_argument("-w", "--write", required=True, metavar="FILE", help="must be new")
+    parser.add_argument("--output-fd", type=int, help="FILE, already open")
+    parser.add_argument("--filter", default="", help="pcap filter")
+    parser.add_argument("--snaplen", type=int, default=128)
+    parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB megabytes")
+    parser.add_argument("--buffer", type=int, default=BUFFER_MB, metavar="MB")
+    parser.add_argument("--count", type=int, metavar="N", help="stop after N packets")
+    parser.add_argument("--backend", choices=("auto", *BACKENDS), default="auto")
+    parser.add_argument("--duration", type=float)
+    parser.add_argument("--with-parent", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    arguments = parse(arguments)
+    check_interfaces(arguments.interface)
+    stop = Stop(arguments.duration, arguments.with_parent)
+    backend = choose(arguments.backend)
+    if arguments.output_fd is None:
+        try:
+            arguments.output_fd = create(arguments.write)
+        except OSError as error:
+            cannot("%s: %s" % (arguments.write, error.strerror))
+    # The pieces of a ring lie in a folder that nobody else may enter.
+    folder = os.path.dirname(arguments.write) or "."
+    arguments.pieces = tempfile.mkdtemp(prefix=".l4strace-", dir=folder) if arguments.ring else None
+    try:
+        module = dumpcap if backend == "dumpcap" else copying
+        result = module.capture(arguments, stop, backend)
+        result["backend"] = backend
+        settle(arguments, result)
+    finally:
+        if arguments.pieces:
+            shutil.rmtree(arguments.pieces, ignore_errors=True)
+    tell({"packets": result})
+    sys.exit(0 if result["ended"] in AS_ASKED else 1)
+
+
+def settle(arguments, result):
+    """Bring the file into order and correct the counts by what is in it."""
+    output, pieces = arguments.output_fd, result.pop("files")
+    if arguments.ring:
+        join(pieces, output)
+    elif result.pop("damaged"):
+        result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
+        result["packets"] = pcapng.walk(output)[1]
+    elif os.fstat(output).st_size <= COUNTED_BYTES:
+        whole, written, _ = pcapng.walk(output)
+        short = result["packets"] - written
+        if short > 0 or whole < os.fstat(output).st_size:
+            result["ended"] = "%d packets did not reach the disk: is it full?" % max(0, short)
+            result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
+        result["packets"] = written
+    result.pop("damaged", None)
+    if not arguments.ring:
+        count_missing(result["interfaces"], result["packets"])
+    result["bytes"] = os.fstat(output).st_size
+
+
+def count_missing(interfaces, written):
+    """Count as dropped what an interface received and the file does not hold.
+
+    The kernel's count of drops is only what its buffer had no room for.
+    """
+    known = [row for row in interfaces.values() if row.get("received") is not None]
+    for row in known:
+        own = row.pop("written", written if len(interfaces) == 1 else None)
+        if own is not None:
+            row["dropped"] = max(row["dropped"] or 0, row["received"] - own)
+
+
+def join(files, output):
+    """Put the ring's files, oldest first, behind each other: pcapng allows several sections."""
+    for path in files:
+        with open(path, "rb") as part:
+            while True:
+                data = part.read(1 << 20)
+                if not data:
+                    break
+                write_all(output, data)

@@ -1,0 +1,65 @@
+"""How a collector lives: when to stop, and the JSON lines on stderr that tell whoever runs it."""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import time
+
+PR_SET_PDEATHSIG = 1
+
+
+class Stop:
+    """Why and whether to stop: a signal, a deadline, the reader's or the parent's death."""
+
+    def __init__(self, duration=None, with_parent=False):
+        self.reason = None
+        self.deadline = None if duration is None else time.monotonic() + duration
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        if with_parent:
+            follow_parent()
+
+    def _on_signal(self, _number, _frame):
+        self.reason = self.reason or "signal"
+        try:
+            os.write(self._wake_write, b"x")
+        except OSError:
+            pass
+
+    def __bool__(self):
+        if self.reason is None and self.deadline is not None and time.monotonic() >= self.deadline:
+            self.reason = "duration"
+        return self.reason is not None
+
+    def sleep(self, seconds, extra=()):
+        """Sleep up to `seconds`, less if stopped or if a file of `extra` becomes readable."""
+        if self.deadline is not None:
+            seconds = min(seconds, max(0.0, self.deadline - time.monotonic()))
+        if self.reason is None:
+            select.select([self._wake_read, *extra], [], [], seconds)
+
+
+def follow_parent():
+    """Ask the kernel for SIGTERM when the parent dies, so that `kill -9` of it leaves nothing."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def tell(record):
+    """Write one JSON line to stderr; a reader that went away is no reason to fail."""
+    try:
+        os.write(2, json.dumps(record).encode() + b"\n")
+    except OSError:
+        pass
+
+
+def cannot(reason, remedy=""):
+    """End this collector before it began: it cannot run here."""
+    tell({"cannot": reason, "remedy": remedy})
+    raise SystemExit(4)

@@ -1,0 +1,379 @@
+"""Record one run on this host: packets, kernel state and what the host is set to.
+
+Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; tells its progress as JSON lines.
+
+    python3 collectors record -i eth0 -o run -- iperf3 -c server -C prague
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from files import Files
+from host import describe, interfaces
+from packets.programs import choose
+from process import Stop
+from run import filters
+from run.control import Control
+from run.offloads import Offloads, restore_left
+from run.parts import Packer, Part, packing, program
+
+SOURCES = ("bcc", "tracefs", "diag")
+"""Kernel state, best first."""
+START_SECONDS = {"bcc": 180.0}
+"""BCC compiles first, on a slow host for minutes."""
+STOP_SECONDS = 20.0
+LINGER_SECONDS = 0.5
+"""After the command: the last ACKs and the FIN are still on their way."""
+SAMPLE_SECONDS = 1.0
+HOST, PACKETS, LOG = ".host.json", ".pcapng", ".kernel.ndjson"
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="record", description=__doc__.splitlines()[0])
+    parser.add_argument("-i", "--interface", action="append", required=True)
+    parser.add_argument("-o", "--output", required=True, metavar="STEM")
+    parser.add_argument("--kernel", choices=("auto", "none", *SOURCES), default="auto")
+    parser.add_argument("--filter", default="", help="pcap filter")
+    parser.add_argument("--snaplen", type=int, default=128)
+    parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB of packets")
+    parser.add_argument("--count", type=int, metavar="N", help="stop after N packets")
+    parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump, ring or none")
+    parser.add_argument("--buffer", type=int, metavar="MB", help="for the packets of an interface")
+    parser.add_argument("--kernel-buffer", type=int, metavar="MB", help="for the state of a CPU")
+    parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
+    parser.add_argument("--duration", type=float)
+    parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
+    parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
+    parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
+    parser.add_argument("--status-fd", type=int, default=2)
+    parser.add_argument("--with-parent", action="store_true")
+    parser.add_argument("command", nargs="*", help="record while this runs")
+    return parser.parse_args(arguments)
+
+
+class Recording:
+    """A run in progress."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.stop = Stop(None, arguments.with_parent)
+        self.began = time.monotonic()
+        self.packets = self.kernel = self.packer = self.command = self.offloads = None
+        self.source = "none"
+        self.control = Control(arguments.control, self.stop, self.tell)
+        self.told, self.notes, self.died, self.sockets = [], [], {}, {}
+        names = arguments.interface
+        self.interfaces = interfaces.used() if "any" in names else names
+        backend = arguments.backend
+        self.backend = choose(backend) if backend == "auto" else backend
+        self.filter = filters.without_own_session(arguments.filter, self.backend)
+        self.files = Files(arguments.output)
+        self.host = {}
+
+    def tell(self, record):
+        try:
+            os.write(self.arguments.status_fd, json.dumps(record).encode() + b"\n")
+        except OSError:
+            # Nobody listens any more; a recording that lost its terminal ends, closed properly.
+            self.stop.reason = self.stop.reason or "reader"
+
+    def say(self, text):
+        self.told.append(text)
+        self.tell({"told": text})
+
+    def warn(self, text):
+        """Say something that belongs into the last lines, too."""
+        self.notes.append(text)
+        self.say(text)
+
+    # --- beginning
+
+    def create(self, ending):
+        """Make one file of the run; a second capture under the same name ends here."""
+        try:
+            return self.files.create(ending)
+        except OSError as error:
+            reason = "%s%s: %s" % (self.arguments.output, ending, error.strerror)
+            return self.give_up(reason, "choose another name with -o")
+
+    def start(self):
+        """Start kernel state first, so that no packet is without it. Exit code 4 if it cannot."""
+        for name in restore_left():
+            self.say("restored the offloads of %s, which a killed capture had left off" % name)
+        self.create(HOST)
+        self.host = describe.describe(self.interfaces)
+        self.write_host(False)
+        self.see_to_offloads()
+        if self.arguments.kernel == "none":
+            self.say("kernel state: not recorded (--kernel none)")
+        else:
+            self.start_kernel()
+        if self.arguments.backend == "none":
+            self.say("packets: not recorded (--packets none)")
+        elif not self.stop:
+            self.start_packets()
+
+    def see_to_offloads(self):
+        """Packets that were merged before the capture saw them hide how many were marked."""
+        on = {name: interfaces.merging(name) for name in self.interfaces}
+        on = {name: keys for name, keys in on.items() if keys}
+        if self.arguments.offloads == "off" and on:
+            try:
+                self.offloads = Offloads(list(on))
+                self.offloads.switch_off()
+            except OSError as error:
+                self.offloads = None
+                self.give_up("offloads stay on: %s" % error.strerror, "run with sudo")
+            self.say("offloads off on %s until the end" % ", ".join(on))
+        elif self.arguments.backend != "none":
+            for name, keys in on.items():
+                self.warn(
+                    "%s merges packets (%s), so CE is counted per merged packet;"
+                    " use --offloads off" % (name, " ".join(keys).upper())
+                )
+
+    def start_kernel(self):
+        wanted = self.arguments.kernel
+        self.packed_by, ending = packing(self.arguments.plain)
+        self.log = LOG + ending
+        self.create(self.log)
+        options = []
+        for port in filters.ports_of(self.arguments.filter):
+            options += ["--port", str(port)]
+        if self.arguments.kernel_buffer:
+            options += ["--buffer", str(self.arguments.kernel_buffer)]
+        for name in SOURCES if wanted == "auto" else (wanted,):
+            extra = ["--interval", str(self.arguments.interval)] if name == "diag" else []
+            if self.try_kernel(name, options + extra):
+                return
+            if self.stop:
+                return
+        self.files.discard(self.log)
+        if wanted != "auto":
+            self.give_up("kernel state by %s: %s" % (wanted, self.told[-1]))
+
+    def try_kernel(self, name, options):
+        packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
+        part = Part(name, program(name, options), packer.input)
+        packer.hand_over()
+        if part.wait_started(START_SECONDS.get(name, 15.0), self.stop):
+            self.kernel, self.packer, self.source = part, packer, name
+            self.say("kernel state by %s (%s)" % (name, part.told["started"]))
+            return True
+        part.ask_to_stop()
+        part.wait(5.0)
+        packer.wait()
+        self.files.empty(self.log)
+        remedy = part.told.get("remedy")
+        self.say("no %s: %s%s" % (name, part.why(), " (%s)" % remedy if remedy else ""))
+        return False
+
+    def start_packets(self):
+        a = self.arguments
+        output = self.create(PACKETS)
+        options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
+        options += ["--snaplen", str(a.snaplen), "--filter=" + self.filter]
+        options += ["--backend", self.backend]
+        options += ["--interface=" + name for name in a.interface]
+        for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
+            options += [name, str(value)] if value else []
+        self.packets = Part("packets", program("packets", options), fds=(output,))
+        if self.packets.wait_started(15.0, self.stop):
+            self.say("packets by %s" % self.packets.told["started"])
+        elif not self.stop:
+            self.packets.ask_to_stop()
+            self.packets.wait(5.0)
+            final = self.packets.told.get("packets", {}).get("ended")
+            remedy = self.packets.told.get("remedy", "")
+            if "ermission" in (final or ""):
+                remedy = "run with sudo, or be in the group that may use dumpcap (wireshark)"
+            self.give_up("packets: %s" % (final or self.packets.why()), remedy)
+
+    def give_up(self, reason, remedy=""):
+        """End before the beginning: nothing is left behind."""
+        for part in (self.kernel, self.packets):
+            if part:
+                part.ask_to_stop()
+                part.wait(5.0)
+        if self.packer:
+            self.packer.wait()
+        self.restore_offloads()
+        self.files.discard_all()
+        self.tell({"cannot": reason, "remedy": remedy})
+        sys.exit(4)
+
+    def restore_offloads(self):
+        if self.offloads:
+            for failure in self.offloads.restore():
+                self.warn("not restored: %s" % failure)
+            self.offloads = None
+
+    # --- during
+
+    def wait_for_start(self):
+        """Tell that all is ready; under control wait for the word, so that hosts start together."""
+        self.tell({"ready": True})
+        while self.control.enabled and not self.control.begun and not self.stop:
+            self.stop.sleep(1.0, [0])
+            self.control.obey()
+        self.began = time.monotonic()
+        if self.arguments.duration:
+            self.stop.deadline = self.began + self.arguments.duration
+
+    def run_command(self):
+        if self.arguments.command and not self.stop:
+            try:
+                self.command = subprocess.Popen(self.arguments.command, stdin=subprocess.DEVNULL)
+            except OSError as error:
+                self.say("%s: %s" % (self.arguments.command[0], error.strerror))
+                self.stop.reason = "command"
+
+    def run(self):
+        """Watch over the parts until there is a reason to stop."""
+        sampled = 0.0
+        while not self.stop:
+            parts = [part for part in (self.packets, self.kernel) if part and part.open]
+            self.stop.sleep(0.2, parts + self.control.inputs())
+            for part in parts:
+                part.read()
+            self.pass_on_notes()
+            self.control.obey()
+            if time.monotonic() - sampled > SAMPLE_SECONDS:
+                sampled = time.monotonic()
+                self.sockets.update(describe.sockets())
+                self.tell({"status": self.status()})
+            if self.notice_deaths():
+                break
+            if self.command and self.command.poll() is not None:
+                self.stop.sleep(LINGER_SECONDS)
+                self.stop.reason = self.stop.reason or "exit"
+        return self.stop.reason or "error"
+
+    def pass_on_notes(self):
+        """Say what the collectors noted."""
+        for part in (self.kernel, self.packets):
+            while part and part.notes:
+                self.warn("%s: %s" % (part.name, part.notes.pop(0)))
+
+    def notice_deaths(self):
+        """Say once what died. Without packets the run is over; without kernel state it goes on."""
+        for part in (self.kernel, self.packets):
+            if part and part.name not in self.died and not part.alive():
+                part.read()
+                reason = part.told.get("packets", {}).get("ended") or part.why()
+                if reason == "count":
+                    self.stop.reason = self.stop.reason or "count"
+                    return True
+                self.died[part.name] = reason
+                self.say("%s failed: %s" % (part.name, reason))
+        return "packets" in self.died or (self.packets is None and bool(self.died))
+
+    def status(self):
+        found = {"seconds": round(time.monotonic() - self.began, 1)}
+        for part in (self.packets, self.kernel):
+            found.update(part.status if part else {})
+        return found
+
+    # --- ending
+
+    def finish(self, ended):
+        """Stop the parts, packets first so that none is without state; write the host file."""
+        code = None
+        if self.packets:
+            self.packets.ask_to_stop()
+            code = self.packets.wait(STOP_SECONDS)
+        packed = self.finish_kernel()
+        self.restore_offloads()
+        self.pass_on_notes()
+        self.notice_deaths_at_end(code)
+        summary = self.summary(ended, self.end_command(ended), packed)
+        self.host["capture"] = summary
+        self.host["after"] = describe.changing(self.interfaces)
+        self.host["sockets"] = list(self.sockets.values())
+        self.write_host(True)
+        summary["files"] = self.files.sizes()
+        self.tell({"summary": summary})
+        return 0 if not self.died else 1
+
+    def finish_kernel(self):
+        """Stop the collector; return what reached the disk of its log."""
+        if not self.kernel:
+            return {}
+        self.kernel.ask_to_stop()
+        self.kernel.wait(STOP_SECONDS)
+        packed, trouble = self.packer.wait()
+        if trouble:
+            self.died["kernel log"] = trouble
+            self.say("kernel log: %s" % trouble)
+        return packed
+
+    def notice_deaths_at_end(self, code):
+        if code not in (0, None) and "packets" not in self.died:
+            told = self.packets.told.get("packets", {})
+            self.died["packets"] = told.get("ended", self.packets.why())
+            self.say("packets: %s" % self.died["packets"])
+
+    def end_command(self, ended):
+        """Let the command finish if the recording ended before it; return its exit code."""
+        if not self.command:
+            return None
+        if self.command.poll() is None and ended in ("signal", "reader", "duration", "count"):
+            self.command.send_signal(signal.SIGTERM)
+        try:
+            return self.command.wait(None if ended == "error" else 10)
+        except subprocess.TimeoutExpired:
+            self.command.kill()
+            return self.command.wait()
+
+    def summary(self, ended, command, packed):
+        packets = dict(self.packets.told.get("packets", {})) if self.packets else {}
+        kernel = dict(self.kernel.status) if self.kernel else {}
+        kernel["source"] = self.source
+        if packed:
+            kernel["packed"] = packed
+        return {
+            "ended": ended,
+            "seconds": round(time.monotonic() - self.began, 3),
+            "interfaces": self.arguments.interface,
+            "filter": self.filter,
+            "snaplen": self.arguments.snaplen,
+            "packets": packets,
+            "kernel": kernel,
+            "told": self.told,
+            "notes": self.notes,
+            "died": self.died,
+            "command_exit": command,
+        }
+
+    def write_host(self, complete):
+        """Write the host file; the early one stays if the disk is full."""
+        self.host["complete"] = complete
+        try:
+            self.files.replace(HOST, json.dumps(self.host, indent=1) + "\n")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self.died["host file"] = reason
+            self.say("host file: %s" % reason)
+
+
+def record(arguments):
+    """Record one run; return (exit code, recording)."""
+    recording = Recording(arguments)
+    try:
+        recording.start()
+        if not recording.stop:
+            recording.wait_for_start()
+        recording.run_command()
+        ended = recording.run()
+        return recording.finish(ended), recording
+    finally:
+        recording.restore_offloads()
+
+
+def main(arguments=None):
+    sys.exit(record(parse(arguments))[0])

@@ -1,0 +1,97 @@
+"""What the file holds is what is said of it (packets received and not written are dropped)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packets import capture, copying, pcapng
+
+FRAME = bytes(60)
+
+
+def written(path: Path, packets: int, torn: int = 0) -> int:
+    """An open capture with so many packets, the last of them torn."""
+    data = pcapng.section() + pcapng.interface("eth0", 1, 128, "")
+    data += b"".join(pcapng.packet(0, n, 60, FRAME) for n in range(packets))
+    path.write_bytes(data[: len(data) - torn])
+    return os.open(path, os.O_RDWR)
+
+
+def settled(path: Path, said: dict[str, Any], packets: int, torn: int = 0) -> dict[str, Any]:
+    given = argparse.Namespace(output_fd=written(path, packets, torn), ring=None)
+    capture.settle(given, said)
+    return said
+
+
+def result(packets: int, received: int, dropped: int, damaged: bool = False) -> dict[str, Any]:
+    counts = {"eth0": {"received": received, "dropped": dropped}}
+    said = {"packets": packets, "interfaces": counts, "ended": "signal", "files": []}
+    return said | {"damaged": damaged}
+
+
+@pytest.mark.parametrize(
+    ("received", "dropped", "expected"), [(20, 0, 0), (144, 0, 124), (144, 200, 200)]
+)
+def test_what_was_received_and_not_written_is_dropped(
+    tmp_path: Path, received: int, dropped: int, expected: int
+) -> None:
+    said = settled(tmp_path / "x", result(20, received, dropped), 20)
+    assert said["packets"] == 20
+    assert said["interfaces"]["eth0"]["dropped"] == expected
+    assert said["ended"] == "signal"
+
+
+def test_fewer_on_the_disk_than_said_is_an_error(tmp_path: Path) -> None:
+    said = settled(tmp_path / "x", result(827, 827, 0), 260)
+    assert said["packets"] == 260
+    assert said["ended"] == "567 packets did not reach the disk: is it full?"
+    assert said["ended"] not in capture.AS_ASKED
+    assert said["interfaces"]["eth0"]["dropped"] == 567
+
+
+def test_a_torn_packet_is_cut_and_not_counted(tmp_path: Path) -> None:
+    said = settled(tmp_path / "x", result(5, 5, 0, damaged=True) | {"ended": "disk full"}, 5, 7)
+    assert said["packets"] == 4
+    assert said["cut_bytes"] > 0
+    assert said["interfaces"]["eth0"]["dropped"] == 1
+
+
+def test_the_statistics_in_the_file_count_what_was_left_in_the_kernel(tmp_path: Path) -> None:
+    """tcpdump ends with packets of its buffer unread: received, not dropped, not written."""
+
+    class Source:
+        received, dropped = 144_761, 0
+
+    output = os.open(tmp_path / "x", os.O_RDWR | os.O_CREAT)
+    given = argparse.Namespace(ring=None, output_fd=output, count=None, snaplen=128, filter="")
+    writer = copying.Writer(given)
+    writer.open([("eth0", 1)])
+    for number in range(100):
+        writer.add(0, pcapng.packet(0, number, 60, FRAME))
+    writer.flush()
+    found = copying.totals(Source, writer, 0)
+    assert found == {"received": 144_761, "dropped": 144_661}
+
+
+def test_a_count_stops_at_the_packet(tmp_path: Path) -> None:
+    output = os.open(tmp_path / "x", os.O_RDWR | os.O_CREAT)
+    given = argparse.Namespace(ring=None, output_fd=output, count=7, snaplen=128, filter="")
+    writer = copying.Writer(given)
+    writer.open([("eth0", 1)])
+    for number in range(20):
+        writer.add(0, pcapng.packet(0, number, 60, FRAME))
+    writer.flush()
+    assert writer.full()
+    assert pcapng.walk(output)[1] == 7
+
+
+def test_the_walk_crosses_its_buffer(tmp_path: Path) -> None:
+    output = written(tmp_path / "x", 20_000)
+    whole, packets, interfaces = pcapng.walk(output)
+    assert (packets, interfaces) == (20_000, 1)
+    assert whole == os.fstat(output).st_size > 1 << 20
