@@ -8,7 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from l4strace import share
+from l4strace import installed
 from l4strace.capture import bundle
 
 
@@ -19,7 +19,7 @@ def written(folder: Path) -> Path:
 
 
 def test_the_zipapp_holds_every_module_in_its_room(tmp_path: Path) -> None:
-    source = share.path("collectors")
+    source = installed.path("collectors")
     expected = {
         str(path.relative_to(source))
         for path in source.rglob("*")

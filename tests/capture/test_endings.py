@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from l4strace import _native
-from tests.capture.network import LEFT_ADDRESS, Network, needs_root, network
+from tests.support.network import LEFT_ADDRESS, Network, needs_root, network
 
 pytestmark = [pytest.mark.root, needs_root]
 

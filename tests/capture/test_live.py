@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from l4strace import _native, pipeline
-from tests.capture.network import needs_root
+from tests.support.network import needs_root
 
 pytestmark = [pytest.mark.root, needs_root]
 

@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 
 from l4strace import _native
-from tests.capture.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 from tests.capture.test_endings import assert_readable, log_of
+from tests.support.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222

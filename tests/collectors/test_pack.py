@@ -13,7 +13,7 @@ import pytest
 
 from l4strace import _native
 from run import pack
-from tests.capture.network import needs_root
+from tests.support.network import needs_root
 
 COLLECTORS = Path(pack.__file__).resolve().parents[1]
 WITH = [["--with", "/usr/bin/zstd"], []]

@@ -18,7 +18,7 @@ from l4strace import _native
 from l4strace.watch import view
 from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.lanes import Lanes
-from tests.capture.network import PORT, needs_root, network
+from tests.support.network import PORT, needs_root, network
 
 SAMPLE = "accecn-clean/sender.pcap.xz"
 
