@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from l4strace import installed
+from l4strace.console import one_line
 from l4strace.errors import CollectorError
 from l4strace.wording.wrap import WIDTH, wrapped
 
@@ -42,7 +43,7 @@ def render(found: list[dict[str, str]], color: bool, width: int = WIDTH) -> str:
             word = f"\x1b[{code}m{word}\x1b[0m"
         column = " " * (11 + TOPIC_WIDTH)
         says = wrapped(row["says"], width, column).removeprefix(column)
-        lines.append(f"{word} {row['topic']:<{TOPIC_WIDTH}} {says}")
+        lines.append(f"{word} {one_line(row['topic']):<{TOPIC_WIDTH}} {says}")
         if row["remedy"]:
             lines.append(wrapped(row["remedy"], width, column + "   ", column[:-1] + "-> "))
     return "\n".join(lines)

@@ -74,6 +74,8 @@ class Log:
     aggregates: dict[str, Any] = field(default_factory=dict)
     bytes_sent: dict[str, int] = field(default_factory=dict)
     """Payload that a socket (`sk`) sent, where the log names no ports to know its flow by."""
+    notes: int = 0
+    """Notes of the collector that are among ``stats``."""
     stats: list[tuple[str, int, str, str | None]] = field(default_factory=list)
     """Name, count, severity and detail, as in the table `stats`."""
 
