@@ -39,6 +39,7 @@ class Destination:
         """
         self.output = output
         self.path = Path(output)
+        self.name = "standard output" if output == "-" else output
         self.stream = _descriptor(output)
         self._ours = ours
         self._force = force
@@ -71,7 +72,7 @@ class Destination:
             if self.to_stdout:
                 console.discard_stdout()
             why = error.strerror or str(error)
-            raise OutputError(f"{self.output}: cannot be written ({why})") from error
+            raise OutputError(f"{self.name}: cannot be written ({why})") from error
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:

@@ -108,8 +108,8 @@ def _write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> Non
             # A reader such as `head` that has had enough is not a failure.
             if "Broken pipe" in str(error):
                 raise BrokenPipeError from error
-            why = str(error).partition("\n")[0]
-            raise OutputError(f"{target.output}: cannot be written ({why})") from error
+            why = str(error).partition("\n")[0].partition(" (os error")[0]
+            raise OutputError(f"{target.name}: cannot be written ({why})") from error
 
 
 def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:

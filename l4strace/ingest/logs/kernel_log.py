@@ -26,8 +26,8 @@ WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
 """polars reads NDJSON integers with 64 bits only."""
 CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
 """Fields of the records that are no samples."""
-MOST_BITS = 48
-"""Widest alpha that a u64 holds with the 16 bits that Prague shifts it by; builds have 20 to 31."""
+MOST_BITS = 31
+"""Widest alpha of any build (P0)."""
 MOST_FIELDS = 256
 """Fields that a header may declare; the collectors declare 40."""
 MOST_NOTES = 100

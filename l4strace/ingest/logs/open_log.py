@@ -11,7 +11,7 @@ from l4strace import _native
 from l4strace.errors import InputError
 from l4strace.ingest import files, named, untrusted
 from l4strace.ingest.logs import sniff
-from l4strace.ingest.logs.samples import IDENTITY, Log
+from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
 from l4strace.schema.words import Stat
 
 STATED = re.compile(r"realtime_minus_monotonic_ns\s+(-?\d+)(?:\s+uncertainty_ns\s+(\d+))?")
@@ -46,6 +46,8 @@ def _within_bounds(log: Log) -> Log:
     log.samples = log.samples.filter(pl.col("ts_ns").is_between(-far, far))
     lost -= log.samples.height
     log.lose(Stat.LINES_UNREAD, lost, "loss", "Samples whose time no clock can show.")
+    log.samples, odd = bounded(log.samples)
+    log.lose(Stat.LINES_UNREAD, odd, "info", "Values that no kernel can have.")
     bad = sum(count for name, count, *_ in log.stats if name == Stat.LINES_UNREAD)
     if bad and log.samples.is_empty() and not log.aggregates:
         raise InputError(f"{log.path}: {bad:,} records, and none can be read")
