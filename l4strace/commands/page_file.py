@@ -43,7 +43,7 @@ class PageFile(Destination):
         with self.opened() as file:
             file.write(page)
         if self.stream is None:
-            console.note(f"wrote {self.path}")
+            console.note(console.one_line(f"wrote {self.path}"))
 
 
 def command_line() -> str:

@@ -1,7 +1,8 @@
-"""File names that are no UTF-8: what is shown for them, and what the native module opens.
+"""File names that cannot be shown as they are, and what the native module opens for them.
 
-Linux takes any bytes as a name; tables, JSON and pages hold UTF-8. Such a name is shown with its
-odd bytes as `\\xff`, and opened through `/proc/self/fd`.
+Linux takes any bytes as a name; tables, JSON and pages hold UTF-8, and no line end or escape of a
+name may reach a terminal. Such a name is shown with its odd bytes as `\\xff`, and opened through
+`/proc/self/fd`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ _opened: dict[str, str] = {}
 
 
 def odd(path: str) -> bool:
-    """Whether ``path`` holds bytes that are no UTF-8 (as surrogates, like `os.fsdecode` has it)."""
-    return not path.isascii() and any("\ud800" <= c <= "\udfff" for c in path)
+    """Whether ``path`` holds control characters, or bytes that are no UTF-8 (as surrogates)."""
+    return not path.isprintable()
 
 
 def shown(path: str) -> str:
-    """``path`` as UTF-8 text, for tables, messages and pages."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace") if odd(path) else path
+    """``path`` as one line of UTF-8 text, for tables, messages and pages."""
+    return path if not odd(path) else "".join(c if c.isprintable() else _bytes(c) for c in path)
+
+
+def _bytes(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
 def registered(path: str) -> str:
@@ -36,8 +41,8 @@ def registered(path: str) -> str:
         try:
             # O_PATH: no byte is read and no pipe is waited for.
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
         _opened[name] = f"/proc/self/fd/{handle}"
     return name
 
