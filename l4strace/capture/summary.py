@@ -33,9 +33,7 @@ def render(summary: dict[str, Any]) -> str:
 
 def next_step(captures: Sequence[Path]) -> str:
     """The command that diagnoses these captures; logs beside them are found by themselves."""
-    return "next: l4strace diagnose " + " ".join(
-        console.shell_word(str(path)) for path in captures
-    )
+    return "next: l4strace diagnose " + " ".join(console.shell_word(str(path)) for path in captures)
 
 
 def _ending(summary: dict[str, Any]) -> str:

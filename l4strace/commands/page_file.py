@@ -37,13 +37,14 @@ class PageFile(Destination):
 
     def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
+        from l4strace.ingest.named import shown
         from l4strace.page import render
 
         page = render(evidence, analysis, command=command).encode("utf-8", "replace")
         with self.opened() as file:
             file.write(page)
         if self.stream is None:
-            console.note(console.one_line(f"wrote {self.path}"))
+            console.note(f"wrote {shown(str(self.path))}")
 
 
 def command_line() -> str:

@@ -15,6 +15,7 @@ CAPTURES = (".pcap", ".pcapng", ".cap", ".dump", ".ntar")
 LOGS_BESIDE = (".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt")
 """Endings of logs that belong to a capture with the same stem."""
 HOST_BESIDE = ".host.json"
+HEAD_BYTES = 1 << 16
 PAGE = b'<meta name="generator" content="l4strace'
 """What every page of ours carries near its top."""
 
@@ -94,14 +95,24 @@ def _kind(path: str) -> str:
     """`capture`, `host`, `log` or `page`. A pipe is a capture: it can be read only once."""
     if path == "-" or Path(named.opened(path)).is_fifo():
         return "capture"
-    head = _head(path)
-    if head[:4] in CAPTURE_MAGICS or not head:
+    start = _head(path)
+    if start[:4] in CAPTURE_MAGICS or not start:
         return "capture"
-    if head.lstrip()[:1] == b"{" and (b'"l4strace-host"' in head or _is_host_name(path)):
+    if start.lstrip()[:1] == b"{" and (b'"l4strace-host"' in start or _is_host_name(path)):
         return "host"
-    if PAGE in head:
+    if PAGE in start:
         return "page"
     return "log"
+
+
+def head(path: str) -> bytes:
+    """The first 64 KiB, decompressed; chunks may be of any size."""
+    held = b""
+    for chunk in _native.read_text(named.opened(path)):
+        held += chunk
+        if len(held) >= HEAD_BYTES:
+            break
+    return held
 
 
 def _is_host_name(path: str) -> bool:
@@ -118,7 +129,7 @@ def _head(path: str) -> bytes:
             raise InputError(f"{path}: is a folder", "Name the captures in it.")
         with opened.open("rb"):
             pass
-        return next(_native.read_text(str(opened)), b"")
+        return head(path)
     except ValueError as error:
         # A name with a NUL character.
         raise InputError(f"{named.shown(path)}: not a file name ({error})") from error

@@ -96,38 +96,45 @@ def document(path: str, most_bytes: int) -> dict[str, Any]:
     return value
 
 
-def parsed(text: bytes | str) -> Any:
-    """JSON as clean values. Raises ValueError for whatever is wrong with it."""
+def parsed(text: bytes | str, strict: bool = False) -> Any:
+    """JSON as clean values; numbers that 64 bits do not hold become null, unless ``strict``.
+
+    Raises ValueError for whatever is wrong with it.
+    """
     try:
-        return _clean(json.loads(text), MOST_DEPTH)
+        return _clean(json.loads(text), MOST_DEPTH, strict)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def record(line: bytes) -> dict[str, Any] | None:
-    """A line as one JSON object; null when it is none."""
+def record(line: bytes, strict: bool = False) -> dict[str, Any] | None:
+    """A line as one JSON object as `parsed` has it; null when it is none."""
     try:
-        value = parsed(line)
+        value = parsed(line, strict)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
-def _clean(value: Any, depth: int) -> Any:
-    """Null for numbers beyond 64 bits; texts that UTF-8 can hold; at most ``depth`` levels."""
+def _clean(value: Any, depth: int, strict: bool) -> Any:
+    """Numbers of 64 bits, texts that UTF-8 can hold, at most ``depth`` levels."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, bool) or value is None:
         return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**64 else None
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, (int, float)):
+        if math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**64:
+            return value
+        if strict:
+            raise ValueError("a number beyond 64 bits")
+        return None
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
-        return {_clean(key, 0): _clean(item, depth - 1) for key, item in value.items()}
-    return [_clean(item, depth - 1) for item in value]
+        return {
+            _clean(key, 0, strict): _clean(item, depth - 1, strict) for key, item in value.items()
+        }
+    return [_clean(item, depth - 1, strict) for item in value]
 
 
 def mapping(value: object) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def frame(block: bytes, schema: pl.Schema, log: Log) -> pl.DataFrame:
         pass
     rows, bad = [], 0
     for line in filter(bytes.strip, block.splitlines()):
-        row = untrusted.record(line)
+        row = untrusted.record(line, strict=True)
         row = None if row is None else _row(row, schema)
         if row is None:
             bad += 1

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from l4strace import _native
 from l4strace.errors import InputError
-from l4strace.ingest import files, named, untrusted
+from l4strace.ingest import files, untrusted
 from l4strace.ingest.logs import sniff
 from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
 from l4strace.schema.words import Stat
@@ -28,7 +27,7 @@ DIRTY = untrusted.CONTROL + f"|.{{{untrusted.MOST_TEXT + 1}}}"
 def read(path: str) -> Log:
     """Reads one log in whatever dialect it is."""
     try:
-        log = sniff.reader(path, _head(path))(path)
+        log = sniff.reader(path, files.head(path))(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         why = str(error).partition("\n")[0][:MOST_WHY]
         raise InputError(f"{path}: {why}") from error
@@ -57,16 +56,6 @@ def _within_bounds(log: Log) -> Log:
             log.samples = log.samples.with_columns(clean.str.head(untrusted.MOST_TEXT))
     log.comment = untrusted.text(log.comment)
     return log
-
-
-def _head(path: str) -> bytes:
-    """The first 64 KiB, decompressed."""
-    head = b""
-    for chunk in _native.read_text(named.opened(path)):
-        head += chunk
-        if len(head) >= 1 << 16:
-            break
-    return head
 
 
 def take_stated_clock(log: Log) -> None:

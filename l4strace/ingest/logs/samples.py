@@ -159,7 +159,9 @@ def bounded(samples: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         name: pl.col(name).is_between(*(pl.lit(bound, dtype=SAMPLES[name]) for bound in bounds))
         for name, bounds in BOUNDS.items()
     }
-    outside = samples.select((~fits.fill_null(True)).sum().alias(name) for name, fits in inside.items()).row(0)
+    outside = samples.select(
+        (~fits.fill_null(True)).sum().alias(name) for name, fits in inside.items()
+    ).row(0)
     wrong = [name for name, count in zip(inside, outside, strict=True) if count]
     nulled = (pl.when(inside[name]).then(pl.col(name)).alias(name) for name in wrong)
     return samples.with_columns(nulled), sum(outside)
