@@ -21,7 +21,8 @@ def read(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = str(error).partition("\n")[0][:200]
         raise InputError(f"{path}: not a host file ({why})") from error
-    return _plain(value) | {"path": path}
+    plain: dict[str, Any] = _plain(value)
+    return plain | {"path": path}
 
 
 def _plain(value: Any) -> Any:

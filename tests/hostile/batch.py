@@ -1,4 +1,4 @@
-"""Runs hostile files through the command line, many in one process: `python -m tests.hostile.batch`.
+"""Runs hostile files through the command line, many in one process.
 
     python -m tests.hostile.batch FIRST COUNT      one JSON line with what went wrong
 

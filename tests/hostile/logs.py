@@ -132,7 +132,8 @@ def trace(chance: Random) -> bytes:
             f"{comm:>16}-77 [000] ..s4.  15{i:02d}.275453: {event}: (x+0x4/0x80) sk=0x1 "
             f"sport=46922 dport_be=0x5114 src=10.77.1.2:46922 dest={chance.choice(TEXTS[:4])}:5201 "
             f"classic_ecn={number} upscaled_alpha={number} snd_cwnd={number} srtt_us={number} "
-            f"g_srtt_shift={number} mdev_pace_us={number} g_mdev_shift={number} pacing_rate={number}"
+            f"g_srtt_shift={number} mdev_pace_us={number} g_mdev_shift={number} "
+            f"pacing_rate={number}"
         )
     return "\n".join(lines).encode("utf-8", "replace")
 

@@ -62,7 +62,8 @@ def test_a_bad_record_is_counted_and_the_rest_stays(tmp_path: Path, change: dict
     [
         {"layout": {"alpha_bits": 3e10}}, {"layout": {"alpha_bits": 30_000_000_000}},
         {"layout": [1]}, {"clock": 7}, {"clock": {"id": [1], "unix_offset_ns": 2**70}},
-        {"fields": ["a"]}, {"fields": FIELDS | {"ts_ns": "str", "x": [1]}}, {"command": nested(9, True)},
+        {"fields": ["a"]}, {"fields": FIELDS | {"ts_ns": "str", "x": [1]}},
+        {"command": nested(9, True)},
         {"fields": {f"f{i}": "u8" for i in range(5000)} | FIELDS},
     ],
     ids=str,
@@ -201,7 +202,7 @@ def test_a_line_of_200_megabytes_is_left_out_in_bounded_memory(tmp_path: Path, e
     first = {
         "kernel.ndjson": json.dumps(HEADER) + "\n" + json.dumps(SAMPLE) + "\n",
         "bpftrace.json": '{"type": "printf", "data": "nsecs=5 sport=1 dport=2\\n"}\n',
-        "ss.txt": "# t=1795252715.2\nESTAB 0 0 10.0.1.2:40001 10.0.3.2:5201\n\t cubic rto:1 cwnd:7\n",
+        "ss.txt": "# t=1795252715.2\nESTAB 0 0 10.0.1.2:401 10.0.3.2:5201\n\t cubic rto:1 cwnd:7\n",
         "trace.txt": "# tracer: nop\nx-1 [000] .. 1.000001: ack: sk=0x1 sport=1 dport=2\n",
     }[ending]
     path = tmp_path / f"x.{ending}.xz"
@@ -253,12 +254,12 @@ def test_a_run_without_limit_is_done_by_one_process(monkeypatch: pytest.MonkeyPa
 
 def test_no_round_with_an_rtt_is_no_crash(tmp_path: Path, call):
     # Data and no acknowledgement at all.
-    from tests.hostile.captures import START_NS as start
     from tests.hostile.captures import segment
     from tests.support.files import RAW_IP, timed_pcap
 
     packets = [
-        (start + i * 1_000_000, segment(True, 1 + i * 100, 1, 0x10, 100, 1, 0)) for i in range(500)
+        (START_NS + i * 1_000_000, segment(True, 1 + i * 100, 1, 0x10, 100, 1, 0))
+        for i in range(500)
     ]
     path = tmp_path / "x.pcap"
     path.write_bytes(timed_pcap(packets, RAW_IP))

@@ -136,9 +136,14 @@ def test_a_reader_of_a_pipe_that_goes_away_is_one_error(tmp_path: Path):
 def test_a_file_that_appears_meanwhile_stays(tmp_path: Path):
     target = tmp_path / "page.html"
     place = destination.Destination(str(target), lambda _: False)
-    with pytest.raises(UsageError), place.opened() as file:
-        file.write(b"page")
-        target.write_text("mine")
+
+    def write() -> None:
+        with place.opened() as file:
+            file.write(b"page")
+            target.write_text("mine")
+
+    with pytest.raises(UsageError):
+        write()
     assert target.read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 

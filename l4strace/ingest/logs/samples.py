@@ -156,8 +156,10 @@ def below(expr: pl.Expr, limit: int) -> pl.Expr:
 def bounded(samples: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """``samples`` with null for each value outside `BOUNDS`, and how many there were."""
     inside = {
-        name: pl.col(name).is_between(*(pl.lit(bound, dtype=SAMPLES[name]) for bound in bounds))
-        for name, bounds in BOUNDS.items()
+        name: pl.col(name).is_between(
+            pl.lit(least, dtype=SAMPLES[name]), pl.lit(most, dtype=SAMPLES[name])
+        )
+        for name, (least, most) in BOUNDS.items()
     }
     outside = samples.select(
         (~fits.fill_null(True)).sum().alias(name) for name, fits in inside.items()
