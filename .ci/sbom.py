@@ -1,4 +1,4 @@
-"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON: its Python packages and crates."""
+"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON: Python packages and crates."""
 
 from __future__ import annotations
 

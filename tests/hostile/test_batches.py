@@ -1,6 +1,6 @@
 """Hostile logs, host files and captures by seed: exit 0, 1 or 3, 20 s and 1 GB at most.
 
-`make fuzz` runs 20,000 of them; any case can be run alone: `python -m tests.hostile.batch N 1`.
+`make fuzz` runs 20,000 of them; any case can be run alone: `python -m tests.support.hostile.batch N 1`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BATCH = 120
 
 
 def batch(first: int) -> dict:
-    command = [sys.executable, "-m", "tests.hostile.batch", str(first), str(BATCH)]
+    command = [sys.executable, "-m", "tests.support.hostile.batch", str(first), str(BATCH)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"cases from {first}: {done.stderr[-2000:]}"
     return json.loads(done.stdout.splitlines()[-1])

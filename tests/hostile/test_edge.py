@@ -17,8 +17,8 @@ from l4strace.errors import InputError
 from l4strace.ingest import host_file, load, untrusted
 from l4strace.ingest.logs import open_log
 from l4strace.schema.words import Stat
-from tests.hostile.logs import FIELDS, START_NS
-from tests.hostile.texts import nested
+from tests.support.hostile.logs import FIELDS, START_NS
+from tests.support.hostile.texts import nested
 
 HEADER: dict[str, Any] = {
     "type": "header", "format": "l4strace-kernel-log", "version": 1, "collector": "x",
@@ -254,8 +254,8 @@ def test_a_run_without_limit_is_done_by_one_process(monkeypatch: pytest.MonkeyPa
 
 def test_no_round_with_an_rtt_is_no_crash(tmp_path: Path, call):
     # Data and no acknowledgement at all.
-    from tests.hostile.captures import segment
     from tests.support.files import RAW_IP, timed_pcap
+    from tests.support.hostile.captures import segment
 
     packets = [
         (START_NS + i * 1_000_000, segment(True, 1 + i * 100, 1, 0x10, 100, 1, 0))

@@ -21,8 +21,8 @@ from l4strace.model import Analysis
 from l4strace.output import flow_lines, junit, markdown, sarif, text
 from l4strace.output import json as as_json
 from l4strace.page import render
-from tests.hostile import captures, logs
-from tests.hostile.texts import MARK, TEXTS
+from tests.support.hostile import captures, logs
+from tests.support.hostile.texts import MARK, TEXTS
 
 HOSTILE = st.one_of(
     st.sampled_from(TEXTS[:-2]),

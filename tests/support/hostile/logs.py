@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from tests.hostile.texts import NUMBERS, TEXTS, damaged, nested, spoilt
+from tests.support.hostile.texts import NUMBERS, TEXTS, damaged, nested, spoilt
 
 START_NS = 1_795_256_270_000_000_000
 FIELDS = {

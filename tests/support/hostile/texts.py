@@ -7,11 +7,13 @@ from typing import Any
 
 MARK = "PWNED"
 """What stands in every hostile string, so that a test can look for what became of it."""
+FORGED = "0     10.0.0.1:1 > 10.0.0.2:2"
+"""A line of the table of flows, after a line end within a name."""
 TEXTS = (
     f"\x1b[2J\x1b]0;{MARK}\x07",
     f"\x9b31m{MARK}",
     f"\u202e{MARK}\u202c",
-    f"x\n0     10.0.0.1:1 > 10.0.0.2:2 {MARK}",
+    f"x\n{FORGED} {MARK}",
     f"x\r{MARK}",
     f"x\u2028{MARK}",
     f"</script><script>document.title='{MARK}'</script>",

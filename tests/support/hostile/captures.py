@@ -7,8 +7,8 @@ from random import Random
 
 import dpkt
 
-from tests.hostile.logs import START_NS
-from tests.hostile.texts import TEXTS, damaged
+from tests.support.hostile.logs import START_NS
+from tests.support.hostile.texts import TEXTS, damaged
 
 CLIENT, SERVER = bytes((10, 77, 1, 2)), bytes((10, 77, 3, 2))
 PORTS = (46922, 5201)
