@@ -1,6 +1,6 @@
 """Hostile logs, host files and captures by seed: exit 0, 1 or 3, 20 s and 1 GB at most.
 
-`make fuzz` runs 20,000 of them; any case can be run alone: `python -m tests.support.hostile.batch N 1`.
+`make fuzz` runs 20,000. `python -m tests.support.hostile.batch N 1` runs case N alone.
 """
 
 from __future__ import annotations
