@@ -8,7 +8,7 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz clean
+.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz dist lock clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -64,7 +64,18 @@ bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the re
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
 
-fuzz: ## feed damaged captures and logs for five minutes each way (needs cargo-fuzz, nightly Rust)
+dist: build ## wheel and SBOM (CycloneDX) in dist/
+	mkdir -p dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
+
+lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip-tools)
+	$(BIN)/python -c 'import tomllib; d = tomllib.load(open("pyproject.toml", "rb")); print("\n".join(d["project"]["dependencies"] + d["dependency-groups"]["dev"] + d["build-system"]["requires"]))' \
+		| pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements-ci.txt -
+
+fuzz: ## 20,000 hostile files, then damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
+	L4STRACE_HOSTILE_CASES=20000 $(BIN)/pytest -s tests/hostile/test_batches.py
 	cd $(NATIVE)/fuzz && for target in capture frame run ktext; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=300 -max_len=65536 || exit 1; done
 

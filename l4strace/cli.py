@@ -11,8 +11,18 @@ from typing import Annotated, Any
 import typer
 
 from l4strace import console
-from l4strace.commands import capture, diagnose, doctor, explain, export, flows, verify, watch
-from l4strace.errors import L4straceError
+from l4strace.commands import (
+    capture,
+    diagnose,
+    doctor,
+    explain,
+    export,
+    flows,
+    memory,
+    verify,
+    watch,
+)
+from l4strace.errors import L4straceError, OutputError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     capture.capture,
@@ -29,8 +39,9 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 HELP = """Diagnose L4S, TCP Prague and Accurate ECN from captures and kernel logs.
 
 Exit codes: 0 done; 1 findings at or above --fail-on (diagnose), disagreements (verify) or a
-recorder that died (capture); 2 usage; 3 an input is unreadable or unsupported; 4 a collector
-cannot run; 70 l4strace itself failed (a bug); 130 interrupted.
+recorder that died (capture); 2 usage; 3 an input is unreadable or unsupported,
+an output cannot be written, or memory ran out; 4 a collector cannot run; 70 l4strace itself
+failed (a bug); 130 interrupted.
 
 \b
 Examples:
@@ -112,6 +123,8 @@ for _function in COMMANDS:
 
 def main() -> None:
     """Entry point: our own errors become a message, a hint and an exit code."""
+    console.open_streams()
+    memory.guard()
     try:
         app(prog_name="l4strace")
     except L4straceError as error:
@@ -119,10 +132,21 @@ def main() -> None:
             raise
         _fail(str(error), error.hint)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if console.settings().debug:
+            raise
+        # A disk that is full, a stream that is closed: nothing that l4strace can mend.
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}", "")
+        console.discard_stdout()
+        sys.exit(OutputError.exit_code)
     except MemoryError:
-        _fail("out of memory", "Diagnose fewer or smaller inputs at once.")
-        sys.exit(3)
-    except Exception as error:
+        memory.give_up()
+    except BaseException as error:
+        # A panic of native code is no Exception, so that nobody takes it for one of Python's.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if memory.starved():
+            memory.give_up()
         if console.settings().debug:
             raise
         text = str(error).partition("\n")[0]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
+
+from l4strace.errors import OutputError
 
 PROGRESS_AFTER_S = 0.5
 """A run that is done by then shows no progress at all."""
@@ -73,16 +76,64 @@ def width() -> int:
 
 def printable(text: str) -> str:
     """``text`` without control characters: names from a capture must not drive the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def one_line(text: str) -> str:
+    """The same without line ends: a name must not begin a line of its own."""
+    return printable(text).replace("\n", "\\x0a")
+
+
+def shell_word(text: str) -> str:
+    """``text`` as one word for a shell, which the terminal shows as it is."""
+    if text.isprintable():
+        return shlex.quote(text)
+    quoted = text.replace("\\", "\\\\").replace("'", "\\'")
+    # Bytes, because a name need not be UTF-8.
+    escaped = (
+        c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(c))
+        for c in quoted
+    )
+    return "$'" + "".join(escaped) + "'"
+
+
+def _escaped(char: str) -> str:
+    point = ord(char)
+    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}"
+
+
+def open_streams() -> None:
+    """Prints what the terminal's encoding lacks as escapes; a closed stream takes everything."""
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None:
+            # `>&-`: the next file that is opened would take the number, and with it the output.
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w"))
+        elif number and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def emit(text: str) -> None:
-    """Prints a result. A reader that went away (`| head`) is not an error."""
+    """Prints a result. A reader that went away (`| head`) is not an error.
+
+    Raises OutputError when standard output takes no more, as on a full disk.
+    """
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
+    except OSError as error:
+        discard_stdout()
+        raise OutputError(f"standard output cannot be written ({error.strerror})") from error
+
+
+def discard_stdout() -> None:
+    """Lets what is still buffered for a standard output that fails go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def note(text: str) -> None:

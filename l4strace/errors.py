@@ -3,6 +3,7 @@
 * L4straceError
   - UsageError (2): wrong options or arguments
   - InputError (3): a file that cannot be read, or is neither capture nor log
+  - OutputError (3): a result that cannot be written
   - CollectorError (4): capture cannot run here (privileges, kernel, tools)
 """
 
@@ -25,6 +26,12 @@ class UsageError(L4straceError):
 
 class InputError(L4straceError):
     """An input cannot be read or is not what it should be."""
+
+    exit_code = 3
+
+
+class OutputError(L4straceError):
+    """A result cannot be written: a full disk, a reader that went away."""
 
     exit_code = 3
 

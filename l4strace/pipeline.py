@@ -25,12 +25,14 @@ Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
 
 
-def read(paths: Sequence[str], progress: Progress | None = None) -> Capture:
-    """Reads captures, kernel logs and host files, those beside a capture too.
+def read(
+    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+) -> Capture:
+    """Reads captures, kernel logs and host files; with ``companions`` those beside a capture too.
 
     Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
-    return load.load(paths, progress)
+    return load.load(paths, progress, companions)
 
 
 def derive(capture: Capture) -> Evidence:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from l4strace import installed
+from l4strace.console import one_line
 from l4strace.errors import CollectorError
 from l4strace.wording.wrap import WIDTH, wrapped
 
@@ -48,7 +49,7 @@ def render(found: Examination, color: bool, width: int = WIDTH) -> str:
         if color:
             word = f"\x1b[{code}m{word}\x1b[0m"
         says = wrapped(row["says"], width, column).removeprefix(column)
-        lines.append(f"{word} {row['topic']:<{TOPIC_WIDTH}} {says}")
+        lines.append(f"{word} {one_line(row['topic']):<{TOPIC_WIDTH}} {says}")
         if row["remedy"]:
             lines.append(wrapped(row["remedy"], width, column + "   ", column[:-1] + "-> "))
     return "\n".join([*lines, "", wrapped(found.sentence, width)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ def render(summary: dict[str, Any]) -> str:
 
 def next_step(captures: Sequence[Path]) -> str:
     """The command that diagnoses these captures; logs beside them are found by themselves."""
-    return "next: l4strace diagnose " + shlex.join(str(path) for path in captures)
+    return "next: l4strace diagnose " + " ".join(console.shell_word(str(path)) for path in captures)
 
 
 def inputs(summary: dict[str, Any]) -> list[Path]:

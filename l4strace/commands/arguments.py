@@ -11,6 +11,13 @@ Paths = Annotated[
     typer.Argument(metavar="FILE", help="Captures, kernel logs, host files; - for standard input."),
 ]
 
+NoCompanions = Annotated[
+    bool,
+    typer.Option(
+        "--no-companions", help="Read only the files that are named, nothing beside them."
+    ),
+]
+
 
 def complete_rules(incomplete: str) -> list[tuple[str, str]]:
     """Codes of rules with their summary."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Paths, complete_rules
+from l4strace.commands.arguments import NoCompanions, Paths, complete_rules
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def diagnose(
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
+    no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
@@ -95,8 +96,10 @@ def diagnose(
     chosen, ignored = _words(select), _words(ignore)
     rules.select(chosen, ignored)
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
+    if page is not None and page.to_stdout and wanted is not Format.text:
+        raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress)
+        capture = pipeline.read(paths, progress, not no_companions)
     if anonymize:
         from l4strace.anonymize import anonymized
 
@@ -107,8 +110,6 @@ def diagnose(
         analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
     summary = _render(wanted, evidence, analysis, color=console.colored_results())
     if page is not None and page.to_stdout:
-        if wanted is not Format.text:
-            raise UsageError("-o - and --format both write to standard output", "Leave one out.")
         console.note(summary)
     else:
         console.emit(summary)

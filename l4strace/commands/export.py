@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import Enum
 from pathlib import Path
@@ -11,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Paths, complete_tables
-from l4strace.errors import InputError, UsageError
+from l4strace.commands.arguments import NoCompanions, Paths, complete_tables
+from l4strace.commands.destination import Destination
+from l4strace.errors import L4straceError, OutputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
+
+CONTROL = r"[\p{C}\p{Zl}\p{Zp}]"
+"""Characters that move a cursor, end a line or turn the writing direction."""
 
 
 class TableFormat(str, Enum):
@@ -38,6 +41,7 @@ def export(
         typer.Option("--format", "-f", help="[default: by the name of FILE, else csv]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
@@ -55,29 +59,29 @@ def export(
     if table not in TABLES:
         raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES)}.")
     wanted = format or _by_name(output)
-    if output != "-" and Path(output).exists() and not force:
-        raise UsageError(f"{output}: exists", "Name another file with -o, or use --force.")
-    if wanted is TableFormat.parquet and output == "-" and sys.stdout.isatty():
+    target = Destination(output, lambda _: False, force)
+    if wanted is TableFormat.parquet and target.to_stdout and sys.stdout.isatty():
         raise UsageError(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
     with console.Progress("reading") as progress:
         if table == "packets":
-            _write(_packets(paths, progress), output, wanted)
+            _write(_packets(paths, progress, not no_companions), target, wanted)
         else:
-            capture = pipeline.read(paths, progress)
+            capture = pipeline.read(paths, progress, not no_companions)
             frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
-            _write(frame.lazy(), output, wanted)
+            _write(frame.lazy(), target, wanted)
 
 
-def _packets(paths: list[str], progress: console.Progress) -> pl.LazyFrame:
+def _packets(paths: list[str], progress: console.Progress, companions: bool) -> pl.LazyFrame:
     """One capture is read once; several are tracked first, for flow numbers that all share."""
     from l4strace import pipeline
-    from l4strace.ingest import packets
+    from l4strace.ingest import named, packets
 
     if len(paths) == 1:
-        return packets.scan(lambda: packets.of_one_capture(paths[0], progress))
-    capture = pipeline.read(paths, progress)
+        path = named.registered(paths[0])
+        return packets.scan(lambda: packets.of_one_capture(path, progress))
+    capture = pipeline.read(paths, progress, companions)
     return packets.scan(lambda: packets.batches(capture, progress))
 
 
@@ -86,21 +90,26 @@ def _by_name(output: str) -> TableFormat:
     return TableFormat(ending) if ending in {f.value for f in TableFormat} else TableFormat.csv
 
 
-def _write(frame: pl.LazyFrame, output: str, wanted: TableFormat) -> None:
+def _write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None:
     """Writes batch by batch, so that packets are never held in memory."""
-    target = sys.stdout.buffer if output == "-" else Path(output)
-    try:
-        if wanted is TableFormat.csv:
-            _flat(frame).sink_csv(target)
-        elif wanted is TableFormat.ndjson:
-            frame.sink_ndjson(target)
-        else:
-            frame.sink_parquet(target)
-    except OSError as error:
-        # A reader such as `head` that has had enough is not a failure.
-        if "Broken pipe" not in str(error):
-            raise InputError(f"{output}: cannot be written ({error})") from error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    import polars as pl
+
+    with target.opened() as file:
+        try:
+            if wanted is TableFormat.csv:
+                _plain(_flat(frame)).sink_csv(file)
+            elif wanted is TableFormat.ndjson:
+                _plain(frame).sink_ndjson(file)
+            else:
+                frame.sink_parquet(file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            if isinstance(error, L4straceError):
+                raise
+            # A reader such as `head` that has had enough is not a failure.
+            if "Broken pipe" in str(error):
+                raise BrokenPipeError from error
+            why = str(error).partition("\n")[0].partition(" (os error")[0]
+            raise OutputError(f"{target.name}: cannot be written ({why})") from error
 
 
 def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -109,3 +118,11 @@ def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
 
     lists = [name for name, dtype in frame.collect_schema().items() if dtype == pl.List]
     return frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
+
+
+def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Texts without control characters: csv and ndjson end up on terminals."""
+    import polars as pl
+
+    texts = pl.col(pl.String)
+    return frame.with_columns(texts.str.replace_all(CONTROL, "\N{REPLACEMENT CHARACTER}"))

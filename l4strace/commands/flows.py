@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Paths
+from l4strace.commands.arguments import NoCompanions, Paths
 
 
 def flows(
@@ -15,6 +15,7 @@ def flows(
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
     ] = False,
+    no_companions: NoCompanions = False,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
 
@@ -32,7 +33,7 @@ def flows(
     from l4strace.output import json as as_json
 
     with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress)
+        capture = pipeline.read(paths, progress, not no_companions)
     if json:
         console.emit(as_json.render(capture, Analysis(())))
     elif capture.flows.height:

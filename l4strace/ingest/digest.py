@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from l4strace.ingest import named
+
 LIMIT_BYTES = 256 << 20
 """Larger files stay unhashed: reading them twice would cost more than the diagnosis itself."""
 CHUNK_BYTES = 1 << 20
@@ -20,7 +22,7 @@ def with_digests(sources: pl.DataFrame) -> pl.DataFrame:
 
 def sha256(path: str) -> str | None:
     """The file's digest in hex as `sha256sum` prints it; null for streams and large files."""
-    file = Path(path)
+    file = Path(named.opened(path))
     if not file.is_file() or file.stat().st_size > LIMIT_BYTES:
         return None
     digest = hashlib.sha256()

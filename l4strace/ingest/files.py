@@ -8,12 +8,16 @@ from pathlib import Path
 
 from l4strace import _native
 from l4strace.errors import InputError
+from l4strace.ingest import named
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dump", ".ntar")
 LOGS_BESIDE = (".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt")
 """Endings of logs that belong to a capture with the same stem."""
 HOST_BESIDE = ".host.json"
+HEAD_BYTES = 1 << 16
+PAGE = b'<meta name="generator" content="l4strace'
+"""What every page of ours carries near its top."""
 
 CAPTURE_MAGICS = {
     bytes.fromhex(magic)
@@ -41,32 +45,41 @@ def stem(path: str) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Paths of one run by kind."""
+    """Paths of one run by kind, as `named.opened` takes them."""
 
     captures: list[str]
     logs: list[str]
     hosts: list[str]
+    logs_beside: list[str]
+    """Companions that nobody named: they lie beside a capture."""
+    hosts_beside: list[str]
+    pages: list[str]
+    """Pages of l4strace itself, which `diagnose run.*` names too."""
 
 
-def of_run(paths: Sequence[str]) -> Inputs:
-    """``paths`` by kind, and the logs and host files beside the captures among them.
+def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
+    """``paths`` by kind, and, with ``companions``, logs and host files beside the captures.
 
     Raises InputError for a path that cannot be opened.
     """
-    captures: list[str] = []
-    logs: list[str] = []
-    hosts: list[str] = []
+    found: dict[str, list[str]] = {"capture": [], "log": [], "host": [], "page": []}
     for path in dict.fromkeys(paths):
-        kind = _kind(path)
-        (captures if kind == "capture" else hosts if kind == "host" else logs).append(path)
-    for path in captures:
-        logs += [p for p in _beside(path, LOGS_BESIDE) if not _named(p, logs)]
-        hosts += [p for p in _beside(path, (HOST_BESIDE,)) if not _named(p, hosts)]
-    return Inputs(captures, logs, hosts)
+        name = named.registered(path)
+        found[_kind(name)].append(name)
+    taken = {_place(path) for path in paths if path != "-"}
+    beside: dict[str, list[str]] = {"log": [], "host": []}
+    for path in dict.fromkeys(paths) if companions else ():
+        if named.shown(path) in found["capture"]:
+            for kind, endings in (("log", LOGS_BESIDE), ("host", (HOST_BESIDE,))):
+                new = [p for p in _beside(path, endings) if _place(p) not in taken]
+                taken |= {_place(p) for p in new}
+                beside[kind] += map(named.registered, new)
+    captures, logs, hosts, pages = found.values()
+    return Inputs(captures, logs, hosts, beside["log"], beside["host"], pages)
 
 
-def _named(path: str, paths: list[str]) -> bool:
-    return any(p != "-" and Path(p).resolve() == Path(path).resolve() for p in paths)
+def _place(path: str) -> Path:
+    return Path(path).resolve()
 
 
 def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
@@ -79,24 +92,46 @@ def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def _kind(path: str) -> str:
-    """`capture`, `host` or `log`. A pipe is a capture: it can be read only once."""
-    if path == "-" or Path(path).is_fifo():
+    """`capture`, `host`, `log` or `page`. A pipe is a capture: it can be read only once."""
+    if path == "-" or Path(named.opened(path)).is_fifo():
         return "capture"
-    head = _head(path)
-    if head[:4] in CAPTURE_MAGICS or not head:
+    start = _head(path)
+    if start[:4] in CAPTURE_MAGICS or not start:
         return "capture"
-    if head.lstrip()[:1] == b"{" and b'"l4strace-host"' in head[:4096]:
+    if start.lstrip()[:1] == b"{" and (b'"l4strace-host"' in start or _is_host_name(path)):
         return "host"
+    if PAGE in start:
+        return "page"
     return "log"
+
+
+def head(path: str) -> bytes:
+    """The first 64 KiB, decompressed; chunks may be of any size."""
+    held = b""
+    for chunk in _native.read_text(named.opened(path)):
+        held += chunk
+        if len(held) >= HEAD_BYTES:
+            break
+    return held
+
+
+def _is_host_name(path: str) -> bool:
+    """A host file whose first bytes do not state its format is known by its name."""
+    name = Path(path).name
+    return any(name.endswith(f"{HOST_BESIDE}{packed}") for packed in ("", *COMPRESSIONS))
 
 
 def _head(path: str) -> bytes:
     """The first decompressed bytes."""
-    if Path(path).is_dir():
-        raise InputError(f"{path}: is a folder", "Name the captures in it.")
+    opened = Path(named.opened(path))
     try:
-        with Path(path).open("rb"):
+        if opened.is_dir():
+            raise InputError(f"{path}: is a folder", "Name the captures in it.")
+        with opened.open("rb"):
             pass
-        return next(_native.read_text(path), b"")
+        return head(path)
+    except ValueError as error:
+        # A name with a NUL character.
+        raise InputError(f"{named.shown(path)}: not a file name ({error})") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error

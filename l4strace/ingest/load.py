@@ -2,46 +2,91 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from l4strace import _native
+from l4strace import _native, console
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import files
+from l4strace.ingest import files, host_file, named, untrusted
 from l4strace.ingest.digest import with_digests
 from l4strace.schema import TABLES
+from l4strace.schema.capture import STATS
+from l4strace.schema.words import Stat
 
 Progress = Callable[[int, int], None]
 
 
-def load(paths: Sequence[str], progress: Progress | None = None) -> Capture:
-    """Reads everything that ``paths`` name, and the logs beside the captures among them.
+def load(
+    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+) -> Capture:
+    """Reads everything that ``paths`` name, and logs and host files beside the captures.
 
-    Raises InputError for a path that cannot be read or is neither capture nor log.
+    Raises InputError for a path that cannot be read or is neither capture nor log. A companion that
+    nobody named is left out when it cannot be read; `stats` has why.
     """
-    inputs = files.of_run(paths)
+    inputs = files.of_run(paths, companions)
+    if not inputs.captures and not inputs.logs and not inputs.hosts:
+        raise InputError(f"{inputs.pages[0]}: is a page of l4strace", "Name the capture itself.")
     capture = _track(inputs.captures, progress) if inputs.captures else _capture({})
-    if inputs.logs:
+    hosts = [host_file.read(path) for path in inputs.hosts]
+    if inputs.logs or inputs.logs_beside:
         from l4strace.ingest.join import attach
 
         capture = attach.load_logs(capture, inputs.logs, progress)
-    return replace(
-        capture,
-        sources=with_digests(capture.sources),
-        hosts=tuple(_host(path) for path in inputs.hosts),
-    )
+        for path in inputs.logs_beside:
+            with _optional(capture) as left_out:
+                capture = attach.load_logs(capture, [path], progress)
+            capture = _with_stats(capture, left_out)
+    for path in inputs.hosts_beside:
+        with _optional(capture) as left_out:
+            hosts.append(host_file.read(path))
+        capture = _with_stats(capture, left_out)
+    return replace(capture, sources=with_digests(capture.sources), hosts=tuple(hosts))
+
+
+@contextmanager
+def _optional(capture: Capture) -> Iterator[list[dict[str, Any]]]:
+    """Rows of `stats`: one when the companion that is read inside cannot be."""
+    rows: list[dict[str, Any]] = []
+    try:
+        yield rows
+    except InputError as error:
+        why = f"{error}; left out."
+        console.note(f"{why} --no-companions ignores files that were not named.")
+        rows.append(
+            {
+                "source": capture.sources["source"][0],
+                "name": Stat.COMPANION_UNREAD,
+                "count": 1,
+                "severity": "info",
+                "detail": untrusted.text(why, 400),
+            }
+        )
+
+
+def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
+    if not rows:
+        return capture
+    added = STATS.conform(pl.DataFrame(rows))
+    return replace(capture, stats=pl.concat([capture.stats, added]))
 
 
 def _track(paths: list[str], progress: Progress | None) -> Capture:
-    tables = _native.track(paths, progress)
+    try:
+        tables = _native.track([named.opened(path) for path in paths], progress)
+    except InputError as error:
+        raise InputError(named.readable(str(error)), error.hint) from error
     frames = {name: pl.DataFrame(table) for name, table in tables.items()}
     # The tracker's running estimate is for `watch`: the queue delay needs the whole run.
     frames["rounds"] = frames["rounds"].drop("queue_delay_us")
+    shown = dict(enumerate(paths))
+    path = pl.col("source").cast(pl.Int64).replace_strict(shown, return_dtype=pl.String)
+    frames["sources"] = frames["sources"].with_columns(path=path)
     return _capture(frames)
 
 
@@ -61,15 +106,3 @@ def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
         kernel=table("kernel"),
         stats=table("stats"),
     )
-
-
-def _host(path: str) -> dict[str, Any]:
-    """One parsed host file with its ``path``."""
-    try:
-        text = b"".join(_native.read_text(path))
-        value = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a host file ({error})") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: not a host file (no JSON object)")
-    return value | {"path": path}

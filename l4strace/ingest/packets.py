@@ -11,6 +11,7 @@ from polars.io.plugins import register_io_source
 from l4strace import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
+from l4strace.ingest import named
 from l4strace.schema import TABLES
 from l4strace.schema.words import CAPTURES
 
@@ -24,7 +25,7 @@ def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.D
     read a second time, as standard input cannot.
     """
     for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).to_dicts():
-        if not Path(source["path"]).is_file():
+        if not Path(named.opened(source["path"])).is_file():
             raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
         numbers = _numbers(capture, source["source"])
         offset = source["clock_offset_ns"] or 0
@@ -68,7 +69,7 @@ def _numbers(capture: Capture, source: int) -> list[int]:
 def _frames(
     path: str, source: int, numbers: list[int] | None, progress: Progress | None
 ) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(path, source, numbers)
+    stream = _native.packets(named.opened(path), source, numbers)
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

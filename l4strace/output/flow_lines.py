@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.console import printable
+from l4strace.console import one_line
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
@@ -75,14 +75,14 @@ def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
             cell.rjust(width) if head in NUMBERS else cell.ljust(width)
             for head, cell, width in zip(HEADS[-len(line) :], line, widths, strict=True)
         )
-        yield printable(" ".join(cells).rstrip())
+        yield one_line(" ".join(cells).rstrip())
 
 
 def _stacked(lines: list[tuple[str, ...]]) -> Iterator[str]:
     numbers = _columns([line[3:] for line in (HEADS, *lines)])
     yield f"      {next(numbers)}"
     for line, rest in zip(lines, numbers, strict=True):
-        yield printable(f"{line[0]:<5} {line[1]} > {line[2]}")
+        yield one_line(f"{line[0]:<5} {line[1]} > {line[2]}")
         yield f"      {rest}"
 
 

@@ -60,7 +60,15 @@ def tool() -> dict[str, str]:
     return {"name": "l4strace", "version": version("l4strace")}
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def _encode(value: Any) -> str:
+    """JSON whose text drives no terminal: C1 and bidirectional controls are escaped too."""
+    text = _encoder.encode(value)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def dumps(document: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from l4strace.console import printable
+from l4strace.console import one_line, printable
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
@@ -45,7 +45,7 @@ def text(raw: str) -> str:
 
 def code(raw: str) -> str:
     """``raw`` as inline code that it cannot leave, in a table too."""
-    return f"`{printable(raw).replace('`', chr(39)).replace('|', '¦')}`"
+    return f"`{one_line(raw).replace('`', chr(39)).replace('|', '¦')}`"
 
 
 def _findings(analysis: Analysis) -> Iterator[str]:

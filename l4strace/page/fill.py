@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from l4strace import installed
+from l4strace.console import printable
 from l4strace.page.build import Report
 from l4strace.page.drawing import bundle
 from l4strace.page.drawing.palette import STROKES, dark_of_light
@@ -25,6 +26,7 @@ def fill(report: Report) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(installed.path("reports")),
         autoescape=True,
+        finalize=_shown,
         # Compiled anew in every run: folding constants costs more than it saves.
         optimized=False,
         undefined=jinja2.StrictUndefined,
@@ -45,6 +47,12 @@ def fill(report: Report) -> str:
         sections=report.sections,
         **{section.name: section.data for section in report.sections},
     )
+
+
+def _shown(value: Any) -> Any:
+    """Texts without control characters: a page is also looked at with `less`."""
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return printable(value) if plain else value
 
 
 def embedded(value: Any) -> Markup:

@@ -61,6 +61,7 @@ class Stat:
     ALPHA_SCALE_UNKNOWN = "alpha_scale_unknown"
     KERNEL_LOG_NOT_JOINED = "kernel_log_not_joined"
     SOCKETS_NOT_CAPTURED = "sockets_not_captured"
+    COMPANION_UNREAD = "companion_unread"
 
 
 STATS = frozenset(value for name, value in vars(Stat).items() if name.isupper())

@@ -7,14 +7,13 @@ struct prague; `event` or `probe` names the function. Maps have no time: they ar
 
 from __future__ import annotations
 
-import io
-import json
-
 import polars as pl
 
 from l4strace import _native
+from l4strace.ingest import untrusted
 from l4strace.ingest.logs import kprobe_events
-from l4strace.ingest.logs.blocks import blocks
+from l4strace.ingest.logs.blocks import BAD_LINES, blocks
+from l4strace.ingest.logs.blocks import frame as rows_of
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
@@ -22,13 +21,14 @@ from l4strace.schema.words import Stat
 LINE = pl.Schema({"type": pl.String(), "data": pl.String()})
 TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
 EVENTS = ("event", "probe", "func")
+MOST_AGGREGATES = 10_000
 
 
 def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
     for block in filter(bytes.strip, blocks(path, log)):
-        frame = _frame(block, log)
+        frame = rows_of(block, LINE, log)
         for kind, data in frame.filter(pl.col("type").is_in(["map", "hist", "stats"])).iter_rows():
             _aggregate(kind, data, log)
         lost = frame.filter(pl.col("type") == "lost_events").height
@@ -48,31 +48,16 @@ def read(path: str) -> Log:
     return log
 
 
-def _frame(block: bytes, log: Log) -> pl.DataFrame:
-    try:
-        return pl.read_ndjson(io.BytesIO(block), schema=LINE)
-    except pl.exceptions.PolarsError:
-        good = [line for line in block.splitlines() if _is_object(line)]
-        bad = sum(1 for line in block.splitlines() if line.strip()) - len(good)
-        log.lose(Stat.LINES_UNREAD, bad, "loss", "Lines that are no JSON object.")
-        if not good:
-            return pl.DataFrame(schema=LINE)
-        return pl.read_ndjson(io.BytesIO(b"\n".join(good)), schema=LINE, ignore_errors=True)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
-
-
 def _aggregate(kind: str, data: str | None, log: Log) -> None:
     """A map printed again (interval output) replaces its earlier value."""
-    value = json.loads(data or "{}")
-    if isinstance(value, dict):
-        suffix = "" if kind == "map" else f" ({kind})"
-        log.aggregates |= {f"{name}{suffix}": v for name, v in value.items()}
+    value = untrusted.record((data or "{}").encode())
+    if value is None:
+        log.lose(Stat.LINES_UNREAD, 1, "loss", BAD_LINES)
+        return
+    suffix = "" if kind == "map" else f" ({kind})"
+    for name, counted in value.items():
+        if len(log.aggregates) < MOST_AGGREGATES:
+            log.aggregates[f"{untrusted.text(name)}{suffix}"] = counted
 
 
 def _keep(keeper: Keeper, table: _native.ArrowTable | None) -> None:

@@ -6,14 +6,14 @@ the line of each fault.
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from typing import Any
 
 import polars as pl
 
-from l4strace.ingest.logs.blocks import blocks
+from l4strace.ingest import untrusted
+from l4strace.ingest.logs.blocks import BAD_LINES, blocks
+from l4strace.ingest.logs.blocks import frame as rows_of
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
@@ -26,6 +26,13 @@ WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
 """polars reads NDJSON integers with 64 bits only."""
 CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
 """Fields of the records that are no samples."""
+MOST_BITS = 31
+"""Widest alpha of any build (P0)."""
+MOST_FIELDS = 256
+"""Fields that a header may declare; the collectors declare 40."""
+MOST_NOTES = 100
+"""Notes of one log that are shown."""
+MOST_AGGREGATES = 10_000
 
 
 def read(path: str) -> Log:
@@ -49,52 +56,40 @@ def read(path: str) -> Log:
 
 
 def _header(line: bytes, log: Log) -> dict[str, Any]:
-    header = json.loads(line)
-    if not isinstance(header, dict) or header.get("format") != "l4strace-kernel-log":
+    header = untrusted.record(line)
+    if header is None or header.get("format") != "l4strace-kernel-log":
         raise ValueError("the first line is no header of a kernel log")
     if header.get("version") != 1:
-        raise ValueError(f"kernel log of version {header.get('version')}; this l4strace reads 1")
-    clock = header.get("clock") or {}
-    log.clock = str(clock.get("id", "unknown"))
-    log.unix_offset_ns = _integer(clock.get("unix_offset_ns"))
-    log.uncertainty_ns = _integer(clock.get("uncertainty_ns")) or 0
-    log.alpha_bits = _integer((header.get("layout") or {}).get("alpha_bits"))
+        version = str(header.get("version"))[:20]
+        raise ValueError(f"kernel log of version {version}; this l4strace reads 1")
+    clock = untrusted.mapping(header.get("clock"))
+    log.clock = untrusted.text(clock.get("id")) or "unknown"
+    log.unix_offset_ns = untrusted.time_ns(clock.get("unix_offset_ns"))
+    log.uncertainty_ns = untrusted.time_ns(clock.get("uncertainty_ns")) or 0
+    _take_width(untrusted.mapping(header.get("layout")).get("alpha_bits"), log)
     command = header.get("command") or []
     log.comment = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    fields = header.get("fields")
-    return header | {"fields": fields if isinstance(fields, dict) else {}}
+    fields = untrusted.mapping(header.get("fields")).items()
+    return header | {"fields": dict(list(fields)[:MOST_FIELDS])}
 
 
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _take_width(bits: object, log: Log) -> None:
+    """A width that no kernel can have is not taken: 2^bits is computed with it."""
+    log.alpha_bits = untrusted.whole(bits, 1, MOST_BITS)
+    if bits is not None and log.alpha_bits is None:
+        log.lose(
+            Stat.ALPHA_SCALE_UNKNOWN, 1, "info", f"alpha_bits is {str(bits)[:20]}: not a width."
+        )
 
 
-def _frame(block: bytes, fields: dict[str, str], log: Log) -> pl.DataFrame:
+def _frame(block: bytes, fields: dict[str, Any], log: Log) -> pl.DataFrame:
     """One row per line, with the declared fields; lines that are no objects are counted."""
-    declared = {name: TYPES[kind] for name, kind in fields.items() if kind in TYPES}
+    kinds = {name: kind for name, kind in fields.items() if isinstance(kind, str)}
+    declared = {name: TYPES[kind] for name, kind in kinds.items() if kind in TYPES}
     known = {name: dtype for name, dtype in SAMPLES.items() if name != "extra"}
-    wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (known | declared).items()}
-    schema = pl.Schema({"type": pl.String()} | wide | CONTROL)
-    try:
-        return pl.read_ndjson(io.BytesIO(block), schema=schema)
-    except pl.exceptions.PolarsError:
-        return pl.read_ndjson(io.BytesIO(_sound(block, log)), schema=schema, ignore_errors=True)
-
-
-def _sound(block: bytes, log: Log) -> bytes:
-    """The lines of a damaged block that are JSON objects."""
-    good, bad = [], 0
-    for line in block.splitlines():
-        try:
-            sound = isinstance(json.loads(line), dict)
-        except ValueError:
-            sound = False
-        if sound:
-            good.append(line)
-        elif line.strip():
-            bad += 1
-    log.lose(Stat.LINES_UNREAD, bad, "loss", "Lines that are no JSON object.")
-    return b"\n".join(good) + b"\n" if good else b"{}\n"
+    # A column keeps its type whatever the header claims.
+    wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (declared | known).items()}
+    return rows_of(block, pl.Schema(wide | {"type": pl.String()} | CONTROL), log)
 
 
 def _samples(frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,26 +115,39 @@ def _control(frame: pl.DataFrame, block: bytes, log: Log) -> None:
     """Takes in losses, notes, aggregates and the trailer; there are few of them."""
     log.records += frame.filter(pl.col("type") == "sample").height
     kinds = set(frame["type"].drop_nulls().unique()) - {"sample", "header"}
-    for row in frame.filter(pl.col("type") == "note").iter_rows(named=True):
-        log.lose(Stat.NOTE, 1, "info", row["text"])
+    for note in frame.filter(pl.col("type") == "note")["text"].head(MOST_NOTES):
+        if log.notes < MOST_NOTES:
+            log.lose(Stat.NOTE, 1, "info", untrusted.text(note))
+            log.notes += 1
     if "aggregate" in kinds or "trailer" in kinds:
         for line in block.splitlines():
             if b'"aggregate"' in line or b'"trailer"' in line:
-                _take(json.loads(line), log)
+                _take(untrusted.record(line) or {}, log)
 
 
 def _take(record: dict[str, Any], log: Log) -> None:
-    if record.get("type") == "aggregate":
-        log.aggregates[str(record.get("name"))] = record.get("value")
+    if record.get("type") == "aggregate" and len(log.aggregates) < MOST_AGGREGATES:
+        log.aggregates[untrusted.text(str(record.get("name"))) or ""] = record.get("value")
     elif record.get("type") == "trailer":
         log.complete = True
-        log.end_offset_ns = _integer((record.get("clock") or {}).get("unix_offset_ns"))
-        for where, count in (record.get("lost") or {}).items():
-            log.lose(lost_in(where), int(count), "loss", f"Samples lost in the {where}.")
-        said = sum((record.get("events") or {}).values())
-        if said != log.records:
-            missing = f"The trailer counts {said:,} samples, the log holds {log.records:,}."
-            log.lose(Stat.SAMPLES_MISSING, abs(said - log.records), "loss", missing)
+        log.end_offset_ns = untrusted.time_ns(
+            untrusted.mapping(record.get("clock")).get("unix_offset_ns")
+        )
+        for place, lost in _counts(record.get("lost"), log).items():
+            where = untrusted.text(place, 40)
+            log.lose(lost_in(where or "log"), lost, "loss", f"Samples lost in the {where}.")
+        counted = sum(_counts(record.get("events"), log).values())
+        if counted != log.records:
+            missing = f"The trailer counts {counted:,} samples, the log holds {log.records:,}."
+            log.lose(Stat.SAMPLES_MISSING, abs(counted - log.records), "loss", missing)
+
+
+def _counts(value: object, log: Log) -> dict[str, int]:
+    """Counters by name; what is none is counted as damage."""
+    found = {name: untrusted.whole(n, 0, 2**53) for name, n in untrusted.mapping(value).items()}
+    bad = sum(count is None for count in found.values())
+    log.lose(Stat.LINES_UNREAD, bad, "loss", BAD_LINES)
+    return {name: count for name, count in list(found.items())[:MOST_FIELDS] if count is not None}
 
 
 def check(path: str) -> list[str]:

@@ -7,33 +7,55 @@ from pathlib import Path
 
 import polars as pl
 
-from l4strace import _native
 from l4strace.errors import InputError
-from l4strace.ingest import files
+from l4strace.ingest import files, untrusted
 from l4strace.ingest.logs import sniff
-from l4strace.ingest.logs.samples import Log
+from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
+from l4strace.schema.words import Stat
 
 STATED = re.compile(r"realtime_minus_monotonic_ns\s+(-?\d+)(?:\s+uncertainty_ns\s+(\d+))?")
+
+MOST_DIGITS = 30
+MOST_WHY = 200
+"""Characters of another program's reason that are repeated."""
+NAMES = ("sk", "event", "cc", *(name for name, kind in IDENTITY.items() if kind == pl.String))
+"""Text columns of samples that people get to see."""
+DIRTY = untrusted.CONTROL + f"|.{{{untrusted.MOST_TEXT + 1}}}"
+"""What a name may not be: with control characters, or too long."""
 
 
 def read(path: str) -> Log:
     """Reads one log in whatever dialect it is."""
     try:
-        log = sniff.reader(path, _head(path))(path)
+        log = sniff.reader(path, files.head(path))(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: {error}") from error
+        why = str(error).partition("\n")[0][:MOST_WHY]
+        raise InputError(f"{path}: {why}") from error
     take_stated_clock(log)
+    return _within_bounds(log)
+
+
+def _within_bounds(log: Log) -> Log:
+    """``log`` with times that 64 bits can be reckoned with, and names on one line.
+
+    Raises InputError when no record is left of a log that had some.
+    """
+    lost = log.samples.height
+    far = untrusted.FARTHEST_NS
+    log.samples = log.samples.filter(pl.col("ts_ns").is_between(-far, far))
+    lost -= log.samples.height
+    log.lose(Stat.LINES_UNREAD, lost, "loss", "Samples whose time no clock can show.")
+    log.samples, odd = bounded(log.samples)
+    log.lose(Stat.LINES_UNREAD, odd, "info", "Values that no kernel can have.")
+    bad = sum(count for name, count, *_ in log.stats if name == Stat.LINES_UNREAD)
+    if bad and log.samples.is_empty() and not log.aggregates:
+        raise InputError(f"{log.path}: {bad:,} records, and none can be read")
+    for name in NAMES:
+        if log.samples[name].unique().str.contains(DIRTY).any():
+            clean = pl.col(name).str.replace_all(untrusted.CONTROL, "?")
+            log.samples = log.samples.with_columns(clean.str.head(untrusted.MOST_TEXT))
+    log.comment = untrusted.text(log.comment)
     return log
-
-
-def _head(path: str) -> bytes:
-    """The first 64 KiB, decompressed."""
-    head = b""
-    for chunk in _native.read_text(path):
-        head += chunk
-        if len(head) >= 1 << 16:
-            break
-    return head
 
 
 def take_stated_clock(log: Log) -> None:
@@ -48,6 +70,6 @@ def take_stated_clock(log: Log) -> None:
             continue
         if found:
             log.clock = "monotonic"
-            log.unix_offset_ns = int(found[1])
-            log.uncertainty_ns = int(found[2] or 0)
+            log.unix_offset_ns = untrusted.time_ns(int(found[1][:MOST_DIGITS]))
+            log.uncertainty_ns = untrusted.time_ns(int((found[2] or "0")[:MOST_DIGITS])) or 0
             return

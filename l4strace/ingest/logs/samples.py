@@ -32,6 +32,20 @@ SAMPLES = pl.Schema(
 )
 """`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later."""
 
+WIDE = 1 << 48
+"""Above what alpha, score and filters take in any build: 17 << 31, and 2^32 us << 10."""
+BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("srtt_us", "mdev_us", "srtt_pace_us", "mdev_pace_us"), (0.0, 2.0**32)),
+    **dict.fromkeys(("srtt_pace_raw", "mdev_pace_raw", "frac_cwnd"), (0, WIDE)),
+    **dict.fromkeys(("alpha_raw", "upscaled_alpha", "alpha_used_raw"), (0, WIDE)),
+    "classic_ecn_raw": (-WIDE, WIDE),
+    "g_srtt_shift": (0, 31),
+    "g_mdev_shift": (0, 31),
+    "rs_rtt_us": (0, 2**32),
+    "pacing_rate_bps": (0.0, 1e15),
+}
+"""What a kernel can hold: arithmetic with such values stays within 64 bits."""
+
 INFINITE_SSTHRESH = 0x7FFF_FFFF
 """TCP_INFINITE_SSTHRESH."""
 NO_RTT = 0xFFFF_FFFF
@@ -74,6 +88,8 @@ class Log:
     aggregates: dict[str, Any] = field(default_factory=dict)
     bytes_sent: dict[str, int] = field(default_factory=dict)
     """Payload that a socket (`sk`) sent, where the log names no ports to know its flow by."""
+    notes: int = 0
+    """Notes of the collector that are among ``stats``."""
     stats: list[tuple[str, int, str, str | None]] = field(default_factory=list)
     """Name, count, severity and detail, as in the table `stats`."""
 
@@ -135,6 +151,22 @@ def unsigned(expr: pl.Expr, bits: int = 64) -> pl.Expr:
 def below(expr: pl.Expr, limit: int) -> pl.Expr:
     """Null from ``limit`` on: the kernel's way to say infinite or unknown."""
     return pl.when(expr < limit).then(expr)
+
+
+def bounded(samples: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """``samples`` with null for each value outside `BOUNDS`, and how many there were."""
+    inside = {
+        name: pl.col(name).is_between(
+            pl.lit(least, dtype=SAMPLES[name]), pl.lit(most, dtype=SAMPLES[name])
+        )
+        for name, (least, most) in BOUNDS.items()
+    }
+    outside = samples.select(
+        (~fits.fill_null(True)).sum().alias(name) for name, fits in inside.items()
+    ).row(0)
+    wrong = [name for name, count in zip(inside, outside, strict=True) if count]
+    nulled = (pl.when(inside[name]).then(pl.col(name)).alias(name) for name in wrong)
+    return samples.with_columns(nulled), sum(outside)
 
 
 def shaped(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.ingest.logs.blocks import blocks
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
@@ -49,20 +49,15 @@ def read(path: str) -> Log:
 
 def _blocks(path: str, log: Log) -> Iterator[str]:
     """Text that ends before the line of a socket, so that no socket is torn in two."""
-    chunks = _native.read_text(path)
     held = ""
-    for chunk in chunks:
-        held += chunk.decode("utf-8", "replace")
+    for block in blocks(path, log, BATCH_CHARS // 16):
+        held += block.decode("utf-8", "replace")
         if len(held) >= BATCH_CHARS:
             cut = _complete(held)
             yield held[:cut]
             held = held[cut:]
     if held:
         yield held
-    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
-    if chunks.error:
-        log.complete = False
-        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)
 
 
 def _complete(held: str) -> int:

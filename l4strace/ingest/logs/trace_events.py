@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from l4strace import _native
+from l4strace.ingest import named
 from l4strace.ingest.logs import kprobe_events, tcp_probe
 from l4strace.ingest.logs.samples import SAMPLES, Log
 from l4strace.ingest.logs.thin import Keeper
@@ -70,7 +71,7 @@ def _owned(batch: pl.DataFrame) -> pl.DataFrame:
 
 
 def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame]:
-    chunks = _native.read_text(path)
+    chunks = _native.read_text(named.opened(path))
     for chunk in chunks:
         if (table := lines.feed(chunk)) is not None:
             yield pl.DataFrame(table)

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from l4strace.ingest import untrusted
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import ss
 from l4strace.ingest.logs.samples import Log
@@ -85,7 +86,7 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
 ) -> None:
     """Blocks were cut before `ESTAB`, `#` and `1` only: others were held to the end."""
     monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
-    monkeypatch.setattr(ss._native, "read_text", pieces(700))
+    monkeypatch.setattr(untrusted._native, "read_text", pieces(700))
     lines = SOCKET.replace("ESTAB", state or "ESTAB") + info(5, 9, 1)
     if stamp:
         text = "".join(f"{stamp.format(10 + i)}\n{lines}" for i in range(40))
@@ -105,7 +106,7 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
 
 def test_text_without_sockets_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
-    monkeypatch.setattr(ss._native, "read_text", pieces(700))
+    monkeypatch.setattr(untrusted._native, "read_text", pieces(700))
     path = tmp_path / "ss.txt"
     path.write_text("no socket here\n" * 1000)
     assert max(map(len, ss._blocks(str(path), Log(str(path), "ss")))) < 1000 + 700

@@ -15,7 +15,7 @@ ACK = (
     "sk=0x1 sport=40001 dport_be=0x5114"
 )
 PROBE = (
-    "x-1 [000] ..s4. 1.5: tcp_probe: family=AF_INET6 src=[fd00::1]:40001 dest=[fd00::2]:5201 "
+    "x-1 [000] ..s4. 1.500000: tcp_probe: family=AF_INET6 src=[fd00::1]:40001 dest=[fd00::2]:5201 "
     "mark=0x0 data_len=0 snd_nxt=0x2 snd_una=0x1 snd_cwnd=10 ssthresh=2147483647 snd_wnd=1 "
     "srtt=10031 rcv_wnd=2"
 )

@@ -36,12 +36,20 @@ pub fn overwritten(line: &str) -> Option<u64> {
     Some(written.parse::<u64>().ok()?.saturating_sub(kept.parse().ok()?))
 }
 
-/// Splits at the first token `seconds.fraction:` whose successor looks like an event name.
+/// Fewest digits after the point: all tools print microseconds or nanoseconds.
+const FRACTION: usize = 6;
+
+/// Splits at the first token `seconds.fraction:` that follows a CPU in brackets.
+///
+/// A task chooses its own name, at most 15 bytes (TASK_COMM_LEN), which stands before: `[0] `, a time
+/// with six decimals and an event's name do not fit into it, so that no name can forge an event.
 fn split_at_time(line: &str) -> Option<(&str, i64, &str)> {
     let mut from = 0;
     while let Some(colon) = line.get(from..)?.find(": ").map(|at| at + from) {
         let start = line[..colon].rfind([' ', '\t', ']']).map_or(0, |at| at + 1);
-        if let Some(ts_ns) = seconds(&line[start..colon]) {
+        let digits = line[start..colon].split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        let placed = digits >= FRACTION && cpu_number(&line[..start]).is_some();
+        if let Some(ts_ns) = placed.then(|| seconds(&line[start..colon])).flatten() {
             return Some((&line[..start], ts_ns, line[colon + 2..].trim_start()));
         }
         from = colon + 2;
@@ -123,6 +131,18 @@ mod tests {
         let columns = columns_of("<idle>-0 [002] ..s4. 13.521222: fallback: (prague_enter_cwr+0xc8/0xe0 [tcp_prague] <- prague_classic_ecn_fallback) alpha_out=10485760");
         assert_eq!(ints(&columns, "alpha_out"), Some(10_485_760));
         assert_eq!(ints(&columns, "cpu"), Some(2));
+    }
+
+    #[test]
+    fn a_task_cannot_name_itself_an_event() {
+        // 15 bytes, which is what prctl(PR_SET_NAME) takes.
+        for comm in ["1.5: ack: x=1", "0.0: ack: cwr=1", "[0] 9.0: cwr: ", "-1 [0] 1.5: ack"] {
+            assert!(comm.len() <= 15);
+            let line = format!("{comm:>16}-77 [000] ..s4.  1505.275453: sched_wakeup: {FIELDS}");
+            let columns = columns_of(&line);
+            assert_eq!(ints(&columns, "ts_ns"), Some(1_505_275_453_000), "{line}");
+            assert_eq!(columns[1].1, Column::Text(vec![Some("sched_wakeup".to_owned())]), "{line}");
+        }
     }
 
     #[test]

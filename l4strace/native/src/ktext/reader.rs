@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     const LOG: &str = "# entries-in-buffer/entries-written: 2/9   #P:1\n\
-        x-1 [000] 1.5: ack: a=1\nnoise\n\nx-1 [000] 2.5: ack: a=2";
+        x-1 [000] 1.500000: ack: a=1\nnoise\n\nx-1 [000] 2.500000: ack: a=2";
 
     #[test]
     fn chunk_borders_do_not_matter() {

@@ -1,0 +1,38 @@
+"""Hostile logs, host files and captures by seed: exit 0, 1 or 3, 20 s and 1 GB at most.
+
+`make fuzz` runs 20,000. `python -m tests.support.hostile.batch N 1` runs case N alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+CASES = int(os.environ.get("L4STRACE_HOSTILE_CASES", "240"))
+BATCH = 120
+"""Cases of one process, whose peak memory is what counts."""
+
+
+def batch(first: int) -> dict:
+    command = [sys.executable, "-m", "tests.support.hostile.batch", str(first), str(BATCH)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"cases from {first}: {done.stderr[-2000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_hostile_input_ends_in_0_1_or_3() -> None:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(batch, range(0, CASES, BATCH)))
+    codes: dict[str, int] = {}
+    for result in results:
+        for code, count in result["codes"].items():
+            codes[code] = codes.get(code, 0) + count
+    failed = [fault for result in results for fault in result["failed"]]
+    assert not failed, f"{len(failed)} of {CASES}: {failed[:5]}"
+    # Cases that are all refused would test nothing.
+    assert codes["0"] + codes["1"] > CASES // 2
+    assert codes["3"] > 0
+    print(f"{sum(codes.values()):,} cases by exit code: {codes}")
