@@ -111,6 +111,28 @@ COEXISTENCE = Table(
     ),
 )
 
+PHASES = Table(
+    "phases",
+    "One stretch of a path in which capacity, marking and base RTT stayed the same.",
+    ("source", "path", "phase"),
+    (
+        SOURCE,
+        Column("path", STR, "", "Networks of sender and receiver, as `sender>receiver`."),
+        Column("phase", U32, "", "Number of the phase on its path, from 0."),
+        Column("start_ns", I64, "ns", "Start; later phases start where the one before ends."),
+        Column("end_ns", I64, "ns", "End."),
+        Column("changed", STR, "", "What changed at the start: `capacity`, `marking` or `base RTT`; null for the first."),
+        Column("capacity_bps", F64, "bit/s", "Capacity for payload: delivered while the path was busy, or the level of the fastest packet trains."),
+        Column("capacity_shown", BOOL, "", "True when a busy path shows the capacity; else it is at least the value."),
+        Column("rate_bps", F64, "bit/s", "Payload that all flows delivered, mean."),
+        Column("busy_share", F64, "", "Share of the time slots with marks or a standing queue."),
+        Column("base_rtt_us", F64, "us", "Smallest RTT of the phase at this capture."),
+        Column("marks", U64, "packet", "CE packets fed back."),
+        Column("ce_share", F64, "", "Their share of the delivered packets."),
+        Column("losses", U64, "packet", "Retransmitted packets."),
+    ),
+)
+
 SPIKES = Table(
     "spikes",
     "One latency spike of one flow direction.",
