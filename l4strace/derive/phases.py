@@ -3,49 +3,22 @@
 Averages over a run that crosses a change describe neither part. So rules judge per phase:
 ``phases.of(capture)`` is the table, and ``phases.assigned(capture, rounds)`` adds the column
 `phase` to rounds (or any rows with `source`, `flow`, `forward` and `start_ns`).
-
-A capacity is shown by slots that were *busy*: marks were fed back, or the round that waited least
-still waited 2 ms or 1.5 packets. It fell when busy slots deliver at most 0.75 of it for half a
-second or more, and rose when they deliver 1.25 of it: no path delivers more than its capacity.
-A sender that backs off empties the queue, so its low slots are not busy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from l4strace.derive import capacity, company
+from l4strace.derive import capacity, changes, company, silences
 from l4strace.derive.capacity import PATH
+from l4strace.derive.changes import Change, Slot
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
-
-LASTING = 5
-"""Slots that a new level must last (0.5 s or ten rounds). By eye: one cut does not last as long."""
-
-FELL, ROSE = 0.75, 1.25
-"""Levels against the capacity before: by eye, above the noise of slots (about 10 %)."""
-
-BUSY_PART = 0.6
-"""Part of the slots of a new lower level that must be busy. By eye."""
-
-FLAT = 0.4
-"""Largest spread (quantiles 0.2 to 0.8) of busy slots, in parts of their median, that show a
-capacity: a ramp spreads wider. By eye."""
-
-QUEUE_US, QUEUE_PACKETS = 2000.0, 1.5
-"""Waiting of the fastest packet that shows a standing queue: as in `bottlenecks`."""
-
-FRAME_BITS = 1514 * 8
-"""A full Ethernet frame without FCS."""
-
-HELD_BACK = 0.5
-"""Share of a slot from which senders count as limited by themselves."""
-
-Slot = dict[str, Any]
 
 
 @kept
@@ -80,98 +53,68 @@ def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     return rounds.join(paths, on=KEY, how="left", maintain_order="left")
 
 
-def busy(slot: Slot) -> bool:
-    """The path itself limited what was delivered in the slot."""
-    if slot["held_back"] >= HELD_BACK:
-        return False
-    packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
-    waits = slot["queue_us"] or 0.0
-    return bool(slot["marks"] > 0 or waits >= max(QUEUE_US, QUEUE_PACKETS * packet_us))
-
-
 def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
     for slot in slots:
-        slot["busy"] = busy(slot)
-    cuts = list(_changes(slots))
-    edges = [0, *(index for index, _ in cuts), len(slots)]
-    starts = [slots[0]["start_ns"], *(at for _, at in cuts), slots[-1]["end_ns"]]
-    rows = [
-        _row(slots[a:b], begin, end)
-        for a, b, begin, end in zip(edges, edges[1:], starts, starts[1:], strict=False)
+        slot["busy"] = changes.busy(slot)
+    found = _ordered(
+        [
+            *changes.capacity_changes(slots),
+            *silences.marking_changes(slots),
+            *silences.base_rtt_changes(slots),
+        ]
+    )
+    rows = list(_rows(slots, found))
+    # A capacity that is much the same again did not change.
+    kept_changes = [
+        change
+        for change, before, after in zip(found, rows, rows[1:], strict=False)
+        if change.what != "capacity" or not _alike(before, after)
     ]
-    for number, row in enumerate(rows):
-        row["phase"] = number
-        row["changed"] = "capacity" if number else None
+    if len(kept_changes) < len(found):
+        rows = list(_rows(slots, kept_changes))
     return rows
 
 
-def _changes(slots: list[Slot]) -> Iterator[tuple[int, int]]:
-    """Index of the first slot after each change of capacity, and when it changed (ns)."""
-    first = 0
-    index = 1
-    while index + LASTING < len(slots):
-        level = shown(slots[first:index])
-        after = slots[index + 1 : index + 1 + LASTING]
-        if level is not None and _fell(after, level):
-            yield index + 1, _moment(slots[index], level, after)
-            first = index = index + 1
-        elif level is not None and min(s["delivered_bps"] for s in after) >= ROSE * level:
-            begin = _begin_of_rise(slots, first, index, level)
-            yield begin, slots[begin]["start_ns"]
-            first, index = begin, index + 1
-        index += 1
+def _ordered(found: list[Change]) -> list[Change]:
+    """By time; of changes at one slot the first counts."""
+    by_index: dict[int, Change] = {}
+    for change in found:
+        by_index.setdefault(change.first, change)
+    return [by_index[index] for index in sorted(by_index)]
 
 
-def shown(slots: list[Slot]) -> float | None:
-    """Capacity that the busy ones of ``slots`` show; None where they show none."""
-    rates = [s["delivered_bps"] for s in slots if s["busy"]][-RECENT:]
-    if len(rates) < LASTING:
-        return None
-    low, middle, high = (capacity.quantile(rates, q) for q in (0.2, 0.5, 0.8))
-    return high if high - low <= FLAT * middle else None
+def _alike(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    ratio = after["capacity_bps"] / max(before["capacity_bps"], 1.0)
+    return bool(1 / ALIKE < ratio < ALIKE)
 
 
-RECENT = 100
-"""Busy slots that are remembered: enough for quantiles, and a run of any length stays linear."""
+ALIKE = 1.25
+"""Ratio of two capacities that are not called a change: as `changes.ROSE`."""
 
 
-def _fell(after: list[Slot], level: float) -> bool:
-    low = max(s["delivered_bps"] for s in after) <= FELL * level
-    return low and sum(s["busy"] for s in after) >= BUSY_PART * len(after)
+def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
+    edges = [0, *(change.first for change in found), len(slots)]
+    starts = [slots[0]["start_ns"], *(change.at_ns for change in found), slots[-1]["end_ns"]]
+    for number, (a, b) in enumerate(pairwise(edges)):
+        yield _row(slots[a:b]) | {
+            "phase": number,
+            "start_ns": starts[number],
+            "end_ns": starts[number + 1],
+            "changed": found[number - 1].what if number else None,
+        }
 
 
-def _moment(slot: Slot, level: float, after: list[Slot]) -> int:
-    """When in ``slot`` the rate fell: the bits that it delivered at the two levels show it."""
-    new = sum(s["delivered_bps"] for s in after) / len(after)
-    part = (slot["delivered_bps"] - new) / (level - new)
-    return int(slot["start_ns"] + min(max(part, 0.0), 1.0) * (slot["end_ns"] - slot["start_ns"]))
-
-
-def _begin_of_rise(slots: list[Slot], first: int, index: int, level: float) -> int:
-    """The first slot above the old level: growth from there to ``index`` was never below it."""
-    begin = index + 1
-    while begin - 1 > first and slots[begin - 1]["delivered_bps"] > ABOVE * level:
-        begin -= 1
-    return begin
-
-
-ABOVE = 1.1
-"""A slot above the old capacity by its noise. By eye."""
-
-
-def _row(slots: list[Slot], start_ns: int, end_ns: int) -> dict[str, Any]:
+def _row(slots: list[Slot]) -> dict[str, Any]:
     delivered = [s["delivered_bps"] for s in slots]
     trains = [s["train_bps"] for s in slots if s["train_bps"]]
     full = [s["delivered_bps"] for s in slots if s["busy"]]
-    level = shown(slots)
+    level = changes.shown(slots)
     size = capacity.estimate(full if level is not None else delivered, trains)
     marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
     least = [s["least_us"] for s in slots if s["least_us"] is not None]
     return {
         "source": slots[0]["source"],
         "path": slots[0]["path"],
-        "start_ns": start_ns,
-        "end_ns": end_ns,
         "capacity_bps": size,
         "capacity_shown": level is not None,
         "rate_bps": sum(delivered) / len(delivered),
