@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, queue_delay
+from l4strace.derive import queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
 PATH = ["source", "path"]
 
 SEVERAL = 1.5
-"""Samples at the height of the largest, as the mean of the round shows, from which it is not single:
+"""Samples at the height of the largest, as the mean of the round shows, from which it is not alone:
 a queue that grows evenly over three samples. By eye."""
 
 BESIDE = 0.5

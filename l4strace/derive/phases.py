@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import capacity, changes, company, silences
+from l4strace.derive import capacity, changes, company, silences, usage
 from l4strace.derive.capacity import PATH
 from l4strace.derive.changes import Change, Slot
 from l4strace.evidence import Capture, kept
@@ -131,4 +131,5 @@ def _row(slots: list[Slot]) -> dict[str, Any]:
         "marks": round(marks),
         "ce_share": marks / acked if acked else None,
         "losses": round(sum(s["lost"] for s in slots)),
+        **usage.of(slots, size),
     }

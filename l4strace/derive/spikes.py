@@ -135,10 +135,11 @@ def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         (pl.col("began_ns") > pl.col("start_ns") - LOOK_BACK_NS).alias("new"),
         (pl.col("doubled_ns") >= pl.col("start_ns") - JOIN_NS).fill_null(False).alias("grew"),
     )
+    large = pl.col("carried") >= company.MIN_ACKED_PACKETS
     near = near.filter(
         pl.col("began_ns") <= pl.col("start_ns"),
         (pl.col("own") & pl.col("grew"))
-        | (pl.col("new") & (pl.col("carried") >= company.MIN_ACKED_PACKETS)),
+        | (pl.col("new") & (pl.col("flow") != pl.col("hardest")) & large),
     )
     ranked = near.sort("own", "grew", "carried", descending=True)
     first = ranked.unique(EVENT, keep="first", maintain_order=True)
@@ -214,7 +215,7 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 
 def _cause() -> pl.Expr:
-    """The likeliest cause, most specific first. Loss follows from a queue and is never its cause."""
+    """The likeliest cause, most specific first. Loss follows from queue and is never its cause."""
     return (
         pl.when(pl.col("fell").fill_null(False))
         .then(pl.lit("rate-drop"))
