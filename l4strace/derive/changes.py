@@ -107,6 +107,8 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
         past = slots[max(first, index - 2 * RECENT) : index]
         level = shown(past) if lowest or highest else None
         if level is not None and highest <= FELL * level and _fell(around, level):
+            if _crosses(around[1], around[2:]):
+                index, around = index + 1, around[1:]
             yield Change(index + 1, _moment(around[0], level, around[1:]), "capacity")
             first = index = index + 1
         elif level is not None and lowest >= ROSE * level and shown(past, FLAT_BEFORE_RISE):
@@ -134,6 +136,11 @@ def _fell(slots: list[Slot], level: float) -> bool:
     base = min((s["base_us"] for s in slots if s["base_us"] is not None), default=0.0)
     growth = level / max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0) - 1
     return not peaks or max(peaks) >= max(TRANSIENT * growth * base, QUEUE_US)
+
+
+def _crosses(slot: Slot, after: list[Slot]) -> bool:
+    """The fall lies in ``slot``: it delivered more than those after it."""
+    return bool(slot["delivered_bps"] > ROSE * quantile([s["delivered_bps"] for s in after], 0.5))
 
 
 def _moment(slot: Slot, level: float, after: list[Slot]) -> int:

@@ -60,10 +60,11 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     height = most - base
     several = count * (mean - least) >= SEVERAL * (most - least)
     beside = pl.max_horizontal(*(mean.shift(step).over(KEY) for step in (-1, 1))) - base
-    rest = pl.when(count >= 2).then((count * mean - most) / (count - 1)).otherwise(least)
+    others = (count * mean - most) / (count - 1) - base
+    rest = pl.when(count >= 2).then(others).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
     borne_out = (several & (count >= 2)) | (beside >= BESIDE * height).fill_null(False)
-    return pl.when(borne_out).then(height).otherwise(rest - base).clip(lower_bound=0)
+    return pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
 
 
 def _bases(near: pl.DataFrame) -> pl.DataFrame:

@@ -196,7 +196,7 @@ def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Packets that fill the path without queue: capacity times base RTT."""
     size = pl.col("max_payload").max()
-    rtt = pl.col("rtt_min_us").filter(pl.col("rtt_samples") > 0).min()
+    rtt = pl.col("rtt_min_us").min()
     paths = (
         company.directions(capture)
         .join(events.select(KEY).unique(), on=KEY, how="semi")

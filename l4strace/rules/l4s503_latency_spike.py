@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     alike = ["path", "cause"]
     highest = (
         spikes.with_columns(pl.len().over(alike).alias("spikes"))
-        .sort("height_us", descending=True)
+        .sort("height_us", pl.col("end_ns") - pl.col("start_ns"), descending=True)
         .unique(alike, keep="first", maintain_order=True)
     )
     return [_finding(evidence, row) for row in highest.iter_rows(named=True)]

@@ -14,8 +14,8 @@ are over before it has its rate.
 
 Evidence
 --------
-`phases.ramp_ns`, `changed`, `capacity_bps`, `capacity_shown`, `base_rtt_us` and `start_ns`; `rounds.slow_start` and
-`inflight_max_packets`.
+`phases.ramp_ns`, `changed`, `capacity_bps`, `capacity_shown`, `base_rtt_us` and `start_ns`;
+`rounds.slow_start` and `inflight_max_packets`.
 
 When it is wrong
 ----------------
