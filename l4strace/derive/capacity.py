@@ -50,7 +50,8 @@ NEEDED = (
 def slots(capture: Capture) -> pl.DataFrame:
     """One row a slot of each path that carried enough.
 
-    Columns: `source`, `path`, `slot`, `start_ns`, `end_ns`, `delivered_bps`, `train_bps`, `marks`,
+    Columns: `source`, `path`, `slot`, `start_ns`, `end_ns`, `first_ns` and `last_ns` (data in it),
+    `delivered_bps`, `train_bps`, `marks`,
     `acked` (packets), `lost` (retransmissions), `least_us` (smallest RTT), `queue_us` (what even
     the fastest packet of one of the flows waited, above the smallest RTT of that flow), `floor_us`
     (the same of all flows), `peak_us` (largest mean RTT of a round above it), `base_us` (smallest
@@ -63,6 +64,8 @@ def slots(capture: Capture) -> pl.DataFrame:
     parts = _parts(rounds)
     sums = parts.group_by(*PATH, "slot").agg(
         pl.col("width").first(),
+        pl.col("begin").min().alias("first_ns"),
+        pl.col("end").max().alias("last_ns"),
         (pl.col("acked_bytes") * pl.col("part")).sum().alias("bytes"),
         *((pl.col(c) * pl.col("part")).sum().alias(c) for c in ("marks", "acked_packets", "lost")),
         pl.col("rtt_min_us").min().alias("least_us"),
@@ -96,7 +99,7 @@ def slots(capture: Capture) -> pl.DataFrame:
 _EMPTY = {
     "source": pl.UInt16(),
     "path": pl.String(),
-    **dict.fromkeys(("slot", "start_ns", "end_ns"), pl.Int64()),
+    **dict.fromkeys(("slot", "start_ns", "end_ns", "first_ns", "last_ns"), pl.Int64()),
     **dict.fromkeys(("delivered_bps", "train_bps", "marks", "acked", "lost"), pl.Float64()),
     **dict.fromkeys(
         ("least_us", "queue_us", "floor_us", "peak_us", "base_us", "held_back"), pl.Float64()
@@ -144,7 +147,8 @@ def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
     return (
         sized.with_columns(pl.int_ranges(first, last + 1).alias("slot"))
         .explode("slot")
-        .with_columns(((end - begin) / pl.col("length")).alias("part"))
+        .with_columns(begin.alias("begin"), end.alias("end"))
+        .with_columns(((pl.col("end") - pl.col("begin")) / pl.col("length")).alias("part"))
     )
 
 

@@ -20,8 +20,13 @@ SEVERAL = 1.5
 """Samples at the height of the largest, as the mean of the round shows, from which it is not alone:
 a queue that grows evenly over three samples. By eye."""
 
-BESIDE = 0.5
-"""Part of a single sample's height that a round beside it must reach on average. By eye."""
+BESIDE = {"rtt": 0.7, "owd": 0.5}
+"""Part of a single sample's height that a round beside it must reach on average: more for RTTs, as
+an ACK may be delayed while a queue stands. By eye."""
+
+FEW = 3
+"""Samples of a round that a retransmission leaves without weight: an ACK that waited for the hole
+to be filled shows the time of the repair. Where SACK reports each packet there are more."""
 
 SLOT_NS = 500_000_000
 """Slots in which base RTTs of flows are compared: some round trips of any path. By eye."""
@@ -46,7 +51,11 @@ def rounds(capture: Capture) -> pl.DataFrame:
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
     near = near.join(_bases(near), on=KEY, how="left").sort(*KEY, "round")
-    rtt = _largest("rtt", pl.col("rtt_samples"), pl.col("base_us"))
+    repaired = pl.col("retransmits").fill_null(0)
+    held = (repaired + repaired.shift(-1, fill_value=0).over(KEY) > 0) & (
+        pl.col("rtt_samples") <= FEW
+    )
+    rtt = pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us")))
     one_way = _largest("owd", pl.col("acked_packets"), pl.col("owd_min_us").min().over(KEY))
     return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
         pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")
@@ -63,7 +72,7 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     others = (count * mean - most) / (count - 1) - base
     rest = pl.when(count >= 2).then(others).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
-    borne_out = (several & (count >= 2)) | (beside >= BESIDE * height).fill_null(False)
+    borne_out = (several & (count >= 2)) | (beside >= BESIDE[kind] * height).fill_null(False)
     return pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
 
 

@@ -98,7 +98,7 @@ ALIKE = 1.25
 
 def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
     edges = [0, *(change.first for change in found), len(slots)]
-    starts = [slots[0]["start_ns"], *(change.at_ns for change in found), slots[-1]["end_ns"]]
+    starts = [slots[0]["first_ns"], *(change.at_ns for change in found), slots[-1]["last_ns"]]
     for number, (a, b) in enumerate(pairwise(edges)):
         yield _row(slots[a:b]) | {
             "phase": number,

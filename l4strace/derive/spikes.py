@@ -1,9 +1,10 @@
 """Latency spikes: when delay left its usual range, how far, how long, whom it hit, and why.
 
 One event is one stretch of time on one path, whichever flows it hits. Its height is the largest
-delay of a packet (`derive.delays`). On 20 emulated runs the height is within 1 % of the one-way
-delay between both ends, and within 3 % of it from RTTs, but for events that lose packets: lost
-packets have no RTT, so the height is then a lower bound (-27 % where 40 packets were dropped).
+delay of a packet (`derive.delays`). In 43 emulated runs it is, with the captures of both ends,
+within 1 % of the true one-way delay in nine of ten events (worst: 11 %); from RTTs within 5 % in
+events without loss. Packets that are lost and repaired have no RTT: where a queue overflows, the
+height from RTTs is too low by up to half.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Evidence
 When it is wrong
 ----------------
 If the path became slower or another flow joined at the same moment. From RTTs alone the height is
-a lower bound where packets were lost, as lost packets have none.
+less sure where packets were lost, as lost packets have none.
 
 What to do
 ----------

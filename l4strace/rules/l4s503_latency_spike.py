@@ -17,7 +17,7 @@ Evidence
 When it is wrong
 ----------------
 Wireless hops retransmit and pause by themselves; such delay is not a queue that the sender filled.
-From RTTs alone the height is a lower bound where packets were lost.
+From RTTs alone the height is less sure where packets were lost.
 
 What to do
 ----------

@@ -43,12 +43,36 @@ def test_one_delayed_ack_is_no_delay() -> None:
 
 
 def test_a_lone_sample_counts_where_the_rounds_beside_it_wait_too() -> None:
-    wait = [10_000.0] * 20 + [40_000.0, 60_000.0, 30_000.0] + [10_000.0] * 27
+    wait = [10_000.0] * 20 + [48_000.0, 60_000.0, 30_000.0] + [10_000.0] * 27
     made = rounds(50, rtt_samples=1, rtt_min_us=wait, rtt_mean_us=wait, rtt_max_us=wait)
     assert max(delay(made)) == 50_000.0
     single = one(20, 60_000.0, 10_000.0)
     made = rounds(50, rtt_samples=1, rtt_min_us=single, rtt_mean_us=single, rtt_max_us=single)
     assert max(delay(made)) == 0.0
+
+
+def test_an_ack_that_waited_for_a_retransmission_is_no_delay() -> None:
+    """Three ACKs around the repair show 100 ms more; with 30 samples SACK shows each packet."""
+    waited = [10_000.0] * 20 + [110_000.0] * 3 + [10_000.0] * 27
+    lost = [0] * 21 + [1] + [0] * 28
+    columns = {"rtt_mean_us": waited, "rtt_max_us": waited, "retransmits": lost}
+    held = delay(rounds(50, rtt_samples=1, **columns))
+    assert held[20:22] == [None, None]
+    assert max(delay(rounds(50, rtt_samples=30, **columns))) == 100_000.0
+
+
+def test_an_ack_delayed_in_a_standing_queue_does_not_add_to_it() -> None:
+    """63 ms of queue, and one of two ACKs 44 ms later."""
+    mean = [10_000.0] + [73_000.0] * 19 + [95_000.0] + [73_000.0] * 29
+    most = [10_000.0] + [73_000.0] * 19 + [117_000.0] + [73_000.0] * 29
+    made = rounds(
+        50,
+        rtt_samples=2,
+        rtt_min_us=[10_000.0] + [73_000.0] * 49,
+        rtt_mean_us=mean,
+        rtt_max_us=most,
+    )
+    assert max(delay(made)) == pytest.approx(63_000.0)
 
 
 def test_rounds_of_one_packet_that_the_application_sends_do_not_count() -> None:

@@ -26,6 +26,8 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "slot": index,
         "start_ns": index * WIDTH,
         "end_ns": (index + 1) * WIDTH,
+        "first_ns": index * WIDTH,
+        "last_ns": (index + 1) * WIDTH,
         "delivered_bps": 50e6,
         "train_bps": 50e6,
         "marks": 2.0,

@@ -6,8 +6,8 @@ from typing import Any
 
 
 def height(row: dict[str, Any]) -> str:
-    """`queue delay reached 72 ms`; a bound where lost packets hide the top."""
-    bound = "" if row["one_way"] or not row["lost"] else "at least "
+    """`queue delay reached 72 ms`; less sure where lost packets have no RTT."""
+    bound = "" if row["one_way"] or not row["lost"] else "about "
     return f"queue delay reached {bound}{row['height_us'] / 1000:.0f} ms"
 
 
