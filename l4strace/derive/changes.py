@@ -35,7 +35,7 @@ SETTLED_NS = 1_000_000_000
 """A level that lasts less is the way from one level to the next. By eye."""
 
 START_NS = 2_000_000_000
-"""A first level that lasts less is slow start and what follows it. By eye."""
+"""A first level that lasts less before a rise is slow start and what follows it. By eye."""
 
 BUSY_PART = 0.6
 """Part of the slots of a new lower level that must be busy. By eye."""
@@ -93,7 +93,7 @@ def capacity_changes(slots: list[Slot]) -> list[Change]:
     found: list[Change] = []
     for change in _capacity_steps(slots):
         before = found[-1].at_ns if found else slots[0]["start_ns"]
-        if change.at_ns - before >= (SETTLED_NS if found else START_NS):
+        if change.at_ns - before >= SETTLED_NS or not found:
             found.append(change)
     return found
 
@@ -113,7 +113,8 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             first = index = index + 1
         elif level is not None and lowest >= ROSE * level and shown(past, FLAT_BEFORE_RISE):
             begin = _begin_of_rise(slots, first, index, level)
-            yield Change(begin, slots[begin]["start_ns"], "capacity")
+            if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
+                yield Change(begin, slots[begin]["start_ns"], "capacity")
             first, index = begin, index + 1
         index += 1
 

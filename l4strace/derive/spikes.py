@@ -1,10 +1,10 @@
 """Latency spikes: when delay left its usual range, how far, how long, whom it hit, and why.
 
 One event is one stretch of time on one path, whichever flows it hits. Its height is the largest
-delay of a packet (`derive.delays`). In 43 emulated runs it is, with the captures of both ends,
-within 1 % of the true one-way delay in nine of ten events (worst: 11 %); from RTTs within 5 % in
-events without loss. Packets that are lost and repaired have no RTT: where a queue overflows, the
-height from RTTs is too low by up to half.
+delay of a packet (`derive.delays`). Against the true one-way delay of 43 emulated runs: with the
+captures of both ends 37 of 39 events within 1 % and all within 10 %; from RTTs without loss 18 of
+24 within 1 % and 19 within 10 %, with loss 18 of 31 within 10 %. Packets that are lost and repaired
+have no RTT: where a queue overflows, the height from RTTs is too low by up to half.
 """
 
 from __future__ import annotations
