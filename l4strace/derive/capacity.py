@@ -7,6 +7,10 @@ compression push single trains above it. So a slot (100 ms or two rounds, and 40
 rates: what all flows delivered, and the median train of the flow with the fastest ones. All rates
 are payload bits per second, as in `rounds.goodput_bps`: Ethernet frames of 1514 bytes need 1.046
 times as much.
+
+Against 43 emulated runs of 2 to 118 Mbit/s, seen at the sender: 49 phases whose capacity is shown
+are off by 0.8 % in the median and by more than 10 % in four (flows that never filled the path
+before it changed, a fall to 0.64 that was not found, and 2 ms of jitter: +12 %).
 """
 
 from __future__ import annotations
