@@ -56,6 +56,9 @@ FRAME_BITS = 1514 * 8
 HELD_BACK = 0.5
 """Share of a slot from which senders count as limited by themselves."""
 
+NEAR, INFINITE = 0.9, float("inf")
+"""A level moves by less than a tenth within LASTING slots: only near it is it measured anew."""
+
 ABOVE = 1.1
 """A slot above the old capacity by its noise. By eye."""
 
@@ -84,7 +87,8 @@ def shown(slots: list[Slot], flat: float = FLAT) -> float | None:
     rates = [s["delivered_bps"] for s in slots if s["busy"]][-RECENT:]
     if len(rates) < LASTING:
         return None
-    low, middle, high = (quantile(rates, q) for q in (0.2, 0.5, 0.8))
+    rates.sort()
+    low, middle, high = (rates[int(q * len(rates))] for q in (0.2, 0.5, 0.8))
     return high if high - low <= flat * middle else None
 
 
@@ -101,11 +105,16 @@ def capacity_changes(slots: list[Slot]) -> list[Change]:
 def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     first = 0
     index = 1
+    least, most = 0.0, INFINITE
     while index + LASTING < len(slots):
         around = slots[index : index + 1 + LASTING]
         lowest, highest = _range(around[1:])
+        if lowest < ROSE * least and highest > FELL * most and index % LASTING:
+            index += 1
+            continue
         past = slots[max(first, index - 2 * RECENT) : index]
-        level = shown(past) if lowest or highest else None
+        level = shown(past)
+        least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
         if level is not None and highest <= FELL * level and _fell(around, level):
             if _crosses(around[1], around[2:]):
                 index, around = index + 1, around[1:]
