@@ -41,6 +41,7 @@ class Evidence(Capture):
     builds: pl.DataFrame = field(kw_only=True)
     bottlenecks: pl.DataFrame = field(kw_only=True)
     coexistence: pl.DataFrame = field(kw_only=True)
+    phases: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
 
 

@@ -65,7 +65,9 @@ ELSEWHERE = {
     "page/drawing/": "page/drawing/test_figure.py",
     "page/figures/": "page/test_chromium.py",
     "rules/support/aggregates.py": "rules/test_l4s302_fallback_scaling_bug.py",
+    "rules/support/events.py": "rules/test_l4s204_slow_start_overshoot.py",
     "rules/support/fallback_states.py": "rules/test_l4s301_fallback_misfire.py",
+    "rules/support/paths.py": "rules/test_l4s408_path_changed.py",
     # Words are tested where they are read.
     "wording/": "output/test_text.py",
 }

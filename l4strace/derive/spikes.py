@@ -1,10 +1,18 @@
-"""Latency spikes: when queue delay left its usual range, how far, how long, and why."""
+"""Latency spikes: when delay left its usual range, how far, how long, whom it hit, and why.
+
+One event is one stretch of time on one path, whichever flows it hits. Its height is the largest
+delay of a packet (`derive.delays`). Against the true one-way delay of 43 emulated runs: with the
+captures of both ends 37 of 39 events within 1 % and all within 10 %; from RTTs without loss 18 of
+24 within 1 % and 19 within 10 %, with loss 18 of 31 within 10 %. Packets that are lost and repaired
+have no RTT: where a queue overflows, the height from RTTs is too low by up to half.
+"""
 
 from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, queue_delay
+from l4strace.derive import capacity, company, delays, phases
+from l4strace.derive.delays import PATH
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, of_round
@@ -19,11 +27,14 @@ JOIN_NS = 250_000_000
 """Peaks closer than this are one spike. By eye."""
 
 RATE_DROP = 0.6
-"""Goodput in the spike against that of the second before: below this the bottleneck got slower.
-By eye."""
+"""What the path delivered in the spike against the second before: below this it got slower."""
 
 LOOK_BACK_NS = 1_000_000_000
 """How long before a spike its cause may lie: some round trips of any path. By eye."""
+
+EARLY_NS, EARLY_ROUNDS = 500_000_000, 20
+"""Start of a flow, in which its window may double, the longer of both: slow start reaches 10,000
+packets from 10 (RFC 6928) in ten round trips; the same again for queue and recovery."""
 
 DOUBLING = 3.0
 """Growth of the flight over three rounds that only slow start makes (it would be 8). By eye."""
@@ -31,116 +42,191 @@ DOUBLING = 3.0
 BURST_RATIO = 8.0
 """A burst of eight times the usual one, in a spike that nothing else explains. By eye."""
 
+EVENT = [*PATH, "spike"]
+
 
 def table(capture: Capture) -> pl.DataFrame:
-    """One row per spike, in the schema of `spikes`."""
+    """One row per event, in the schema of `spikes`."""
     schema = TABLES["spikes"]
-    rounds = queue_delay.on_paths(capture)
+    rounds = _rounds(capture)
     if rounds.is_empty():
         return schema.empty()
-    usual = pl.col("queue_delay_us").median().over(KEY)
-    count = pl.len().over(KEY)
-    limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
-    rounds = rounds.filter(count >= company.MIN_ROUNDS).with_columns(
-        usual.alias("usual_us"), _doubling().alias("doubling")
-    )
-    peaks = _joined(rounds.filter(pl.col("queue_delay_us") > limit))
-    spikes = _spikes(peaks).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
-    if spikes.is_empty():
+    events = _events(_joined(rounds.filter(pl.col("delay_us") > pl.col("limit_us"))))
+    events = events.filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
+    if events.is_empty():
         return schema.empty()
-    explained = _with_before(spikes, rounds).join(_newcomers(spikes, capture), on=_ID, how="left")
-    return schema.conform(explained.with_columns(_cause().alias("cause"))).sort(schema.key)
+    for more in (_during(events, rounds), _starters(events, rounds), _rates(events, capture)):
+        events = events.join(more, on=EVENT, how="left")
+    events = _with_room(events, capture).with_columns(_cause().alias("cause"))
+    started = pl.col("cause").is_in(["slow-start", "new-flow"])
+    blamed = (pl.when(started).then(name).alias(name) for name in ("culprit", "peak_packets"))
+    return schema.conform(events.with_columns(*blamed)).sort(schema.key)
 
 
-_ID = [*KEY, "spike"]
+def _rounds(capture: Capture) -> pl.DataFrame:
+    """Rounds with the delay from which they belong to a spike, `limit_us`."""
+    rounds = delays.rounds(capture)
+    usual = pl.col("delay_us").median().over(KEY)
+    limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
+    enough = (pl.len().over(KEY) >= company.MIN_ROUNDS) | (
+        pl.col("acked_packets").sum().over(KEY) >= company.MIN_ACKED_PACKETS
+    )
+    large = pl.col("acked_packets").sum().over(KEY) >= company.MIN_ROUNDS
+    return rounds.filter(enough & large).with_columns(
+        usual.alias("usual_us"),
+        limit.alias("limit_us"),
+        pl.col("burst_bytes").median().over(KEY).alias("usual_burst"),
+        _doubling().alias("doubling"),
+    )
 
 
 def _doubling() -> pl.Expr:
+    """The window doubles: at the start of the flow."""
     flight = pl.col("inflight_max_packets")
-    earlier = flight.sort_by("round").shift(3).over(KEY)
-    return pl.col("slow_start").fill_null(False) | (flight >= DOUBLING * earlier).fill_null(False)
+    grown = (flight >= DOUBLING * of_round(-3, flight)).fill_null(False)
+    age = pl.col("start_ns") - pl.col("start_ns").min().over(KEY)
+    early = (age <= EARLY_NS) | (pl.col("round") <= EARLY_ROUNDS)
+    return (pl.col("slow_start").fill_null(False) | grown) & early
 
 
 def _joined(peaks: pl.DataFrame) -> pl.DataFrame:
-    """Peaks with the number of the spike that they belong to."""
-    gap = pl.col("start_ns") - of_round(-1, pl.col("end_ns"))
-    opens = (gap > JOIN_NS).fill_null(True)
-    return peaks.sort(*KEY, "round").with_columns(
-        opens.cast(pl.Int64).cum_sum().over(KEY).alias("spike")
-    )
+    """Peaks of all flows of a path with the number of the spike that they belong to."""
+    peaks = peaks.sort(*PATH, "start_ns")
+    reached = pl.col("end_ns").cum_max().shift().over(PATH)
+    opens = (pl.col("start_ns") - reached > JOIN_NS).fill_null(True)
+    return peaks.with_columns(opens.cast(pl.Int64).cum_sum().over(PATH).alias("spike"))
 
 
-def _spikes(peaks: pl.DataFrame) -> pl.DataFrame:
-    seconds = (pl.col("end_ns").max() - pl.col("start_ns").min()) / 1e9
-    return peaks.group_by(_ID).agg(
+def _events(peaks: pl.DataFrame) -> pl.DataFrame:
+    highest = pl.col("delay_us").arg_max()
+    return peaks.group_by(EVENT).agg(
+        *(pl.col(name).get(highest) for name in ("flow", "forward", "usual_us", "one_way")),
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
-        pl.col("queue_delay_us").max().alias("height_us"),
-        pl.col("usual_us").first(),
-        pl.len().cast(pl.UInt64).alias("rounds"),
+        pl.col("delay_us").max().alias("height_us"),
+        pl.col("flow").unique().sort().alias("hit"),
+        pl.len().alias("rounds"),
         pl.col("first_frame").min(),
         pl.col("last_frame").max(),
-        pl.col("path").first(),
-        pl.col("retransmits").fill_null(0).sum().alias("lost"),
-        pl.col("doubling").first().alias("in_slow_start"),
-        pl.col("burst_bytes").max().alias("burst"),
-        (pl.col("acked_bytes").sum() * 8 / seconds).alias("rate_in"),
-        pl.col("round").min().alias("first_round"),
+        (pl.col("burst_bytes").max() > BURST_RATIO * pl.col("usual_burst").max()).alias("bursty"),
     )
 
 
-def _with_before(spikes: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
-    """Spikes with the goodput of the second before and the usual burst of the direction."""
-    usual = rounds.group_by(KEY).agg(pl.col("burst_bytes").median().alias("usual_burst"))
-    near = rounds.select(*KEY, pl.col("start_ns").alias("at"), "goodput_bps")
-    before = (
-        spikes.select(*_ID, "start_ns")
-        .join(near, on=KEY)
-        .filter(pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1))
-        .group_by(_ID)
-        .agg(pl.col("goodput_bps").median().alias("rate_before"))
-    )
-    return spikes.join(before, on=_ID, how="left").join(usual, on=KEY, how="left")
+def _during(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """What was retransmitted in each event, by the flows that it hit."""
+    spans = events.select(*EVENT, "hit", begin_ns="start_ns", until_ns="end_ns").sort("begin_ns")
+    # A round that began before the event may lie in it.
+    inside = rounds.select(*KEY, "path", "end_ns", "start_ns", "retransmits").sort("end_ns")
+    found = inside.join_asof(
+        spans, left_on="end_ns", right_on="begin_ns", by=PATH, check_sortedness=False
+    ).filter(pl.col("start_ns") <= pl.col("until_ns"), pl.col("hit").list.contains(pl.col("flow")))
+    return found.group_by(EVENT).agg(pl.col("retransmits").fill_null(0).sum().alias("lost"))
 
 
-def _newcomers(spikes: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Whether another large flow of the path began to send in the second before each spike."""
-    large = pl.col("data_packets") >= company.MIN_ACKED_PACKETS
-    began = (
-        company.directions(capture)
-        .filter(large)
-        .select(
-            "source", "path", pl.col("flow").alias("newcomer"), pl.col("first_ns").alias("began_ns")
-        )
+def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """The flow that doubled its window, or else began, in the second before each event."""
+    starts = rounds.group_by(*KEY, "path").agg(
+        pl.col("start_ns").min().alias("began_ns"),
+        pl.col("end_ns").filter("doubling").max().alias("doubled_ns"),
+        pl.col("acked_packets").sum().alias("carried"),
     )
+    spans = events.select(*EVENT, "hit", "start_ns", "end_ns", hardest="flow")
+    near = spans.join(starts, on=PATH).with_columns(
+        pl.col("hit").list.contains(pl.col("flow")).alias("own"),
+        (pl.col("began_ns") > pl.col("start_ns") - LOOK_BACK_NS).alias("new"),
+        (pl.col("doubled_ns") >= pl.col("start_ns") - JOIN_NS).fill_null(False).alias("grew"),
+    )
+    large = pl.col("carried") >= company.MIN_ACKED_PACKETS
+    near = near.filter(
+        pl.col("began_ns") <= pl.col("start_ns"),
+        (pl.col("own") & pl.col("grew"))
+        | (pl.col("new") & (pl.col("flow") != pl.col("hardest")) & large),
+    )
+    ranked = near.sort("own", "grew", "carried", descending=True)
+    first = ranked.unique(EVENT, keep="first", maintain_order=True)
+    peak = _peak_flights(first, rounds)
+    return first.select(
+        *EVENT, pl.col("flow").alias("culprit"), (pl.col("own") & pl.col("grew")).alias("grew")
+    ).join(peak, on=EVENT, how="left")
+
+
+def _peak_flights(starters: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Most packets that the flow behind each event had in flight from its start to the end."""
+    spans = starters.select(*EVENT, *(k for k in KEY if k not in EVENT), until_ns="end_ns")
+    flights = spans.join(rounds.drop("path"), on=KEY, suffix="_round").filter(
+        pl.col("start_ns") <= pl.col("until_ns")
+    )
+    return flights.group_by(EVENT).agg(pl.col("inflight_max_packets").max().alias("peak_packets"))
+
+
+def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Whether the path got slower: a change of phase, or what it delivered against before."""
+    slots = capacity.slots(capture).select(*PATH, at="start_ns", bps="delivered_bps")
+    near = events.select(*EVENT, "start_ns", "end_ns").join(slots, on=PATH)
+    before = pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1)
+    inside = pl.col("at").is_between(pl.col("start_ns"), pl.col("end_ns"))
+    rates = near.group_by(EVENT).agg(
+        pl.col("bps").filter(before).median().alias("was"),
+        pl.col("bps").filter(inside).median().alias("is"),
+    )
+    slower = (pl.col("is") < RATE_DROP * pl.col("was")).fill_null(False)
+    return rates.select(*EVENT, slower.alias("slower")).join(
+        _falls(events, capture), on=EVENT, how="left"
+    )
+
+
+def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Whether the capacity fell in the second before the event began or after it."""
+    found = phases.of(capture).sort("start_ns")
+    fell = found.filter(
+        pl.col("changed") == "capacity",
+        pl.col("capacity_bps") < pl.col("capacity_bps").shift().over(PATH),
+    ).select(*PATH, fell_ns="start_ns")
+    first, last = pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") + LOOK_BACK_NS
+    at = pl.col("fell_ns").is_between(first, pl.min_horizontal(last, "end_ns"))
     return (
-        spikes.select(*_ID, "path", "start_ns")
-        .join(began, on=["source", "path"])
-        .filter(
-            (pl.col("newcomer") != pl.col("flow"))
-            & (pl.col("began_ns") <= pl.col("start_ns"))
-            & (pl.col("began_ns") > pl.col("start_ns") - LOOK_BACK_NS)
-        )
-        .select(_ID)
+        events.select(*EVENT, "start_ns", "end_ns")
+        .join(fell, on=PATH)
+        .filter(at)
+        .select(EVENT)
         .unique()
-        .with_columns(pl.lit(True).alias("newcomer"))
+        .with_columns(pl.lit(True).alias("fell"))
+    )
+
+
+def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Packets that fill the path without queue: capacity times base RTT."""
+    size = pl.col("max_payload").max()
+    rtt = pl.col("rtt_min_us").min()
+    paths = (
+        company.directions(capture)
+        .join(events.select(KEY).unique(), on=KEY, how="semi")
+        .group_by(PATH)
+        .agg(size.alias("size"), rtt.alias("rtt_us"))
+    )
+    placed = phases.assigned(capture, events).join(
+        phases.of(capture).select(*PATH, "phase", "capacity_bps"), on=[*PATH, "phase"], how="left"
+    )
+    fills = pl.col("capacity_bps") * pl.col("rtt_us") / 8e6 / pl.col("size")
+    return placed.join(paths, on=PATH, how="left").with_columns(
+        fills.alias("fills_packets"),
+        pl.col("hit").list.len().alias("flows"),
+        pl.col("hit").cast(pl.List(pl.String)).list.join(", ").alias("hit"),
     )
 
 
 def _cause() -> pl.Expr:
-    """The likeliest cause, most specific first."""
-    slower = pl.col("rate_in") < RATE_DROP * pl.col("rate_before")
-    bursty = pl.col("burst") > BURST_RATIO * pl.col("usual_burst")
+    """The likeliest cause, most specific first. Loss follows from queue and is never its cause."""
     return (
-        pl.when(pl.col("in_slow_start"))
-        .then(pl.lit("slow-start"))
-        .when(pl.col("newcomer").fill_null(False))
-        .then(pl.lit("new-flow"))
-        .when(slower)
+        pl.when(pl.col("fell").fill_null(False))
         .then(pl.lit("rate-drop"))
-        .when(bursty)
+        .when(pl.col("grew").fill_null(False))
+        .then(pl.lit("slow-start"))
+        .when(pl.col("culprit").is_not_null())
+        .then(pl.lit("new-flow"))
+        .when(pl.col("slower").fill_null(False))
+        .then(pl.lit("rate-drop"))
+        .when(pl.col("bursty").fill_null(False))
         .then(pl.lit("burst"))
-        .when(pl.col("lost") > 0)
-        .then(pl.lit("loss"))
         .otherwise(pl.lit("unknown"))
     )

@@ -1,20 +1,31 @@
-"""Latency spikes and their causes."""
+"""Latency spikes: events of a path, and their causes."""
 
 import polars as pl
 import pytest
 
 from l4strace.derive import spikes
-from tests.support.frames import MS, capture, frame, rounds
+from tests.support.frames import MS, capture, frame, rounds, stack
 
 FLOWS = frame("flows", flow=[0, 1], first_ns=[0, 990 * MS])
+DIRECTIONS = frame("directions", flow=[0, 1], data_ect1=1000)
+
+
+def waits(delays: list[float]) -> dict[str, object]:
+    """RTT columns of rounds whose packets all wait ``delays`` above 10 ms."""
+    rtts = [10_000.0 + d for d in delays]
+    return {"rtt_min_us": [10_000.0, *rtts[1:]], "rtt_mean_us": rtts, "rtt_max_us": rtts}
+
+
+HIGH = [400.0] * 100 + [200_000.0] * 30 + [400.0] * 70
+"""Two seconds at 0.4 ms with 200 ms of queue from 1.0 s to 1.3 s."""
+
+
+def table(*made: pl.DataFrame) -> pl.DataFrame:
+    return spikes.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(*made)))
 
 
 def spiked(**columns: object) -> pl.DataFrame:
-    """Two seconds at 10.4 ms with 200 ms of queue from 1.0 s to 1.3 s."""
-    delays = [10_400.0] * 100 + [210_000.0] * 30 + [10_400.0] * 70
-    made = rounds(200, rtt_mean_us=delays, **columns)
-    directions = frame("directions", data_ect1=1000)
-    return spikes.table(capture(flows=FLOWS.head(1), directions=directions, rounds=made))
+    return table(rounds(200, **(waits(HIGH) | columns)))
 
 
 def test_spike_has_start_height_and_length() -> None:
@@ -23,45 +34,65 @@ def test_spike_has_start_height_and_length() -> None:
     assert row["height_us"] == pytest.approx(200_000)
     assert row["usual_us"] == pytest.approx(400)
     assert row["cause"] == "unknown"
+    assert (row["one_way"], row["culprit"]) == (False, None)
 
 
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
-        ({"slow_start": [True] * 110 + [False] * 90}, "slow-start"),
         ({"acked_bytes": [58_000] * 100 + [5_000] * 100}, "rate-drop"),
-        ({"retransmits": [0] * 110 + [9] * 10 + [0] * 80}, "loss"),
+        ({"retransmits": [0] * 110 + [9] * 10 + [0] * 80}, "unknown"),
         ({"burst_bytes": [1448] * 105 + [65_000] * 5 + [1448] * 90}, "burst"),
+        ({"slow_start": [True] * 110 + [False] * 90}, "unknown"),
     ],
+    ids=["slower", "loss is no cause", "burst", "the flag alone, a second after the start"],
 )
 def test_cause(columns: dict[str, list[object]], cause: str) -> None:
     assert spiked(**columns)["cause"].to_list() == [cause]
 
 
+def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    row = table(
+        rounds(
+            200,
+            **waits(early),
+            slow_start=[True] * 10 + [False] * 190,
+            inflight_max_packets=[10] * 5 + [400] * 5 + [40] * 190,
+        )
+    ).row(0, named=True)
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 0, 400)
+    # 46.3 Mbit/s and 10 ms: 40 packets of 1,448 bytes.
+    assert row["fills_packets"] == pytest.approx(40, rel=0.02)
+
+
 def test_a_flow_that_just_began_is_the_cause() -> None:
-    delays = [10_400.0] * 100 + [210_000.0] * 30 + [10_400.0] * 70
-    directions = frame("directions", flow=[0, 1], data_ect1=1000, first_ns=[0, 990 * MS])
-    table = spikes.table(
-        capture(flows=FLOWS, directions=directions, rounds=rounds(200, rtt_mean_us=delays))
-    )
-    assert table["cause"].to_list() == ["new-flow"]
+    newcomer = rounds(100, begin_ns=990 * MS, flow=1, **waits([400.0] * 100))
+    row = table(rounds(200, **waits(HIGH)), newcomer).row(0, named=True)
+    assert (row["cause"], row["culprit"], row["flows"]) == ("new-flow", 1, 1)
+
+
+def test_one_event_for_all_flows_that_it_hits() -> None:
+    """The second waits 50 ms more, and from 0.1 s later."""
+    other = [400.0] * 110 + [250_000.0] * 30 + [400.0] * 60
+    lost = [5] + [0] * 110 + [3] * 2 + [0] * 87
+    row = table(
+        rounds(200, **waits(HIGH), retransmits=lost), rounds(200, flow=1, **waits(other))
+    ).row(0, named=True)
+    assert (row["flow"], row["flows"], row["hit"]) == (1, 2, "0, 1")
+    assert (row["start_ns"], row["end_ns"]) == (1_000 * MS, 1_400 * MS)
+    assert row["height_us"] == pytest.approx(250_000)
+    assert row["lost"] == 6, "what was lost long before does not count"
 
 
 def test_a_short_peak_or_a_high_usual_delay_is_no_spike() -> None:
-    directions = frame("directions", data_ect1=1000)
-    peak = rounds(200, rtt_mean_us=[10_400.0] * 100 + [60_000.0] * 3 + [10_400.0] * 97)
-    bloated = rounds(200, rtt_mean_us=[30_000.0 + 100 * (i % 150) for i in range(200)])
-    for made in (peak, bloated):
-        assert spikes.table(
-            capture(flows=FLOWS.head(1), directions=directions, rounds=made)
-        ).is_empty()
+    assert table(rounds(200, **waits([400.0] * 100 + [50e3] * 3 + [400.0] * 97))).is_empty()
+    assert table(rounds(200, **waits([20e3 + 100 * (n % 150) for n in range(200)]))).is_empty()
 
 
 @pytest.mark.parametrize(("calm", "count"), [(4, 1), (30, 2)])
 def test_a_short_calm_does_not_end_a_spike(calm: int, count: int) -> None:
-    high = [210_000.0] * 20
-    delays = [10_400.0] * 60 + high + [10_400.0] * calm + high + [10_400.0] * (100 - calm)
-    made = rounds(200, rtt_mean_us=delays)
-    directions = frame("directions", data_ect1=1000)
-    table = spikes.table(capture(flows=FLOWS.head(1), directions=directions, rounds=made))
-    assert table["rounds"].to_list() == ([40] if count == 1 else [20, 20])
+    high = [200_000.0] * 20
+    delays = [400.0] * 60 + high + [400.0] * calm + high + [400.0] * (100 - calm)
+    found = table(rounds(200, **waits(delays)))
+    assert found["rounds"].to_list() == ([40] if count == 1 else [20, 20])

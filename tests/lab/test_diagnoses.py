@@ -12,7 +12,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.evidence import Evidence
-from l4strace.model import Analysis, Finding, Severity
+from l4strace.model import Analysis, Confidence, Finding, Severity
 from l4strace.wording.verdict import verdict
 
 WITH_LOG = {
@@ -22,9 +22,9 @@ WITH_LOG = {
     "e": {"L4S305", "L4S501"},
     "f2": {"L4S304", "L4S501"},
     "h": {"L4S307", "L4S402"},
-    "i": {"L4S101"},
+    "i": {"L4S101", "L4S204"},
     "k": {"L4S104", "L4S307"},
-    "o": {"L4S204", "L4S205", "L4S503"},
+    "o": {"L4S204", "L4S205"},
     "q1": {"L4S303"},
     "s": set(),
 }
@@ -37,9 +37,9 @@ WITHOUT_LOG = {
     "e": {"L4S308", "L4S501"},
     "f2": {"L4S308", "L4S501"},
     "h": {"L4S402"},
-    "i": {"L4S101"},
+    "i": {"L4S101", "L4S204"},
     "k": {"L4S104"},
-    "o": {"L4S204", "L4S205", "L4S503"},
+    "o": {"L4S204", "L4S205"},
     "q1": {"L4S308"},
     "s": set(),
 }
@@ -166,7 +166,32 @@ def test_the_missed_classic_aqm_of_2020_is_told_by_its_cuts(shared_data: Path) -
 
 def test_the_capacity_reduction_of_2020_is_a_spike_by_rate_drop(shared_data: Path) -> None:
     evidence, _ = of_2020(shared_data, "s4-capacity-reduction-ns-prague-50Mbit-5mbit-20ms")
-    assert evidence.spikes["cause"].to_list() == ["rate-drop"]
+    row = evidence.spikes.row(0, named=True)
+    assert (evidence.spikes.height, row["cause"]) == (1, "rate-drop")
+    # Both captures show 167 ms one way; 30 packets were lost, and have no RTT of their own.
+    assert row["height_us"] == pytest.approx(124_800, rel=0.02)
+    assert row["lost"] == 30
+
+
+def test_the_capacity_reduction_of_2020_has_three_phases(shared_data: Path) -> None:
+    """50, 5 and again 50 Mbit/s on the wire, changed after 15 and 35 s of the flow (setup.log)."""
+    evidence, analysis = of_2020(shared_data, "s4-capacity-reduction-ns-prague-50Mbit-5mbit-20ms")
+    table = evidence.phases
+    on_the_wire = [bps * 1514 / 1448 for bps in table["capacity_bps"]]
+    assert on_the_wire == pytest.approx([50e6, 5e6, 50e6], rel=0.015)
+    assert table["changed"].to_list() == [None, "capacity", "capacity"]
+    first = evidence.sources["first_ns"][0]
+    starts = [(ns - first) / 1e9 for ns in table["start_ns"][1:]]
+    assert starts == pytest.approx([19.8, 39.8], abs=0.1)
+    assert one(analysis, "L4S408").confidence is Confidence.HIGH
+
+
+def test_every_lab_run_is_one_phase_of_its_configured_rate(shared_data: Path) -> None:
+    for run, rate in {"a": 50, "b": 50, "e": 50, "h": 50, "q1": 4, "s": 50}.items():
+        evidence, _ = diagnosed(shared_data / "lab" / run, False)
+        (bps,) = evidence.phases["capacity_bps"]
+        size = evidence.directions["max_payload"].max()
+        assert bps * 1514 / size == pytest.approx(rate * 1e6, rel=0.02), run
 
 
 def of_2020(shared_data: Path, name: str) -> tuple[Evidence, Analysis]:

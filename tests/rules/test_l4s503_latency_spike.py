@@ -12,17 +12,22 @@ def scene(spikes: pl.DataFrame):
     return evidence(flows=FLOWS, directions=DIRECTIONS, spikes=spikes)
 
 
-def spikes(*lengths_ms: int) -> pl.DataFrame:
+def spikes(*lengths_ms: int, **columns: object) -> pl.DataFrame:
     starts = [5_000 * MS * (i + 1) for i in range(len(lengths_ms))]
-    return frame(
-        "spikes",
-        start_ns=starts,
-        end_ns=[s + n * MS for s, n in zip(starts, lengths_ms, strict=True)],
-        height_us=120_000.0,
-        usual_us=400.0,
-        rounds=10,
-        cause="rate-drop",
-    )
+    plain = {
+        "start_ns": starts,
+        "end_ns": [s + n * MS for s, n in zip(starts, lengths_ms, strict=True)],
+        "height_us": 120_000.0,
+        "one_way": True,
+        "usual_us": 400.0,
+        "rounds": 10,
+        "path": "a>b",
+        "flows": 1,
+        "hit": "0",
+        "lost": 0,
+        "cause": "rate-drop",
+    }
+    return frame("spikes", **(plain | columns))
 
 
 def test_fires_with_start_height_length_and_cause() -> None:
@@ -30,7 +35,7 @@ def test_fires_with_start_height_length_and_cause() -> None:
     assert found.severity is Severity.WARNING
     assert found.message == (
         "Latency spike of 1.5 s from t=10.0 s: queue delay reached 120 ms (usually 0.4 ms). "
-        "Likely cause: the bottleneck became slower. It is the longest of 2 spikes."
+        "Likely cause: the bottleneck became slower. It is the highest of 2 such spikes."
     )
     assert [m.value for m in found.measures] == [120_000.0, 400.0, 1.5]
 
@@ -38,6 +43,17 @@ def test_fires_with_start_height_length_and_cause() -> None:
 def test_fires_as_notice_when_short() -> None:
     (found,) = check(scene(spikes(300)))
     assert found.severity is Severity.NOTICE
+
+
+def test_one_finding_for_each_cause_with_all_flows_that_waited() -> None:
+    made = spikes(300, 300, cause=["rate-drop", "new-flow"], flows=3, hit="0, 2, 3", lost=7)
+    found = check(scene(made))
+    assert len(found) == 2
+    assert all(f.message.endswith("Flows 0, 2, 3 waited. 7 packets retransmitted.") for f in found)
+
+
+def test_silent_on_slow_start_which_l4s204_reports() -> None:
+    assert check(scene(spikes(300, cause="slow-start"))) == []
 
 
 def test_silent_without_spikes() -> None:

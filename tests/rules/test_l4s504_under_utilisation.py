@@ -1,34 +1,39 @@
 """A path left idle."""
 
-from l4strace.model import Skipped
+from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s504_under_utilisation import check
-from tests.support.frames import evidence, rounds
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving
+from tests.support.frames import MS, evidence
+from tests.support.phases import phases
+from tests.support.scenes import DIRECTIONS, FLOWS
 
-IDLE = ([60_000] * 100 + [10_000] * 300) * 5
+LOW = {"rate_bps": 6e6, "low_ns": 4_500 * MS, "low_share": 0.9}
+"""6 of 50 Mbit/s."""
 
 
-def scene(acked: list[int], **tables: object):
-    plain = {
-        "flows": FLOWS,
-        "directions": DIRECTIONS,
-        "bottlenecks": bottleneck("l4s"),
-        "rounds": rounds(len(acked), acked_bytes=acked),
-    }
-    return evidence(**(plain | tables))
+def found(**columns: object):
+    return check(
+        evidence(flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0, **(LOW | columns)))
+    )
 
 
 def test_fires_on_long_lows_with_an_empty_queue() -> None:
-    (found,) = check(scene(IDLE))
-    mean, best = (m.value for m in found.measures)
-    assert mean < 0.6 * best
+    (finding,) = found()
+    assert finding.message.endswith("From t=0.000 s to t=5.0 s they got 6 Mbit/s of 50 Mbit/s.")
+    assert [m.value for m in finding.measures] == [6e6, 50e6]
+    assert finding.confidence is Confidence.MEDIUM
 
 
-def test_silent_on_a_full_path_a_lasting_change_a_queue_and_a_neighbour() -> None:
-    assert check(scene([60_000] * 2000)) == []
-    assert check(scene([60_000] * 2000 + [10_000] * 2000)) == []
-    assert check(scene(IDLE, rounds=rounds(2000, acked_bytes=IDLE, queue_delay_us=5_000.0))) == []
-    assert check(scene(IDLE, coexistence=starving(1, 0))) == []
+def test_a_capacity_from_trains_alone_is_less_certain() -> None:
+    (finding,) = found(capacity_shown=False)
+    assert finding.confidence is Confidence.LOW
+
+
+def test_silent_on_a_full_path_single_dips_and_coarse_rates() -> None:
+    assert found(low_ns=0, low_share=0.0) == []
+    assert found(low_share=0.2) == []
+    assert found(low_ns=1_000 * MS) == []
+    assert found(low_share=None) == []
+    assert found(capacity_bps=0.5e6) == []
 
 
 def test_skips_without_data() -> None:

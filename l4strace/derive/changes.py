@@ -1,0 +1,168 @@
+"""When the capacity, the marking or the base RTT of one path changed, from its slots.
+
+A capacity is shown by slots that were *busy*: marks were fed back, or even the fastest packet
+waited 2 ms or 1.5 packets. It fell when busy slots deliver, and packet trains reach, clearly less
+for half a second or more after the queue that a full flight leaves at a lower rate; it rose when
+slots deliver more, which no path does beyond its capacity. A sender that backs off empties the
+queue, so its low slots are not busy.
+
+Lists of slots are rows of `capacity.slots` of one path, each with `busy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from l4strace.derive.capacity import quantile
+
+LASTING = 5
+"""Slots that a new level must last (0.5 s or ten rounds). By eye: one cut does not last as long."""
+
+FELL, ROSE = 0.7, 1.25
+"""Levels against the capacity before: above the noise of slots (about 10 %). A sender that backs
+off to half its rate every few seconds stays above the first in some of the slots. By eye."""
+
+FELL_TRAINS = 0.85
+"""Level of the packet trains after a fall: they are no faster than the path. By eye, above FELL by
+the 15 % that schedulers add to trains."""
+
+TRANSIENT = 0.25
+"""Part of the queue that a full flight leaves when the rate falls, (old / new - 1) base RTTs, that
+must be seen: an AQM may drop the rest. By eye."""
+
+SETTLED_NS = 1_000_000_000
+"""A level that lasts less is the way from one level to the next. By eye."""
+
+START_NS = 2_000_000_000
+"""A first level that lasts less before a rise is slow start and what follows it. By eye."""
+
+BUSY_PART = 0.6
+"""Part of the slots of a new lower level that must be busy. By eye."""
+
+FLAT, FLAT_BEFORE_RISE = 0.4, 0.25
+"""Largest spread (quantiles 0.2 to 0.8) of busy slots, in parts of their median, that show a
+capacity: a ramp spreads wider. By eye; before a rise less, as slow start rises too."""
+
+RECENT = 100
+"""Busy slots that are remembered: enough for quantiles, and a run of any length stays linear."""
+
+QUEUE_US, QUEUE_PACKETS = 2000.0, 1.5
+"""Waiting of the fastest packet that shows a standing queue: as in `bottlenecks`."""
+
+FRAME_BITS = 1514 * 8
+"""A full Ethernet frame without FCS."""
+
+HELD_BACK = 0.5
+"""Share of a slot from which senders count as limited by themselves."""
+
+NEAR, INFINITE = 0.9, float("inf")
+"""A level moves by less than a tenth within LASTING slots: only near it is it measured anew."""
+
+ABOVE = 1.1
+"""A slot above the old capacity by its noise. By eye."""
+
+Slot = dict[str, Any]
+
+
+class Change(NamedTuple):
+    """The slot that begins a phase, the time (ns), and what changed as in `phases.changed`."""
+
+    first: int
+    at_ns: int
+    what: str
+
+
+def busy(slot: Slot) -> bool:
+    """The path itself limited what was delivered in the slot."""
+    if slot["held_back"] >= HELD_BACK:
+        return False
+    packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
+    waits = slot["queue_us"] or 0.0
+    return bool(slot["marks"] > 0 or waits >= max(QUEUE_US, QUEUE_PACKETS * packet_us))
+
+
+def shown(slots: list[Slot], flat: float = FLAT) -> float | None:
+    """Capacity that the busy ones of ``slots`` show; None where they show none."""
+    rates = [s["delivered_bps"] for s in slots if s["busy"]][-RECENT:]
+    if len(rates) < LASTING:
+        return None
+    rates.sort()
+    low, middle, high = (rates[int(q * len(rates))] for q in (0.2, 0.5, 0.8))
+    return high if high - low <= flat * middle else None
+
+
+def capacity_changes(slots: list[Slot]) -> list[Change]:
+    """Falls and rises of the capacity, without steps on the way from one level to the next."""
+    found: list[Change] = []
+    for change in _capacity_steps(slots):
+        before = found[-1].at_ns if found else slots[0]["start_ns"]
+        if change.at_ns - before >= SETTLED_NS or not found:
+            found.append(change)
+    return found
+
+
+def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
+    first = 0
+    index = 1
+    least, most = 0.0, INFINITE
+    while index + LASTING < len(slots):
+        around = slots[index : index + 1 + LASTING]
+        lowest, highest = _range(around[1:])
+        if lowest < ROSE * least and highest > FELL * most and index % LASTING:
+            index += 1
+            continue
+        past = slots[max(first, index - 2 * RECENT) : index]
+        level = shown(past)
+        least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
+        if level is not None and highest <= FELL * level and _fell(around, level):
+            if _crosses(around[1], around[2:]):
+                index, around = index + 1, around[1:]
+            yield Change(index + 1, _moment(around[0], level, around[1:]), "capacity")
+            first = index = index + 1
+        elif level is not None and lowest >= ROSE * level and shown(past, FLAT_BEFORE_RISE):
+            begin = _begin_of_rise(slots, first, index, level)
+            if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
+                yield Change(begin, slots[begin]["start_ns"], "capacity")
+            first, index = begin, index + 1
+        index += 1
+
+
+def _range(slots: list[Slot]) -> tuple[float, float]:
+    rates = [s["delivered_bps"] for s in slots]
+    return min(rates), max(rates)
+
+
+def _fell(slots: list[Slot], level: float) -> bool:
+    """From the second of ``slots`` on the path is slower; the first may hold the change."""
+    after = slots[1:]
+    trains = [s["train_bps"] for s in after if s["train_bps"]]
+    if quantile(trains, 0.5) > FELL_TRAINS * level:
+        return False
+    if sum(s["busy"] for s in after) < BUSY_PART * len(after):
+        return False
+    # What was in flight leaves at the new rate: the queue grows, whatever marks it gets.
+    peaks = [s["peak_us"] for s in slots if s["peak_us"] is not None]
+    base = min((s["base_us"] for s in slots if s["base_us"] is not None), default=0.0)
+    growth = level / max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0) - 1
+    return not peaks or max(peaks) >= max(TRANSIENT * growth * base, QUEUE_US)
+
+
+def _crosses(slot: Slot, after: list[Slot]) -> bool:
+    """The fall lies in ``slot``: it delivered more than those after it."""
+    return bool(slot["delivered_bps"] > ROSE * quantile([s["delivered_bps"] for s in after], 0.5))
+
+
+def _moment(slot: Slot, level: float, after: list[Slot]) -> int:
+    """When in ``slot`` the rate fell: the bits that it delivered at the two levels show it."""
+    new = sum(s["delivered_bps"] for s in after) / len(after)
+    part = (slot["delivered_bps"] - new) / (level - new)
+    return int(slot["start_ns"] + min(max(part, 0.0), 1.0) * (slot["end_ns"] - slot["start_ns"]))
+
+
+def _begin_of_rise(slots: list[Slot], first: int, index: int, level: float) -> int:
+    """The first slot above the old level: growth from there to ``index`` was never below it."""
+    begin = index + 1
+    while begin - 1 > first and slots[begin - 1]["delivered_bps"] > ABOVE * level:
+        begin -= 1
+    return begin

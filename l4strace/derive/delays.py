@@ -1,0 +1,100 @@
+"""The largest delay of each round above what the direction's packets take without a queue.
+
+One-way delay where two captures know it, else RTT. A single late sample is no queue: a delayed ACK
+(RFC 1122 section 4.2.3.2: up to 500 ms, Linux 40 ms and more), an ACK that a link held, or a
+packet that was lost and matched to its retransmission. The other samples of the round and the
+rounds beside it decide.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import queue_delay
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+
+PATH = ["source", "path"]
+
+SEVERAL = 1.5
+"""Samples at the height of the largest, as the mean of the round shows, from which it is not alone:
+a queue that grows evenly over three samples. By eye."""
+
+BESIDE = {"rtt": 0.7, "owd": 0.5}
+"""Part of a single sample's height that a round beside it must reach on average: more for RTTs, as
+an ACK may be delayed while a queue stands. By eye."""
+
+FEW = 3
+"""Samples of a round that a retransmission leaves without weight: an ACK that waited for the hole
+to be filled shows the time of the repair. Where SACK reports each packet there are more."""
+
+SLOT_NS = 500_000_000
+"""Slots in which base RTTs of flows are compared: some round trips of any path. By eye."""
+
+NEEDED = (
+    *KEY,
+    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "retransmits", "slow_start"),
+    *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "owd_min_us", "owd_mean_us"),
+    *("owd_max_us", "sent_packets", "acked_packets", "limited_by", "inflight_max_packets"),
+    *("burst_bytes",),
+)
+
+
+@kept
+def rounds(capture: Capture) -> pl.DataFrame:
+    """Rounds near the sender with `path`, `delay_us` (largest) and `one_way` (which kind it is).
+
+    Left out are rounds of single packets that no full window sent: their ACKs may wait.
+    """
+    paths = queue_delay.on_paths(capture).select(*KEY, "round", "path")
+    near = capture.rounds.select(NEEDED).join(paths, on=[*KEY, "round"], how="inner")
+    single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
+    near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
+    near = near.join(_bases(near), on=KEY, how="left").sort(*KEY, "round")
+    repaired = pl.col("retransmits").fill_null(0)
+    held = (repaired + repaired.shift(-1, fill_value=0).over(KEY) > 0) & (
+        pl.col("rtt_samples") <= FEW
+    )
+    rtt = pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us")))
+    one_way = _largest("owd", pl.col("acked_packets"), pl.col("owd_min_us").min().over(KEY))
+    return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
+        pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")
+    )
+
+
+def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
+    """Largest delay above ``base``; without the largest sample where nothing bears it out."""
+    least, mean, most = (pl.col(f"{kind}_{which}_us") for which in ("min", "mean", "max"))
+    count = samples.cast(pl.Float64).clip(lower_bound=1)
+    height = most - base
+    several = count * (mean - least) >= SEVERAL * (most - least)
+    beside = pl.max_horizontal(*(mean.shift(step).over(KEY) for step in (-1, 1))) - base
+    others = (count * mean - most) / (count - 1) - base
+    rest = pl.when(count >= 2).then(others).otherwise(beside.fill_null(0.0))
+    # One sample alone is its own mean, so only the rounds beside it count.
+    borne_out = (several & (count >= 2)) | (beside >= BESIDE[kind] * height).fill_null(False)
+    return pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
+
+
+def _bases(near: pl.DataFrame) -> pl.DataFrame:
+    """RTT of each direction without queue: its own smallest, or less where it never saw it.
+
+    A flow that starts into a standing queue never meets an empty one; the smallest distance to what
+    other flows of the path see at the same time shows how much longer its own way is.
+    """
+    slot = pl.col("start_ns") // SLOT_NS
+    own = near.group_by(*KEY, "path", slot.alias("slot")).agg(pl.col("rtt_min_us").min())
+    where = [*PATH, "slot"]
+    ranked = own.with_columns(
+        pl.col("rtt_min_us").min().over(where).alias("first"),
+        pl.col("rtt_min_us").bottom_k(2).max().over(where).alias("second"),
+        pl.len().over(where).alias("flows"),
+        pl.col("rtt_min_us").min().over(PATH).alias("path_us"),
+    )
+    others = pl.when(pl.col("rtt_min_us") > pl.col("first")).then("first").otherwise("second")
+    apart = pl.when(pl.col("flows") > 1).then((pl.col("rtt_min_us") - others).clip(lower_bound=0))
+    least = pl.col("rtt_min_us").min()
+    longer = pl.col("path_us").first() + apart.min()
+    return ranked.group_by(KEY).agg(
+        pl.min_horizontal(least, longer).alias("base_us"), pl.col("path_us").first()
+    )

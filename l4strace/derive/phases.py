@@ -1,0 +1,135 @@
+"""Phases of each path: stretches in which capacity, marking and base RTT stay the same.
+
+Averages over a run that crosses a change describe neither part. So rules judge per phase:
+``phases.of(capture)`` is the table, and ``phases.assigned(capture, rounds)`` adds the column
+`phase` to rounds (or any rows with `source`, `flow`, `forward` and `start_ns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import capacity, changes, company, silences, usage
+from l4strace.derive.capacity import PATH
+from l4strace.derive.changes import Change, Slot
+from l4strace.evidence import Capture, kept
+from l4strace.schema import TABLES
+from l4strace.schema.keys import KEY
+
+
+@kept
+def of(capture: Capture) -> pl.DataFrame:
+    """The phases of all paths, in the schema of `phases`."""
+    schema = TABLES["phases"]
+    slots = capacity.slots(capture)
+    rows: list[dict[str, Any]] = []
+    for group in slots.partition_by(PATH, maintain_order=True):
+        rows += _of_path(group.to_dicts())
+    return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+def table(capture: Capture) -> pl.DataFrame:
+    """As `of`."""
+    return of(capture)
+
+
+def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
+    found = of(capture).select(*PATH, "phase", from_ns="start_ns").sort("from_ns")
+    known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
+    order = known.with_row_index("_row").sort("start_ns")
+    joined = order.join_asof(
+        found, left_on="start_ns", right_on="from_ns", by=PATH, check_sortedness=False
+    )
+    return joined.sort("_row").drop("_row", "from_ns")
+
+
+def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
+    paths = company.directions(capture).select(*KEY, "path")
+    return rounds.join(paths, on=KEY, how="left", maintain_order="left")
+
+
+def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
+    for slot in slots:
+        slot["busy"] = changes.busy(slot)
+    found = _ordered(
+        [
+            *changes.capacity_changes(slots),
+            *silences.marking_changes(slots),
+            *silences.base_rtt_changes(slots),
+        ]
+    )
+    rows = list(_rows(slots, found))
+    # A capacity that is much the same again did not change.
+    kept_changes = [
+        change
+        for change, before, after in zip(found, rows, rows[1:], strict=False)
+        if change.what != "capacity" or not _alike(before, after)
+    ]
+    if len(kept_changes) < len(found):
+        rows = list(_rows(slots, kept_changes))
+    return rows
+
+
+def _ordered(found: list[Change]) -> list[Change]:
+    """By time; of changes at one slot the first counts."""
+    by_index: dict[int, Change] = {}
+    for change in found:
+        by_index.setdefault(change.first, change)
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _alike(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    ratio = after["capacity_bps"] / max(before["capacity_bps"], 1.0)
+    return bool(1 / ALIKE < ratio < ALIKE)
+
+
+TOP, TOP_RATIO = 3, 1.5
+"""The third fastest slot counts where it is this much above what busy slots show: such a path was
+marked or slowed down at a lower rate than it carries. By eye, above the smear of slots."""
+
+ALIKE = 1.25
+"""Ratio of two capacities that are not called a change: as `changes.ROSE`."""
+
+
+def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
+    edges = [0, *(change.first for change in found), len(slots)]
+    starts = [slots[0]["first_ns"], *(change.at_ns for change in found), slots[-1]["last_ns"]]
+    for number, (a, b) in enumerate(pairwise(edges)):
+        yield _row(slots[a:b]) | {
+            "phase": number,
+            "start_ns": starts[number],
+            "end_ns": starts[number + 1],
+            "changed": found[number - 1].what if number else None,
+        }
+
+
+def _row(slots: list[Slot]) -> dict[str, Any]:
+    delivered = [s["delivered_bps"] for s in slots]
+    trains = [s["train_bps"] for s in slots if s["train_bps"]]
+    full = [s["delivered_bps"] for s in slots if s["busy"]]
+    level = changes.shown(slots)
+    size = capacity.estimate(full, trains) if level is not None else 0.0
+    # No slot delivers more than the path carries; one may hold bits of its neighbor.
+    most = sorted(delivered)[-TOP:][0]
+    if most > TOP_RATIO * size:
+        size = max(most, capacity.estimate(delivered, trains))
+    marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
+    least = [s["least_us"] for s in slots if s["least_us"] is not None]
+    return {
+        "source": slots[0]["source"],
+        "path": slots[0]["path"],
+        "capacity_bps": size,
+        "capacity_shown": level is not None,
+        "rate_bps": sum(delivered) / len(delivered),
+        "busy_share": len(full) / len(slots),
+        "base_rtt_us": min(least, default=None),
+        "marks": round(marks),
+        "ce_share": marks / acked if acked else None,
+        "losses": round(sum(s["lost"] for s in slots)),
+        **usage.of(slots, size),
+    }

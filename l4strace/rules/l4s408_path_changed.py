@@ -1,0 +1,136 @@
+"""The path changed during the run: its capacity or its base RTT.
+
+What it checks
+--------------
+Whether the capacity of a path fell or rose by a quarter or more for at least half a second, or its
+smallest RTT moved by 2 ms and a tenth, and when.
+
+Why it matters
+--------------
+An average over the whole run describes none of its parts. A queue, a spike or a low rate after a
+change may be what the change left, and no fault of the sender.
+
+Evidence
+--------
+`phases.capacity_bps`, `capacity_shown`, `base_rtt_us`, `start_ns` and `changed`. Capacities are
+payload rates: the rate that a link is configured with is about 5 % higher.
+
+When it is wrong
+----------------
+Traffic outside the capture that takes a share of the link looks like a lower capacity. So does a
+wireless link that pauses. A path that is never full shows no capacity.
+
+What to do
+----------
+Judge each part by itself; compare the link's own log.
+
+References
+----------
+RFC 9330 section 6.3 (links of varying capacity); heistp/sce-l4s-bakeoff, scenario 4
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import paths, subjects
+from l4strace.wording.quantities import count
+
+CODE = "L4S408"
+CLEAR = 1.6
+"""Ratio of capacities from which the change is beyond doubt: by eye, twice what one cut makes."""
+
+MOST_NAMED = 3
+"""Changes that a message names one by one."""
+
+Phase = dict[str, Any]
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """At most one finding for the capacity and one for the base RTT of each path."""
+    results: list[Finding | Skipped] = []
+    for phases in paths.phases(evidence):
+        steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "capacity"]
+        if steps:
+            results.append(_capacity(evidence, steps))
+        steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "base RTT"]
+        results += [_base_rtt(evidence, *pair) for pair in steps]
+    return results
+
+
+def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
+    ratios = [_ratio(before["capacity_bps"], after["capacity_bps"]) for before, after in steps]
+    clear = min(ratios) >= CLEAR
+    phases = [steps[0][0], *(after for _, after in steps)]
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.HIGH if clear else Confidence.MEDIUM,
+        _text(evidence, phases),
+        "Judge each part of the run by itself; compare the log of the link.",
+        source=phases[0]["source"],
+        flow=phases[0]["flow"],
+        forward=phases[0]["forward"],
+        span_ns=(phases[1]["start_ns"], phases[-1]["start_ns"]),
+        measures=(
+            *(Measure("capacity", phase["capacity_bps"], "bit/s") for phase in phases[:4]),
+            Measure("changes", len(steps)),
+        ),
+    )
+
+
+def _text(evidence: Evidence, phases: list[Phase]) -> str:
+    if len(phases) > MOST_NAMED + 1:
+        rates = sorted(phase["capacity_bps"] for phase in phases)
+        return (
+            f"The capacity of the path changed {count(len(phases) - 1, 'time')} between "
+            f"{paths.rate(rates[0])} and {paths.rate(rates[-1])}, first at "
+            f"{subjects.moment(evidence, phases[1]['start_ns'])}."
+        )
+    parts = [
+        f"{'fell' if after['capacity_bps'] < before['capacity_bps'] else 'rose'} to {_size(after)} "
+        f"at {subjects.moment(evidence, after['start_ns'])}"
+        for before, after in pairwise(phases)
+    ]
+    return f"The capacity of the path was {_listed([_size(phases[0]), *parts])}."
+
+
+def _size(phase: Phase) -> str:
+    least = "" if phase["capacity_shown"] else "at least "
+    return f"{least}{paths.rate(phase['capacity_bps'])}"
+
+
+def _listed(parts: list[str]) -> str:
+    """`A, fell to B and rose to C`."""
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _ratio(one: float, other: float) -> float:
+    return max(one, other) / max(min(one, other), 1.0)
+
+
+def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
+    old, new = before["base_rtt_us"] / 1000, after["base_rtt_us"] / 1000
+    verb = "rose" if new > old else "fell"
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"The base RTT of the path {verb} from {old:.1f} to {new:.1f} ms at "
+        f"{subjects.moment(evidence, after['start_ns'])}: the route changed.",
+        "Compare routes before and after; queue delays above the smaller RTT include the change.",
+        source=after["source"],
+        flow=after["flow"],
+        forward=after["forward"],
+        span_ns=(after["start_ns"], after["end_ns"]),
+        measures=(
+            Measure("base RTT before", before["base_rtt_us"], "us"),
+            Measure("base RTT after", after["base_rtt_us"], "us"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "path-changed", "The path's capacity or base RTT changed.", check, __doc__)

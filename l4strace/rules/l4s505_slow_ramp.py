@@ -1,0 +1,101 @@
+"""A flow took long to fill a path that was free.
+
+What it checks
+--------------
+The time from the first data, or from a rise of the capacity, until the path was full for the first
+time, against 3 s and 20 round trips; and how many packets were in flight when the window stopped
+doubling.
+
+Why it matters
+--------------
+Slow start fills 100 Mbit/s and 100 ms in about ten round trips. A sender that leaves it after the
+first marks, with ten packets in flight, grows by one packet a round trip instead: most transfers
+are over before it has its rate.
+
+Evidence
+--------
+`phases.ramp_ns`, `changed`, `capacity_bps`, `capacity_shown`, `base_rtt_us` and `start_ns`;
+`rounds.slow_start` and `inflight_max_packets`.
+
+When it is wrong
+----------------
+If traffic outside the capture used the path at first, or the capacity grew slowly.
+
+What to do
+----------
+Look at the first marks: bursts of the initial window mark at a 1 ms step (pace it), and reductions
+in slow start end it.
+
+References
+----------
+RFC 9406 (HyStart++); L4STeam/linux, Prague's exit from slow start at the first mark
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import paths, subjects
+
+CODE = "L4S505"
+LONG_NS = 3_000_000_000
+"""Time to fill a path from which it is long: by eye, above ten round trips at 200 ms."""
+
+LONG_ROUNDS = 20
+"""Round trips: slow start needs ten for 10,000 packets (RFC 6928), and as many with a pause."""
+
+Phase = dict[str, Any]
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each phase in which the path took long to be full."""
+    results: list[Finding | Skipped] = []
+    for phases in paths.phases(evidence):
+        rises = [b for a, b in pairwise(phases) if b["capacity_bps"] > a["capacity_bps"]]
+        grown = [phases[0], *(p for p in rises if p["changed"] == "capacity")]
+        results += [_finding(evidence, phase) for phase in grown if _long(phase)]
+    return results
+
+
+def _long(phase: Phase) -> bool:
+    least = max(LONG_NS, LONG_ROUNDS * 1000 * (phase["base_rtt_us"] or 0.0))
+    return bool(phase["capacity_shown"]) and (phase["ramp_ns"] or 0) >= least
+
+
+def _finding(evidence: Evidence, phase: Phase) -> Finding:
+    seconds = phase["ramp_ns"] / 1e9
+    after = "its capacity rose" if phase["phase"] else "the first data"
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"The flow took {seconds:.1f} s to fill a path of {paths.rate(phase['capacity_bps'])} "
+        f"after {after}.{'' if phase['phase'] else _exit(evidence, phase)}",
+        "Look at the first marks and losses: they end slow start.",
+        source=phase["source"],
+        flow=phase["flow"],
+        forward=phase["forward"],
+        span_ns=(phase["start_ns"], phase["start_ns"] + phase["ramp_ns"]),
+        measures=(
+            Measure("time to fill the path", seconds, "s", f"below {LONG_NS / 1e9:.0f} s"),
+            Measure("capacity", phase["capacity_bps"], "bit/s"),
+        ),
+    )
+
+
+def _exit(evidence: Evidence, phase: Phase) -> str:
+    """With how many packets in flight slow start ended, where the window shows it."""
+    own = subjects.rounds(evidence).filter(*(pl.col(key) == phase[key] for key in subjects.KEY))
+    ended = own.filter(~pl.col("slow_start").fill_null(True)).head(1)
+    if ended.is_empty():
+        return ""
+    packets, at = ended.row(0, named=True)["inflight_max_packets"], ended["start_ns"][0]
+    return f" Slow start ended at {subjects.moment(evidence, at)} with {packets} packets in flight."
+
+
+RULE = Rule(CODE, "slow-ramp", "A flow took long to fill a free path.", check, __doc__)

@@ -1,0 +1,32 @@
+"""Paths as rules judge them: each once, as the capture nearest to its senders shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import company, vantage
+from l4strace.derive.capacity import PATH
+from l4strace.evidence import Evidence
+from l4strace.schema.keys import KEY
+from l4strace.wording.quantities import quantity
+
+
+def largest(evidence: Evidence) -> pl.DataFrame:
+    """The direction that carried most data of each path, seen nearest to its sender."""
+    near = vantage.once(evidence, company.directions(evidence))
+    ranked = near.sort("data_packets", descending=True, nulls_last=True)
+    return ranked.unique("path", keep="first", maintain_order=True).select(*KEY, "path")
+
+
+def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
+    """The phases of each path in order of time, with the `flow` and `forward` that stand for it."""
+    rows = evidence.phases.join(largest(evidence), on=PATH, how="inner")
+    groups = rows.sort("path", "phase").partition_by(PATH, maintain_order=True)
+    return [group.to_dicts() for group in groups]
+
+
+def rate(bps: float) -> str:
+    """`47.8 Mbit/s`."""
+    return quantity(bps, "bit/s")

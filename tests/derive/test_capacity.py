@@ -1,0 +1,66 @@
+"""Rates of a path slot by slot, and the capacity behind them."""
+
+import polars as pl
+import pytest
+
+from l4strace.derive import capacity
+from tests.support.frames import MS, capture, frame, rounds, stack
+
+FLOWS = frame("flows", flow=[0, 1])
+DIRECTIONS = frame("directions", flow=[0, 1])
+RATE = 40 * 1448 * 8 / 0.01
+
+
+def test_flows_of_a_path_add_up() -> None:
+    both = stack(rounds(200), rounds(200, flow=1))
+    found = capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
+    assert found["delivered_bps"].to_list() == pytest.approx([2 * RATE] * 20)
+    assert found["end_ns"][0] - found["start_ns"][0] == 100 * MS
+
+
+def test_a_long_round_is_spread_over_its_slots() -> None:
+    """One flow has rounds of 10 ms, the other one of a second."""
+    long = rounds(1, flow=1, acked_bytes=1_000_000, acked_packets=690).with_columns(
+        end_ns=pl.lit(1_000 * MS, dtype=pl.Int64)
+    )
+    both = stack(rounds(200), long.select(rounds(1).columns))
+    found = capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
+    assert found["delivered_bps"][5] == pytest.approx(RATE + 8e6)
+    assert found["delivered_bps"][15] == pytest.approx(RATE)
+
+
+def test_the_queue_is_that_of_the_flow_that_waits_most() -> None:
+    """A flow of another base RTT has no queue; one that waits 8 ms above its own smallest has."""
+    waiting = [10_000.0] + [18_000.0] * 199
+    both = stack(
+        rounds(200, rtt_min_us=waiting, rtt_mean_us=18_000.0), rounds(200, flow=1, rtt_min_us=70e3)
+    )
+    found = capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
+    assert found["queue_us"][5] == 8_000.0
+    assert found["floor_us"][5] == 0.0
+
+
+def test_a_window_that_flights_exceed_does_not_hold_back() -> None:
+    """The scale of the window is not known where the SYN was cut."""
+    unscaled = rounds(200, limited_by="rwnd", rwnd_bytes=2_000, inflight_max_bytes=57_920)
+    full = rounds(200, limited_by="rwnd", rwnd_bytes=58_000, inflight_max_bytes=57_920)
+    for made, held in ((unscaled, 0.0), (full, 1.0)):
+        found = capacity.slots(
+            capture(flows=FLOWS.head(1), directions=DIRECTIONS.head(1), rounds=made)
+        )
+        assert set(found["held_back"]) == {held}
+
+
+def test_trains_that_agree_show_more_than_was_delivered() -> None:
+    probing = [50e6 * (1 + 0.001 * n) for n in range(10)]
+    assert capacity.estimate([6e6] * 50, [7e6 + 1e5 * n for n in range(40)] + probing) > 49e6
+
+
+def test_single_trains_and_scattered_ones_do_not() -> None:
+    compressed = [10e6 * 1.2**n for n in range(12)]
+    assert capacity.estimate([6e6] * 50, [6e6] * 50 + compressed) == 6e6
+    assert capacity.estimate([6e6] * 50, [6e6] * 50 + [50e6] * 30) == 6e6, "one round, many slots"
+
+
+def test_no_slots_without_rounds() -> None:
+    assert capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()

@@ -1,0 +1,63 @@
+"""Changes of capacity, and what only looks like one."""
+
+import pytest
+
+from l4strace.derive import changes
+from tests.support.frames import MS
+from tests.support.slots import WIDTH, slots
+
+FULL = {"count": 30}
+SLOW = {"count": 30, "delivered_bps": 5e6, "train_bps": 5e6}
+QUEUE = {"peak_us": 90_000.0, "delivered_bps": 5e6, "train_bps": 5e6}
+"""Just after the rate fell: the flight of the old rate leaves at the new one."""
+
+
+def test_a_fall_and_a_rise_have_their_times() -> None:
+    found = changes.capacity_changes(slots(FULL, QUEUE, SLOW, FULL))
+    assert [(c.first, c.at_ns, c.what) for c in found] == [
+        (30, 30 * WIDTH, "capacity"),
+        (61, 61 * WIDTH, "capacity"),
+    ]
+
+
+def test_a_fall_inside_a_slot_is_dated_by_its_bits() -> None:
+    """A third of the slot at 50, two thirds at 5 Mbit/s."""
+    mixed = {"delivered_bps": 50e6 / 3 + 5e6 * 2 / 3, "peak_us": 90_000.0}
+    (found,) = changes.capacity_changes(slots(FULL, mixed, SLOW))
+    assert found.at_ns == pytest.approx((30 + 1 / 3) * WIDTH, abs=MS)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(SLOW | {"marks": 0.0}, id="the queue is empty: the sender backed off"),
+        pytest.param(SLOW | {"held_back": 1.0}, id="the application has less to send"),
+        pytest.param(SLOW | {"train_bps": 50e6}, id="trains are as fast as before"),
+        pytest.param(SLOW | {"delivered_bps": 40e6}, id="less, but not clearly"),
+        pytest.param(SLOW | {"count": 3}, id="a stall"),
+    ],
+)
+def test_what_is_no_fall(after: dict[str, object]) -> None:
+    calm = {"peak_us": 90_000.0} | {k: v for k, v in after.items() if k != "count"}
+    assert changes.capacity_changes(slots(FULL, calm, after, {"count": 12})) == []
+
+
+def test_a_fall_without_the_queue_that_it_must_leave_is_none() -> None:
+    assert changes.capacity_changes(slots(FULL, SLOW)) == []
+
+
+def test_slow_start_is_no_rise() -> None:
+    ramp = [{"delivered_bps": 50e6 * n / 15} for n in range(1, 16)]
+    assert changes.capacity_changes(slots(*ramp, FULL)) == []
+
+
+def test_growth_after_a_rise_is_one_change() -> None:
+    ramp = [{"delivered_bps": 1e6 * n, "marks": 0.0} for n in range(7, 50, 3)]
+    found = changes.capacity_changes(slots(FULL, QUEUE, SLOW, *ramp, FULL))
+    assert [c.first for c in found] == [30, 61]
+
+
+def test_capacity_is_shown_by_busy_slots_that_agree() -> None:
+    assert changes.shown(slots(FULL)) == 50e6
+    assert changes.shown(slots({"count": 30, "marks": 0.0})) is None
+    assert changes.shown(slots(*({"delivered_bps": 1e6 * n} for n in range(1, 30)))) is None

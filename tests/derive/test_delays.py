@@ -1,0 +1,129 @@
+"""The largest delay of a round, and what is no delay of the path."""
+
+import polars as pl
+import pytest
+
+from l4strace.derive import delays
+from tests.support.frames import capture, frame, rounds, stack
+
+FLOWS = frame("flows", flow=[0, 1])
+DIRECTIONS = frame("directions", flow=[0, 1])
+CALM = 10_400.0
+
+
+def delay(made: pl.DataFrame) -> list[float]:
+    table = delays.rounds(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    return table.filter(flow=0)["delay_us"].to_list()
+
+
+def one(round_: int, value: float, rest: float = CALM, count: int = 50) -> list[float]:
+    return [value if n == round_ else rest for n in range(count)]
+
+
+def test_the_height_is_the_largest_and_not_the_mean() -> None:
+    """25 ms of mean for 222 ms at the top was once reported."""
+    made = rounds(
+        50,
+        rtt_samples=100,
+        rtt_mean_us=one(20, 35_000.0),
+        rtt_max_us=one(20, 232_000.0, 10_800.0),
+    )
+    assert max(delay(made)) == 222_000.0
+
+
+def test_one_delayed_ack_is_no_delay() -> None:
+    """40 ms once among 20 samples at 10.0 ms."""
+    made = rounds(
+        50,
+        rtt_samples=20,
+        rtt_mean_us=one(20, (19 * 10_000.0 + 50_000.0) / 20, 10_000.0),
+        rtt_max_us=one(20, 50_000.0, 10_000.0),
+    )
+    assert max(delay(made)) == pytest.approx(0.0, abs=1.0)
+
+
+def test_a_lone_sample_counts_where_the_rounds_beside_it_wait_too() -> None:
+    wait = [10_000.0] * 20 + [48_000.0, 60_000.0, 30_000.0] + [10_000.0] * 27
+    made = rounds(50, rtt_samples=1, rtt_min_us=wait, rtt_mean_us=wait, rtt_max_us=wait)
+    assert max(delay(made)) == 50_000.0
+    single = one(20, 60_000.0, 10_000.0)
+    made = rounds(50, rtt_samples=1, rtt_min_us=single, rtt_mean_us=single, rtt_max_us=single)
+    assert max(delay(made)) == 0.0
+
+
+def test_an_ack_that_waited_for_a_retransmission_is_no_delay() -> None:
+    """Three ACKs around the repair show 100 ms more; with 30 samples SACK shows each packet."""
+    waited = [10_000.0] * 20 + [110_000.0] * 3 + [10_000.0] * 27
+    lost = [0] * 21 + [1] + [0] * 28
+    columns = {"rtt_mean_us": waited, "rtt_max_us": waited, "retransmits": lost}
+    held = delay(rounds(50, rtt_samples=1, **columns))
+    assert held[20:22] == [None, None]
+    assert max(delay(rounds(50, rtt_samples=30, **columns))) == 100_000.0
+
+
+def test_an_ack_delayed_in_a_standing_queue_does_not_add_to_it() -> None:
+    """63 ms of queue, and one of two ACKs 44 ms later."""
+    mean = [10_000.0] + [73_000.0] * 19 + [95_000.0] + [73_000.0] * 29
+    most = [10_000.0] + [73_000.0] * 19 + [117_000.0] + [73_000.0] * 29
+    made = rounds(
+        50,
+        rtt_samples=2,
+        rtt_min_us=[10_000.0] + [73_000.0] * 49,
+        rtt_mean_us=mean,
+        rtt_max_us=most,
+    )
+    assert max(delay(made)) == pytest.approx(63_000.0)
+
+
+def test_rounds_of_one_packet_that_the_application_sends_do_not_count() -> None:
+    """Each of them waits for a delayed ACK."""
+    slow = [10_000.0] * 25 + [50_000.0] * 25
+    made = rounds(
+        50,
+        rtt_samples=1,
+        rtt_min_us=slow,
+        rtt_mean_us=slow,
+        rtt_max_us=slow,
+        sent_packets=1,
+        acked_packets=1,
+        limited_by="app",
+    )
+    assert delay(made) == []
+
+
+def test_the_one_way_delay_comes_first() -> None:
+    made = rounds(
+        50, owd_min_us=100.0, owd_mean_us=one(20, 30_000.0, 200.0), owd_max_us=one(20, 72_000, 300)
+    )
+    assert max(delay(made)) == 71_900.0
+
+
+def test_a_packet_matched_to_its_retransmission_is_no_delay() -> None:
+    """One of 40 packets seems to take 250 ms."""
+    mean = (39 * 1_000.0 + 250_000.0) / 40
+    made = rounds(
+        50,
+        owd_min_us=1_000.0,
+        owd_mean_us=one(20, mean, 1_000.0),
+        owd_max_us=one(20, 250_000.0, 1_000.0),
+    )
+    assert max(delay(made)) == pytest.approx(0.0, abs=1.0)
+
+
+def test_a_flow_that_starts_into_a_queue_is_measured_from_the_empty_path() -> None:
+    """Both wait 20 ms all the time after the first has seen 10 ms once."""
+    first = rounds(100, rtt_min_us=[10e3] + [30e3] * 99, rtt_mean_us=30e3, rtt_max_us=30e3)
+    late = rounds(100, flow=1, rtt_min_us=30e3, rtt_mean_us=30e3, rtt_max_us=30e3)
+    table = delays.rounds(
+        capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(first, late))
+    ).filter(flow=1)
+    assert table["base_us"].unique().to_list() == [10e3]
+
+
+def test_a_flow_of_a_longer_way_has_its_own_base() -> None:
+    near = rounds(100)
+    far = rounds(100, flow=1, rtt_min_us=70e3, rtt_mean_us=70.4e3, rtt_max_us=70.8e3)
+    table = delays.rounds(
+        capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(near, far))
+    ).filter(flow=1)
+    assert table["base_us"].unique().to_list() == [70e3]

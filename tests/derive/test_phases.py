@@ -1,0 +1,70 @@
+"""Phases of a path, and which rounds belong to them."""
+
+import pytest
+
+from l4strace.derive import phases
+from tests.support.frames import MS, capture, frame, rounds
+
+FLOWS, DIRECTIONS = frame("flows"), frame("directions", max_payload=1448)
+FAST, SLOW = 40 * 1448, 4 * 1448
+"""Bytes of a round of 10 ms at 46 and 4.6 Mbit/s."""
+DROP = ([FAST] * 500, [SLOW] * 500, [FAST] * 500)
+
+
+def dropped(**columns: object):
+    """Five seconds each at 46, 4.6 and 46 Mbit/s; 90 ms of queue as the rate falls."""
+    acked = [n for part in DROP for n in part]
+    made = rounds(
+        1500,
+        acked_bytes=acked,
+        acked_packets=[n // 1448 for n in acked],
+        ce_best=1,
+        rtt_mean_us=[10_400.0] * 500 + [100_000.0] * 10 + [10_400.0] * 990,
+        train_bps=[n * 800.0 for n in acked],
+        **columns,
+    )
+    return capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)
+
+
+def test_a_path_is_split_where_its_capacity_changes() -> None:
+    table = phases.table(dropped())
+    assert table["changed"].to_list() == [None, "capacity", "capacity"]
+    assert table["capacity_bps"].to_list() == pytest.approx([46.3e6, 4.63e6, 46.3e6], rel=0.01)
+    assert table["start_ns"].to_list() == pytest.approx([0, 5_000 * MS, 10_000 * MS], abs=20 * MS)
+    assert table["marks"].to_list() == pytest.approx([500, 500, 500], abs=2)
+
+
+def test_rounds_are_assigned_in_their_order() -> None:
+    run = dropped()
+    with_phase = phases.assigned(run, run.rounds)
+    assert with_phase["round"].equals(run.rounds["round"])
+    assert [with_phase["phase"][n] for n in (0, 499, 505, 999, 1005)] == [0, 0, 1, 1, 2]
+
+
+def test_an_unchanged_path_is_one_phase() -> None:
+    made = rounds(500, ce_best=1, retransmits=[0] * 490 + [1] * 10)
+    table = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    row = table.row(0, named=True)
+    assert table.height == 1
+    assert (row["marks"], row["losses"], row["capacity_shown"]) == (500, 10, True)
+    assert row["base_rtt_us"] == 10_000.0
+
+
+def test_a_capacity_that_nothing_shows_is_a_lower_bound() -> None:
+    made = rounds(500, limited_by="app")
+    row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
+    assert not row["capacity_shown"]
+    assert row["capacity_bps"] == pytest.approx(46.3e6, rel=0.01)
+
+
+def test_a_path_filled_once_and_left_low_keeps_its_capacity() -> None:
+    """A second at 46, then 6 Mbit/s with marks and without the queue that a slower path leaves."""
+    acked = [FAST] * 100 + [7500] * 900
+    made = rounds(1000, acked_bytes=acked, acked_packets=40, ce_best=1)
+    row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
+    assert row["capacity_bps"] == pytest.approx(46.3e6, rel=0.02)
+    assert row["low_share"] > 0.85
+
+
+def test_no_rounds_no_phases() -> None:
+    assert phases.table(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()

@@ -1,0 +1,48 @@
+"""Changes of a path during the run."""
+
+from l4strace.model import Confidence
+from l4strace.rules.l4s408_path_changed import check
+from tests.support.frames import evidence
+from tests.support.phases import phases
+from tests.support.scenes import DIRECTIONS, FLOWS
+
+
+def found(*capacities: float, **columns: object):
+    made = phases(*capacities, **columns)
+    return check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=made))
+
+
+def test_fires_with_rates_and_times() -> None:
+    (finding,) = found(47.8, 4.78, 47.8)
+    assert finding.message == (
+        "The capacity of the path was 47.8 Mbit/s, fell to 4.78 Mbit/s at t=5.0 s and rose to "
+        "47.8 Mbit/s at t=10.0 s."
+    )
+    assert finding.confidence is Confidence.HIGH
+    assert finding.span_ns == (5_000_000_000, 10_000_000_000)
+
+
+def test_a_capacity_that_was_not_shown_is_a_bound() -> None:
+    (finding,) = found(4.0, 30.0, capacity_shown=[True, False])
+    assert "rose to at least 30 Mbit/s" in finding.message
+
+
+def test_a_small_change_is_less_certain_and_many_are_summed_up() -> None:
+    (small,) = found(10.0, 7.0)
+    assert small.confidence is Confidence.MEDIUM
+    (many,) = found(10.0, 5.0, 12.0, 4.0, 9.0)
+    assert many.message == (
+        "The capacity of the path changed 4 times between 4 Mbit/s and 12 Mbit/s, first at t=5.0 s."
+    )
+
+
+def test_fires_on_a_longer_route() -> None:
+    (finding,) = found(50.0, 50.0, changed=[None, "base RTT"], base_rtt_us=[10_000.0, 35_000.0])
+    assert finding.message == (
+        "The base RTT of the path rose from 10.0 to 35.0 ms at t=5.0 s: the route changed."
+    )
+
+
+def test_silent_on_one_phase_and_on_a_change_of_marking() -> None:
+    assert found(50.0) == []
+    assert found(50.0, 50.0, changed=[None, "marking"]) == []

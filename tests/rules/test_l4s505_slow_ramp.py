@@ -1,0 +1,38 @@
+"""A path that takes long to fill."""
+
+from l4strace.rules.l4s505_slow_ramp import check
+from tests.support.frames import MS, evidence, rounds
+from tests.support.phases import phases
+from tests.support.scenes import DIRECTIONS, FLOWS
+
+ROUNDS = rounds(
+    100, slow_start=[True] * 10 + [False] * 90, inflight_max_packets=[10] * 11 + [40] * 89
+)
+
+
+def found(*capacities: float, **columns: object):
+    made = phases(*capacities, **columns)
+    return check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=made, rounds=ROUNDS))
+
+
+def test_fires_with_the_time_and_the_end_of_slow_start() -> None:
+    (finding,) = found(50.0, ramp_ns=26_000 * MS)
+    assert finding.message == (
+        "The flow took 26.0 s to fill a path of 50 Mbit/s after the first data. Slow start ended "
+        "at t=0.1 s with 10 packets in flight."
+    )
+
+
+def test_fires_after_a_rise_of_the_capacity() -> None:
+    (finding,) = found(5.0, 50.0, ramp_ns=[100 * MS, 4_000 * MS])
+    assert finding.message == (
+        "The flow took 4.0 s to fill a path of 50 Mbit/s after its capacity rose."
+    )
+
+
+def test_silent_on_a_fast_start_a_fall_a_long_path_and_an_unknown_capacity() -> None:
+    assert found(50.0, ramp_ns=900 * MS) == []
+    assert found(50.0, 5.0, ramp_ns=[900 * MS, 4_000 * MS]) == []
+    assert found(50.0, ramp_ns=3_500 * MS, base_rtt_us=200_000.0) == []
+    assert found(50.0, ramp_ns=26_000 * MS, capacity_shown=False) == []
+    assert found(50.0, ramp_ns=None) == []
