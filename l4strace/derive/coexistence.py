@@ -38,13 +38,13 @@ than the path holds it back. Reno and CUBIC's Reno region add half a packet to o
 PRAGUE_RTT_US = 25_000.0
 """Prague grows as if its RTT was at least this long: (RTT / 25 ms)^2 packets a round."""
 
-STEADY = 0.03
+STEADY = 0.02
 """Relative deviation of the rates of single seconds below which a source sets the rate: by eye,
 from starved flows of the lab, whose rates vary by 5 % and more."""
 
-STEADY_ROUNDS, STEADY_SLOTS = 20, 5
-"""Rounds in a slot and whole slots from which that is judged: with fewer rounds the edges of a slot
-move its rate by 5 %, and fewer rates are alike by chance."""
+STEADY_ROUNDS, STEADY_SLOTS = 40, 5
+"""Rounds in a slot and whole slots from which that is judged: with 40 rounds the edges of a slot
+move its rate by 2.5 % at most, and fewer rates are alike by chance."""
 
 SMALL_WINDOW = 4.0
 """Packets a round up to which the smallest windows alone keep a rate steady: a sender at its

@@ -7,7 +7,7 @@ from typing import Any
 
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Measure, Skipped
+from l4strace.model import Analysis, Finding, Frame, Measure, Skipped
 from l4strace.schema.keys import KEY
 from l4strace.wording.verdict import conversations, verdict
 
@@ -50,7 +50,12 @@ def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "sentence": opening.sentence,
         "severity": opening.severity.name.lower() if opening.severity is not None else None,
         "rule": opening.finding.rule if opening.finding else None,
+        "frame": _frame(opening.frame) if opening.frame else None,
     }
+
+
+def _frame(frame: Frame) -> dict[str, str]:
+    return {"limits": frame.limits, "sharing": frame.sharing, "fallback": frame.fallback}
 
 
 def tool() -> dict[str, str]:

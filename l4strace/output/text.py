@@ -14,7 +14,7 @@ from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import count
-from l4strace.wording.verdict import conversations, verdict
+from l4strace.wording.verdict import Verdict, conversations, verdict
 from l4strace.wording.wrap import WIDTH, whole, wrapped
 
 FINDINGS_OF_A_RULE = 3
@@ -28,20 +28,32 @@ MARKS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.NOTICE: "-", Sever
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTICE: "36"}
 CALM = "1;32"
 INDENT = " " * 4
+LABEL = len("Bottleneck:")
+"""Columns of the labels of the verdict's frame."""
 
 
 def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: int = WIDTH) -> str:
     """The summary of a diagnosis in lines of at most ``width`` columns, names never broken."""
     opening = verdict(analysis, conversations(capture))
     style = CALM if opening.severity is None else COLORS.get(opening.severity, CALM)
+    headline = _paint(wrapped(opening.sentence, width), style, color)
+    frame = "\n".join(_frame(opening, color, width))
     blocks = [
-        _paint(wrapped(opening.sentence, width), style, color),
+        *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
         "\n".join(_flows(capture, analysis, width)),
         "\n".join(_not_judged(analysis, width)),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _frame(opening: Verdict, color: bool, width: int) -> Iterator[str]:
+    """What limits the traffic, how it is shared, what the fallback does: always these three."""
+    for label, sentence in opening.frame.lines if opening.frame else ():
+        title = whole(f"{label}:".ljust(LABEL))
+        lines = wrapped(f"{title} {sentence}", width, " " * (LABEL + 1), "")
+        yield lines.replace(f"{label}:", _paint(f"{label}:", "1", color), 1)
 
 
 def _sources(capture: Capture, width: int) -> Iterator[str]:

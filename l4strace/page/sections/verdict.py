@@ -28,9 +28,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class VerdictSection:
-    """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding."""
+    """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding.
+
+    ``frame`` holds the three lines of each verdict, with their labels.
+    """
 
     sentence: str
+    frame: tuple[tuple[str, str], ...]
     severity: str
     action: str
     link: str
@@ -47,6 +51,9 @@ def build(case: Case) -> VerdictSection:
     place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
         sentence=micro(opening.sentence),
+        frame=tuple((label, micro(text)) for label, text in opening.frame.lines)
+        if opening.frame
+        else (),
         severity="none" if opening.severity is None else opening.severity.name.lower(),
         action=micro(finding.action) if finding else "",
         link=ids.get(place, ""),
