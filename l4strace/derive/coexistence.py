@@ -65,9 +65,7 @@ def table(capture: Capture) -> pl.DataFrame:
     slots = _shares(pairs, rounds)
     keys = [*KEY, "other_flow"]
     seconds = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
-    rates = slots.group_by(keys).agg(
-        pl.col("bits").sum(), pl.col("other_bits").sum()
-    )
+    rates = slots.group_by(keys).agg(pl.col("bits").sum(), pl.col("other_bits").sum())
     result = (
         pairs.join(rates, on=keys, how="inner")
         .join(_starved(slots), on=keys, how="left")

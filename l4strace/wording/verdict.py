@@ -49,7 +49,11 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
         return Verdict(f"Nothing wrong found {judged}{limits}.", worst, None, frame)
-    calm = "Nothing seriously wrong" if frame is None or not frame.starves else "No error and no warning"
+    calm = (
+        "Nothing seriously wrong"
+        if frame is None or not frame.starves
+        else "No error and no warning"
+    )
     return Verdict(f"{calm} {judged}{limits}. {top.message}", top.severity, top, frame)
 
 

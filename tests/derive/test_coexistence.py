@@ -25,7 +25,8 @@ def table(*frames: pl.DataFrame, flows: pl.DataFrame = FLOWS) -> pl.DataFrame:
 
 def test_share_jain_and_starvation_of_both_sides() -> None:
     result = table(
-        rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED), rounds(1000, flow=1, acked_bytes=81_000)
+        rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED),
+        rounds(1000, flow=1, acked_bytes=81_000),
     )
     first, second = result.rows(named=True)
     assert first["share"] == pytest.approx(0.1)
@@ -104,9 +105,7 @@ def test_a_source_of_constant_rate_is_not_starved_by_a_few_marks() -> None:
 
 def test_a_receive_window_of_unknown_scale_holds_nobody_back() -> None:
     cut = DIRECTIONS.with_columns(options_cut=pl.lit(5, pl.UInt64))
-    small = rounds(
-        1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED, limited_by="rwnd"
-    )
+    small = rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED, limited_by="rwnd")
     both = stack(small, rounds(1000, flow=1, acked_bytes=81_000))
     cut_short = coexistence.table(capture(flows=FLOWS, directions=cut, rounds=both))
     assert cut_short["starved_since_ns"].to_list() == [0, None]
