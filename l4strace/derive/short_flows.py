@@ -28,7 +28,7 @@ def groups(capture: Capture) -> pl.DataFrame:
     """One row per source, path and server port with at least five short flows.
 
     Columns: `source`, `path`, `port`, `flows`, `payload_bytes` (median), `completion_us` (median),
-    `completion_p99_us`, `marked` (share of packets), `marked_as`, `retransmits`, `lone` flow numbers.
+    `completion_p99_us`, `marked` (share of packets), `marked_as` and `retransmits`.
     """
     ports = capture.flows.select("source", "flow", "client_port", "server_port", "ended")
     sent = vantage.once(capture, company.directions(capture)).join(
@@ -38,12 +38,11 @@ def groups(capture: Capture) -> pl.DataFrame:
         pl.col("payload_bytes").is_between(SMALLEST_BYTES, LARGEST_BYTES)
         & (pl.col("ended") != "open")
     )
+    port = pl.min_horizontal("client_port", "server_port").alias("port")
     length = (pl.col("last_ns") - pl.col("first_ns")) / 1e3
     ce = pl.max_horizontal(pl.col("ce_fed_back_best").fill_null(0), pl.col("data_ce"))
     return (
-        short.group_by(
-            "source", "path", pl.min_horizontal("client_port", "server_port").alias("port")
-        )
+        short.group_by("source", "path", port)
         .agg(
             pl.len().alias("flows"),
             pl.col("payload_bytes").median(),

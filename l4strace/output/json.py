@@ -39,6 +39,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": capture.sources.to_dicts(),
         "flows": _flows(capture),
+        "paths": capture.paths.to_dicts(),
         "findings": [finding_value(finding) for finding in analysis.findings],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }

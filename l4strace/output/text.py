@@ -8,8 +8,8 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
-from l4strace.output import flow_lines
-from l4strace.wording import measures
+from l4strace.output import flow_lines, path_lines
+from l4strace.wording import measures, vantages
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import ends
@@ -43,6 +43,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
         "\n".join(_flows(capture, analysis, width)),
+        "\n".join(path_lines.lines(capture, width)),
         "\n".join(_not_judged(analysis, width)),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -57,11 +58,14 @@ def _frame(opening: Verdict, color: bool, width: int) -> Iterator[str]:
 
 
 def _sources(capture: Capture, width: int) -> Iterator[str]:
+    places = vantages.of_sources(capture)
     for row in capture.sources.iter_rows(named=True):
         noun = "record" if row["tcp_packets"] is None else "packet"
         facts = [row["kind"] or "unknown", count(row["records"] or 0, noun)]
         if row["first_ns"] is not None and row["last_ns"] is not None:
             facts.append(f"{(row['last_ns'] - row['first_ns']) / 1e9:.1f} s")
+        if (place := places.get(row["source"])) is not None:
+            facts.append(place)
         if row["complete"] is False:
             facts.append("cut short")
         yield wrapped(f"{whole(row['path'])}: {', '.join(facts)}", width, "  ", "")

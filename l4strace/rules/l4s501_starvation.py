@@ -3,9 +3,9 @@
 What it checks
 --------------
 Whether a flow direction stayed below a fifth of the rate that it and another one had together, from
-some time to the end of their overlap, without its own application limiting it: a sender whose window
-neither marks nor losses cut, and which still does not grow, or whose rate is the same each second,
-has what it asks for.
+some time to the end of their overlap, without its own application limiting it. A sender has what it
+asks for if its rate is the same each second, or if its window does not grow although neither marks
+nor losses cut it.
 
 Why it matters
 --------------

@@ -49,11 +49,8 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
         return Verdict(f"Nothing wrong found {judged}{limits}.", worst, None, frame)
-    calm = (
-        "Nothing seriously wrong"
-        if frame is None or not frame.starves
-        else "No error and no warning"
-    )
+    starves = frame is not None and frame.starves
+    calm = "No error and no warning" if starves else "Nothing seriously wrong"
     return Verdict(f"{calm} {judged}{limits}. {top.message}", top.severity, top, frame)
 
 

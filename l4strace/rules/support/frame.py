@@ -17,6 +17,7 @@ from l4strace.model import Finding, Frame
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
+from l4strace.wording import vantages
 from l4strace.wording.quantities import count, quantity, share
 
 LARGE = 0.1
@@ -58,12 +59,33 @@ def _limits(evidence: Evidence) -> str:
     )
     rows = rows.filter(counts).sort("payload_bytes", "flow", descending=[True, False])
     if rows.is_empty():
-        return "Not shown: no flow has enough round trips with data."
+        return _at_receiver(evidence) or "Not shown: no flow has enough round trips with data."
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         kinds.setdefault(row["kind"] or "unknown", []).append(row)
     ordered = sorted(kinds.items(), key=lambda kind: kind[0] == "unknown")
     return _sentence("; ".join(_limit(kind, rows, len(kinds) > 1) for kind, rows in ordered))
+
+
+def _at_receiver(evidence: Evidence) -> str:
+    """What a capture at the receiver shows of the bottleneck: marks."""
+    views = subjects.once(evidence, evidence.directions.filter(pl.col("data_packets") > 0)).join(
+        evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
+    )
+    far = views.with_columns(vantages.place().alias("place")).filter(
+        (pl.col("place") == "receiver")
+        & (pl.col("payload_bytes") >= LARGE * pl.col("payload_bytes").max())
+    )
+    if far.is_empty():
+        return ""
+    shares = [
+        f"{share(row['data_ce'] / row['data_packets'])} of flow {row['flow']}"
+        for row in far.sort("flow").head(NAMED).iter_rows(named=True)
+    ]
+    return (
+        "Not shown: a capture at the receiver holds no queue delay. Data packets that arrive "
+        f"marked: {', '.join(shares)}."
+    )
 
 
 def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
@@ -78,7 +100,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
 
 
 def _marks(rows: list[dict[str, Any]]) -> str:
-    """`, which marks from 0.28 ms of queue delay`: where the flow with the shortest queue meets it."""
+    """`, which marks from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
     known = [row["marking_delay_us"] for row in rows if row["marking_delay_us"] is not None]
     return f", which marks from {quantity(min(known), 'us')} of queue delay" if known else ""
 
@@ -164,7 +186,7 @@ def _recorded(evidence: Evidence) -> str:
         return ""
     above = float((steps > SCALABLE_THRESHOLD).mean())  # type: ignore[arg-type]
     if above == 0:
-        most = f"{steps.max():.1f}".removesuffix(".0")
+        most = f"{float(steps.max()):.1f}".removesuffix(".0")  # type: ignore[arg-type]
         return f"the kernel's score never exceeds {most} (threshold 8)"
     return f"the kernel's score is above 8 in {share(above)} of its steps"
 
