@@ -37,7 +37,8 @@ test: check rust-test py-test ## every check and every test
 
 check: $(VENV)/.dev ## formatting, lint, types, layers
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
-	cargo clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
+	# In release: the build of the package has compiled half of it.
+	cargo clippy --quiet --release --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -63,8 +64,8 @@ bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the re
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
 
-fuzz: ## feed the decoder damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
-	cd $(NATIVE)/fuzz && for target in capture frame; do \
+fuzz: ## feed damaged captures and logs for five minutes each way (needs cargo-fuzz, nightly Rust)
+	cd $(NATIVE)/fuzz && for target in capture frame run ktext; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=300 -max_len=65536 || exit 1; done
 
 clean: ## remove what was built

@@ -1,12 +1,19 @@
 """What the native core offers; the seam is `native/src/python`.
 
 Functions that read a file raise `l4strace.errors.InputError` with one line. `-` is standard input.
+Any function may raise `InternalError`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 __version__: str
+
+def _panic(message: str) -> None:
+    """Panics, as a bug would; for tests."""
+
+class InternalError(RuntimeError):
+    """A bug of the native part (a Rust panic), as one line with its place in the source."""
 
 class ArrowTable:
     """Rows that ``polars.DataFrame(...)`` takes over without a copy."""
@@ -60,7 +67,67 @@ def compress_zst(source: str, target: str, level: int = 3) -> tuple[int, int]:
 def gzip(text: str, level: int) -> bytes:
     """``text`` as gzip; the same text gives the same bytes."""
 
-def prague_builds() -> list[dict[str, Any]]: ...
+def stat_names() -> dict[str, str]:
+    """Names that `stats` may hold for a capture, with their severity: info, loss or error."""
+
+class PragueBuild(TypedDict):
+    """Constants of one published build of net/ipv4/tcp_prague.c that has the detector.
+
+    B is PRAGUE_ALPHA_BITS. Keys from `l_sticky_score` on have the same value in every build.
+    """
+
+    name: str
+    """`20-bit`, `24-bit buggy` (20-bit references on a 24-bit scale) or `24-bit fixed`."""
+    bits: int
+    """B: alpha 1.0 and one point of classic_ecn are both 2^B."""
+    l_sticky: int
+    """L_STICKY, 16 << (B - 1): up to here the path counts as L4S."""
+    classic_ecn: int
+    """CLASSIC_ECN, L_STICKY + 2^B: from here on the floor under alpha is whole."""
+    c_sticky: int
+    """C_STICKY, CLASSIC_ECN + L_STICKY: upper end of classic_ecn."""
+    modulus: int
+    """2^(B - 1): steps of classic_ecn are whole multiples of it, less the references."""
+    residues: list[int]
+    """Unclamped steps modulo that: deviation term alone, then with the depth term."""
+    v0_lg: int
+    """V0_LG: half of log2(750 us) on the scale that the source wrote it for."""
+    d0_lg: int
+    """D0_LG: half of log2(2000 us), likewise."""
+    mdev_reference_us: float
+    """RTT mean deviation that V0_LG means in this build: 750 us; 1.51 us in the buggy one."""
+    depth_reference_us: float
+    """Queue depth that D0_LG means in this build: 2000 us; 1.61 us in the buggy one."""
+    l_sticky_score: float
+    """8: L_STICKY in points of the score."""
+    classic_ecn_score: float
+    """9: CLASSIC_ECN in points of the score."""
+    c_sticky_score: float
+    """17: C_STICKY in points of the score."""
+    alpha_floor: float
+    """0.625: least alpha from CLASSIC_ECN on (prague_classic_ecn_fallback)."""
+    cut_floor: float
+    """0.3125: share of the window that this alpha gives up (prague_enter_cwr)."""
+    published_bits: list[int]
+    """[20, 24, 31]: B of all published trees, the one without detector included."""
+    frac_cwnd_unit: int
+    """2^20 (CWND_UNIT): one packet in frac_cwnd."""
+    shift_g: int
+    """4 (PRAGUE_SHIFT_G): gain 1/16; upscaled_alpha is alpha * 2^(B + 4)."""
+    rtt_transition: int
+    """500 (DEFAULT_RTT_TRANSITION of P1 to P3): rounds before the target RTT counts."""
+    target_rtt_us: int
+    """25,000 (prague_rtt_target)."""
+    max_srtt_bits: int
+    """18 (PRAGUE_MAX_SRTT_BITS); the deviation has one more."""
+    init_mdev_carry: int
+    """741,455 = 2^19.5 (PRAGUE_INIT_MDEV_CARRY): rest_mdev_us at first; rest_depth_us is half."""
+    init_adj_us: int
+    """2^18 (PRAGUE_INIT_ADJ_US)."""
+
+def prague_builds() -> list[PragueBuild]:
+    """The builds, in the order of the columns that `prague_replay` adds."""
+
 def prague_identify(bits: int, before: int, after: int) -> tuple[str, int] | None: ...
 def prague_replay(
     *,
@@ -75,8 +142,6 @@ def prague_replay(
 def prague_alpha(
     bits: int, upscaled: list[int], delivered: list[int], ce: list[int]
 ) -> list[int]: ...
-def prague_floor(build: str, alpha: int, classic_ecn: int) -> int: ...
-def prague_reduce(bits: int, frac_cwnd: int, alpha: int) -> int: ...
 
 class LogLines:
     """A text log, chunk by chunk; ``shape`` is `event` or `fields` (see native/src/ktext)."""

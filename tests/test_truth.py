@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.places import REPOSITORY
+
+ROOT = REPOSITORY
 PRAGUE, CUBIC = 5201, 5302
 
 

@@ -45,6 +45,7 @@ class Stat:
     NO_TIMESTAMP = "no_timestamp"
     BAD_TIMESTAMPS = "bad_timestamps"
     OPAQUE = "opaque"
+    SEEN_TWICE = "seen_twice"
 
     NO_TRAILER = "no_trailer"
     LINES_UNREAD = "lines_unread"

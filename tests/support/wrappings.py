@@ -145,3 +145,21 @@ TUNNELS: dict[str, tuple[str, Callable[[bytes], tuple[int, bytes]]]] = {
     "gtp": ("gtp", gtp), "gtp with extensions": ("gtp", gtp_extended),
 }  # fmt: skip
 """Name -> (value of the column, protocol number and body around a datagram)."""
+
+
+def tcp_headers(
+    seq: int,
+    ack: int,
+    flags: int = 0x010,
+    payload: int = 0,
+    ports: tuple[int, int] = (40000, 443),
+    options: bytes = b"",
+) -> bytes:
+    """Ethernet, IPv4 and TCP without the payload's bytes: as with a short snaplen."""
+    size = 20 + len(options)
+    ip = struct.pack(">BBHHHBBH", 0x45, 1, 20 + size + payload, 0, 0, 64, 6, 0)
+    ends = bytes([10, 0, 0, 1, 10, 0, 0, 2])
+    if ports[0] < ports[1]:
+        ends = ends[4:] + ends[:4]
+    tcp = struct.pack(">HHIIHHHH", *ports, seq % 2**32, ack % 2**32, size << 10 | flags, 999, 0, 0)
+    return MAC + b"\x08\0" + ip + ends + tcp + options

@@ -7,7 +7,10 @@ pub mod packet;
 pub mod pair;
 pub mod prague;
 pub mod read;
+pub mod run;
+pub mod stats;
 pub mod track;
+pub mod write;
 
 #[cfg(feature = "python")]
 mod python;

@@ -2,27 +2,24 @@
 
 use pyo3::prelude::*;
 
-mod arrow;
-mod errors;
-mod following;
+mod follower;
 mod ktext;
-mod packets;
-mod pairing;
 mod prague;
 mod reading;
+mod seam;
+mod stats;
+mod tables;
 mod track;
-mod track_directions;
-mod track_rounds;
-mod track_tables;
 
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<arrow::ArrowTable>()?;
-    following::register(m)?;
+    seam::register(m)?;
+    follower::register(m)?;
     ktext::register(m)?;
-    packets::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
+    stats::register(m)?;
+    tables::register(m)?;
     track::register(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))
 }

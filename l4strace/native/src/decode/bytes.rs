@@ -1,6 +1,6 @@
 //! Checked big-endian reads.
 
-use crate::read::Loss;
+use crate::stats::Loss;
 
 #[inline]
 pub fn be16(data: &[u8], at: usize) -> u16 {

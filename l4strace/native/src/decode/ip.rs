@@ -3,7 +3,7 @@
 use super::bytes::{after, be16, head};
 use super::{tcp, tunnel, Decoded, Layers};
 use crate::packet::{Address, Tunnel};
-use crate::read::Loss;
+use crate::stats::Loss;
 
 /// By the version nibble.
 pub(super) fn any(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {

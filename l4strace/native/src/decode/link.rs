@@ -2,7 +2,7 @@
 
 use super::bytes::{after, be16, be32, head};
 use super::{ip, Decoded, Layers};
-use crate::read::Loss;
+use crate::stats::Loss;
 
 /// Names as libpcap gives them, for the `sources` table.
 pub fn name(link_type: u32) -> String {

@@ -10,7 +10,7 @@ mod tcp;
 mod tunnel;
 
 use crate::packet::Packet;
-use crate::read::Loss;
+use crate::stats::Loss;
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::bytes::{be16, be32, head};
 use super::{options, Decoded, Layers};
-use crate::read::Loss;
+use crate::stats::Loss;
 
 /// `length` is what the IP header left for TCP; `data` may be cut by the snapshot length.
 #[inline]

@@ -4,7 +4,7 @@ use super::bytes::{after, be16, head};
 use super::ip::inside;
 use super::{ip, link, Decoded, Layers};
 use crate::packet::Tunnel;
-use crate::read::Loss;
+use crate::stats::Loss;
 
 /// IANA's port and the one that Linux used before it was assigned.
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];

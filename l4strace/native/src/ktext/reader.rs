@@ -105,7 +105,7 @@ impl Reader {
 
     fn unread(&mut self, line: &str) {
         if let Some(lost) = event::lost_events(line).or_else(|| event::overwritten(line)) {
-            self.counts.lost += lost;
+            self.counts.lost = self.counts.lost.saturating_add(lost);
         } else if !line.is_empty() && !line.starts_with('#') {
             self.counts.unread += 1;
             if self.counts.first_unread == 0 {

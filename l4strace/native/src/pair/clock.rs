@@ -31,12 +31,12 @@ impl Bounds {
     pub fn offset(&self) -> Offset {
         match (self.outward_ns, self.homeward_ns) {
             (Some(out), Some(home)) => {
-                let uncertainty_ns = Some((out + home).abs() / 2);
+                let uncertainty_ns = Some(out.saturating_add(home).saturating_abs() / 2);
                 let possible = out >= 0 && home >= 0;
-                Offset { ns: if possible { 0 } else { (out - home) / 2 }, uncertainty_ns }
+                Offset { ns: if possible { 0 } else { out.saturating_sub(home) / 2 }, uncertainty_ns }
             }
             (Some(out), None) => Offset { ns: out.min(0), uncertainty_ns: None },
-            (None, Some(home)) => Offset { ns: -home.min(0), uncertainty_ns: None },
+            (None, Some(home)) => Offset { ns: home.min(0).saturating_neg(), uncertainty_ns: None },
             (None, None) => Offset::default(),
         }
     }

@@ -70,7 +70,7 @@ impl Link {
     /// Gives up packets that the other side, which has come to `reached_ns` on its own clock (`None`:
     /// to its end), should have seen by now.
     pub fn expire(&mut self, side: usize, reached_ns: Option<i64>, mut missing: impl FnMut(Missing)) {
-        let shift = if side == 0 { self.rough_offset_ns } else { -self.rough_offset_ns };
+        let shift = if side == 0 { self.rough_offset_ns } else { self.rough_offset_ns.saturating_neg() };
         let horizon = match reached_ns {
             Some(ns) => ns.saturating_sub(shift).saturating_sub(PATIENCE_NS),
             None => i64::MAX,

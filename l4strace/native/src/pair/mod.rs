@@ -29,12 +29,12 @@ use plan::{spread, Plan, Way};
 use window::Waiting;
 
 use crate::packet::Packet;
-use crate::read::{self, PacketStream, ReadError};
+use crate::read::{self, Input, PacketStream, ReadError};
 use crate::track::FlowTable;
 
 /// One capture, as tracking left it.
-pub struct Input {
-    pub path: String,
+pub struct Tracked {
+    pub input: Input,
     pub span: Span,
     /// By local flow.
     pub facts: Vec<Facts>,
@@ -69,18 +69,18 @@ pub struct Pairer {
 
 impl Pairer {
     /// `None` when no conversation was seen twice, or an input cannot be read a second time.
-    pub fn new(inputs: Vec<Input>) -> Result<Option<Self>, ReadError> {
+    pub fn new(inputs: Vec<Tracked>) -> Result<Option<Self>, ReadError> {
         let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
         let spans: Vec<_> = inputs.iter().map(|input| input.span).collect();
         let plan = Plan::new(&facts, &spans);
-        if plan.links.is_empty() || !inputs.iter().all(|input| is_file(&input.path)) {
+        if plan.links.is_empty() || !inputs.iter().all(|tracked| tracked.input.is_readable_again()) {
             return Ok(None);
         }
         let clocks = plan.rough_clocks(inputs.len());
         let mut readers = Vec::with_capacity(inputs.len());
         for (input, rough_clock_ns) in inputs.iter().zip(clocks) {
             readers.push(Reader {
-                stream: read::open(&input.path)?,
+                stream: read::open(&input.input)?,
                 table: FlowTable::default(),
                 reached_ns: Some(input.span.first_ns),
                 rough_clock_ns,
@@ -169,11 +169,6 @@ impl Pairer {
     }
 }
 
-/// A pipe cannot be read a second time.
-fn is_file(path: &str) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-}
-
 /// One packet on every link of its conversation.
 #[inline]
 fn see(plan: &mut Plan, rounds: &mut [Rounds], source: u16, packet: &Packet, flow: u32, forward: bool) {
@@ -215,7 +210,7 @@ impl Way {
 }
 
 fn on_one_clock(mut path: Path, clocks: &[Offset]) -> Path {
-    path.clock_offset_ns = clocks[usize::from(path.far)].ns - clocks[usize::from(path.near)].ns;
-    path.owd_min_ns = path.owd_min_ns.map(|ns| ns - path.clock_offset_ns);
+    path.clock_offset_ns = clocks[usize::from(path.far)].ns.saturating_sub(clocks[usize::from(path.near)].ns);
+    path.owd_min_ns = path.owd_min_ns.map(|ns| ns.saturating_sub(path.clock_offset_ns));
     path
 }

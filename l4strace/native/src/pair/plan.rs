@@ -132,8 +132,8 @@ pub fn spread(sources: usize, links: &[Link], offset: impl Fn(&Link) -> i64) -> 
             for link in links {
                 let [a, b] = link.sources.map(usize::from);
                 match (clocks[a], clocks[b]) {
-                    (Some(clock), None) => clocks[b] = Some(clock + offset(link)),
-                    (None, Some(clock)) => clocks[a] = Some(clock - offset(link)),
+                    (Some(clock), None) => clocks[b] = Some(clock.saturating_add(offset(link))),
+                    (None, Some(clock)) => clocks[a] = Some(clock.saturating_sub(offset(link))),
                     _ => {}
                 }
             }

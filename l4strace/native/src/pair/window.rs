@@ -7,6 +7,9 @@ use super::key::Sighting;
 /// More packets than this may not wait: some 30 MB of memory.
 const MOST: usize = 1 << 17;
 
+/// So many packets with one key are compared by IP id; of more, the oldest counts as the one meant.
+const TWINS: usize = 64;
+
 /// A packet that waits for its other sighting.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
@@ -18,7 +21,7 @@ pub struct Waiting {
 /// Unmatched packets by key, oldest first.
 #[derive(Debug, Default)]
 pub struct Window {
-    by_key: HashMap<u64, Vec<Waiting>>,
+    by_key: HashMap<u64, VecDeque<Waiting>>,
     /// (stamp, key, frame); entries whose packet was matched meanwhile are stale.
     order: VecDeque<(i64, u64, u64)>,
 }
@@ -26,18 +29,18 @@ pub struct Window {
 impl Window {
     pub fn push(&mut self, key: u64, waiting: Waiting) {
         self.order.push_back((waiting.seen.ts_ns, key, waiting.seen.frame));
-        self.by_key.entry(key).or_default().push(waiting);
+        self.by_key.entry(key).or_default().push_back(waiting);
     }
 
     /// Takes the packet with this key: that with the same IP id, or else the oldest.
     pub fn take(&mut self, key: u64, ip_id: u16) -> Option<Waiting> {
         let list = self.by_key.get_mut(&key)?;
-        let at = list.iter().position(|w| w.seen.ip_id == ip_id).unwrap_or(0);
+        let at = list.iter().take(TWINS).position(|w| w.seen.ip_id == ip_id).unwrap_or(0);
         let found = list.remove(at);
         if list.is_empty() {
             self.by_key.remove(&key);
         }
-        Some(found)
+        found
     }
 
     /// Gives up packets stamped before `horizon_ns`, and the oldest when there are too many.
@@ -55,12 +58,15 @@ impl Window {
 
     fn drop_frame(&mut self, key: u64, frame: u64) -> Option<Waiting> {
         let list = self.by_key.get_mut(&key)?;
-        let at = list.iter().position(|w| w.seen.frame == frame)?;
-        let found = list.remove(at);
+        // Older packets of the key are gone already: this one is the first, or was matched.
+        if list.front()?.seen.frame != frame {
+            return None;
+        }
+        let found = list.pop_front();
         if list.is_empty() {
             self.by_key.remove(&key);
         }
-        Some(found)
+        found
     }
 }
 

@@ -15,6 +15,24 @@ pub struct Build {
 /// V = D = 1: both terms weigh one half.
 pub const TERM_SHIFT: u32 = 1;
 
+/// PRAGUE_ALPHA_BITS of all published trees; 31 is the one before there was a detector.
+pub const ALPHA_BITS: [u32; 3] = [20, 24, 31];
+/// Bits of a fraction of a packet in frac_cwnd (CWND_UNIT).
+pub const CWND_BITS: u32 = 20;
+/// PRAGUE_SHIFT_G: gain 1/16 of alpha's moving average, and the bits of upscaled_alpha below alpha.
+pub const SHIFT_G: u32 = 4;
+/// DEFAULT_RTT_TRANSITION of the builds with a correct detector: rounds until alpha and detector keep to
+/// the target RTT.
+pub const RTT_TRANSITION: u32 = 500;
+/// Prague's target RTT (prague_rtt_target).
+pub const TARGET_RTT_US: u32 = 25_000;
+
+/// What the floor lets alpha be at least, as a share of the classic zone: 0.625
+/// (prague_classic_ecn_fallback: `(c >> 1) + (c >> 3)`).
+pub const fn floor_of(zone: u64) -> u64 {
+    (zone >> 1) + (zone >> 3)
+}
+
 impl Build {
     /// log2(750 us) and log2(2000 us) with 20 fraction bits.
     pub const BITS20: Build =
@@ -25,10 +43,6 @@ impl Build {
     pub const BITS24_FIXED: Build =
         Build { name: "24-bit fixed", bits: 24, v0_lg: 160_234_941 >> 1, d0_lg: 183_975_331 >> 1 };
     pub const ALL: [Build; 3] = [Build::BITS20, Build::BITS24_BUGGY, Build::BITS24_FIXED];
-
-    pub fn named(name: &str) -> Option<Build> {
-        Build::ALL.into_iter().find(|build| build.name == name)
-    }
 
     /// PRAGUE_MAX_ALPHA: 1.0 on alpha's scale, one score point on classic_ecn's.
     pub const fn unit(&self) -> i64 {
@@ -54,6 +68,20 @@ impl Build {
         classic_ecn as f64 / self.unit() as f64
     }
 
+    /// Deviation at which the build's first term is nothing: 750 us, or 1.51 us with the scaling bug.
+    pub fn mdev_reference_us(&self) -> f64 {
+        self.reference_us(self.v0_lg)
+    }
+
+    /// Queue depth above which the build's second term counts: 2000 us, or 1.61 us with the scaling bug.
+    pub fn depth_reference_us(&self) -> f64 {
+        self.reference_us(self.d0_lg)
+    }
+
+    fn reference_us(&self, half_lg: i64) -> f64 {
+        (half_lg as f64 / self.modulus() as f64).exp2()
+    }
+
     /// Steps of the score are whole multiples of this, less the references.
     pub const fn modulus(&self) -> i64 {
         1 << (self.bits - TERM_SHIFT)
@@ -67,7 +95,7 @@ impl Build {
     /// Residue of one step of classic_ecn; `None` when a clamp may have cut the step.
     pub fn residue(&self, before: i64, after: i64) -> Option<i64> {
         let clamped = after <= 0 || after >= self.c_sticky();
-        (!clamped).then(|| (after - before).rem_euclid(self.modulus()))
+        (!clamped).then(|| after.wrapping_sub(before).rem_euclid(self.modulus()))
     }
 }
 
@@ -88,6 +116,17 @@ mod tests {
         let zones = |b: Build| [b.l_sticky(), b.classic_ecn(), b.c_sticky()];
         assert_eq!(zones(Build::BITS20), [8_388_608, 9_437_184, 17_825_792]);
         assert_eq!(zones(Build::BITS24_FIXED), [134_217_728, 150_994_944, 285_212_672]);
+    }
+
+    #[test]
+    fn references_are_those_that_the_sources_name() {
+        let near = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-4, "{got} is not {want}");
+        for build in [Build::BITS20, Build::BITS24_FIXED] {
+            near(build.mdev_reference_us(), 750.0);
+            near(build.depth_reference_us(), 2000.0);
+        }
+        near(Build::BITS24_BUGGY.mdev_reference_us(), 1.5125);
+        near(Build::BITS24_BUGGY.depth_reference_us(), 1.6081);
     }
 
     #[test]

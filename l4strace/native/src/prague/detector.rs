@@ -1,10 +1,12 @@
-//! prague_classic_ecn_detection and prague_classic_ecn_fallback.
+//! prague_classic_ecn_detection.
 
 use super::build::{Build, TERM_SHIFT};
 use super::filter::{shift_by, RttFilter, MAX_SRTT_SHIFT};
 
 /// PRAGUE_INIT_ADJ_US: half a unit at the largest shift, so that the carry rounds.
-const INIT_ADJ: u64 = 262_144;
+pub const INIT_ADJ: u64 = 262_144;
+/// PRAGUE_INIT_MDEV_CARRY = 2^19.5: rest_mdev_us at first; rest_depth_us is half of it.
+pub const INIT_CARRY: u32 = 741_455;
 const MAX_MDEV_SHIFT: u8 = MAX_SRTT_SHIFT + 1;
 
 /// rest_mdev_us and rest_depth_us: the fraction that the integer logarithms leave for the next round.
@@ -15,9 +17,8 @@ pub struct Carry {
 }
 
 impl Default for Carry {
-    /// PRAGUE_INIT_MDEV_CARRY = 2^19.5, and half of it.
     fn default() -> Self {
-        Carry { mdev: 741_455, depth: 741_455 >> 1 }
+        Carry { mdev: INIT_CARRY, depth: INIT_CARRY >> 1 }
     }
 }
 
@@ -84,9 +85,9 @@ impl Step {
     /// classic_ecn after the step, by the references of `build`.
     pub fn apply(&self, build: &Build, classic_ecn: i64) -> i64 {
         let scale = build.bits - TERM_SHIFT;
-        let mut new = classic_ecn + (self.mdev_lg << scale) - build.v0_lg;
+        let mut new = classic_ecn.saturating_add((self.mdev_lg << scale) - build.v0_lg);
         if let Some(depth_lg) = self.depth_lg {
-            new += ((depth_lg << scale) - build.d0_lg).max(0);
+            new = new.saturating_add(((depth_lg << scale) - build.d0_lg).max(0));
         }
         new.clamp(0, build.c_sticky())
     }
@@ -95,15 +96,6 @@ impl Step {
 /// max(ilog2(x), shift) - shift; the kernel's ilog2(0) is undefined, taken as 0 here.
 fn log_above(x: u64, shift: u8) -> u32 {
     x.max(1).ilog2().max(u32::from(shift)) - u32::from(shift)
-}
-
-/// prague_classic_ecn_fallback: alpha as the cut uses it, floored by up to 0.625 in the classic zone.
-pub fn floored_alpha(build: &Build, alpha: u64, classic_ecn: i64) -> u64 {
-    if classic_ecn <= build.l_sticky() {
-        return alpha;
-    }
-    let c = (classic_ecn.min(build.classic_ecn()) - build.l_sticky()) as u64;
-    alpha.max((c >> 1) + (c >> 3))
 }
 
 #[cfg(test)]
@@ -194,13 +186,5 @@ mod tests {
             assert!(!seen.is_empty());
             assert!(seen.iter().all(|residue| build.residues().contains(residue)), "{seen:?}");
         }
-    }
-
-    #[test]
-    fn the_floor_is_five_eighths_of_the_classic_zone() {
-        let build = Build::BITS24_BUGGY;
-        assert_eq!(floored_alpha(&build, 1000, build.l_sticky()), 1000);
-        assert_eq!(floored_alpha(&build, 1000, build.c_sticky()), 10_485_760);
-        assert_eq!(floored_alpha(&build, 16_000_000, build.c_sticky()), 16_000_000);
     }
 }

@@ -1,4 +1,4 @@
-//! TCP Prague as the kernel computes it: alpha, the window cut and the classic-ECN detector.
+//! TCP Prague as the kernel computes it: alpha and the classic-ECN detector.
 //!
 //! Integer arithmetic throughout, in the kernel's own widths and order, so that a replay from logged
 //! inputs gives the logged bits. Names are those of `net/ipv4/tcp_prague.c` (L4STeam/linux@02573a2

@@ -4,8 +4,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::arrow::{ArrowTable, Columns};
+use super::seam::{caught, native};
+use super::tables::{ArrowTable, Columns};
 use crate::ktext::{Column, Reader, Shape};
+use crate::read::ReadError;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<LogLines>()
@@ -29,17 +31,23 @@ impl LogLines {
 
     /// Takes a chunk; a table when enough rows have come together.
     fn feed(&mut self, py: Python<'_>, chunk: &[u8]) -> PyResult<Option<ArrowTable>> {
-        py.detach(|| self.0.feed(chunk));
+        let reader = &mut self.0;
+        native(py, || {
+            reader.feed(chunk);
+            Ok::<_, ReadError>(())
+        })?;
         if self.0.ready() {
-            return self.table();
+            return caught(|| self.table());
         }
         Ok(None)
     }
 
     /// The rows that are left.
     fn finish(&mut self) -> PyResult<Option<ArrowTable>> {
-        self.0.finish();
-        self.table()
+        caught(|| {
+            self.0.finish();
+            self.table()
+        })
     }
 
     /// `rows`, `unread`, `first_unread` (line, 0 when none) and `lost`, so far.

@@ -4,7 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::prague::detector::floored_alpha;
+use crate::prague::build::{floor_of, ALPHA_BITS, CWND_BITS, RTT_TRANSITION, SHIFT_G, TARGET_RTT_US};
+use crate::prague::detector::{INIT_ADJ, INIT_CARRY};
+use crate::prague::filter::MAX_SRTT_SHIFT;
 use crate::prague::log::{replay, LoggedStep};
 use crate::prague::{alpha, build, Build};
 
@@ -12,26 +14,44 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(prague_builds, m)?)?;
     m.add_function(wrap_pyfunction!(prague_identify, m)?)?;
     m.add_function(wrap_pyfunction!(prague_replay, m)?)?;
-    m.add_function(wrap_pyfunction!(prague_alpha, m)?)?;
-    m.add_function(wrap_pyfunction!(prague_floor, m)?)?;
-    m.add_function(wrap_pyfunction!(prague_reduce, m)?)
+    m.add_function(wrap_pyfunction!(prague_alpha, m)?)
 }
 
-/// Names, bits, zone limits and residues of the published builds.
+/// Constants of the published builds, one row each: names, units and sources stand in `_native.pyi`.
 #[pyfunction]
 fn prague_builds(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let describe = |build: Build| {
-        let row = PyDict::new(py);
-        row.set_item("name", build.name)?;
-        row.set_item("bits", build.bits)?;
-        row.set_item("l_sticky", build.l_sticky())?;
-        row.set_item("classic_ecn", build.classic_ecn())?;
-        row.set_item("c_sticky", build.c_sticky())?;
-        row.set_item("modulus", build.modulus())?;
-        row.set_item("residues", build.residues().to_vec())?;
-        Ok(row)
-    };
-    Build::ALL.into_iter().map(describe).collect()
+    Build::ALL.into_iter().map(|build| describe(py, &build)).collect()
+}
+
+fn describe<'py>(py: Python<'py>, build: &Build) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", build.name)?;
+    row.set_item("bits", build.bits)?;
+    row.set_item("l_sticky", build.l_sticky())?;
+    row.set_item("classic_ecn", build.classic_ecn())?;
+    row.set_item("c_sticky", build.c_sticky())?;
+    row.set_item("modulus", build.modulus())?;
+    row.set_item("residues", build.residues().to_vec())?;
+    row.set_item("v0_lg", build.v0_lg)?;
+    row.set_item("d0_lg", build.d0_lg)?;
+    row.set_item("mdev_reference_us", build.mdev_reference_us())?;
+    row.set_item("depth_reference_us", build.depth_reference_us())?;
+    // The same in all builds: the score's zones, the floor and the scales.
+    row.set_item("l_sticky_score", build.score(build.l_sticky()))?;
+    row.set_item("classic_ecn_score", build.score(build.classic_ecn()))?;
+    row.set_item("c_sticky_score", build.score(build.c_sticky()))?;
+    let floor = build.score(floor_of(build.unit() as u64) as i64);
+    row.set_item("alpha_floor", floor)?;
+    row.set_item("cut_floor", floor / 2.0)?;
+    row.set_item("published_bits", ALPHA_BITS.to_vec())?;
+    row.set_item("frac_cwnd_unit", 1u64 << CWND_BITS)?;
+    row.set_item("shift_g", SHIFT_G)?;
+    row.set_item("rtt_transition", RTT_TRANSITION)?;
+    row.set_item("target_rtt_us", TARGET_RTT_US)?;
+    row.set_item("max_srtt_bits", MAX_SRTT_SHIFT)?;
+    row.set_item("init_mdev_carry", INIT_CARRY)?;
+    row.set_item("init_adj_us", INIT_ADJ)?;
+    Ok(row)
 }
 
 /// Build whose constants one step of classic_ecn carries, and the residue that says so.
@@ -90,20 +110,6 @@ fn prague_alpha(bits: u32, upscaled: Vec<u64>, delivered: Vec<u32>, ce: Vec<u32>
     }
     let rows = upscaled.into_iter().zip(delivered.into_iter().zip(ce));
     Ok(rows.map(|(upscaled, (delivered, ce))| alpha::update(bits, upscaled, delivered, ce)).collect())
-}
-
-/// Alpha that the cut uses in the classic zone: prague_classic_ecn_fallback.
-#[pyfunction]
-fn prague_floor(build: &str, alpha: u64, classic_ecn: i64) -> PyResult<u64> {
-    let build = Build::named(build).ok_or_else(|| PyValueError::new_err("no such build"))?;
-    Ok(floored_alpha(&build, alpha, classic_ecn))
-}
-
-/// frac_cwnd after prague_enter_cwr.
-#[pyfunction]
-fn prague_reduce(bits: u32, frac_cwnd: u64, alpha: u64) -> PyResult<u64> {
-    check_bits(bits)?;
-    Ok(alpha::reduce(bits, frac_cwnd, alpha))
 }
 
 fn check_bits(bits: u32) -> PyResult<()> {

@@ -6,9 +6,9 @@ use super::info::{Kind, SourceInfo};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::record::{Record, Step};
-use super::stats::{Loss, Stats};
 use crate::decode::{self, Outcome};
 use crate::packet::Packet;
+use crate::stats::{Loss, Stats};
 
 #[derive(Clone, Debug)]
 enum Format {

@@ -1,28 +1,30 @@
 //! Files, pipes and compressed streams -> decoded TCP packets, at streaming cost and in bounded memory.
 //!
 //! ```ignore
-//! let mut stream = read::open("run.pcap.xz")?;
+//! let mut stream = read::open(&Input::from("run.pcap.xz"))?;
 //! stream.for_each(|packets| tracker.packets(packets))?;
 //! let (info, stats) = (stream.info(), stream.stats());
 //! ```
 
+mod chunks;
 mod decoder;
 mod error;
 mod info;
+mod input;
 mod pcap;
 mod pcapng;
 mod record;
 mod resolution;
 mod source;
-mod stats;
 mod stream;
 mod window;
 
+pub use chunks::Chunks;
 pub use decoder::{Decoder, Next};
 pub use error::ReadError;
 pub use info::{Kind, SourceInfo};
+pub use input::Input;
 pub use source::{reason, Source};
-pub use stats::{Loss, StatRow, Stats};
 pub use stream::{open, PacketStream};
 
 /// How far reading has come, in bytes of the file as stored.

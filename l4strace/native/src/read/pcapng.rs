@@ -3,7 +3,7 @@
 use super::info::SourceInfo;
 use super::record::{u16_at, u32_at, Record, Step, NEEDED};
 use super::resolution::Resolution;
-use super::stats::{Loss, Stats};
+use crate::stats::{Loss, Stats};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -18,6 +18,12 @@ const ORDER: u32 = 0x1a2b_3c4d;
 const MAX_BLOCK: u32 = 256 << 20;
 /// Options beyond this are not looked at.
 const MAX_OPTIONS: usize = NEEDED;
+/// Interfaces of one section; packets of further ones name no known interface.
+const MAX_INTERFACES: usize = 1 << 16;
+/// Link types that a source lists: libpcap knows fewer than 300.
+const MAX_LINK_TYPES: usize = 64;
+/// Bytes of section comments that are kept.
+const MAX_COMMENT: usize = 1 << 18;
 
 #[derive(Clone, Debug, Default)]
 struct Interface {
@@ -36,7 +42,7 @@ pub struct Pcapng {
     swapped: bool,
     interfaces: Vec<Interface>,
     last_ns: i64,
-    /// Drops of the sections before.
+    /// Drops so far, over all sections and interfaces.
     dropped: u64,
 }
 
@@ -119,7 +125,7 @@ impl Pcapng {
         let field = |i: usize| u32_at(header, 12 + 4 * i, self.swapped);
         let record = self.record(id, (field(0), field(1)), field(2), field(3), 28, size)?;
         if drops != 0xffff {
-            self.interfaces[id as usize].dropped_between += u64::from(drops);
+            self.drop_on(id, |interface| interface.count_between(u64::from(drops)));
         }
         Some(record)
     }
@@ -174,8 +180,7 @@ impl Pcapng {
             STATISTICS => self.statistics(block),
             _ => return,
         }
-        let drops = self.dropped + self.interfaces.iter().map(Interface::drops).sum::<u64>();
-        stats.set(Loss::CaptureDrops, drops);
+        stats.set(Loss::CaptureDrops, self.dropped);
     }
 
     fn byte_order(&mut self, magic: &[u8]) -> Result<(), String> {
@@ -188,14 +193,10 @@ impl Pcapng {
     }
 
     fn section(&mut self, block: &[u8], info: &mut SourceInfo) {
-        self.dropped += self.interfaces.drain(..).map(|i| i.drops()).sum::<u64>();
+        self.interfaces.clear();
         for (code, value) in self.options(block.get(24..).unwrap_or_default()) {
             if code == 1 {
-                let text = String::from_utf8_lossy(value);
-                match &mut info.comment {
-                    Some(comment) => *comment = format!("{comment}\n{text}"),
-                    None => info.comment = Some(text.into_owned()),
-                }
+                note(&mut info.comment, value);
             }
         }
     }
@@ -216,22 +217,31 @@ impl Pcapng {
                 _ => {}
             }
         }
-        interface.describe(info, self.interfaces.is_empty() && info.link_types.is_empty());
-        self.interfaces.push(interface);
+        if self.interfaces.len() < MAX_INTERFACES {
+            interface.describe(info, self.interfaces.is_empty() && info.link_types.is_empty());
+            self.interfaces.push(interface);
+        }
     }
 
     fn statistics(&mut self, block: &[u8]) {
         let Some(header) = block.get(8..20) else { return };
-        let id = u32_at(header, 0, self.swapped) as usize;
-        let mut drops = 0;
+        let id = u32_at(header, 0, self.swapped);
+        let mut drops = 0u64;
         for (code, value) in self.options(&block[20..]) {
             // isb_ifdrop and isb_osdrop.
             if matches!(code, 5 | 7) && value.len() == 8 {
-                drops += self.u64_of(value);
+                drops = drops.saturating_add(self.u64_of(value));
             }
         }
-        if let Some(interface) = self.interfaces.get_mut(id) {
-            interface.dropped = interface.dropped.max(drops);
+        self.drop_on(id, |interface| interface.dropped = interface.dropped.max(drops));
+    }
+
+    /// Changes one interface's counts, and the sum with them.
+    fn drop_on(&mut self, id: u32, change: impl FnOnce(&mut Interface)) {
+        if let Some(interface) = self.interfaces.get_mut(id as usize) {
+            let before = interface.drops();
+            change(interface);
+            self.dropped = self.dropped.saturating_add(interface.drops() - before);
         }
     }
 
@@ -242,9 +252,7 @@ impl Pcapng {
                 drops = drops.saturating_add(self.u64_of(value));
             }
         }
-        if let Some(interface) = self.interfaces.get_mut(id as usize) {
-            interface.dropped_between = interface.dropped_between.saturating_add(drops);
-        }
+        self.drop_on(id, |interface| interface.count_between(drops));
     }
 
     fn u64_of(&self, value: &[u8]) -> u64 {
@@ -268,7 +276,7 @@ impl Pcapng {
 
     /// Drops that packet blocks stated, to be added once the file has been read.
     pub fn drops(&self) -> u64 {
-        self.dropped + self.interfaces.iter().map(Interface::drops).sum::<u64>()
+        self.dropped
     }
 }
 
@@ -278,8 +286,13 @@ impl Interface {
         self.dropped.max(self.dropped_between)
     }
 
+    fn count_between(&mut self, drops: u64) {
+        self.dropped_between = self.dropped_between.saturating_add(drops);
+    }
+
     fn describe(&self, info: &mut SourceInfo, first: bool) {
-        if !info.link_types.contains(&self.link_type) {
+        let new = !info.link_types.contains(&self.link_type);
+        if new && info.link_types.len() < MAX_LINK_TYPES {
             info.link_types.push(self.link_type);
         }
         info.resolution_ns = info.resolution_ns.max(self.resolution.coarse_ns());
@@ -289,5 +302,18 @@ impl Interface {
             (n, Some(m), _) => Some(n.max(m)),
             (_, None, false) => None,
         };
+    }
+}
+
+/// Adds a section's comment on a line of its own, as far as there is room.
+fn note(comment: &mut Option<String>, value: &[u8]) {
+    let text = String::from_utf8_lossy(value);
+    match comment {
+        Some(comment) if comment.len() < MAX_COMMENT => {
+            comment.push('\n');
+            comment.push_str(&text);
+        }
+        Some(_) => {}
+        None => *comment = Some(text.into_owned()),
     }
 }

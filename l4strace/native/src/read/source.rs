@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use super::error::ReadError;
+use super::input::Input;
 
 /// A readable input with its name, compression and how far it has been read.
 pub struct Source {
@@ -17,10 +18,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens `path` (`-`: standard input); fails with one clear line.
-    pub fn open(path: &str) -> Result<Self, ReadError> {
-        let (raw, total): (Box<dyn Read + Send + Sync>, u64) =
-            if path == "-" { (Box::new(io::stdin()), 0) } else { open_file(path)? };
+    /// Opens an input; fails with one clear line.
+    pub fn open(input: &Input) -> Result<Self, ReadError> {
+        let path = input.name();
+        let (raw, total): (Box<dyn Read + Send + Sync>, u64) = match input {
+            Input::Path(path) if path == "-" => (Box::new(io::stdin()), 0),
+            Input::Path(path) => open_file(path)?,
+            Input::Memory(_, bytes) => (Box::new(io::Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
+        };
         let read = Arc::new(AtomicU64::new(0));
         let mut raw = Counted { raw, read: Arc::clone(&read) };
         let start = peek(&mut raw).map_err(|e| ReadError::new(path, reason(&e)))?;

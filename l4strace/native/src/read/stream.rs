@@ -5,11 +5,12 @@ use std::io;
 use super::decoder::{Decoder, Next};
 use super::error::ReadError;
 use super::info::SourceInfo;
+use super::input::Input;
 use super::source::{reason, Source};
-use super::stats::{Loss, Stats};
 use super::window::Window;
 use super::Progress;
 use crate::packet::Packet;
+use crate::stats::{Loss, Stats};
 
 /// The TCP packets of one input, one after another.
 pub struct PacketStream {
@@ -20,9 +21,10 @@ pub struct PacketStream {
     ended: bool,
 }
 
-/// Opens a capture; `-` is standard input. Fails with one line if it cannot be read or is no capture.
-pub fn open(path: &str) -> Result<PacketStream, ReadError> {
-    let mut source = Source::open(path)?;
+/// Opens a capture. Fails with one line if it cannot be read or is no capture.
+pub fn open(input: &Input) -> Result<PacketStream, ReadError> {
+    let path = input.name();
+    let mut source = Source::open(input)?;
     let mut window = Window::new();
     // A stream that breaks in the file header is no capture; later it is a truncated one.
     window.fill(&mut source, super::pcap::HEADER).map_err(|e| ReadError::new(path, reason(&e)))?;

@@ -7,11 +7,23 @@
 /// Where the counter starts on the wire (RFC 9768 section 3.2.2.2).
 pub const ACE_START: u8 = 5;
 
-/// Share of the newest step in the running CE share that predicts what a lost ACK said.
-const SHARE_GAIN: f32 = 1.0 / 16.0;
+/// Weight of the newest step in running means: of the CE share that predicts what a lost ACK said, and of
+/// what ACKs for eight packets and more say.
+const GAIN: f32 = 1.0 / 16.0;
 
 /// Share of CE from which runs of eight and more are likely.
 const RUNS_SHARE: f32 = 0.5;
+
+/// Packets whose marks must be known before their share says anything about other packets.
+const PROOF: u32 = 32;
+
+/// Mean step of ACKs for eight packets and more up to which marks are so rare that a run of eight is no
+/// explanation: marked throughout, such ACKs step by 3.5 on average, whatever they cover.
+const QUIET: f32 = 1.0;
+/// A single step from which a run of marks is likelier than marks far apart.
+const LEAP: u32 = 4;
+/// Share of such ACKs that step as if every packet was marked, from which that is what happened.
+const ALL_MARKED: f32 = 0.9;
 
 /// By how much the count moved with one feedback packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,15 +63,24 @@ pub struct CeCount {
     ace: u8,
     naive_ace: u8,
     started: bool,
-    /// Running share of CE among delivered packets.
+    /// Running share of CE among packets whose marks are known: ACKs for fewer than eight, and options.
     share: f32,
+    /// So many packets have entered it.
+    known: u32,
+    /// Running means over ACKs for eight packets and more: the step, and whether it was that of all marked.
+    step: f32,
+    all: f32,
+    /// Packets delivered since the last option.
+    option_delivered: u32,
     /// Bounds when the last option was accepted, and packets without payload since.
     option_lo: u64,
     option_hi: u64,
     option_best: u64,
     option_extra: u32,
-    /// Marks since then that `tells_all` ruled out although the packets would allow them.
+    /// Marks since then that `tells_all` ruled out although the packets would allow them, and those since
+    /// the ACKs last showed no marks.
     ruled_out: u32,
+    ruled_out_lately: u32,
 }
 
 impl CeCount {
@@ -87,14 +108,23 @@ impl CeCount {
     pub fn feed(&mut self, ace: u8, arrived: Arrived) -> Step {
         let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
         self.ace = ace;
-        let most = arrived.delivered + arrived.extra;
+        let most = arrived.delivered.saturating_add(arrived.extra);
         let possible = most.saturating_sub(delta) / 8;
-        let wraps = if self.tells_all(arrived) { 0 } else { possible };
-        self.ruled_out = self.ruled_out.saturating_add(8 * (possible - wraps));
+        let mut extra = 0;
+        let wraps = if possible == 0 {
+            0
+        } else if self.tells_all(delta, arrived) {
+            self.rule_out(8 * possible);
+            0
+        } else {
+            // Marks began to come in runs before the running means could show it.
+            extra = std::mem::take(&mut self.ruled_out_lately);
+            possible
+        };
         // More marks than packets: the field was mangled, or the capture missed packets.
-        let step =
-            Step { lo: delta.min(most), hi: delta + 8 * wraps, best: self.guess(delta, wraps, arrived) };
-        self.learn(step, arrived);
+        let hi = (delta + 8 * wraps).saturating_add(extra);
+        let step = Step { lo: delta.min(most), hi, best: self.guess(delta, wraps, arrived) };
+        self.learn(delta, most, arrived);
         self.option_extra = self.option_extra.saturating_add(arrived.extra);
         self.lo += u64::from(step.lo);
         self.hi += u64::from(step.hi);
@@ -104,9 +134,20 @@ impl CeCount {
 
     /// The receiver must send feedback before seven marks went unreported (RFC 9768 section 3.2.2.5.1), so
     /// without a lost ACK nothing wraps, however much one ACK covers. Receive offload can break that
-    /// rule with a run of marks, which needs a high share of them.
-    fn tells_all(&self, arrived: Arrived) -> bool {
-        arrived.gapless && self.share < RUNS_SHARE
+    /// rule with a run of marks: that there are none must have been seen, on packets whose marks are known
+    /// and in the steps themselves, which are small and mostly nothing where marks are rare.
+    fn tells_all(&self, delta: u32, arrived: Arrived) -> bool {
+        let rare = self.known >= PROOF && self.share < RUNS_SHARE;
+        arrived.gapless && rare && self.step < QUIET && delta < LEAP
+    }
+
+    #[cold]
+    fn rule_out(&mut self, marks: u32) {
+        if self.step < GAIN {
+            self.ruled_out_lately = 0;
+        }
+        self.ruled_out = self.ruled_out.saturating_add(marks);
+        self.ruled_out_lately = self.ruled_out_lately.saturating_add(marks);
     }
 
     /// The member of `delta + 8 k` nearest to what the share of CE so far predicts.
@@ -114,17 +155,35 @@ impl CeCount {
         if wraps == 0 {
             return delta;
         }
-        let expected = self.share * arrived.delivered as f32;
+        let share = if self.all > ALL_MARKED { 1.0 } else { self.share };
+        let expected = share * arrived.delivered as f32;
         let k = ((expected - delta as f32) / 8.0).round().max(0.0) as u32;
         delta + 8 * k.min(wraps)
     }
 
-    fn learn(&mut self, step: Step, arrived: Arrived) {
-        if arrived.delivered > 0 {
-            let share = (step.best as f32 / arrived.delivered as f32).min(1.0);
+    /// Only from what is certain: a guess that entered here would confirm itself.
+    #[inline]
+    fn learn(&mut self, delta: u32, most: u32, arrived: Arrived) {
+        self.option_delivered = self.option_delivered.saturating_add(arrived.delivered);
+        if most < 8 {
+            self.learn_share(delta, most);
+            return;
+        }
+        self.step += GAIN * (delta as f32 - self.step);
+        // Where whole eights are delivered, no mark and all marked step alike.
+        if arrived.delivered & 7 != 0 {
+            let all = if delta == arrived.delivered & 7 { 1.0 } else { 0.0 };
+            self.all += GAIN * (all - self.all);
+        }
+    }
+
+    fn learn_share(&mut self, marks: u32, packets: u32) {
+        if packets > 0 {
+            let share = (marks as f32 / packets as f32).min(1.0);
             // An ACK for many packets says as much as many ACKs.
-            let gain = (SHARE_GAIN * arrived.delivered as f32).min(0.5);
+            let gain = (GAIN * packets as f32).min(0.5);
             self.share += gain * (share - self.share);
+            self.known = self.known.saturating_add(packets);
         }
     }
 
@@ -143,8 +202,13 @@ impl CeCount {
             let likely = u64::from((ce.bytes + mean / 2) / mean.max(1));
             self.settle(self.option_best + likely);
         }
+        if self.lo == self.hi && self.option_lo == self.option_hi && ce.shortest > 0 {
+            let marks = u32::try_from(self.lo - self.option_lo).unwrap_or(u32::MAX);
+            self.learn_share(marks, self.option_delivered);
+        }
         (self.option_lo, self.option_hi, self.option_best) = (self.lo, self.hi, self.best);
-        (self.option_extra, self.ruled_out) = (0, 0);
+        (self.option_extra, self.ruled_out, self.ruled_out_lately) = (0, 0, 0);
+        self.option_delivered = 0;
         let moved = |now: u64, old: u64| now as i64 - old as i64;
         (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
     }
@@ -208,11 +272,60 @@ mod tests {
     fn a_stretch_ack_after_no_loss_is_exact_unless_marks_come_in_runs() {
         let stretch = Arrived { delivered: 20, extra: 0, gapless: true };
         let mut c = started();
+        feed(&mut c, 20, of(2));
         assert_eq!(c.feed(7, stretch), Step { lo: 2, hi: 2, best: 2 });
         for i in 1..=40u8 {
             c.feed((7 + i) & 7, of(1));
         }
         assert!(c.feed(7, stretch).hi > 7);
+    }
+
+    /// ACKs that report no mark.
+    fn feed(c: &mut CeCount, acks: u32, arrived: Arrived) {
+        for _ in 0..acks {
+            c.feed(5, arrived);
+        }
+    }
+
+    /// ACKs for 10 to 44 packets, all of them marked, as receive offload merges them: (lo, hi, best).
+    fn merged(c: &mut CeCount, packets: u32) -> (u64, u64, u64) {
+        let (mut sent, mut size) = (0, 10);
+        while sent < packets {
+            let delivered = size.min(packets - sent);
+            sent += delivered;
+            size = 10 + (size * 7 + 3) % 35;
+            let ace = (u32::from(c.ace) + delivered) as u8 & 7;
+            c.feed(ace, Arrived { delivered, extra: 0, gapless: true });
+        }
+        (c.lo, c.hi, c.best)
+    }
+
+    #[test]
+    fn a_width_of_nothing_needs_proof() {
+        let (lo, hi, best) = merged(&mut started(), 6000);
+        assert!(lo <= 6000 && 6000 <= hi, "{lo}..{hi}");
+        assert!(best > 4500, "{best}");
+    }
+
+    #[test]
+    fn runs_of_marks_that_begin_late_are_within_the_bounds() {
+        let mut c = started();
+        // Marks are known to be rare for a long time.
+        feed(&mut c, 500, of(2));
+        feed(&mut c, 500, Arrived { delivered: 20, extra: 0, gapless: true });
+        assert_eq!((c.lo, c.hi), (0, 0));
+        let (lo, hi, _) = merged(&mut c, 6000);
+        assert!(lo <= 6000 && 6000 <= hi, "{lo}..{hi}");
+    }
+
+    #[test]
+    fn stretch_acks_without_marks_are_no_proof_that_all_were_marked() {
+        let mut c = started();
+        for _ in 0..200 {
+            c.feed(5, of(16));
+            c.feed(5, of(21));
+        }
+        assert_eq!((c.lo, c.best), (0, 0));
     }
 
     #[test]

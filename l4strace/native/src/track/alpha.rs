@@ -1,10 +1,11 @@
 //! Alpha of DCTCP and Prague, replayed from the share of CE (prague_update_alpha, RFC 8257 section 3.3).
 
-/// Gain 1/16 (PRAGUE_SHIFT_G 4).
-const GAIN: f64 = 1.0 / 16.0;
+use crate::prague::build::{SHIFT_G, TARGET_RTT_US};
 
-/// Prague's target RTT (prague_rtt_target): no update comes sooner once it is RTT-independent.
-const TARGET_NS: i64 = 25_000_000;
+const GAIN: f64 = 1.0 / (1 << SHIFT_G) as f64;
+
+/// No update comes sooner once Prague is RTT-independent.
+const TARGET_NS: i64 = TARGET_RTT_US as i64 * 1000;
 
 /// The moving average, updated once a period with the share of CE among delivered packets.
 ///

@@ -10,6 +10,9 @@ pub const E1B: usize = 2;
 /// Where the three counters start (RFC 9768 section 3.2.3.2.4).
 const START: [u32; 3] = [1, 0, 1];
 
+/// The counters have 24 bits.
+const MODULUS: i64 = 1 << 24;
+
 /// What is wrong with one option, if anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
@@ -24,19 +27,24 @@ pub struct Verdict {
 pub struct ByteCounters {
     wire: [Option<u32>; 3],
     pub total: [Option<i64>; 3],
+    /// What was acknowledged when the last option was read.
+    acked: i64,
 }
 
 impl ByteCounters {
-    /// Reads one option. `most`: payload bytes that the other side had sent; `from_start`: the
-    /// handshake was seen, so the counters have not moved before.
-    pub fn read(&mut self, option: &AccEcnOption, most: u64, from_start: bool) -> Verdict {
+    /// Reads one option. `most`: payload bytes that the other side had sent; `acked`: those that are
+    /// acknowledged; `from_start`: the handshake was seen, so the counters have not moved before.
+    pub fn read(&mut self, option: &AccEcnOption, most: u64, acked: i64, from_start: bool) -> Verdict {
         let mut verdict = Verdict::default();
         let values = [option.e0b, option.ceb, option.e1b];
         if values.iter().flatten().all(|&v| v == 0) && is_zeroed(option) {
             verdict.zeroed = true;
             return verdict;
         }
-        let steps: [Option<i64>; 3] = std::array::from_fn(|i| Some(self.step(i, values[i]?, from_start)));
+        let mut steps: [Option<i64>; 3] = std::array::from_fn(|i| Some(self.step(i, values[i]?, from_start)));
+        if from_start || self.wire.iter().any(Option::is_some) {
+            self.unwrap(&mut steps, acked);
+        }
         let sum: i64 = steps.iter().flatten().sum();
         let known: i64 = self.total.iter().flatten().sum();
         if steps.iter().flatten().any(|&s| s < 0) || known + sum > most as i64 {
@@ -47,14 +55,30 @@ impl ByteCounters {
             verdict.zeroed = true;
             return verdict;
         }
+        self.acked = acked;
         for i in 0..3 {
             if let (Some(value), Some(step)) = (values[i], steps[i]) {
                 self.wire[i] = Some(value);
                 *self.total[i].get_or_insert(0) += step;
             }
         }
-        verdict.ce_bytes = steps[CEB].map(|s| s as u32);
+        verdict.ce_bytes = steps[CEB].map(|s| u32::try_from(s).unwrap_or(u32::MAX));
         verdict
+    }
+
+    /// Options further apart than half a counter: what was acknowledged in between says how often one
+    /// wrapped, and what it counted so far, which.
+    fn unwrap(&self, steps: &mut [Option<i64>; 3], acked: i64) {
+        let moved = acked - self.acked;
+        if moved < MODULUS / 2 {
+            return;
+        }
+        steps.iter_mut().flatten().for_each(|step| *step = step.rem_euclid(MODULUS));
+        let missing = moved - steps.iter().flatten().sum::<i64>();
+        let most = (0..3).filter(|&i| steps[i].is_some()).max_by_key(|&i| (self.total[i], steps[i]));
+        if let (Some(step), true) = (most.and_then(|i| steps[i].as_mut()), missing >= MODULUS / 2) {
+            *step += (missing + MODULUS / 2) / MODULUS * MODULUS;
+        }
     }
 
     /// Signed step modulo 2^24.
@@ -88,15 +112,15 @@ mod tests {
     #[test]
     fn totals_do_not_contain_the_initial_values() {
         let mut c = ByteCounters::default();
-        assert_eq!(c.read(&option(1001, 500, 1), 1500, true).ce_bytes, Some(500));
+        assert_eq!(c.read(&option(1001, 500, 1), 1500, 0, true).ce_bytes, Some(500));
         assert_eq!(c.total, [Some(1000), Some(500), Some(0)]);
     }
 
     #[test]
     fn an_old_draft_starts_ee1b_at_zero() {
         let mut c = ByteCounters::default();
-        assert!(!c.read(&option(1, 0, 0), 0, true).implausible);
-        c.read(&option(1, 0, 1432), 1432, true);
+        assert!(!c.read(&option(1, 0, 0), 0, 0, true).implausible);
+        c.read(&option(1, 0, 1432), 1432, 0, true);
         assert_eq!(c.total[E1B], Some(1432));
     }
 
@@ -105,23 +129,42 @@ mod tests {
         let mut c = ByteCounters::default();
         let most = 1 << 40;
         for i in 1..=40u32 {
-            c.read(&option(1, (i * 5_000_000) & 0xff_ffff, 1), most, true);
+            c.read(&option(1, (i * 5_000_000) & 0xff_ffff, 1), most, 0, true);
         }
         assert_eq!(c.total[CEB], Some(200_000_000));
     }
 
     #[test]
+    fn options_further_apart_than_a_counter_are_unwrapped_by_what_was_acknowledged() {
+        let mut c = ByteCounters::default();
+        for i in 1..=50i64 {
+            let bytes = i * 17_400_000;
+            let read = c.read(&option(1, (bytes & 0xff_ffff) as u32, 1), 1 << 40, bytes, true);
+            assert!(!read.implausible);
+        }
+        assert_eq!(c.total, [Some(0), Some(50 * 17_400_000), Some(0)]);
+    }
+
+    #[test]
+    fn a_step_of_more_than_half_a_counter_is_no_step_back() {
+        let mut c = ByteCounters::default();
+        c.read(&option(1, 0, 1001), 1 << 40, 1000, true);
+        assert_eq!(c.read(&option(1, 40, 10_001_001), 1 << 40, 10_001_040, true).ce_bytes, Some(40));
+        assert_eq!(c.total, [Some(0), Some(40), Some(10_001_000)]);
+    }
+
+    #[test]
     fn a_counter_that_runs_back_or_ahead_of_the_data_is_implausible() {
         let mut c = ByteCounters::default();
-        assert!(c.read(&option(0xff_ffff, 0xff_ffff, 0xff_ffff), 100, true).implausible);
-        assert!(c.read(&option(5000, 0, 1), 100, true).implausible);
-        assert!(!c.read(&option(50, 0, 1), 100, true).implausible);
+        assert!(c.read(&option(0xff_ffff, 0xff_ffff, 0xff_ffff), 100, 0, true).implausible);
+        assert!(c.read(&option(5000, 0, 1), 100, 0, true).implausible);
+        assert!(!c.read(&option(50, 0, 1), 100, 0, true).implausible);
     }
 
     #[test]
     fn zero_in_the_first_field_is_impossible() {
         let mut c = ByteCounters::default();
-        assert!(c.read(&option(0, 0, 1001), 2000, true).zeroed);
-        assert!(!c.read(&AccEcnOption { kind: 174, ..option(0, 0, 1) }, 2000, false).zeroed);
+        assert!(c.read(&option(0, 0, 1001), 2000, 0, true).zeroed);
+        assert!(!c.read(&AccEcnOption { kind: 174, ..option(0, 0, 1) }, 2000, 0, false).zeroed);
     }
 }

@@ -40,8 +40,8 @@ impl Feedback {
         let gapless = gapless && !got.merged;
         let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
-        self.since[0] += step.lo;
-        self.since[1] += step.hi;
+        self.since[0] = self.since[0].saturating_add(step.lo);
+        self.since[1] = self.since[1].saturating_add(step.hi);
         self.extra_since = self.extra_since.saturating_add(self.extra);
         self.extra = 0;
         if got.shortest > 0 {
@@ -50,11 +50,17 @@ impl Feedback {
         step
     }
 
-    /// The option of the same packet.
-    pub fn option(&mut self, option: &AccEcnOption, most: u64, from_start: bool, longest: u32) -> OptionSays {
+    /// The option of the same packet. `most` bytes were sent, `acked` of them acknowledged.
+    pub fn option(
+        &mut self,
+        option: &AccEcnOption,
+        (most, acked): (u64, i64),
+        from_start: bool,
+        longest: u32,
+    ) -> OptionSays {
         let first = self.bytes.is_none();
         let counters = self.bytes.get_or_insert_default();
-        let verdict = counters.read(option, most, from_start);
+        let verdict = counters.read(option, most, acked, from_start);
         let mut says = OptionSays {
             zeroed: verdict.zeroed,
             implausible: verdict.implausible,

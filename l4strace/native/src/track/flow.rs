@@ -1,10 +1,12 @@
 //! One conversation: hands each packet to the parts that follow it.
 
+use super::data::{weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
-use super::segments::{Data, Delivered, Sent, MOST_WEIGHT};
+use super::segments::{Delivered, Sent};
 use super::sender::{Context, Sender, Wait};
+use super::twice::Remembered;
 use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};
 
@@ -54,12 +56,14 @@ pub struct Flow {
     pub(super) mode: Option<Mode>,
     /// AE or an AccECN option showed AccECN where the handshake was not seen.
     pub inferred: bool,
-    patience_ns: i64,
+    pub(super) patience_ns: i64,
     /// Payload per packet on the wire, by side.
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of a round that ended with nothing in flight, by side, until data follows.
     drained_row: [Option<usize>; 2],
+    /// By side; present once the capture showed a packet twice.
+    pub(super) remembered: Option<Box<[Remembered; 2]>>,
 }
 
 /// How one packet relates to those before it.
@@ -91,6 +95,7 @@ impl Flow {
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
             drained_row: [None; 2],
+            remembered: None,
         }
     }
 
@@ -103,6 +108,9 @@ impl Flow {
     #[inline]
     pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
         self.last_ns = p.ts_ns;
+        if self.is_seen_twice(p, side) {
+            return self.seen_twice(side);
+        }
         self.dirs[side].totals.packet(p);
         if p.flags & flag::SYN != 0 {
             self.syn(p, side);
@@ -212,7 +220,6 @@ impl Flow {
         match sent {
             Sent::New => return Place { new_data: true, new_stamp: false },
             Sent::OutOfOrder => dir.totals.out_of_order += 1,
-            Sent::Duplicate => dir.totals.duplicates += 1,
             Sent::Retransmit => {
                 dir.totals.retransmits += 1;
                 dir.totals.retransmitted_bytes += u64::from(p.payload_len);
@@ -347,7 +354,7 @@ impl Flow {
         self.vantage = Vantage::from_halves(to_server, to_client);
         if let (Some(a), Some(b)) = (to_server, to_client) {
             // A retransmission needs at least one round trip; half of it separates the two well.
-            self.patience_ns = ((a + b) / 2).max(500_000);
+            self.patience_ns = (a.saturating_add(b) / 2).max(500_000);
         }
     }
 
@@ -382,15 +389,6 @@ impl Flow {
         }
         (mode, reason)
     }
-}
-
-/// Packets that a payload takes on the wire; mostly one, which needs no division.
-#[inline]
-fn weight(payload_len: u32, mss: u32) -> u16 {
-    if payload_len <= mss {
-        return 1;
-    }
-    payload_len.div_ceil(mss).min(u32::from(MOST_WEIGHT)) as u16
 }
 
 /// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.

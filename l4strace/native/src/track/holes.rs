@@ -1,6 +1,6 @@
 //! Gaps in what one direction sent: packets that come later here, or were lost before this point.
 
-use super::segments::Data;
+use super::data::Data;
 
 /// A handful of gaps is usual; a hostile capture gets no more than this.
 const MOST: usize = 1024;

@@ -5,6 +5,7 @@ mod ace;
 mod alpha;
 mod burst;
 mod counters;
+mod data;
 mod direction;
 mod echo;
 mod feedback;
@@ -23,18 +24,20 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod train;
+mod twice;
 mod unify;
 mod vantage;
 mod waiting;
 
 pub use counters::{CEB, E0B, E1B};
-pub use direction::Direction;
-pub use flow::Flow;
+pub use direction::{Direction, Totals};
+pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use round::RoundRow;
 pub use seq::SeqSpace;
 pub use table::{FlowTable, Initiator, Interned};
 pub use unify::{unify, Member};
+pub use vantage::Vantage;
 
 use crate::packet::Packet;
 use waiting::Waiting;

@@ -124,7 +124,8 @@ impl Flow {
         let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
         // Of what the capture missed, the acknowledgements tell.
         let most = peer.totals.payload_bytes.max(peer.acked.max(0) as u64);
-        let says = peer.feedback.option(option, most, from_start, longest);
+        let acked = peer.acked.max(0);
+        let says = peer.feedback.option(option, (most, acked), from_start, longest);
         seen.zeroed += u64::from(says.zeroed);
         seen.implausible += u64::from(says.implausible);
         seen.contradicts += u64::from(says.contradicts);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::data::{is_recent, Data, MOST_WEIGHT};
 use super::holes::Holes;
 use super::prefetch::prefetch;
 
@@ -13,19 +14,18 @@ pub enum Sent {
     Retransmit,
     /// Late here, sent once.
     OutOfOrder,
-    /// The capture saw the same packet twice.
-    Duplicate,
 }
 
 const SACKED: u16 = 1 << 15;
 const RETRANSMITTED: u16 = 1 << 14;
 
-/// Packets on the wire that one segment can stand for: 14 bits.
-pub const MOST_WEIGHT: u16 = RETRANSMITTED - 1;
-
 /// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
 /// let the list grow without end; the oldest are then forgotten.
 const MOST: usize = 1 << 18;
+
+/// Segments that may be looked at again for every one that was sent: SACK blocks and retransmissions go
+/// over the same ones a few times, an attack without end.
+const LOOKS: u64 = 64;
 
 /// One segment in 24 bytes: a window of them has to stay in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -60,18 +60,6 @@ impl Segment {
     }
 }
 
-/// One data packet, unwrapped.
-#[derive(Clone, Copy, Debug)]
-pub struct Data {
-    pub start: i64,
-    pub end: i64,
-    pub ts_ns: i64,
-    /// 0 where there is none.
-    pub ip_id: u16,
-    /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
-    pub weight: u16,
-}
-
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
@@ -97,6 +85,8 @@ pub struct Segments {
     sacked_bytes: u64,
     sacked_packets: u32,
     packets: u32,
+    /// Looks that are left.
+    looks: u64,
 }
 
 impl Segments {
@@ -140,6 +130,7 @@ impl Segments {
         if self.ring.len() >= MOST {
             self.forget_oldest();
         }
+        self.looks += LOOKS;
         self.ring.push_back(Segment::new(data, marks));
         self.packets += u32::from(data.weight);
     }
@@ -168,16 +159,14 @@ impl Segments {
             return sent;
         }
         let at = self.ring.partition_point(|s| s.end() <= data.start);
-        if let Some(s) = self.ring.get(at) {
-            if s.start == data.start && s.end() == data.end && s.ip_id == data.ip_id && data.ip_id != 0 {
-                return Sent::Duplicate;
-            }
-        }
         for s in self.ring.range_mut(at..) {
-            if s.start >= data.end {
+            if s.start >= data.end || self.looks == 0 {
                 break;
             }
+            self.looks -= 1;
             s.marks |= RETRANSMITTED;
+            // Without a round trip to give, these tell a second sighting from another retransmission.
+            (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
         }
         if data.end > self.max {
             let fresh = Data { start: self.max, ..*data };
@@ -185,6 +174,30 @@ impl Segments {
             self.push(&fresh, RETRANSMITTED);
         }
         Sent::Retransmit
+    }
+
+    /// The capture has shown these bytes before, in one packet or in several, so lately that they cannot
+    /// be a retransmission; or the same packet by its IP id, whenever that was.
+    pub fn holds_copy(&mut self, data: &Data, patience_ns: i64) -> bool {
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let mut covered = data.start;
+        for s in self.ring.range(at..) {
+            if s.start > covered || self.looks == 0 {
+                return false;
+            }
+            self.looks -= 1;
+            if s.start == data.start && s.end() == data.end && s.ip_id != 0 && data.ip_id != 0 {
+                return s.ip_id == data.ip_id;
+            }
+            if !is_recent(s.ts_ns, data.ts_ns, patience_ns) {
+                return false;
+            }
+            covered = s.end();
+            if covered >= data.end {
+                return true;
+            }
+        }
+        false
     }
 
     fn insert(&mut self, data: &Data, marks: u16) {
@@ -281,9 +294,10 @@ impl Segments {
     fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
         let at = self.ring.partition_point(|s| s.end() <= left);
         for s in self.ring.range_mut(at..) {
-            if s.end() > right {
+            if s.end() > right || self.looks == 0 {
                 break;
             }
+            self.looks -= 1;
             if !s.is(SACKED) && s.start >= left {
                 s.marks |= SACKED;
                 self.sacked_bytes += u64::from(s.len);
@@ -307,116 +321,4 @@ impl Delivered {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    fn data(start: i64, ts_ms: i64) -> Data {
-        Data { start, end: start + 100, ts_ns: ts_ms * MS, ip_id: 0, weight: 1 }
-    }
-
-    fn sent(n: i64) -> Segments {
-        let mut s = Segments::new(0);
-        for i in 0..n {
-            s.send(&data(i * 100, i), MS);
-        }
-        s
-    }
-
-    #[test]
-    fn rtt_is_that_of_the_newest_segment() {
-        let mut s = sent(3);
-        let got = s.ack(200, 11 * MS, 100);
-        assert_eq!(
-            got,
-            Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100, merged: false }
-        );
-        assert_eq!(s.inflight_bytes(), 100);
-        assert_eq!(s.inflight_packets(), 1);
-    }
-
-    #[test]
-    fn karn_no_rtt_from_a_retransmission() {
-        let mut s = sent(2);
-        assert_eq!(s.send(&data(0, 50), MS), Sent::Retransmit);
-        assert_eq!(s.ack(100, 60 * MS, 100).rtt_ns, None);
-        assert_eq!(s.ack(200, 61 * MS, 100).rtt_ns, Some(60 * MS));
-    }
-
-    #[test]
-    fn karn_no_rtt_from_data_that_was_sacked_before() {
-        let mut s = sent(3);
-        let mut got = Delivered::default();
-        s.sack(&[(100, 300)], &mut got);
-        assert_eq!((got.bytes, got.packets), (200, 2));
-        assert_eq!(s.inflight_packets(), 1);
-        s.send(&data(0, 50), MS);
-        let got = s.ack(300, 60 * MS, 100);
-        assert_eq!((got.bytes, got.packets, got.rtt_ns), (100, 1, None));
-        assert_eq!(s.inflight_bytes(), 0);
-    }
-
-    #[test]
-    fn growing_sack_blocks_count_once() {
-        let mut s = sent(6);
-        let mut total = 0;
-        for right in [200, 300, 300, 500] {
-            let mut got = Delivered::default();
-            s.sack(&[(100, right)], &mut got);
-            total += got.packets;
-        }
-        assert_eq!(total, 4);
-    }
-
-    #[test]
-    fn a_hole_filled_soon_is_reordering_and_late_is_retransmission() {
-        let mut s = sent(1);
-        s.send(&data(200, 1), 5 * MS);
-        assert_eq!(s.send(&data(100, 2), 5 * MS), Sent::OutOfOrder);
-        s.send(&data(400, 3), 5 * MS);
-        assert_eq!(s.send(&data(300, 30), 5 * MS), Sent::Retransmit);
-    }
-
-    #[test]
-    fn an_older_ip_id_is_reordering_however_late() {
-        let mut s = sent(1);
-        s.send(&Data { ip_id: 11, ..data(200, 1) }, MS);
-        assert_eq!(s.send(&Data { ip_id: 10, ..data(100, 20) }, MS), Sent::OutOfOrder);
-        s.send(&Data { ip_id: 13, ..data(400, 21) }, MS);
-        assert_eq!(s.send(&Data { ip_id: 14, ..data(300, 21) }, MS), Sent::Retransmit);
-    }
-
-    #[test]
-    fn the_same_packet_twice_is_a_duplicate() {
-        let mut s = Segments::new(0);
-        s.send(&Data { ip_id: 7, ..data(0, 0) }, MS);
-        assert_eq!(s.send(&Data { ip_id: 7, ..data(0, 0) }, MS), Sent::Duplicate);
-        assert_eq!(s.send(&Data { ip_id: 8, ..data(0, 0) }, MS), Sent::Retransmit);
-    }
-
-    #[test]
-    fn a_super_packet_is_acknowledged_in_parts() {
-        let mut s = Segments::new(0);
-        s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
-        let got = s.ack(300, MS, 100);
-        assert_eq!((got.bytes, got.packets, s.inflight_packets()), (300, 3, 7));
-        assert_eq!(s.ack(1000, 9 * MS, 100).rtt_ns, Some(9 * MS));
-    }
-
-    #[test]
-    fn what_the_capture_missed_counts_as_full_packets() {
-        let mut s = sent(2);
-        let got = s.ack(1000, 9 * MS, 100);
-        assert_eq!((got.bytes, got.packets), (1000, 10));
-    }
-
-    #[test]
-    fn without_acks_memory_stays_bounded() {
-        let mut s = Segments::new(0);
-        for i in 0..(MOST as i64 + 10) {
-            s.send(&data(i * 100, i), MS);
-        }
-        assert_eq!(s.ring.len(), MOST);
-    }
-}
+mod tests;

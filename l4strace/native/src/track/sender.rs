@@ -3,15 +3,13 @@
 use super::ace::Step;
 use super::alpha::{Alpha, TargetAlpha};
 use super::burst::Bursts;
+use super::data::Data;
 use super::round::{CeRange, Limit, Round, RoundRow};
-use super::segments::{Data, Delivered, Segments, Sent};
+use super::segments::{Delivered, Segments, Sent};
 use super::train::Trains;
+use crate::prague::build::RTT_TRANSITION;
 use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
-
-/// Rounds until Prague's detector and alpha keep to the 25 ms target instead of the RTT
-/// (DEFAULT_RTT_TRANSITION of the builds with a correct detector).
-const RTT_TRANSITION: u32 = 500;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
 const MIN_HALF_NS: i64 = 150_000_000_000;
@@ -148,9 +146,6 @@ impl Sender {
     #[inline]
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
-        if sent == Sent::Duplicate {
-            return sent;
-        }
         if !self.round.open {
             self.round.begin(data.ts_ns, frame, data.end);
             if let Some(rwnd) = self.rwnd {
@@ -180,7 +175,7 @@ impl Sender {
         }
         self.acked_bytes += got.bytes;
         self.round.acked_bytes += got.bytes;
-        self.round.acked_packets += got.packets;
+        self.round.acked_packets = self.round.acked_packets.saturating_add(got.packets);
         if got.bytes > 0 {
             self.acked_trains.add(ts_ns, got.bytes);
         }

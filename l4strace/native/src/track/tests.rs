@@ -267,3 +267,41 @@ fn sacked_data_counts_as_delivered_once() {
 fn a_flow_that_does_little_takes_little_memory() {
     assert!(std::mem::size_of::<Flow>() + std::mem::size_of::<Handshake>() < 1400);
 }
+
+#[test]
+fn packets_seen_twice_count_once() {
+    for (id, cut) in [(0, 1), (100, 1), (0, 4)] {
+        let mut talk = Talk::accecn();
+        let mut id = id;
+        for n in 0..40u32 {
+            let at = 30 + i64::from(n);
+            id += u16::from(id > 0);
+            // Once before segmentation offload, once after it, where the packet is cut.
+            let base = Packet { ack: 5001, ip_id: Some(id), ip_ecn: ecn::ECT1, ..Packet::default() };
+            talk.say(A, at, flag::ACK, 5, Packet { seq: 1001 + 1000 * n, payload_len: 1000, ..base });
+            for part in 0..cut {
+                let (seq, payload_len) = (1001 + 1000 * n + part * 1000 / cut, 1000 / cut);
+                talk.say(A, at, flag::ACK, 5, Packet { seq, payload_len, ..base });
+            }
+            talk.ack(at + 20, n + 1, 5).ack(at + 20, n + 1, 5);
+        }
+        talk.end();
+        let [data, acks] = talk.tracker.flows[0].dirs.each_ref().map(|dir| &dir.totals);
+        assert_eq!((data.data_packets, data.payload_bytes), (40, 40_000), "id {id}, cut in {cut}");
+        assert_eq!((data.retransmits, data.out_of_order), (0, 0), "id {id}, cut in {cut}");
+        assert_eq!(data.duplicates, 40 * u64::from(cut));
+        assert_eq!(acks.acks, 40);
+    }
+}
+
+#[test]
+fn a_retransmission_after_a_round_trip_is_one() {
+    let mut talk = Talk::accecn();
+    (0..4).for_each(|n| {
+        talk.data(30, n);
+    });
+    talk.data(80, 0).ack(100, 4, 5);
+    talk.end();
+    let totals = &talk.tracker.flows[0].dirs[0].totals;
+    assert_eq!((totals.data_packets, totals.retransmits, totals.duplicates), (5, 1, 0));
+}

@@ -17,14 +17,13 @@ pub struct Member {
 /// gets one number. Returns, per capture, the number of each of its conversations.
 pub fn unify(captures: &[Vec<Member>]) -> Vec<Vec<u32>> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut by_key: HashMap<FlowKey, Vec<usize>> = HashMap::new();
+    let mut index = Index::default();
     for (source, members) in captures.iter().enumerate() {
         for (flow, member) in members.iter().enumerate() {
-            let near = by_key.entry(canonical(&member.key)).or_default();
-            match near.iter().copied().find(|&g| groups[g].fits(source, member)) {
+            match index.find(&groups, source, member) {
                 Some(g) => groups[g].add(source, flow, member),
                 None => {
-                    near.push(groups.len());
+                    index.add(member, groups.len());
                     groups.push(Group::new(source, flow, member));
                 }
             }
@@ -33,7 +32,65 @@ pub fn unify(captures: &[Vec<Member>]) -> Vec<Vec<u32>> {
     number(captures, &groups)
 }
 
+/// Groups by what may make them the same conversation. Thousands may have the same ports (a flood of
+/// SYNs), so none of these lists is searched from its beginning twice by one capture.
+#[derive(Default)]
+struct Index {
+    with_isn: HashMap<(FlowKey, u32), Groups>,
+    /// Begun before the capture, so at most one of each capture.
+    without_isn: HashMap<FlowKey, Groups>,
+    by_key: HashMap<FlowKey, Groups>,
+}
+
+#[derive(Default)]
+struct Groups {
+    list: Vec<usize>,
+    /// Of `list`, so many have a member of this source.
+    source: usize,
+    taken: usize,
+}
+
+impl Index {
+    fn find(&mut self, groups: &[Group], source: usize, m: &Member) -> Option<usize> {
+        let key = canonical(&m.key);
+        let Some(isn) = m.client_isn else { return self.by_key.get(&key)?.fitting(groups, source, m) };
+        let same = self.with_isn.get_mut(&(key, isn)).and_then(|list| list.next(groups, source, m));
+        let open = self.without_isn.get(&key).and_then(|list| list.fitting(groups, source, m));
+        same.into_iter().chain(open).min()
+    }
+
+    fn add(&mut self, m: &Member, group: usize) {
+        let key = canonical(&m.key);
+        self.by_key.entry(key).or_default().list.push(group);
+        match m.client_isn {
+            Some(isn) => self.with_isn.entry((key, isn)).or_default().list.push(group),
+            None => self.without_isn.entry(key).or_default().list.push(group),
+        }
+    }
+}
+
+impl Groups {
+    /// Of groups that fit alike the first that has no member of `source`: those before it have one.
+    fn next(&mut self, groups: &[Group], source: usize, m: &Member) -> Option<usize> {
+        if self.source != source {
+            (self.source, self.taken) = (source, 0);
+        }
+        while let Some(&g) = self.list.get(self.taken) {
+            if groups[g].fits(source, m) {
+                return Some(g);
+            }
+            self.taken += 1;
+        }
+        None
+    }
+
+    fn fitting(&self, groups: &[Group], source: usize, m: &Member) -> Option<usize> {
+        self.list.iter().copied().find(|&g| groups[g].fits(source, m))
+    }
+}
+
 struct Group {
+    /// By source.
     places: Vec<(usize, usize)>,
     isn: Option<u32>,
     first_ns: i64,
@@ -48,7 +105,7 @@ impl Group {
     /// The same ISN, or where a capture did not see it, the same time (clocks may differ by seconds).
     fn fits(&self, source: usize, m: &Member) -> bool {
         const SLACK_NS: i64 = 5_000_000_000;
-        if self.places.iter().any(|p| p.0 == source) {
+        if self.places.last().is_some_and(|p| p.0 == source) {
             return false;
         }
         match (self.isn, m.client_isn) {

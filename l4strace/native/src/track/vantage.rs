@@ -29,7 +29,7 @@ impl Vantage {
     /// From the smallest RTT seen to the server and back, and to the client and back.
     pub fn from_halves(to_server_ns: Option<i64>, to_client_ns: Option<i64>) -> Self {
         let (Some(server), Some(client)) = (to_server_ns, to_client_ns) else { return Vantage::Unknown };
-        let whole = server + client;
+        let whole = server.saturating_add(client);
         if whole < TOO_SHORT_NS {
             return Vantage::Unknown;
         }

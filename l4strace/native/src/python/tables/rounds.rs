@@ -3,55 +3,20 @@
 use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
-use super::track_tables::{Capture, FlowView};
 use crate::pair::RoundDelay;
-use crate::track::{Mode, RoundRow};
+use crate::run::RoundView;
 
-/// One round with what its row needs besides itself.
-struct RoundView<'a> {
-    source: u16,
-    number: u32,
-    mode: Mode,
-    delay: Option<RoundDelay>,
-    row: &'a RoundRow,
-}
-
-impl RoundView<'_> {
-    fn accecn<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
-        (self.mode == Mode::AccEcn).then(|| value(self.row))
-    }
-}
-
-pub fn round_table(
-    captures: &[Capture],
-    numbers: &[Vec<u32>],
-    flows: &[FlowView<'_>],
-) -> PyResult<ArrowTable> {
-    let mut modes: Vec<Vec<Mode>> = numbers.iter().map(|n| vec![Mode::Unknown; n.len()]).collect();
-    for v in flows {
-        modes[usize::from(v.source)][v.flow.id as usize] = v.mode;
-    }
-    let mut rounds: Vec<RoundView<'_>> = Vec::new();
-    for (source, capture) in captures.iter().enumerate() {
-        rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
-            source: source as u16,
-            delay: capture.delays.get(i).copied().flatten(),
-            number: numbers[source][row.flow as usize],
-            mode: modes[source][row.flow as usize],
-            row,
-        }));
-    }
-    rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
-    Columns::blocks(&rounds, |t, rounds| {
-        round_identity(t, rounds);
-        round_feedback(t, rounds);
-        round_rtts(t, rounds);
-        round_window(t, rounds);
-        round_replay(t, rounds);
+pub fn table(rounds: &[RoundView<'_>]) -> PyResult<ArrowTable> {
+    Columns::blocks(rounds, |t, rounds| {
+        identity(t, rounds);
+        feedback(t, rounds);
+        rtts(t, rounds);
+        window(t, rounds);
+        replay(t, rounds);
     })
 }
 
-fn round_identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
+fn identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.u16("source", rounds.iter().map(|r| r.source));
     t.u32("flow", rounds.iter().map(|r| r.number));
     t.bool("forward", rounds.iter().map(|r| r.row.forward));
@@ -71,16 +36,15 @@ fn round_identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.u64("acked_bytes", rows().map(|r| r.acked_bytes));
 }
 
-fn round_feedback(t: &mut Columns, rounds: &[RoundView<'_>]) {
+fn feedback(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.u32("ce_lo", rounds.iter().map(|r| r.accecn(|r| r.ce.lo)));
     t.u32("ce_hi", rounds.iter().map(|r| r.accecn(|r| r.ce.hi)));
     t.u32("ce_best", rounds.iter().map(|r| r.accecn(|r| r.ce.best)));
     t.u64("ce_bytes", rounds.iter().map(|r| r.row.ce_bytes));
-    let classic = |r: &RoundView<'_>| (r.mode != Mode::AccEcn).then_some(r.row.ece_acks);
-    t.u32("ece_acks", rounds.iter().map(classic));
+    t.u32("ece_acks", rounds.iter().map(|r| r.classic(|r| r.ece_acks)));
 }
 
-fn round_rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
+fn rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
     let rows = || rounds.iter().map(|r| r.row);
     t.f64("rtt_min_us", rows().map(|r| r.rtt.map(|s| s.min_us)));
     t.f64("rtt_mean_us", rows().map(|r| r.rtt.map(|s| s.mean_us)));
@@ -94,7 +58,7 @@ fn round_rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("queue_delay_us", rows().map(|r| r.queue_delay_us));
 }
 
-fn round_window(t: &mut Columns, rounds: &[RoundView<'_>]) {
+fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     let rows = || rounds.iter().map(|r| r.row);
     t.u64("inflight_max_bytes", rows().map(|r| r.inflight_max_bytes));
     t.u32("inflight_max_packets", rows().map(|r| r.inflight_max_packets));
@@ -110,7 +74,7 @@ fn round_window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.bool("slow_start", rows().map(|r| r.slow_start));
 }
 
-fn round_replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
+fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     for (i, name) in ["alpha", "alpha_lo", "alpha_hi", "alpha_25ms"].into_iter().enumerate() {
         t.f64(name, rounds.iter().map(|r| r.accecn(|r| r.alpha[i])));
     }

@@ -3,10 +3,11 @@
 use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
-use super::errors::input_error;
+use super::tunnel_name;
 use crate::numbered::{Numbering, Place};
-use crate::packet::{Packet, Tunnel};
-use crate::read::{self, PacketStream};
+use crate::packet::Packet;
+use crate::python::seam::{caught, native};
+use crate::read::{self, Input, PacketStream};
 
 /// Rows a batch: large enough for polars, small enough to be recycled.
 const ROWS: usize = 32_768;
@@ -23,7 +24,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (path, source=0, numbers=None))]
 fn packets(py: Python<'_>, path: &str, source: u16, numbers: Option<Vec<u32>>) -> PyResult<PacketBatches> {
-    let stream = py.detach(|| read::open(path)).map_err(|e| input_error(py, &e))?;
+    let stream = native(py, || read::open(&Input::from(path)))?;
     Ok(PacketBatches { stream, source, numbers, numbering: Numbering::default() })
 }
 
@@ -46,11 +47,11 @@ impl PacketBatches {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<ArrowTable>> {
         py.check_signals()?;
         let (stream, numbering) = (&mut self.stream, &mut self.numbering);
-        let rows = py.detach(|| batch(stream, numbering)).map_err(|e| input_error(py, &e))?;
+        let rows = native(py, || batch(stream, numbering))?;
         if rows.is_empty() {
             return Ok(None);
         }
-        table(&rows, self.source, self.numbers.as_deref()).map(Some)
+        caught(|| table(&rows, self.source, self.numbers.as_deref())).map(Some)
     }
 
     /// Bytes read so far and in total (0 for a pipe), for a progress bar.
@@ -136,16 +137,4 @@ fn option_columns(columns: &mut Columns, rows: &[Row]) {
 fn sack_edges(packet: &Packet) -> Option<impl Iterator<Item = u32> + '_> {
     let blocks = &packet.sack.blocks[..usize::from(packet.sack.count)];
     (!blocks.is_empty()).then(|| blocks.iter().flat_map(|&(left, right)| [left, right]))
-}
-
-/// As in the `tunnel` column.
-pub fn tunnel_name(tunnel: Tunnel) -> Option<&'static str> {
-    match tunnel {
-        Tunnel::None => None,
-        Tunnel::Gre => Some("gre"),
-        Tunnel::Vxlan => Some("vxlan"),
-        Tunnel::Geneve => Some("geneve"),
-        Tunnel::IpInIp => Some("ipip"),
-        Tunnel::Gtp => Some("gtp"),
-    }
 }

@@ -1,4 +1,4 @@
-//! Counters of what could not be read, for the `stats` table: nothing is dropped in silence.
+//! Counters of what could not be read or used, for the `stats` table: nothing is dropped in silence.
 
 /// One kind of loss or oddity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,14 @@ pub enum Loss {
     BadTimestamps,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
+    /// Stamps of one flow direction that do not follow each other: the clock was set.
+    ClockSteps,
+    /// Packets that the capture holds twice, from two interfaces or two stages of an offload: counted once.
+    SeenTwice,
 }
 
-pub const LOSSES: [Loss; 12] = [
+/// All of them, in the order of the table.
+pub const LOSSES: [Loss; 14] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -43,6 +48,8 @@ pub const LOSSES: [Loss; 12] = [
     Loss::NoTimestamp,
     Loss::BadTimestamps,
     Loss::Opaque,
+    Loss::ClockSteps,
+    Loss::SeenTwice,
 ];
 
 impl Loss {
@@ -60,13 +67,15 @@ impl Loss {
             Loss::NoTimestamp => "no_timestamp",
             Loss::BadTimestamps => "bad_timestamps",
             Loss::Opaque => "opaque",
+            Loss::ClockSteps => "clock_steps",
+            Loss::SeenTwice => "seen_twice",
         }
     }
 
     /// `info`, `loss` or `error`, as in the `stats` table.
     pub fn severity(self) -> &'static str {
         match self {
-            Loss::NotIp | Loss::NotTcp | Loss::IpFragments => "info",
+            Loss::NotIp | Loss::NotTcp | Loss::IpFragments | Loss::SeenTwice => "info",
             Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::BadTimestamps => "error",
             _ => "loss",
         }

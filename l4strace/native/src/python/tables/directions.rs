@@ -3,67 +3,34 @@
 use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
-use super::track_tables::FlowView;
-use crate::track::{Direction, Mode, CEB, E0B, E1B};
+use crate::run::{DirectionView, FlowView};
+use crate::track::{CEB, E0B, E1B};
 
-/// One direction with what its row needs besides itself.
-struct DirectionView<'a> {
-    flow: &'a FlowView<'a>,
-    forward: bool,
-    dir: &'a Direction,
-}
-
-impl DirectionView<'_> {
-    fn accecn(&self) -> bool {
-        self.flow.mode == Mode::AccEcn
-    }
-
-    /// The count fed back, where AccECN carried one.
-    fn fed_back(&self, count: impl Fn(&Direction) -> u64) -> Option<u64> {
-        (self.accecn() && self.dir.feedback.ce.started()).then(|| count(self.dir))
-    }
-
-    fn rtt_us(&self, ns: impl Fn(&Direction) -> Option<i64>) -> Option<f64> {
-        ns(self.dir).map(|ns| ns as f64 / 1e3)
-    }
-
-    fn classic(&self, count: u64) -> Option<u64> {
-        (self.flow.mode != Mode::AccEcn).then_some(count)
-    }
-}
-
-pub fn direction_table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
+pub fn table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
     let mut dirs: Vec<DirectionView<'_>> = Vec::with_capacity(flows.len() * 2);
-    for flow in flows {
-        for (forward, dir) in [(true, &flow.flow.dirs[0]), (false, &flow.flow.dirs[1])] {
-            if dir.totals.packets > 0 {
-                dirs.push(DirectionView { flow, forward, dir });
-            }
-        }
-    }
+    flows.iter().for_each(|flow| dirs.extend(flow.directions()));
     Columns::blocks(&dirs, |t, dirs| {
         t.u16("source", dirs.iter().map(|d| d.flow.source));
         t.u32("flow", dirs.iter().map(|d| d.flow.number));
         t.bool("forward", dirs.iter().map(|d| d.forward));
-        direction_counts(t, dirs);
-        direction_rtts(t, dirs);
-        direction_feedback(t, dirs);
-        direction_options(t, dirs);
-        direction_span(t, dirs);
+        counts(t, dirs);
+        rtts(t, dirs);
+        feedback(t, dirs);
+        options(t, dirs);
+        span(t, dirs);
     })
 }
 
-fn direction_counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+fn us(ns: Option<i64>) -> Option<f64> {
+    ns.map(|ns| ns as f64 / 1e3)
+}
+
+fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let totals = || dirs.iter().map(|d| &d.dir.totals);
     t.u64("packets", totals().map(|n| n.packets));
     t.u64("data_packets", totals().map(|n| n.data_packets));
     t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
-    // Without the data in the capture the acknowledgements still tell; their scale begins at the SYN.
-    let acked = |d: &DirectionView<'_>| match &d.dir.sender {
-        Some(sender) => sender.acked_bytes,
-        None => (d.dir.acked - 1).max(0) as u64,
-    };
-    t.u64("acked_bytes", dirs.iter().map(acked));
+    t.u64("acked_bytes", dirs.iter().map(DirectionView::acked_bytes));
     for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
         t.u64(name, totals().map(|n| n.ecn[i]));
     }
@@ -80,30 +47,26 @@ fn direction_counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("outer_inner_differ", totals().map(|n| n.outer_inner_differ));
 }
 
-fn direction_rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+fn rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let rtt = |d: &DirectionView<'_>| d.dir.sender.as_ref().map(|s| s.rtt).filter(|r| r.samples > 0);
     t.f64("rtt_min_us", dirs.iter().map(|d| rtt(d).map(|r| r.min_ns as f64 / 1e3)));
     t.f64("rtt_mean_us", dirs.iter().map(|d| rtt(d).map(|r| r.sum_ns as f64 / r.samples as f64 / 1e3)));
     t.f64("rtt_max_us", dirs.iter().map(|d| rtt(d).map(|r| r.max_ns as f64 / 1e3)));
     t.u64("rtt_samples", dirs.iter().map(|d| rtt(d).map_or(0, |r| r.samples)));
-    t.f64("ts_rtt_min_us", dirs.iter().map(|d| d.rtt_us(|d| d.echoes.min_ns)));
+    t.f64("ts_rtt_min_us", dirs.iter().map(|d| us(d.dir.echoes.min_ns)));
 }
 
-fn direction_feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+fn feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("ce_fed_back_lo", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.lo)));
-    let open = |d: &DirectionView<'_>| d.flow.flow.unreported(usize::from(!d.forward));
-    t.u64("ce_fed_back_hi", dirs.iter().map(|d| Some(d.fed_back(|d| d.feedback.ce.hi)? + open(d))));
+    t.u64("ce_fed_back_hi", dirs.iter().map(DirectionView::fed_back_hi));
     t.u64("ce_fed_back_best", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.best)));
     t.u64("ce_fed_back_naive", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.naive)));
-    let bytes = |d: &DirectionView<'_>, i: usize| {
-        d.dir.feedback.bytes.as_ref().and_then(|b| b.total[i]).and_then(|n| u64::try_from(n).ok())
-    };
-    t.u64("ceb_bytes", dirs.iter().map(|d| bytes(d, CEB)));
-    t.u64("e0b_bytes", dirs.iter().map(|d| bytes(d, E0B)));
-    t.u64("e1b_bytes", dirs.iter().map(|d| bytes(d, E1B)));
+    t.u64("ceb_bytes", dirs.iter().map(|d| d.option_bytes(CEB)));
+    t.u64("e0b_bytes", dirs.iter().map(|d| d.option_bytes(E0B)));
+    t.u64("e1b_bytes", dirs.iter().map(|d| d.option_bytes(E1B)));
 }
 
-fn direction_options(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+fn options(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let carried = || dirs.iter().map(|d| d.dir.carried.option.as_deref());
     t.u64("accecn_options", carried().map(|o| o.map_or(0, |o| o.packets)));
     t.u8("accecn_kind", carried().map(|o| o.map(|o| o.kind)));
@@ -122,10 +85,10 @@ fn direction_options(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("cwr_packets", dirs.iter().map(|d| d.classic(d.dir.totals.cwr_packets)));
 }
 
-fn direction_span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
+fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let totals = || dirs.iter().map(|d| &d.dir.totals);
     t.u64("acks", totals().map(|n| n.acks));
-    t.f64("handshake_rtt_us", dirs.iter().map(|d| d.rtt_us(|d| d.handshake_rtt_ns)));
+    t.f64("handshake_rtt_us", dirs.iter().map(|d| us(d.dir.handshake_rtt_ns)));
     t.u64("options_cut", totals().map(|n| n.options_cut));
     t.u32("clock_steps", totals().map(|n| n.clock_steps));
     t.u64("first_frame", totals().map(|n| n.first_frame));

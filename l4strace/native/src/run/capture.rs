@@ -1,0 +1,93 @@
+//! What one capture gave.
+
+use crate::pair::{Facts, Halves, Offset, RoundDelay, Rounds, Span, Tracked};
+use crate::read::{Input, SourceInfo};
+use crate::stats::{Loss, StatRow, Stats};
+use crate::track::{Flow, Initiator, Member, Totals, Tracker};
+
+/// One capture, read and tracked.
+pub struct Capture {
+    pub info: SourceInfo,
+    /// What reading could not use.
+    pub read: Stats,
+    pub tracker: Tracker,
+    /// Clock against that of the first capture: already taken off all stamps.
+    pub clock: Offset,
+    /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
+    pub delays: Vec<Option<RoundDelay>>,
+}
+
+impl Capture {
+    pub fn new(info: SourceInfo, read: Stats, tracker: Tracker) -> Self {
+        Capture { info, read, tracker, clock: Offset::default(), delays: Vec::new() }
+    }
+
+    /// Its conversations, for numbering them over all captures.
+    pub fn members(&self) -> Vec<Member> {
+        let member = |flow: &Flow| Member {
+            key: *self.tracker.table.key(flow.id),
+            client_isn: self.tracker.table.client_isn(flow.id),
+            first_ns: flow.first_ns,
+            last_ns: flow.last_ns,
+        };
+        self.tracker.flows.iter().map(member).collect()
+    }
+
+    /// Rows of `stats`: what reading and tracking could not use.
+    pub fn stats(&self) -> Vec<StatRow> {
+        let mut stats = self.read.clone();
+        let sum = |count: fn(&Totals) -> u64| {
+            self.tracker.flows.iter().flat_map(|flow| &flow.dirs).map(|dir| count(&dir.totals)).sum()
+        };
+        stats.add(Loss::ClockSteps, sum(|totals| u64::from(totals.clock_steps)));
+        stats.add(Loss::SeenTwice, sum(|totals| totals.duplicates));
+        stats.explain(Loss::ClockSteps, || "Stamps of one flow direction ran back by more than 1 ms.".into());
+        stats.rows()
+    }
+
+    /// Takes `clock` off every stamp that a table shows.
+    pub fn shift(&mut self, clock: Offset) {
+        self.clock = clock;
+        let ns = clock.ns;
+        let off = |stamp: &mut i64| *stamp = stamp.saturating_sub(ns);
+        [&mut self.info.first_ns, &mut self.info.last_ns].into_iter().flatten().for_each(off);
+        for flow in &mut self.tracker.flows {
+            [&mut flow.first_ns, &mut flow.last_ns].into_iter().for_each(off);
+            for totals in flow.dirs.iter_mut().map(|dir| &mut dir.totals) {
+                [&mut totals.first_ns, &mut totals.last_ns].into_iter().for_each(off);
+                totals.first_ce.iter_mut().for_each(|(stamp, _)| off(stamp));
+            }
+        }
+        for round in &mut self.tracker.rounds {
+            [&mut round.start_ns, &mut round.end_ns].into_iter().for_each(off);
+        }
+    }
+
+    /// What matching needs of it.
+    pub fn tracked(&self, input: &Input, numbers: &[u32]) -> Tracked {
+        let tracker = &self.tracker;
+        let facts = tracker.flows.iter().zip(numbers).map(|(flow, &number)| self.facts(flow, number));
+        Tracked {
+            input: input.clone(),
+            span: Span {
+                first_ns: self.info.first_ns.unwrap_or_default(),
+                last_ns: self.info.last_ns.unwrap_or_default(),
+            },
+            facts: facts.collect(),
+            rounds: Rounds::new(tracker.rounds.iter().map(|r| (r.flow, r.forward, r.start_ns, r.end_ns))),
+        }
+    }
+
+    fn facts(&self, flow: &Flow, number: u32) -> Facts {
+        let syn = self.tracker.table.initiator(flow.id) == Initiator::Syn;
+        let [to_server_ns, to_client_ns] = flow.halves();
+        Facts {
+            number,
+            syn_ns: syn.then_some(flow.first_ns),
+            halves: Halves { to_server_ns, to_client_ns },
+            max_payload: [0, 1].map(|side| flow.dirs[side].totals.max_payload),
+            offloaded: [0, 1].map(|side| flow.dirs[side].totals.super_packets > 0),
+            segment: [0, 1].map(|side| flow.segment(side)),
+        }
+    }
+}

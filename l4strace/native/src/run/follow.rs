@@ -1,0 +1,104 @@
+//! A capture that something else is still writing, tracked piece by piece.
+
+use std::fs::File;
+use std::io::Read;
+
+use super::capture::Capture;
+use super::Run;
+use crate::read::{reason, Decoder, ReadError, SourceInfo};
+use crate::stats::Stats;
+use crate::track::Tracker;
+
+/// Bytes read at once.
+const PIECE: u64 = 1 << 22;
+/// As many as tell the format of a file.
+const START: usize = 24;
+
+/// A plain pcap or pcapng file that grows.
+pub struct Follower<R = File> {
+    path: String,
+    file: R,
+    decoder: Option<Decoder>,
+    /// Read but not yet a whole record.
+    held: Vec<u8>,
+    /// Bytes to come that the decoder does not want to see.
+    skip: u64,
+    ended: bool,
+    run: Run,
+}
+
+impl Follower {
+    pub fn open(path: &str) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|e| ReadError::new(path, reason(&e)))?;
+        Ok(Follower::new(path, file))
+    }
+}
+
+impl<R: Read> Follower<R> {
+    pub fn new(path: &str, file: R) -> Self {
+        let info = SourceInfo { path: path.to_owned(), ..SourceInfo::default() };
+        let run = Run {
+            captures: vec![Capture::new(info, Stats::default(), Tracker::default())],
+            numbers: vec![Vec::new()],
+            paths: Vec::new(),
+        };
+        let path = path.to_owned();
+        Follower { path, file, decoder: None, held: Vec::new(), skip: 0, ended: false, run }
+    }
+
+    /// Tracks what was added since the last call. Flows are those of all calls so far; rounds only those
+    /// that ended since [`Follower::forget_rounds`], so that memory does not grow with time.
+    pub fn poll(&mut self) -> Result<&Run, ReadError> {
+        self.read_on()?;
+        let capture = &mut self.run.captures[0];
+        capture.tracker.flush();
+        if let Some(decoder) = &self.decoder {
+            capture.info.clone_from(&decoder.info);
+            capture.info.path.clone_from(&self.path);
+            capture.read.clone_from(&decoder.stats);
+        }
+        let known = self.run.numbers[0].len() as u32;
+        self.run.numbers[0].extend(known..capture.tracker.flows.len() as u32);
+        Ok(&self.run)
+    }
+
+    /// Drops the rounds that the last poll showed.
+    pub fn forget_rounds(&mut self) {
+        self.run.captures[0].tracker.forget_rounds();
+    }
+
+    fn read_on(&mut self) -> Result<(), ReadError> {
+        while !self.ended {
+            let before = self.held.len();
+            let file = &mut self.file;
+            let got = file.take(PIECE).read_to_end(&mut self.held);
+            let got = got.map_err(|e| ReadError::new(&self.path, reason(&e)))?;
+            let skipped = self.skip.min(got as u64);
+            self.held.drain(before..before + skipped as usize);
+            self.skip -= skipped;
+            self.consume()?;
+            if got == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn consume(&mut self) -> Result<(), ReadError> {
+        if self.decoder.is_none() {
+            if self.held.len() < START {
+                return Ok(());
+            }
+            let decoder = Decoder::new(&self.held[..START]);
+            self.decoder = Some(decoder.map_err(|why| ReadError::new(&self.path, why))?);
+        }
+        let Some(decoder) = &mut self.decoder else { return Ok(()) };
+        let tracker = &mut self.run.captures[0].tracker;
+        let (done, wanted) = decoder.feed(&self.held, &mut |packets| tracker.packets(packets));
+        let here = done.min(self.held.len() as u64);
+        self.held.drain(..here as usize);
+        self.skip += done - here;
+        self.ended = wanted.is_none();
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Captures in, one run out: each capture read and tracked, conversations numbered over all of them,
+//! captures matched packet by packet and put on one clock. Plain Rust, so that all of it can be tested
+//! and fuzzed without Python.
+
+mod capture;
+mod follow;
+mod open;
+mod pair;
+mod view;
+
+pub use capture::Capture;
+pub use follow::Follower;
+pub use view::{DirectionView, FlowView, RoundView};
+
+use crate::pair::Path;
+use crate::read::{Input, ReadError};
+use crate::track::{unify, Member};
+
+/// Captures that were read, and what they say together.
+#[derive(Default)]
+pub struct Run {
+    pub captures: Vec<Capture>,
+    /// By capture and local flow: number of the conversation over all captures.
+    pub numbers: Vec<Vec<u32>>,
+    /// Empty when no conversation was seen twice.
+    pub paths: Vec<Path>,
+}
+
+/// What a caller does while a run is read.
+pub trait Watcher {
+    type Error: From<ReadError>;
+
+    /// `read` of `total` bytes (0 when unknown) are done. False ends reading as if the files ended here.
+    fn progress(&mut self, read: u64, total: u64) -> Result<bool, Self::Error>;
+
+    /// Called now and then between steps that have no progress to tell.
+    fn pause(&mut self) -> Result<(), Self::Error>;
+}
+
+/// Nobody watches.
+impl Watcher for () {
+    type Error = ReadError;
+
+    fn progress(&mut self, _read: u64, _total: u64) -> Result<bool, ReadError> {
+        Ok(true)
+    }
+
+    fn pause(&mut self) -> Result<(), ReadError> {
+        Ok(())
+    }
+}
+
+/// Reads captures once, and those that share conversations a second time to match their packets.
+pub fn run<W: Watcher>(inputs: &[Input], watcher: &mut W) -> Result<Run, W::Error> {
+    let mut captures = open::all(inputs, watcher)?;
+    let members: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
+    let numbers = unify(&members);
+    let paths = pair::pair(&mut captures, inputs, &numbers, watcher)?;
+    Ok(Run { captures, numbers, paths })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Rows of the tables `flows`, `directions` and `rounds`: what was tracked, with what else a row needs.
+
+use super::capture::Capture;
+use super::Run;
+use crate::pair::RoundDelay;
+use crate::track::{reflected, Direction, Flow, Initiator, Mode, RoundRow, Vantage};
+
+/// One conversation in one capture.
+pub struct FlowView<'a> {
+    pub source: u16,
+    pub number: u32,
+    pub capture: &'a Capture,
+    pub flow: &'a Flow,
+    pub mode: Mode,
+    pub reason: String,
+}
+
+/// One direction that showed packets.
+pub struct DirectionView<'a> {
+    pub flow: &'a FlowView<'a>,
+    pub forward: bool,
+    pub dir: &'a Direction,
+}
+
+/// One round.
+pub struct RoundView<'a> {
+    pub source: u16,
+    pub number: u32,
+    pub mode: Mode,
+    pub delay: Option<RoundDelay>,
+    pub row: &'a RoundRow,
+}
+
+impl Run {
+    /// By capture and number.
+    pub fn flows(&self) -> Vec<FlowView<'_>> {
+        let mut flows: Vec<FlowView<'_>> = Vec::new();
+        for (source, capture) in self.captures.iter().enumerate() {
+            for flow in &capture.tracker.flows {
+                let (mode, reason) = flow.verdict();
+                let number = self.numbers[source][flow.id as usize];
+                flows.push(FlowView { source: source as u16, number, capture, flow, mode, reason });
+            }
+        }
+        flows.sort_by_key(|v| (v.source, v.number));
+        flows
+    }
+
+    /// By capture, number, direction and round; `flows` as [`Run::flows`] gives them.
+    pub fn rounds<'a>(&'a self, flows: &[FlowView<'_>]) -> Vec<RoundView<'a>> {
+        let mut modes: Vec<Vec<Mode>> = self.numbers.iter().map(|n| vec![Mode::Unknown; n.len()]).collect();
+        for v in flows {
+            modes[usize::from(v.source)][v.flow.id as usize] = v.mode;
+        }
+        let mut rounds: Vec<RoundView<'_>> = Vec::new();
+        for (source, capture) in self.captures.iter().enumerate() {
+            rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
+                source: source as u16,
+                delay: capture.delays.get(i).copied().flatten(),
+                number: self.numbers[source][row.flow as usize],
+                mode: modes[source][row.flow as usize],
+                row,
+            }));
+        }
+        rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
+        rounds
+    }
+}
+
+impl FlowView<'_> {
+    pub fn initiator(&self) -> Initiator {
+        self.capture.tracker.table.initiator(self.flow.id)
+    }
+
+    pub fn vantage(&self) -> Vantage {
+        self.flow.vantage
+    }
+
+    /// Codepoint with which the SYN arrived, as an AccECN server reflects it.
+    pub fn syn_arrived(&self) -> Option<u8> {
+        self.arrived(self.flow.handshake.decisive_synack().map(|s| s.ace))
+    }
+
+    /// Codepoint with which the SYN/ACK arrived, as an AccECN client reflects it.
+    pub fn synack_arrived(&self) -> Option<u8> {
+        self.arrived(self.flow.handshake.final_ack.map(|s| s.ace))
+    }
+
+    fn arrived(&self, code: Option<u8>) -> Option<u8> {
+        code.filter(|_| self.mode == Mode::AccEcn).and_then(reflected)
+    }
+
+    /// `None` where the handshake was not seen: then nothing says whether SACK is allowed.
+    pub fn sack_permitted(&self) -> Option<bool> {
+        let hand = &self.flow.handshake;
+        (hand.syn.is_some() && hand.synack.is_some())
+            .then_some(hand.sack_permitted[0] && hand.sack_permitted[1])
+    }
+
+    /// Its directions that showed packets.
+    pub fn directions(&self) -> impl Iterator<Item = DirectionView<'_>> {
+        let dirs = [true, false].into_iter().zip(&self.flow.dirs);
+        dirs.filter(|(_, dir)| dir.totals.packets > 0).map(|(forward, dir)| DirectionView {
+            flow: self,
+            forward,
+            dir,
+        })
+    }
+}
+
+impl DirectionView<'_> {
+    pub fn accecn(&self) -> bool {
+        self.flow.mode == Mode::AccEcn
+    }
+
+    /// Without the data in the capture the acknowledgements still tell; their scale begins at the SYN.
+    pub fn acked_bytes(&self) -> u64 {
+        match &self.dir.sender {
+            Some(sender) => sender.acked_bytes,
+            None => (self.dir.acked - 1).max(0) as u64,
+        }
+    }
+
+    /// A count fed back, where AccECN carried one.
+    pub fn fed_back(&self, count: impl Fn(&Direction) -> u64) -> Option<u64> {
+        (self.accecn() && self.dir.feedback.ce.started()).then(|| count(self.dir))
+    }
+
+    /// Most CE marks that the packets allow: what nothing has acknowledged may be marked too.
+    pub fn fed_back_hi(&self) -> Option<u64> {
+        let open = self.flow.flow.unreported(usize::from(!self.forward));
+        Some(self.fed_back(|d| d.feedback.ce.hi)? + open)
+    }
+
+    /// Bytes of one counter of the AccECN option (see `track::CEB`).
+    pub fn option_bytes(&self, counter: usize) -> Option<u64> {
+        let bytes = self.dir.feedback.bytes.as_ref()?.total[counter]?;
+        u64::try_from(bytes).ok()
+    }
+
+    /// A count that only classic ECN gives.
+    pub fn classic(&self, count: u64) -> Option<u64> {
+        (self.flow.mode != Mode::AccEcn).then_some(count)
+    }
+}
+
+impl RoundView<'_> {
+    /// A value that only AccECN gives.
+    pub fn accecn<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
+        (self.mode == Mode::AccEcn).then(|| value(self.row))
+    }
+
+    /// A value that only classic ECN gives.
+    pub fn classic<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
+        (self.mode != Mode::AccEcn).then(|| value(self.row))
+    }
+}

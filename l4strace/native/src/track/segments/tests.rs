@@ -1,0 +1,123 @@
+//! Segments by hand.
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+fn data(start: i64, ts_ms: i64) -> Data {
+    Data { start, end: start + 100, ts_ns: ts_ms * MS, ip_id: 0, weight: 1 }
+}
+
+fn sent(n: i64) -> Segments {
+    let mut s = Segments::new(0);
+    for i in 0..n {
+        s.send(&data(i * 100, i), MS);
+    }
+    s
+}
+
+#[test]
+fn rtt_is_that_of_the_newest_segment() {
+    let mut s = sent(3);
+    let got = s.ack(200, 11 * MS, 100);
+    assert_eq!(
+        got,
+        Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100, merged: false }
+    );
+    assert_eq!(s.inflight_bytes(), 100);
+    assert_eq!(s.inflight_packets(), 1);
+}
+
+#[test]
+fn karn_no_rtt_from_a_retransmission() {
+    let mut s = sent(2);
+    assert_eq!(s.send(&data(0, 50), MS), Sent::Retransmit);
+    assert_eq!(s.ack(100, 60 * MS, 100).rtt_ns, None);
+    assert_eq!(s.ack(200, 61 * MS, 100).rtt_ns, Some(60 * MS));
+}
+
+#[test]
+fn karn_no_rtt_from_data_that_was_sacked_before() {
+    let mut s = sent(3);
+    let mut got = Delivered::default();
+    s.sack(&[(100, 300)], &mut got);
+    assert_eq!((got.bytes, got.packets), (200, 2));
+    assert_eq!(s.inflight_packets(), 1);
+    s.send(&data(0, 50), MS);
+    let got = s.ack(300, 60 * MS, 100);
+    assert_eq!((got.bytes, got.packets, got.rtt_ns), (100, 1, None));
+    assert_eq!(s.inflight_bytes(), 0);
+}
+
+#[test]
+fn growing_sack_blocks_count_once() {
+    let mut s = sent(6);
+    let mut total = 0;
+    for right in [200, 300, 300, 500] {
+        let mut got = Delivered::default();
+        s.sack(&[(100, right)], &mut got);
+        total += got.packets;
+    }
+    assert_eq!(total, 4);
+}
+
+#[test]
+fn a_hole_filled_soon_is_reordering_and_late_is_retransmission() {
+    let mut s = sent(1);
+    s.send(&data(200, 1), 5 * MS);
+    assert_eq!(s.send(&data(100, 2), 5 * MS), Sent::OutOfOrder);
+    s.send(&data(400, 3), 5 * MS);
+    assert_eq!(s.send(&data(300, 30), 5 * MS), Sent::Retransmit);
+}
+
+#[test]
+fn an_older_ip_id_is_reordering_however_late() {
+    let mut s = sent(1);
+    s.send(&Data { ip_id: 11, ..data(200, 1) }, MS);
+    assert_eq!(s.send(&Data { ip_id: 10, ..data(100, 20) }, MS), Sent::OutOfOrder);
+    s.send(&Data { ip_id: 13, ..data(400, 21) }, MS);
+    assert_eq!(s.send(&Data { ip_id: 14, ..data(300, 21) }, MS), Sent::Retransmit);
+}
+
+#[test]
+fn the_same_packet_twice_is_a_duplicate() {
+    let mut s = Segments::new(0);
+    s.send(&Data { ip_id: 7, ..data(0, 0) }, MS);
+    assert!(s.holds_copy(&Data { ip_id: 7, ..data(0, 90) }, MS));
+    assert!(!s.holds_copy(&Data { ip_id: 8, ..data(0, 0) }, MS));
+    // Without ids the time decides, and how the bytes are cut does not matter.
+    s.send(&data(100, 10), MS);
+    s.send(&data(200, 10), MS);
+    assert!(s.holds_copy(&Data { end: 300, ..data(100, 10) }, MS));
+    assert!(s.holds_copy(&Data { start: 150, ..data(100, 10) }, MS));
+    assert!(!s.holds_copy(&data(100, 12), MS));
+    assert!(!s.holds_copy(&Data { end: 301, ..data(100, 10) }, MS));
+    // The second sighting of a retransmission is no second retransmission.
+    assert_eq!(s.send(&data(100, 50), MS), Sent::Retransmit);
+    assert!(s.holds_copy(&data(100, 50), MS));
+}
+
+#[test]
+fn a_super_packet_is_acknowledged_in_parts() {
+    let mut s = Segments::new(0);
+    s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
+    let got = s.ack(300, MS, 100);
+    assert_eq!((got.bytes, got.packets, s.inflight_packets()), (300, 3, 7));
+    assert_eq!(s.ack(1000, 9 * MS, 100).rtt_ns, Some(9 * MS));
+}
+
+#[test]
+fn what_the_capture_missed_counts_as_full_packets() {
+    let mut s = sent(2);
+    let got = s.ack(1000, 9 * MS, 100);
+    assert_eq!((got.bytes, got.packets), (1000, 10));
+}
+
+#[test]
+fn without_acks_memory_stays_bounded() {
+    let mut s = Segments::new(0);
+    for i in 0..(MOST as i64 + 10) {
+        s.send(&data(i * 100, i), MS);
+    }
+    assert_eq!(s.ring.len(), MOST);
+}

@@ -1,0 +1,91 @@
+"""What crosses the seam besides tables: failures, constants, names."""
+
+from pathlib import Path
+
+import pytest
+
+from l4strace import _native, cli
+from l4strace.errors import InputError
+
+
+def test_a_panic_is_an_exception_of_one_line_with_its_place(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(
+        _native.InternalError, match=r"^two lines at src/python/seam\.rs:\d+$"
+    ) as error:
+        _native._panic("two\nlines")
+    assert isinstance(error.value, Exception)
+    assert capfd.readouterr().err == ""
+
+
+def test_the_command_line_ends_with_70_and_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "app", lambda **_: _native._panic("index out of bounds"))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == cli.INTERNAL
+    said = capsys.readouterr().err.splitlines()
+    assert "InternalError" in said[0]
+    assert "index out of bounds" in said[0]
+    assert not any("Traceback" in line for line in said)
+
+
+def test_the_callers_own_exception_comes_back(tmp_path: Path) -> None:
+    capture = tmp_path / "empty.pcap"
+    capture.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+
+    def stop(read: int, total: int) -> bool:
+        raise KeyError(read)
+
+    with pytest.raises(KeyError):
+        _native.track([str(capture)], stop)
+    with pytest.raises(InputError, match="no such file"):
+        _native.track([str(tmp_path / "absent")])
+
+
+def test_constants_are_those_of_the_sources() -> None:
+    """tcp_prague.c: L4STeam/linux@02573a2, L4STeam/tcp-prague@90aea47, L4STeam/linux issue 38."""
+    builds = {build["name"]: build for build in _native.prague_builds()}
+    assert list(builds) == ["20-bit", "24-bit buggy", "24-bit fixed"]
+    for build in builds.values():
+        assert (build["l_sticky_score"], build["classic_ecn_score"], build["c_sticky_score"]) == (
+            8,
+            9,
+            17,
+        )
+        assert (build["alpha_floor"], build["cut_floor"]) == (0.625, 0.3125)
+        assert (build["frac_cwnd_unit"], build["shift_g"]) == (1 << 20, 4)
+        assert build["published_bits"] == [20, 24, 31]
+    assert builds["24-bit buggy"]["mdev_reference_us"] == pytest.approx(1.5125, abs=1e-4)
+    assert builds["24-bit buggy"]["depth_reference_us"] == pytest.approx(1.6081, abs=1e-4)
+    for name, v0_lg in (("20-bit", 5_007_341), ("24-bit fixed", 80_117_470)):
+        assert builds[name]["v0_lg"] == v0_lg
+        assert builds[name]["mdev_reference_us"] == pytest.approx(750, rel=1e-4)
+        assert builds[name]["depth_reference_us"] == pytest.approx(2000, rel=1e-4)
+
+
+def test_stats_have_names_and_severities() -> None:
+    names = _native.stat_names()
+    assert names["truncated_file"] == "error"
+    assert names["clock_steps"] == "loss"
+    assert set(names.values()) == {"info", "loss", "error"}
+
+
+def test_the_largest_numbers_of_a_log_do_not_overflow() -> None:
+    low, high = -(2**63), 2**63 - 1
+    _native.prague_identify(24, high, low + 1)
+    _native.prague_identify(24, low, high)
+    columns = {"srtt_us": [2**64 - 1], "mdev_us": [2**64 - 1], "srtt_shift": [255]}
+    for score in (low, high):
+        rows = _native.prague_replay(
+            classic_ecn=[score],
+            min_rtt_us=[1],
+            rest_mdev=[2**32 - 1],
+            rest_depth=[2**32 - 1],
+            **columns,
+        )
+        for build in _native.prague_builds():
+            assert 0 <= rows[build["name"]][0] <= build["c_sticky"]
+    assert _native.prague_alpha(31, [2**64 - 1], [0], [2**32 - 1]) == [1 << 35]
