@@ -27,6 +27,10 @@ STARVED_SHARE = 0.2
 MIN_STARVED_SLOTS = 3
 """As many as are averaged: fewer are one dip."""
 
+MIN_STARVED_NS = 2_000_000_000
+"""Of these the first and the last may hold little: a transfer that is over sooner has not starved,
+it was still in slow start. By eye."""
+
 HELD_BACK = 0.5
 """Share of rounds in which a flow had less to send, from which it did not starve: most."""
 
@@ -65,7 +69,9 @@ def table(capture: Capture) -> pl.DataFrame:
     slots = _shares(pairs, rounds)
     keys = [*KEY, "other_flow"]
     seconds = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
-    rates = slots.group_by(keys).agg(pl.col("bits").sum(), pl.col("other_bits").sum())
+    rates = slots.group_by(keys).agg(
+        pl.col("bits").sum(), pl.col("other_bits").sum(), pl.col("held_back").mean()
+    )
     result = (
         pairs.join(rates, on=keys, how="inner")
         .join(_starved(slots), on=keys, how="left")
@@ -227,6 +233,7 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
     seconds = (pl.col("end_ns") - pl.col("starved_since_ns")) / 1e9
     return spans.filter(
         (pl.col("slots") >= MIN_STARVED_SLOTS)
+        & (pl.col("end_ns") - pl.col("starved_since_ns") >= MIN_STARVED_NS)
         & ~(pl.col("held_back") >= HELD_BACK).fill_null(False)
         & ~pl.col("steady")
     ).select(

@@ -95,6 +95,7 @@ def test_a_paced_source_that_no_mark_or_loss_cuts_is_not_starved() -> None:
     paced = rounds(1000, flow=0, acked_packets=5, acked_bytes=wave(5 * 1448))
     result = table(paced, rounds(1000, flow=1, acked_bytes=80_000))
     assert result["starved_since_ns"].to_list() == [None, None]
+    assert result["held_back"][0] > 0.5
 
 
 def test_a_source_of_constant_rate_is_not_starved_by_a_few_marks() -> None:
@@ -111,3 +112,11 @@ def test_a_receive_window_of_unknown_scale_holds_nobody_back() -> None:
     assert cut_short["starved_since_ns"].to_list() == [0, None]
     known = coexistence.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
     assert known["starved_since_ns"].to_list() == [None, None]
+
+
+def test_a_transfer_that_is_over_in_two_seconds_has_not_starved() -> None:
+    """440 kB over 70 ms: slow start, not starvation."""
+    short = rounds(160, flow=0, begin_ns=2_800 * MS, acked_bytes=2_700, ce_best=MARKED[:160])
+    result = table(short, rounds(1000, flow=1, acked_bytes=20_000))
+    assert result["share"][0] < 0.2
+    assert result["starved_since_ns"].to_list() == [None, None]

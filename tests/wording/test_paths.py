@@ -1,9 +1,7 @@
 """What the path did between two captures."""
 
-from l4strace.model import Analysis
-from l4strace.output import json, path_lines
 from l4strace.wording import paths
-from tests.support.frames import capture, frame
+from tests.support.frames import frame
 
 CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
 PATHS = frame(
@@ -38,19 +36,3 @@ def test_control_connections_need_no_line_unless_something_happened():
     assert paths.with_data(PATHS, CARRIED)["flow"].to_list() == [0, 1]
     lossy = PATHS.with_columns(lost=PATHS["flow"].cast(PATHS["lost"].dtype))
     assert paths.with_data(lossy, CARRIED)["flow"].to_list() == [0, 1, 2]
-
-
-def test_terminal_and_json_have_delay_marks_and_losses():
-    run = capture(flows=frame("flows", flow=[0, 1, 2]), directions=CARRIED, paths=PATHS)
-    first, _, head, *rows = path_lines.lines(run)
-    assert first.startswith("241,501 packets at both ends")
-    assert head.split()[-2:] == ["median", "P99"]
-    assert [" ".join(row.split()) for row in rows] == [
-        "0 to server 200,000 0 4,300 0 147 us 467 us",
-        "1 to server 41,494 0 39 0 13.4 ms 21.9 ms",
-    ]
-    assert json.document(run, Analysis(()))["paths"][0]["owd_p99_us"] == 467.0
-
-
-def test_one_capture_has_no_path():
-    assert list(path_lines.lines(capture(flows=frame("flows"), directions=CARRIED))) == []

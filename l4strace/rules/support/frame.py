@@ -23,6 +23,8 @@ from l4strace.wording.quantities import count, quantity, share
 LARGE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
 that starves counts however small it is. By eye."""
+LONG = 100
+"""Characters of a fact that one line and a half hold."""
 NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
@@ -157,7 +159,7 @@ def _alone(evidence: Evidence, short: str) -> str:
         return ""
     seconds = (first["last_ns"] - first["first_ns"]) / 1e9
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
-    others = "beside short flows" if short else "without another large flow"
+    others = "sends beside short flows" if short else "is the only large flow"
     return f"flow {first['flow']} {others}{rate}"
 
 
@@ -171,10 +173,19 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
         if any(finding.rule == rule for finding in findings):
             where = f" ({_flows(flows)})" if flows else ""
             return _sentence(f"{what}{where}", active)
-    packets = next((f.message for f in findings if f.rule == "L4S308"), "")
+    packets = next((_first_fact(f.message) for f in findings if f.rule == "L4S308"), "")
     if active:
         return _sentence(active)
-    return packets or "Not shown: no kernel log with Prague's score, and no clear reductions."
+    return (
+        _sentence(packets)
+        or "Not shown: no kernel log with Prague's score, and no clear reductions."
+    )
+
+
+def _first_fact(message: str) -> str:
+    """A message up to its first semicolon or full stop; of a long one up to its colon."""
+    fact = message.split("; ")[0].split(". ")[0]
+    return fact.split(": ")[0] if len(fact) > LONG else fact
 
 
 def _recorded(evidence: Evidence) -> str:

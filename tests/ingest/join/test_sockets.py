@@ -64,7 +64,7 @@ def test_a_sample_without_ports_has_those_of_its_pointer():
 
 
 def by_bytes(first_s: float, last_s: float, sent: dict[str, int]) -> dict[str, int]:
-    """Sockets without ports, polled from ``first_s`` to ``last_s``, and the flows they belong to."""
+    """Flows of sockets without ports that were polled from ``first_s`` to ``last_s``."""
     lives = pl.DataFrame(
         [
             {"sk": sk, "sport": None, "dport": None, "saddr": "10.0.1.2", "daddr": "10.0.3.2",

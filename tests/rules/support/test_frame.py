@@ -86,12 +86,12 @@ def test_short_flows_are_judged_together_and_the_long_one_is_not_alone() -> None
     shown = framed(evidence(**short_flows(9)), ())
     assert shown is not None
     assert shown.sharing == (
-        "Flow 0 beside short flows, 20 Mbit/s; 9 short flows of 200 kB (port 5201) completed in "
-        "150 ms (median), 150 ms (P99)."
+        "Flow 0 sends beside short flows, 20 Mbit/s; 9 short flows of 200 kB (port 5201) "
+        "completed in 150 ms (median), 150 ms (P99)."
     )
     few = framed(evidence(**short_flows(2)), ())
     assert few is not None
-    assert few.sharing == "Flow 0 without another large flow, 20 Mbit/s."
+    assert few.sharing == "Flow 0 is the only large flow, 20 Mbit/s."
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,11 @@ def test_without_a_finding_the_recorded_score_answers() -> None:
     plain = framed(scene(directions=DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64))), ())
     assert plain is not None
     assert plain.fallback.startswith("No Prague flow")
+
+
+def test_packets_alone_answer_with_the_first_fact_of_their_finding() -> None:
+    long = "An ECT(1) sender does not fall back behind a classic AQM: " + "so much for the why " * 4
+    found = Finding("L4S308", Severity.WARNING, Confidence.MEDIUM, f"{long}; flow 3 starves.")
+    shown = framed(scene(), (found,))
+    assert shown is not None
+    assert shown.fallback == "An ECT(1) sender does not fall back behind a classic AQM."
