@@ -211,12 +211,17 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
     No row without one, nor for a flow that has as much as it asks for.
     """
     keys = [*KEY, "other_flow"]
+    # One of the two has stopped in the last slot, so it shows no share.
+    whole = (pl.col("slot") + 1) * SLOT_NS <= pl.col("end_ns")
     own, other = (
-        pl.col(bits).rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True).over(keys)
+        pl.when(whole)
+        .then(pl.col(bits))
+        .rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True)
+        .over(keys)
         for bits in ("bits", "other_bits")
     )
-    smooth = slots.with_columns((own / (own + other)).alias("share"))
-    # The first and last slot are only partly inside the overlap.
+    share = pl.when(whole).then(own / (own + other))
+    smooth = slots.with_columns(share.alias("share"), whole.alias("whole"))
     fed = pl.col("slot").filter(pl.col("share") >= STARVED_SHARE).max().over(keys)
     since = pl.coalesce(fed + 1, pl.col("slot").min().over(keys))
     hungry = smooth.with_columns(since.alias("since")).filter(pl.col("slot") >= pl.col("since"))
@@ -227,10 +232,10 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
         _steady().alias("steady"),
         pl.max_horizontal(pl.col("since") * SLOT_NS, "start_ns").first().alias("starved_since_ns"),
         pl.col("end_ns").first(),
-        pl.col("bits").sum(),
-        pl.col("other_bits").sum(),
+        pl.col("bits", "other_bits").filter(pl.col("whole")).sum(),
+        ((pl.col("slot").filter(pl.col("whole")).max() + 1) * SLOT_NS).alias("whole_ns"),
     )
-    seconds = (pl.col("end_ns") - pl.col("starved_since_ns")) / 1e9
+    seconds = (pl.col("whole_ns") - pl.col("starved_since_ns")) / 1e9
     return spans.filter(
         (pl.col("slots") >= MIN_STARVED_SLOTS)
         & (pl.col("end_ns") - pl.col("starved_since_ns") >= MIN_STARVED_NS)

@@ -120,3 +120,11 @@ def test_a_transfer_that_is_over_in_two_seconds_has_not_starved() -> None:
     result = table(short, rounds(1000, flow=1, acked_bytes=20_000))
     assert result["share"][0] < 0.2
     assert result["starved_since_ns"].to_list() == [None, None]
+
+
+def test_the_end_of_the_other_flow_does_not_feed_the_starved_one() -> None:
+    """The overlap ends inside a second, in which the other flow has nothing left to send."""
+    starved = rounds(1000, flow=0, acked_bytes=wave(3_000)[:950] + [60_000] * 50, ce_best=MARKED)
+    result = table(starved, rounds(955, flow=1, acked_bytes=[80_000] * 900 + [1_000] * 55))
+    assert result["starved_since_ns"].to_list() == [0, None]
+    assert result["starved_share"][0] == pytest.approx(3 / 83, abs=0.005)
