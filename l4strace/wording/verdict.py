@@ -48,7 +48,7 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
-        return Verdict(f"Nothing wrong found {judged}{limits}.", worst, None, frame)
+        return Verdict(f"Nothing wrong found {judged}{limits}.", worst, _fact(analysis), frame)
     starves = frame is not None and frame.starves
     calm = "No error and no warning" if starves else "Nothing seriously wrong"
     return Verdict(f"{calm} {judged}{limits}. {top.message}", top.severity, top, frame)
@@ -60,6 +60,12 @@ def headline(analysis: Analysis) -> Finding | None:
     A notice of low confidence and mere information do not lead: the frame has what they add.
     """
     return min(filter(_may_lead, analysis.findings), key=cause_first, default=None)
+
+
+def _fact(analysis: Analysis) -> Finding | None:
+    """What a run without a fault is known by: the sentence leaves it to the frame and a link."""
+    known = (f for f in analysis.findings if f.confidence > Confidence.LOW)
+    return min(known, key=cause_first, default=None)
 
 
 def _may_lead(finding: Finding) -> bool:

@@ -52,8 +52,12 @@ def test_a_notice_of_low_confidence_does_not_lead():
     assert alone.severity is Severity.NOTICE
 
 
-def test_information_does_not_lead():
-    assert verdict(Analysis((finding("L4S401", Severity.INFO),)), 1).finding is None
+def test_information_is_linked_and_does_not_lead():
+    info = finding("L4S401", Severity.INFO)
+    quiet = verdict(Analysis((info,)), 1)
+    assert (quiet.sentence, quiet.finding) == ("Nothing wrong found in 1 flow.", info)
+    unsure = finding("L4S401", Severity.INFO, Confidence.LOW)
+    assert verdict(Analysis((unsure,)), 1).finding is None
 
 
 def test_an_error_comes_before_the_frame_and_the_rest_after_it():
