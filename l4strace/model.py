@@ -88,10 +88,35 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The three questions that each verdict answers, one sentence each."""
+
+    limits: str
+    """What limits the traffic."""
+    sharing: str
+    """How it is shared."""
+    fallback: str
+    """What Prague's classic-ECN fallback does."""
+    starves: bool = False
+    """Some flow starves beside another."""
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Each answer under its label, in the order in which they are shown."""
+        return (
+            ("Bottleneck", self.limits),
+            ("Sharing", self.sharing),
+            ("Fallback", self.fallback),
+        )
+
+
+@dataclass(frozen=True)
 class Analysis:
-    """What the rules said of one run: findings worst first, and what could not be judged."""
+    """What the rules found in one run: findings worst first, and what could not be judged."""
 
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()
     rules: tuple[Rule, ...] = ()
     """The rules that were asked, in the order of their codes."""
+    frame: Frame | None = None
+    """The opening of the verdict; null where there are no packets."""

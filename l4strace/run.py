@@ -42,7 +42,7 @@ class Run:
 
     @cached_property
     def verdict(self) -> str:
-        """The one sentence that terminal and page open with."""
+        """The worst finding as one sentence, or that there is none."""
         from l4strace.wording.verdict import conversations, verdict
 
         return verdict(self.analysis, conversations(self.evidence)).sentence

@@ -47,7 +47,6 @@ ELSEWHERE = {
     "commands/watch.py": "watch/test_watch.py",
     "derive/queue_features.py": "derive/test_bottlenecks.py",
     "ingest/files.py": "commands/test_diagnose.py",
-    "ingest/load.py": "ingest/test_packets.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
     "ingest/join/matching.py": "lab/test_clock.py",
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,

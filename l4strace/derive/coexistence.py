@@ -27,8 +27,36 @@ STARVED_SHARE = 0.2
 MIN_STARVED_SLOTS = 3
 """As many as are averaged: fewer are one dip."""
 
+MIN_STARVED_NS = 2_000_000_000
+"""Of these the first and the last may hold little: a transfer that is over sooner has not starved,
+it was still in slow start. By eye."""
+
 HELD_BACK = 0.5
 """Share of rounds in which a flow had less to send, from which it did not starve: most."""
+
+UNPRESSED = 3.0
+"""Windows that a sender could have grown by since its last mark or loss, from which something else
+than the path holds it back. Reno and CUBIC's Reno region add half a packet to one packet a round
+(RFC 9438 section 4.3), so a sender of the path's making has grown by its window long before."""
+
+PRAGUE_RTT_US = 25_000.0
+"""Prague grows as if its RTT was at least this long: (RTT / 25 ms)^2 packets a round."""
+
+STEADY = 0.02
+"""Relative deviation of the rates of single seconds below which a source sets the rate: by eye,
+from starved flows of the lab, whose rates vary by 5 % and more."""
+
+STEADY_ROUNDS, STEADY_SLOTS = 40, 5
+"""Rounds in a slot and whole slots from which that is judged: with 40 rounds the edges of a slot
+move its rate by 2.5 % at most, and fewer rates are alike by chance."""
+
+SMALL_WINDOW = 4.0
+"""Packets a round up to which the smallest windows alone keep a rate steady: a sender at its
+minimum of 2 packets (RFC 5681 section 3.1) sends these each round."""
+
+FEW_PACKETS = 20
+"""Packets that make a direction worth comparing when marks or losses pressed it: a flow that
+starves on a slow link sends no more. By eye: it is two initial windows (RFC 6928)."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -52,9 +80,6 @@ def table(capture: Capture) -> pl.DataFrame:
             (pl.col("other_bits") / seconds).alias("other_rate_bps"),
             (pl.col("bits") / (pl.col("bits") + pl.col("other_bits"))).alias("share"),
             _jain(pl.col("bits"), pl.col("other_bits")).alias("jain"),
-            pl.when(pl.col("held_back") < HELD_BACK)
-            .then("starved_since_ns")
-            .alias("starved_since_ns"),
         )
     )
     return schema.conform(result).sort(schema.key)
@@ -62,39 +87,84 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     """Rounds of the directions worth comparing, with their `path`, `bits` and `held_back`."""
-    paths = company.directions(capture).select(*KEY, "path", "max_payload")
+    handshakes = capture.flows.select("source", "flow", "handshake")
+    paths = (
+        company.directions(capture)
+        .select(*KEY, "path", "max_payload", "options_cut", "marked_as")
+        .join(handshakes, on=["source", "flow"], how="left")
+    )
     needed = capture.rounds.select(
         *KEY,
-        *("round", "start_ns", "end_ns", "acked_packets", "acked_bytes"),
-        *("limited_by", "sent_packets", "sent_bytes"),
+        *("round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "retransmits"),
+        *("limited_by", "sent_packets", "sent_bytes", "ce_best", "ece_acks"),
     )
-    rounds = needed.join(paths, on=KEY, how="inner")
+    rounds = needed.join(paths, on=KEY, how="inner").with_columns(_pressed().alias("pressed"))
     sizes = (
         rounds.group_by(*KEY, "path")
-        .agg(pl.len().alias("rounds"), pl.col("acked_packets").sum(), pl.col("acked_bytes").sum())
-        .filter(
-            (pl.col("rounds") >= company.MIN_ROUNDS)
-            & (pl.col("acked_packets") >= company.MIN_ACKED_PACKETS)
+        .agg(
+            pl.len().alias("rounds"),
+            pl.col("acked_packets", "acked_bytes").sum(),
+            pl.col("pressed").any(),
+            (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("length"),
         )
+        .filter(_large() | _small_and_pressed())
     )
     rank = pl.col("acked_bytes").rank("ordinal", descending=True).over("source", "path")
     large = sizes.filter(rank <= MAX_FLOWS_PER_PATH).select(KEY)
-    return rounds.join(large, on=KEY, how="semi").with_columns(
+    kept = rounds.join(large, on=KEY, how="semi")
+    return kept.with_columns(
         (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
-        _held_back().alias("held_back"),
+        (_held_back() | _stuck()).alias("held_back"),
     )
+
+
+def _large() -> pl.Expr:
+    return (pl.col("rounds") >= company.MIN_ROUNDS) & (
+        pl.col("acked_packets") >= company.MIN_ACKED_PACKETS
+    )
+
+
+def _small_and_pressed() -> pl.Expr:
+    """A flow that sends little, for as long as a starvation needs, because the path holds it."""
+    long = pl.col("length") >= MIN_STARVED_SLOTS * SLOT_NS
+    return pl.col("pressed") & long & (pl.col("acked_packets") >= FEW_PACKETS)
+
+
+def _pressed() -> pl.Expr:
+    """The path showed congestion in the round: a mark fed back or a loss."""
+    counts = (pl.col(name).fill_null(0) for name in ("ce_best", "ece_acks", "retransmits"))
+    return pl.any_horizontal(count > 0 for count in counts)
 
 
 def _held_back() -> pl.Expr:
     """The sender had less to send than it might have; nothing but full packets means it had more.
 
     A flow that is starved to a window of two or three packets looks like one whose application
-    pauses, but for the size of its packets.
+    pauses, but for the size of its packets. Without the SYN's options the scale of the receive
+    window is unknown, so it says nothing.
     """
-    limited = pl.col("limited_by").is_in(["app", "rwnd"]).fill_null(False)
+    scaled = (pl.col("options_cut").fill_null(0) == 0) & (pl.col("handshake") != "none")
+    window = (pl.col("limited_by") == "rwnd") & scaled
     full = pl.col("sent_bytes") >= pl.col("sent_packets") * pl.col("max_payload")
     several = pl.col("sent_packets") >= 2
-    return limited & ~((pl.col("limited_by") == "app") & full & several).fill_null(False)
+    drained = (pl.col("limited_by") == "app") & ~(full & several)
+    return (window | drained).fill_null(False)
+
+
+def _stuck() -> pl.Expr:
+    """Neither marks nor losses cut the window, and yet it does not grow: the source sets the rate.
+
+    This shows where the tracker cannot: a paced source over a long path always has data in flight,
+    and a capture far from the sender does not see the window.
+    """
+    length_us = (pl.col("end_ns") - pl.col("start_ns")) / 1e3
+    slowed = (length_us / PRAGUE_RTT_US).pow(2).clip(upper_bound=1.0)
+    growth = pl.when(pl.col("marked_as") == "ect1").then(slowed).otherwise(1.0)
+    grown = growth.cum_sum().over(KEY)
+    at_cut = pl.when("pressed").then(grown).forward_fill().fill_null(0.0).over(KEY)
+    since = grown - at_cut
+    window = pl.col("acked_packets").cast(pl.Float64).clip(lower_bound=SMALL_WINDOW)
+    return since > UNPRESSED * window
 
 
 def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -115,7 +185,12 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
 def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Bits of both flows in each slot of their overlap."""
     slot = (pl.col("start_ns") // SLOT_NS).alias("slot")
-    sums = rounds.group_by(*KEY, slot).agg(pl.col("bits").sum(), pl.col("held_back").mean())
+    sums = rounds.group_by(*KEY, slot).agg(
+        pl.col("bits").sum(),
+        pl.col("held_back").mean(),
+        pl.len().alias("rounds"),
+        pl.col("acked_packets").mean().alias("window"),
+    )
     others = sums.rename({"flow": "other_flow", "forward": "other_forward", "bits": "other_bits"})
     pair = ["source", "other_flow", "other_forward", "slot"]
     slots = pairs.with_columns(
@@ -123,32 +198,65 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     ).explode("slot")
     return (
         slots.join(sums, on=[*KEY, "slot"], how="left")
-        .join(others.drop("held_back"), on=pair, how="left")
+        .join(others.drop("held_back", "rounds", "window"), on=pair, how="left")
         .with_columns(pl.col("bits", "other_bits").fill_null(0.0))
         .filter(pl.col("bits") + pl.col("other_bits") > 0)
+        .sort(*KEY, "other_flow", "slot")
     )
 
 
 def _starved(slots: pl.DataFrame) -> pl.DataFrame:
-    """Start of the starvation that lasts to the end of the overlap; no row without one."""
+    """The starvation that lasts to the end of the overlap, with both rates since it began.
+
+    No row without one, nor for a flow that has as much as it asks for.
+    """
     keys = [*KEY, "other_flow"]
+    # One of the two has stopped in the last slot, so it shows no share.
+    whole = (pl.col("slot") + 1) * SLOT_NS <= pl.col("end_ns")
     own, other = (
-        pl.col(bits).rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True).over(keys)
+        pl.when(whole)
+        .then(pl.col(bits))
+        .rolling_mean(SMOOTH_SLOTS, min_samples=1, center=True)
+        .over(keys)
         for bits in ("bits", "other_bits")
     )
-    smooth = slots.sort(*keys, "slot").with_columns((own / (own + other)).alias("share"))
-    # The first and last slot are only partly inside the overlap.
-    fed = pl.col("slot").filter(pl.col("share") >= STARVED_SHARE).max()
-    spans = smooth.group_by(keys).agg(
-        fed.alias("fed"),
-        pl.col("slot").min().alias("first"),
-        pl.col("slot").max().alias("last"),
-        pl.col("start_ns").first(),
+    share = pl.when(whole).then(own / (own + other))
+    smooth = slots.with_columns(share.alias("share"), whole.alias("whole"))
+    fed = pl.col("slot").filter(pl.col("share") >= STARVED_SHARE).max().over(keys)
+    since = pl.coalesce(fed + 1, pl.col("slot").min().over(keys))
+    hungry = smooth.with_columns(since.alias("since")).filter(pl.col("slot") >= pl.col("since"))
+    spans = hungry.group_by(keys).agg(
+        pl.col("since").first(),
+        pl.len().alias("slots"),
+        pl.col("held_back").mean(),
+        _steady().alias("steady"),
+        pl.max_horizontal(pl.col("since") * SLOT_NS, "start_ns").first().alias("starved_since_ns"),
+        pl.col("end_ns").first(),
+        pl.col("bits", "other_bits").filter(pl.col("whole")).sum(),
+        ((pl.col("slot").filter(pl.col("whole")).max() + 1) * SLOT_NS).alias("whole_ns"),
     )
-    since = pl.coalesce(pl.col("fed") + 1, pl.col("first"))
-    return spans.filter(pl.col("last") - since + 1 >= MIN_STARVED_SLOTS).select(
-        *keys, pl.max_horizontal(since * SLOT_NS, "start_ns").alias("starved_since_ns")
+    seconds = (pl.col("whole_ns") - pl.col("starved_since_ns")) / 1e9
+    return spans.filter(
+        (pl.col("slots") >= MIN_STARVED_SLOTS)
+        & (pl.col("end_ns") - pl.col("starved_since_ns") >= MIN_STARVED_NS)
+        & ~(pl.col("held_back") >= HELD_BACK).fill_null(False)
+        & ~pl.col("steady")
+    ).select(
+        *keys,
+        "starved_since_ns",
+        (pl.col("bits") / seconds).alias("starved_rate_bps"),
+        (pl.col("other_bits") / seconds).alias("starved_other_rate_bps"),
+        (pl.col("bits") / (pl.col("bits") + pl.col("other_bits"))).alias("starved_share"),
     )
+
+
+def _steady() -> pl.Expr:
+    """The rate hardly differs from second to second, whatever the other flow does."""
+    inner = pl.col("bits").slice(1, pl.len() - 2)
+    deviation = (inner.std() / inner.mean()).fill_null(1.0).fill_nan(1.0)
+    enough = (inner.len() >= STEADY_SLOTS) & (pl.col("rounds").median() >= STEADY_ROUNDS)
+    large = pl.col("window").mean() > SMALL_WINDOW
+    return (enough & large & (deviation < STEADY)).fill_null(False)
 
 
 def _jain(a: pl.Expr, b: pl.Expr) -> pl.Expr:

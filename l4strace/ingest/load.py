@@ -87,7 +87,21 @@ def _track(paths: list[str], progress: Progress | None) -> Capture:
     shown = dict(enumerate(paths))
     path = pl.col("source").cast(pl.Int64).replace_strict(shown, return_dtype=pl.String)
     frames["sources"] = frames["sources"].with_columns(path=path)
+    frames["flows"] = _placed(frames["flows"])
     return _capture(frames)
+
+
+def _placed(flows: pl.DataFrame) -> pl.DataFrame:
+    """Flows whose own handshake does not show where the capture stood, as their neighbours do.
+
+    All flows between two hosts pass the capture at the same place; a final ACK that arrives after
+    the first data hides the half of the path in one of them.
+    """
+    known = pl.col("vantage").filter(pl.col("vantage") != "unknown")
+    agreed = pl.when(known.n_unique() == 1).then(known.first())
+    mates = agreed.over("source", "client", "server")
+    here = pl.when(pl.col("vantage") == "unknown").then(mates).otherwise("vantage")
+    return flows.with_columns(pl.coalesce(here, "vantage").alias("vantage"))
 
 
 def _capture(tables: dict[str, pl.DataFrame]) -> Capture:

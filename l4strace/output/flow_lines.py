@@ -12,6 +12,7 @@ from l4strace.console import one_line
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
+from l4strace.wording import vantages
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share
 from l4strace.wording.wrap import WIDTH
@@ -100,7 +101,8 @@ def _line(
     source = nearest_source[directions[0]["flow"], directions[0]["forward"]]
     near = next(row for row in directions if row["source"] == source)
     flow = views[source]
-    rtt = near["rtt_min_us"]
+    # From data to ACK at the receiver is the host's own delay, no round trip.
+    rtt = None if vantages.of_direction(flow, near["forward"]) == "receiver" else near["rtt_min_us"]
     return (
         str(flow["flow"]),
         *ends(flow, near["forward"]),

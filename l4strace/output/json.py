@@ -7,7 +7,7 @@ from typing import Any
 
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Measure, Skipped
+from l4strace.model import Analysis, Finding, Frame, Measure, Skipped
 from l4strace.schema.keys import KEY
 from l4strace.wording.verdict import conversations, verdict
 
@@ -39,6 +39,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": capture.sources.to_dicts(),
         "flows": _flows(capture),
+        "paths": capture.paths.to_dicts(),
         "findings": [finding_value(finding) for finding in analysis.findings],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }
@@ -50,7 +51,12 @@ def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "sentence": opening.sentence,
         "severity": opening.severity.name.lower() if opening.severity is not None else None,
         "rule": opening.finding.rule if opening.finding else None,
+        "frame": _frame(opening.frame) if opening.frame else None,
     }
+
+
+def _frame(frame: Frame) -> dict[str, str]:
+    return {"limits": frame.limits, "sharing": frame.sharing, "fallback": frame.fallback}
 
 
 def tool() -> dict[str, str]:

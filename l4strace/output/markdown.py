@@ -27,8 +27,13 @@ MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 def render(capture: Capture, analysis: Analysis) -> str:
     """The diagnosis as Markdown; what does not fit is counted."""
     opening = verdict(analysis, conversations(capture))
+    headline = f"**{text(opening.sentence)}**"
+    frame = "\n".join(
+        f"- {label}: {text(sentence)}"
+        for label, sentence in (opening.frame.lines if opening.frame else ())
+    )
     blocks = [
-        f"**{text(opening.sentence)}**",
+        *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_findings(analysis)),
         "\n".join(_sources(capture)),
         "\n".join(_flows(capture, analysis)),

@@ -8,13 +8,13 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
-from l4strace.output import flow_lines
-from l4strace.wording import measures
+from l4strace.output import flow_lines, path_lines
+from l4strace.wording import measures, vantages
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import count
-from l4strace.wording.verdict import conversations, verdict
+from l4strace.wording.verdict import Verdict, conversations, verdict
 from l4strace.wording.wrap import WIDTH, whole, wrapped
 
 FINDINGS_OF_A_RULE = 3
@@ -28,28 +28,44 @@ MARKS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.NOTICE: "-", Sever
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTICE: "36"}
 CALM = "1;32"
 INDENT = " " * 4
+LABEL = len("Bottleneck:")
+"""Columns of the labels of the verdict's frame."""
 
 
 def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: int = WIDTH) -> str:
     """The summary of a diagnosis in lines of at most ``width`` columns, names never broken."""
     opening = verdict(analysis, conversations(capture))
     style = CALM if opening.severity is None else COLORS.get(opening.severity, CALM)
+    headline = _paint(wrapped(opening.sentence, width), style, color)
+    frame = "\n".join(_frame(opening, color, width))
     blocks = [
-        _paint(wrapped(opening.sentence, width), style, color),
+        *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
         "\n".join(_flows(capture, analysis, width)),
+        "\n".join(path_lines.lines(capture, width)),
         "\n".join(_not_judged(analysis, width)),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
+def _frame(opening: Verdict, color: bool, width: int) -> Iterator[str]:
+    """What limits the traffic, how it is shared, what the fallback does: always these three."""
+    for label, sentence in opening.frame.lines if opening.frame else ():
+        title = whole(f"{label}:".ljust(LABEL))
+        lines = wrapped(f"{title} {sentence}", width, " " * (LABEL + 1), "")
+        yield lines.replace(f"{label}:", _paint(f"{label}:", "1", color), 1)
+
+
 def _sources(capture: Capture, width: int) -> Iterator[str]:
+    places = vantages.of_sources(capture)
     for row in capture.sources.iter_rows(named=True):
         noun = "record" if row["tcp_packets"] is None else "packet"
         facts = [row["kind"] or "unknown", count(row["records"] or 0, noun)]
         if row["first_ns"] is not None and row["last_ns"] is not None:
             facts.append(f"{(row['last_ns'] - row['first_ns']) / 1e9:.1f} s")
+        if (place := places.get(row["source"])) is not None:
+            facts.append(place)
         if row["complete"] is False:
             facts.append("cut short")
         yield wrapped(f"{whole(row['path'])}: {', '.join(facts)}", width, "  ", "")

@@ -6,12 +6,13 @@ Flows with at least 10 packets in one direction and none in the other.
 
 Why it matters
 --------------
-Feedback travels against the data. Without it the capture has no RTT, no acknowledged bytes, no ACE
-and no CE count, so no rule about congestion response can judge the flow.
+Feedback travels against the data. Without it the capture has no RTT, no acknowledged bytes and no
+ACE, so no rule about congestion response can judge the flow. Marks on the data itself, gaps and
+rates remain exact.
 
 Evidence
 --------
-`directions.packets` of either direction.
+`directions.packets` and `directions.data_packets` of either direction.
 
 When it is wrong
 ----------------
@@ -45,7 +46,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     seen = (
         evidence.directions.filter(pl.col("packets") > 0)
         .group_by("source", "flow")
-        .agg(pl.len().alias("directions"), pl.col("packets").sum(), pl.col("forward").first())
+        .agg(
+            pl.len().alias("directions"),
+            pl.col("packets").sum(),
+            pl.col("forward").first(),
+            pl.col("data_packets").sum(),
+        )
     )
     lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= ENOUGH))
     found: list[Finding | Skipped] = []
@@ -60,6 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     source=row["source"],
                     flow=row["flow"],
                     forward=row["forward"],
+                    data=2 * (row["data_packets"] or 0) > row["packets"],
                     measures=(Measure("packets of the other direction", 0),),
                 )
                 for row in rows.iter_rows(named=True)
@@ -72,20 +79,27 @@ def _finding(
     source: int,
     flow: int | None = None,
     forward: bool | None = None,
+    data: bool = False,
     measures: tuple[Measure, ...] = (),
 ) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"The capture contains only one direction of {whose}: RTT, feedback and congestion "
-        "response cannot be judged.",
+        f"The capture contains only one direction of {whose}: {_judged(data)}.",
         "Capture where both directions pass, with a filter that matches both.",
         source=source,
         flow=flow,
         forward=forward,
         measures=measures,
     )
+
+
+def _judged(data: bool) -> str:
+    """What the one direction shows: data has marks, gaps and a rate, ACKs alone have feedback."""
+    if data:
+        return "marks, gaps and rates are judged; RTT, feedback and congestion response cannot be"
+    return "RTT, feedback and congestion response cannot be judged"
 
 
 RULE = Rule(CODE, "one-sided-capture", "One direction of a flow is missing.", check, __doc__)

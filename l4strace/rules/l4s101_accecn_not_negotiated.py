@@ -3,8 +3,9 @@
 What it checks
 --------------
 Flows whose SYN requested Accurate ECN (AE, CWR and ECE all set) and that use classic ECN or no ECN
-after the handshake. The rule names the reason: the server's answer, a broken server or path, or the
-client itself after lost SYNs.
+after the handshake. The rule names who gave up: the server in its answer or in a repeated SYN/ACK,
+a broken server or path, or the client after lost SYNs. Also flows that negotiated AccECN and whose
+server then saw the final ACK with ACE 000, after which it must not send ECT.
 
 Why it matters
 --------------
@@ -14,7 +15,8 @@ queue.
 
 Evidence
 --------
-`flows.syn_ace`, `syn_retry_ace`, `synack_ace`, `mode` and `mode_reason`; `directions.data_not_ect`
+`flows.syn_ace`, `syn_count`, `syn_retry_ace`, `synack_ace`, `synack_count`, `simultaneous_open`,
+`final_ack_ace`, `vantage`, `mode` and `mode_reason`; `directions.data_not_ect`
 against `data_packets`. `flows.syn_ecn` and `kernel.cc` show whether L4S was intended: an
 L4S sender sends its SYN with ECT(1).
 
@@ -30,7 +32,7 @@ newer). If the server has this setting, capture there and compare the flags of t
 
 References
 ----------
-RFC 9768 section 3.1.1 (table 2), RFC 9331 section 4.2
+RFC 9768 sections 3.1.1 (table 2), 3.1.3 and 3.2.2.1, RFC 9331 section 4.2
 """
 
 from typing import Any
@@ -42,15 +44,24 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S101"
+SERVER_GAVE_UP = (0b000, 0b001)
+"""ACE of a repeated SYN/ACK of a server that no longer offers AccECN."""
 REQUEST = 0b111
 """AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
 ANSWERS = {
     0b000: ("the server answered without ECN (ACE 000)", Confidence.HIGH),
     0b001: ("the server answered with classic ECN only (ACE 001)", Confidence.HIGH),
-    0b101: ("the server answered with the reserved code ACE 101", Confidence.HIGH),
+    0b101: (
+        "the client took the reserved code ACE 101 of the SYN/ACK for classic ECN, although it "
+        "accepts AccECN (RFC 9768 section 3.1.3)",
+        Confidence.HIGH,
+    ),
     0b111: ("the server or the path copied the flags of the SYN (ACE 111)", Confidence.HIGH),
 }
 """Answers to a SYN with ACE 111 that do not accept AccECN (RFC 9768 section 3.1.1, table 2)."""
+GAVE_UP = {0b000: "no ECN", 0b011: "classic ECN"}
+"""ACE of a repeated SYN of a client that no longer requests AccECN -> what it falls back to."""
+UNANSWERED = "no SYN/ACK answers the SYN that requested AccECN"
 ECT1 = 1
 L4S_CONTROLS = ("prague", "prague-reno", "bbr3", "bbr2")
 
@@ -71,9 +82,49 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
     )
     return [
-        _finding(row, controls.get(row["flow"]))
-        for row in refused.join(data, on="flow", how="left").iter_rows(named=True)
+        *(
+            _finding(row, controls.get(row["flow"]))
+            for row in refused.join(data, on="flow", how="left").iter_rows(named=True)
+        ),
+        *(_final_ack(row) for row in _bleached_final_acks(evidence).iter_rows(named=True)),
+        *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
     ]
+
+
+def _bleached_final_acks(evidence: Evidence) -> pl.DataFrame:
+    """Flows over AccECN whose final ACK reached the capture without its code."""
+    bare = evidence.flows.filter(
+        (pl.col("mode") == "accecn") & (pl.col("final_ack_ace") == 0)
+    ).with_columns(forward=True)
+    return first(evidence, bare).drop("forward")
+
+
+def _final_ack(row: dict[str, Any]) -> Finding:
+    """A server that gets ACE 000 here cannot trust the feedback of its own data."""
+    sent = row["vantage"] == "client"
+    what = "left the client" if sent else "reached this capture"
+    return Finding(
+        CODE,
+        Severity.WARNING,
+        Confidence.HIGH if row["vantage"] != "unknown" else Confidence.MEDIUM,
+        f"AccECN was negotiated, but the final ACK of the handshake {what} with ACE 000: the "
+        "server must not send ECT in this connection.",
+        "Capture at the other end and compare the flags of this ACK: the client's stack is at "
+        "fault if it sent them as 0, else the path.",
+        source=row["source"],
+        flow=row["flow"],
+        frames=tuple(f for f in (row["synack_frame"], row["final_ack_frame"]) if f is not None),
+        measures=(Measure("ACE of the final ACK", "000", "", "010, 011, 100 or 110"),),
+    )
+
+
+def _unanswered(evidence: Evidence) -> list[int]:
+    """Flows that requested AccECN and of which no capture shows an answer."""
+    asked = evidence.flows.filter(pl.col("syn_ace") == REQUEST)
+    silent = asked.group_by("flow").agg(
+        (pl.col("synack_ace").is_null() & (pl.col("mode") == "unknown")).all().alias("silent")
+    )
+    return silent.filter("silent").sort("flow")["flow"].to_list()
 
 
 def _finding(row: dict[str, Any], control: str | None) -> Finding:
@@ -113,13 +164,22 @@ def _outcome(row: dict[str, Any]) -> str:
 
 
 def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
-    if row["syn_retry_ace"] == 0:
+    if row["syn_retry_ace"] in GAVE_UP:
         return (
-            f"the client fell back to no ECN after {row['syn_count']} SYNs (lost, or dropped "
-            "because of their flags)",
+            f"the client fell back to {GAVE_UP[row['syn_retry_ace']]} after "
+            f"{row['syn_count']} SYNs (lost, or dropped because of their flags)",
             Confidence.HIGH,
         )
-    return ANSWERS.get(row["synack_ace"], (_inline(row["mode_reason"]), Confidence.MEDIUM))
+    answer = ANSWERS.get(row["synack_ace"])
+    if answer is None:
+        return _inline(row["mode_reason"]), Confidence.MEDIUM
+    why, confidence = answer
+    if row["simultaneous_open"]:
+        return f"both ends sent a SYN at the same time, and {why}", confidence
+    if (row["synack_count"] or 0) > 1 and row["synack_ace"] in SERVER_GAVE_UP:
+        repeated = f"{why} in one of {row['synack_count']} SYN/ACKs"
+        return f"{repeated}: a server gives up AccECN when its first one is lost", Confidence.MEDIUM
+    return why, confidence
 
 
 def _inline(reason: str | None) -> str:

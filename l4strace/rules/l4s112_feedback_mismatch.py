@@ -13,7 +13,8 @@ queue. If it reports more, the sender slows down without need.
 Evidence
 --------
 `directions.ce` against `ce_fed_back_lo` and `ce_fed_back_hi`, without directions that have
-`super_packets`; `flows.vantage` shows that the capture is at the receiver; `flows.mode`.
+`super_packets` and whose ACKs have all options (`options_cut`); `flows.vantage` shows that the
+capture is at the receiver; `flows.mode`.
 
 When it is wrong
 ----------------
@@ -42,6 +43,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 CODE = "L4S112"
 TOLERANCE = 0.02
 """Share of the marks that may differ: those of the last round trip. By eye."""
+CUT = "the snapshot length cut the ACKs' options, so turns of the three-bit counter are not seen"
 FEW = 8
 """Marks that may differ in any flow: one turn of the three-bit counter (RFC 9768 section 3.2.2)."""
 
@@ -53,10 +55,16 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = (
         evidence.directions.join(evidence.flows.select(*keys, "mode", "vantage"), on=keys)
         .filter((pl.col("mode") == "accecn") & pl.col("ce_fed_back_hi").is_not_null())
-        .with_columns(far=pl.col("vantage") == at_receiver)
+        .join(_feedback_cut(evidence), on=[*keys, "forward"], how="left")
+        .with_columns(
+            far=pl.col("vantage") == at_receiver,
+            turns_hidden=pl.col("turns_hidden").fill_null(False),
+        )
     )
     if judged.height and not judged["far"].any():
         return [Skipped(CODE, "no capture at a receiver: the marks that arrived are unknown")]
+    blind = judged.filter(pl.col("far") & pl.col("turns_hidden"))
+    judged = judged.filter(~pl.col("turns_hidden"))
     slack = pl.max_horizontal(pl.lit(FEW), TOLERANCE * pl.col("ce"))
     rows = judged.filter(
         pl.col("far")
@@ -66,7 +74,20 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             | (pl.col("ce") + slack < pl.col("ce_fed_back_lo"))
         )
     )
-    return [_finding(row) for row in rows.iter_rows(named=True)]
+    return [
+        *(_finding(row) for row in rows.iter_rows(named=True)),
+        *(Skipped(CODE, CUT, flow) for flow in blind["flow"].unique(maintain_order=True)),
+    ]
+
+
+def _feedback_cut(evidence: Evidence) -> pl.DataFrame:
+    """Directions whose ACKs lost their options to the snapshot length, by the direction of data."""
+    return evidence.directions.select(
+        "source",
+        "flow",
+        (~pl.col("forward")).alias("forward"),
+        (pl.col("options_cut").fill_null(0) > 0).alias("turns_hidden"),
+    )
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -3,7 +3,9 @@
 What it checks
 --------------
 Whether a flow direction stayed below a fifth of the rate that it and another one had together, from
-some time to the end of their overlap, without its own application limiting it.
+some time to the end of their overlap, without its own application limiting it. A sender has what it
+asks for if its rate is the same each second, or if its window does not grow although neither marks
+nor losses cut it.
 
 Why it matters
 --------------
@@ -12,7 +14,8 @@ misfired (Prague starves) or is missing (the classic flow starves).
 
 Evidence
 --------
-`coexistence.starved_since_ns`, `share`, `rate_bps` and `other_rate_bps`.
+`coexistence.starved_since_ns`, `starved_share`, `starved_rate_bps` and `starved_other_rate_bps`
+describe the time since the starvation began; `share` the whole overlap.
 
 When it is wrong
 ----------------
@@ -37,6 +40,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S501"
 
@@ -48,29 +52,31 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, "no two flows sent over the same path at the same time")]
     worst = (
         pairs.filter(pl.col("starved_since_ns").is_not_null())
-        .sort("share")
+        .sort("starved_share")
         .unique(subjects.KEY, keep="first", maintain_order=True)
     )
     return [_finding(evidence, row) for row in worst.iter_rows(named=True)]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    own, other = row["rate_bps"] / 1e6, row["other_rate_bps"] / 1e6
+    own, other = (
+        quantity(row[name], "bit/s") for name in ("starved_rate_bps", "starved_other_rate_bps")
+    )
     since = subjects.moment(evidence, row["starved_since_ns"])
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own:.1f} Mbit/s beside "
-        f"{other:.1f} Mbit/s of {subjects.named(evidence, row['other_flow'])} while both send.",
+        f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
+        f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
         "Check what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["starved_since_ns"], row["end_ns"]),
         measures=(
-            Measure("share", row["share"], "share", "half"),
-            Measure("Jain's index", row["jain"], "", "1"),
+            Measure("share since then", row["starved_share"], "share", "half"),
+            Measure("share while both send", row["share"], "share", "half"),
         ),
     )
 

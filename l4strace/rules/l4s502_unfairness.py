@@ -3,7 +3,7 @@
 What it checks
 --------------
 Jain's index of two flow directions that sent at the same time over the same path for at least 5 s,
-where neither starved (that is L4S501).
+where neither starved (that is L4S501) and nothing but the path limited the slower one.
 
 Why it matters
 --------------
@@ -12,7 +12,7 @@ builds.
 
 Evidence
 --------
-`coexistence.jain`, `share`, `rate_bps` and `other_rate_bps`.
+`coexistence.jain`, `share`, `rate_bps`, `other_rate_bps` and `held_back`.
 
 When it is wrong
 ----------------
@@ -42,6 +42,9 @@ UNFAIR_JAIN = 0.82
 """Two flows at 27 and 73 percent. Published healthy DualPI2 runs stay above it: Prague 34.1 beside
 CUBIC 13.0 Mbit/s at 10 ms is 0.83 (heistp/l4s-tests)."""
 
+HELD_BACK = 0.5
+"""Share of rounds from which a flow has as much as it asks for: most (`derive.coexistence`)."""
+
 MIN_OVERLAP_S = 5.0
 """Shorter than that, slow start decides the rates: by eye (see EARLY_NS of L4S204)."""
 
@@ -54,7 +57,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     starving = pairs.filter(pl.col("starved_since_ns").is_not_null())
     known = {frozenset(pair) for pair in starving.select("flow", "other_flow").rows()}
     long = (pl.col("end_ns") - pl.col("start_ns")) / 1e9 >= MIN_OVERLAP_S
-    unequal = pairs.filter((pl.col("jain") < UNFAIR_JAIN) & (pl.col("share") < 0.5) & long)
+    asks_for_more = pl.col("held_back").fill_null(0.0) < HELD_BACK
+    unequal = pairs.filter(
+        (pl.col("jain") < UNFAIR_JAIN) & (pl.col("share") < 0.5) & long & asks_for_more
+    )
     return [
         _finding(evidence, row)
         for row in unequal.iter_rows(named=True)

@@ -107,7 +107,11 @@ COEXISTENCE = Table(
         Column("other_rate_bps", F64, "bit/s", "The other's goodput."),
         Column("share", F64, "", "rate / (rate + other rate)."),
         Column("jain", F64, "", "Jain's index of the two."),
-        Column("starved_since_ns", I64, "ns", "Since when this flow stayed under a fifth of the pair's rate; null when it did not."),
+        Column("held_back", F64, "", "Share of this flow's rounds in which its application or its receive window, not the path, limited it."),
+        Column("starved_since_ns", I64, "ns", "Since when this flow stayed under a fifth of the pair's rate, to the end of the overlap; null when it did not, or asked for no more."),
+        Column("starved_share", F64, "", "Its share since then."),
+        Column("starved_rate_bps", F64, "bit/s", "Its goodput since then."),
+        Column("starved_other_rate_bps", F64, "bit/s", "The other's goodput since then."),
     ),
 )
 

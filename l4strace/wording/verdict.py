@@ -1,22 +1,31 @@
-"""The one sentence that terminal, page and ticket open with."""
+"""The opening of terminal, page and ticket: the fixed frame and the worst finding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Severity
+from l4strace.model import Analysis, Confidence, Finding, Frame, Severity
 from l4strace.wording.order import cause_first
 from l4strace.wording.quantities import count
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``sentence`` stands alone; ``severity`` is null when nothing at all was found."""
+    """``sentence`` stands alone; ``severity`` is null when nothing at all was found.
+
+    ``frame`` states what limits the traffic, how it is shared and what the fallback does.
+    """
 
     sentence: str
     severity: Severity | None
     finding: Finding | None = None
+    frame: Frame | None = None
+
+    @property
+    def leads(self) -> bool:
+        """An error comes before the frame, anything milder after it."""
+        return self.severity is Severity.ERROR
 
 
 def conversations(capture: Capture) -> int:
@@ -26,21 +35,40 @@ def conversations(capture: Capture) -> int:
 
 
 def verdict(analysis: Analysis, flows: int) -> Verdict:
-    """The headline of ``analysis`` over ``flows`` conversations."""
+    """The opening of ``analysis`` over ``flows`` conversations."""
     top = headline(analysis)
+    frame = analysis.frame
     if top is not None and top.severity >= Severity.WARNING:
-        return Verdict(top.message, top.severity, top)
+        return Verdict(top.message, top.severity, top, frame)
+    if not flows:
+        sentence = "No TCP flow found: nothing to judge." if top is None else top.message
+        return Verdict(sentence, top.severity if top else None, top, frame)
     judged = f"in {count(flows, 'flow')}"
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
-    if not flows:
-        sentence = "No TCP flow found: nothing to judge." if top is None else top.message
-        return Verdict(sentence, top.severity if top else None, top)
     if top is None:
-        return Verdict(f"Nothing wrong found {judged}{limits}.", None, None)
-    return Verdict(f"Nothing seriously wrong {judged}{limits}. {top.message}", top.severity, top)
+        worst = max((finding.severity for finding in analysis.findings), default=None)
+        return Verdict(f"Nothing wrong found {judged}{limits}.", worst, _fact(analysis), frame)
+    starves = frame is not None and frame.starves
+    calm = "No error and no warning" if starves else "Nothing seriously wrong"
+    return Verdict(f"{calm} {judged}{limits}. {top.message}", top.severity, top, frame)
 
 
 def headline(analysis: Analysis) -> Finding | None:
-    """The finding that explains most: worst first, causes before consequences."""
-    return min(analysis.findings, key=cause_first, default=None)
+    """The finding that explains most: worst first, causes before consequences.
+
+    A notice of low confidence and mere information do not lead: the frame has what they add.
+    """
+    return min(filter(_may_lead, analysis.findings), key=cause_first, default=None)
+
+
+def _fact(analysis: Analysis) -> Finding | None:
+    """What a run without a fault is known by: the sentence leaves it to the frame and a link."""
+    known = (f for f in analysis.findings if f.confidence > Confidence.LOW)
+    return min(known, key=cause_first, default=None)
+
+
+def _may_lead(finding: Finding) -> bool:
+    if finding.severity >= Severity.WARNING:
+        return True
+    return finding.severity is Severity.NOTICE and finding.confidence > Confidence.LOW

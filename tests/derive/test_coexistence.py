@@ -10,13 +10,23 @@ FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002])
 DIRECTIONS = frame("directions", flow=[0, 1], data_ect1=[1000, 0], data_ect0=[0, 1000])
 
 
+MARKED = [int(i % 20 == 0) for i in range(1000)]
+"""A mark every 20 rounds: the path, not the application, limits the flow."""
+
+
+def wave(size: int, swing: float = 0.2) -> list[int]:
+    """Bytes of 1000 rounds that vary from second to second, as those of a starved flow do."""
+    return [round(size * (1 + swing * (1 if i // 100 % 2 else -1))) for i in range(1000)]
+
+
 def table(*frames: pl.DataFrame, flows: pl.DataFrame = FLOWS) -> pl.DataFrame:
     return coexistence.table(capture(flows=flows, directions=DIRECTIONS, rounds=stack(*frames)))
 
 
 def test_share_jain_and_starvation_of_both_sides() -> None:
     result = table(
-        rounds(1000, flow=0, acked_bytes=9_000), rounds(1000, flow=1, acked_bytes=81_000)
+        rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED),
+        rounds(1000, flow=1, acked_bytes=81_000),
     )
     first, second = result.rows(named=True)
     assert first["share"] == pytest.approx(0.1)
@@ -27,11 +37,17 @@ def test_share_jain_and_starvation_of_both_sides() -> None:
 
 
 def test_starvation_begins_when_the_share_falls_for_good() -> None:
-    falling = [50_000] * 500 + [2_000] * 500
+    falling = [50_000] * 500 + wave(2_000)[500:]
     result = table(
-        rounds(1000, flow=0, acked_bytes=falling), rounds(1000, flow=1, acked_bytes=50_000)
+        rounds(1000, flow=0, acked_bytes=falling, ce_best=MARKED),
+        rounds(1000, flow=1, acked_bytes=50_000),
     )
     assert result["starved_since_ns"][0] == pytest.approx(5_000 * MS, abs=1_100 * MS)
+    # The share since then, not that of the whole overlap.
+    assert result["share"][0] == pytest.approx(0.34, abs=0.01)
+    assert result["starved_share"][0] == pytest.approx(0.038, abs=0.01)
+    assert result["starved_rate_bps"][0] == pytest.approx(1.6e6, rel=0.1)
+    assert result["starved_other_rate_bps"][0] == pytest.approx(40e6, rel=0.1)
 
 
 def test_a_flow_that_holds_itself_back_is_not_starved() -> None:
@@ -57,6 +73,58 @@ def test_other_paths_short_overlaps_and_tiny_flows_make_no_pair() -> None:
 def test_a_flow_starved_to_a_few_full_packets_does_not_hold_itself_back() -> None:
     """Between its ACKs it has nothing in flight, as if its application paused."""
     few = {"sent_packets": 2, "sent_bytes": 2 * 1448, "acked_packets": 2, "acked_bytes": 2 * 1448}
-    starved = rounds(1000, flow=0, limited_by="app", **few)
+    starved = rounds(1000, flow=0, limited_by="app", ce_best=MARKED, **few)
     result = table(starved, rounds(1000, flow=1, acked_bytes=80_000))
     assert result["starved_since_ns"].to_list() == [0, None]
+
+
+def test_a_trickle_on_a_slow_link_starves() -> None:
+    """0.1 of 4 Mbit/s: 86 packets in 10 s, which a bound on packets would leave out."""
+    lost = [int(i % 9 == 0) for i in range(86)]
+    packet = {"sent_packets": 1, "sent_bytes": 1448, "acked_packets": 1, "acked_bytes": 1448}
+    times = [i * 116 * MS for i in range(87)]
+    spans = {"start_ns": times[:-1], "end_ns": times[1:]}
+    trickle = rounds(86, flow=0, retransmits=lost, **packet, **spans)
+    result = table(trickle, rounds(1000, flow=1, acked_packets=4, acked_bytes=4_900))
+    assert result["starved_since_ns"].to_list() == [0, None]
+    assert result["starved_share"][0] == pytest.approx(0.025, abs=0.005)
+
+
+def test_a_paced_source_that_no_mark_or_loss_cuts_is_not_starved() -> None:
+    """It always has data in flight, so no round drains; its window would have grown long before."""
+    paced = rounds(1000, flow=0, acked_packets=5, acked_bytes=wave(5 * 1448))
+    result = table(paced, rounds(1000, flow=1, acked_bytes=80_000))
+    assert result["starved_since_ns"].to_list() == [None, None]
+    assert result["held_back"][0] > 0.5
+
+
+def test_a_source_of_constant_rate_is_not_starved_by_a_few_marks() -> None:
+    steady = rounds(1000, flow=0, acked_packets=5, acked_bytes=5 * 1448, ce_best=MARKED)
+    result = table(steady, rounds(1000, flow=1, acked_bytes=wave(80_000), ce_best=MARKED))
+    assert result["starved_since_ns"].to_list() == [None, None]
+
+
+def test_a_receive_window_of_unknown_scale_holds_nobody_back() -> None:
+    cut = DIRECTIONS.with_columns(options_cut=pl.lit(5, pl.UInt64))
+    small = rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED, limited_by="rwnd")
+    both = stack(small, rounds(1000, flow=1, acked_bytes=81_000))
+    cut_short = coexistence.table(capture(flows=FLOWS, directions=cut, rounds=both))
+    assert cut_short["starved_since_ns"].to_list() == [0, None]
+    known = coexistence.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
+    assert known["starved_since_ns"].to_list() == [None, None]
+
+
+def test_a_transfer_that_is_over_in_two_seconds_has_not_starved() -> None:
+    """440 kB over 70 ms: slow start, not starvation."""
+    short = rounds(160, flow=0, begin_ns=2_800 * MS, acked_bytes=2_700, ce_best=MARKED[:160])
+    result = table(short, rounds(1000, flow=1, acked_bytes=20_000))
+    assert result["share"][0] < 0.2
+    assert result["starved_since_ns"].to_list() == [None, None]
+
+
+def test_the_end_of_the_other_flow_does_not_feed_the_starved_one() -> None:
+    """The overlap ends inside a second, in which the other flow has nothing left to send."""
+    starved = rounds(1000, flow=0, acked_bytes=wave(3_000)[:950] + [60_000] * 50, ce_best=MARKED)
+    result = table(starved, rounds(955, flow=1, acked_bytes=[80_000] * 900 + [1_000] * 55))
+    assert result["starved_since_ns"].to_list() == [0, None]
+    assert result["starved_share"][0] == pytest.approx(3 / 83, abs=0.005)

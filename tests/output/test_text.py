@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped
 from l4strace.output import text
 from tests.support.frames import evidence, frame
 
@@ -105,3 +105,14 @@ def test_a_flow_of_a_kernel_log_alone_is_listed_and_named():
     assert "flow 0: ?:40001 > ?:5201" in shown
     assert "?:40001 ?:5201 unknown -" in shown
     assert "more flow" not in shown
+
+
+FRAME = Frame("L4S AQM.", "Flow 0 without another large flow.", "Not shown: no kernel log.")
+
+
+@pytest.mark.parametrize(("severity", "order"), [(Severity.ERROR, 1), (Severity.WARNING, -1)])
+def test_the_frame_stands_beside_the_worst_finding(severity: Severity, order: int):
+    worst = replace(BLEACHED, severity=severity)
+    shown = text.render(RUN, Analysis((worst,), frame=FRAME)).split("\n\n")
+    assert [block.split()[0] for block in shown[:2]][::order] == ["The", "Bottleneck:"]
+    assert "Sharing:    Flow 0 without another large flow." in shown[0] + shown[1]

@@ -132,7 +132,9 @@ def test_the_detector_shows_why_it_is_absent(case: Case) -> None:
 
 
 def test_paths_distinguish_marks_from_changes(case: Case) -> None:
-    first, second = paths.build(case).rows
+    section = paths.build(case)
+    assert " packets at both ends: " in section.summary
+    first, second = section.rows
     assert [(part.arrived, part.kind) for part in first.transitions] == [
         ("ECT(1)", "kept"),
         ("CE", "marked"),

@@ -1,8 +1,9 @@
 """AccECN requested but not negotiated."""
 
 import polars as pl
+import pytest
 
-from l4strace.model import Severity
+from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s101_accecn_not_negotiated import check
 from tests.support.frames import evidence, frame
 
@@ -47,3 +48,36 @@ def test_fires_and_names_the_client_that_gave_up_after_lost_syns():
 def test_silent_when_negotiated_and_when_never_requested():
     flows = frame("flows", flow=[0, 1], syn_ace=[7, 3], mode=["accecn", "classic"])
     assert check(evidence(flows=flows)) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"syn_retry_ace": 3, "syn_count": 3}, "the client fell back to classic ECN after 3 SYNs"),
+        ({"synack_ace": 0, "synack_count": 2, "mode": "none"},
+         "the server answered without ECN (ACE 000) in one of 2 SYN/ACKs"),
+        ({"synack_ace": 5}, "the client took the reserved code ACE 101"),
+        ({"simultaneous_open": True}, "both ends sent a SYN at the same time"),
+    ],
+)  # fmt: skip
+def test_fires_and_names_who_gave_up(columns: dict[str, object], words: str):
+    (found,) = check(evidence(flows=refused(**columns)))
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("vantage", "words"), [("client", "left the client"), ("server", "reached this capture")]
+)
+def test_fires_on_a_final_ack_without_its_code(vantage: str, words: str):
+    bare = frame("flows", syn_ace=7, synack_ace=2, final_ack_ace=0, vantage=vantage)
+    (found,) = check(evidence(flows=bare))
+    assert found.severity is Severity.WARNING
+    assert words in found.message
+    whole = frame("flows", syn_ace=7, synack_ace=2, final_ack_ace=2)
+    assert check(evidence(flows=whole)) == []
+
+
+def test_skipped_where_nothing_answers_the_syn():
+    silent = frame("flows", syn_ace=7, synack_ace=None, mode="unknown")
+    (skipped,) = check(evidence(flows=silent))
+    assert isinstance(skipped, Skipped)

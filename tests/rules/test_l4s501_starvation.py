@@ -11,7 +11,7 @@ def test_fires_for_the_one_that_starves() -> None:
     (found,) = check(scene)
     assert found.flow == 1
     assert found.message == (
-        "Flow 1 (port 40002, ECT(0)) starves from t=2.0 s: 5.0 Mbit/s beside 45.0 Mbit/s of flow 0 "
+        "Flow 1 (port 40002, ECT(0)) starves from t=2.0 s: 5 Mbit/s beside 45 Mbit/s of flow 0 "
         "(port 40001, ECT(1)) while both send."
     )
 

@@ -25,3 +25,8 @@ def test_fires_once_for_the_smaller_share() -> None:
 def test_silent_on_fair_shares_and_on_starvation() -> None:
     assert check(scene(fed(0.4, 0.96))) == []
     assert check(scene(starving(1, 0))) == []
+
+
+def test_silent_for_a_flow_that_has_what_it_asks_for() -> None:
+    paced = starving(1, 0, 0.2).with_columns(starved_since_ns=None, jain=0.7, held_back=pl.lit(0.9))
+    assert check(evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=paced)) == []

@@ -55,6 +55,9 @@ def starving(flow: int, other: int, share: float = 0.1) -> pl.DataFrame:
         share=[share, 1 - share],
         jain=0.6,
         starved_since_ns=[2_000 * MS, None],
+        starved_share=[share, None],
+        starved_rate_bps=[share * 50e6, None],
+        starved_other_rate_bps=[(1 - share) * 50e6, None],
     )
 
 

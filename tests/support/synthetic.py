@@ -210,7 +210,8 @@ def _rounds(
     rows = []
     for number in range(int(SECONDS / RTT)):
         begin = number * RTT
-        growth = min(1.0, 0.2 + begin / 2)
+        # A sender that the path limits has another rate in each second.
+        growth = min(1.0, 0.2 + begin / 2) * (1 + 0.1 * math.sin(2 * begin))
         packets = max(1, round(rate * growth * RTT / 8 / 1448 * dice.uniform(0.8, 1.2)))
         queue = abs(dice.gauss(0.4, 0.15)) * 1000
         marks = dice.random() < 0.2 if flow == 0 else 0

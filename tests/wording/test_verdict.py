@@ -1,6 +1,6 @@
 """The headline: worst first, causes before consequences."""
 
-from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Skipped
 from l4strace.rules import RULES
 from l4strace.wording.verdict import verdict
 
@@ -38,3 +38,34 @@ def test_absence_is_not_health():
     empty = verdict(Analysis((), (), RULES), 0)
     assert empty.sentence == "No TCP flow found: nothing to judge."
     assert empty.severity is None
+
+
+FRAME = Frame("L4S AQM.", "Flow 1 starves.", "Misfires.", starves=True)
+
+
+def test_a_notice_of_low_confidence_does_not_lead():
+    weak = finding("L4S401", Severity.NOTICE, Confidence.LOW)
+    sure = finding("L4S503", Severity.NOTICE)
+    assert verdict(Analysis((weak, sure)), 1).finding == sure
+    alone = verdict(Analysis((weak,)), 1)
+    assert alone.sentence == "Nothing wrong found in 1 flow."
+    assert alone.severity is Severity.NOTICE
+
+
+def test_information_is_linked_and_does_not_lead():
+    info = finding("L4S401", Severity.INFO)
+    quiet = verdict(Analysis((info,)), 1)
+    assert (quiet.sentence, quiet.finding) == ("Nothing wrong found in 1 flow.", info)
+    unsure = finding("L4S401", Severity.INFO, Confidence.LOW)
+    assert verdict(Analysis((unsure,)), 1).finding is None
+
+
+def test_an_error_comes_before_the_frame_and_the_rest_after_it():
+    error = verdict(Analysis((finding("L4S301", Severity.ERROR),), frame=FRAME), 2)
+    assert (error.leads, error.frame) == (True, FRAME)
+    assert not verdict(Analysis((finding("L4S501", Severity.WARNING),), frame=FRAME), 2).leads
+
+
+def test_nothing_is_called_fine_above_a_flow_that_starves():
+    mild = Analysis((finding("L4S503", Severity.NOTICE),), frame=FRAME)
+    assert verdict(mild, 2).sentence.startswith("No error and no warning in 2 flows.")

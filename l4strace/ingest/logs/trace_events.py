@@ -6,7 +6,8 @@ what the fields mean. Other events in the same file are counted and left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -16,6 +17,13 @@ from l4strace.ingest.logs import kprobe_events, tcp_probe
 from l4strace.ingest.logs.samples import SAMPLES, Log
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import EVENTS, Stat
+
+PRINTED = re.compile(rb"^[^\n]*\d: (?:tracing_mark_write|b?print|bputs):[^\n]*\n", re.MULTILINE)
+"""Lines that a person or tool wrote into the ring (`echo > trace_marker`, trace_printk): free text
+without fields, which is no sample that was lost."""
+
+LONGEST_LINE = 1 << 16
+"""Bytes without a line's end that are held back: a page of the ring is 4 KiB."""
 
 
 def read(path: str) -> Log:
@@ -70,9 +78,22 @@ def _owned(batch: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _samples_alone(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The text in pieces of whole lines without those that somebody printed."""
+    held = b""
+    for chunk in chunks:
+        held += chunk
+        cut = held.rfind(b"\n") + 1 or (len(held) if len(held) > LONGEST_LINE else 0)
+        if cut:
+            yield PRINTED.sub(b"\n", held[:cut])
+            held = held[cut:]
+    if held:
+        yield PRINTED.sub(b"\n", held + b"\n")
+
+
 def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame]:
     chunks = _native.read_text(named.opened(path))
-    for chunk in chunks:
+    for chunk in _samples_alone(chunks):
         if (table := lines.feed(chunk)) is not None:
             yield pl.DataFrame(table)
     if (table := lines.finish()) is not None:

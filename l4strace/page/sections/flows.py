@@ -9,6 +9,7 @@ import polars as pl
 
 from l4strace.page.case import Case
 from l4strace.schema.words import BOTTLENECKS
+from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 from l4strace.wording.quantities import count
@@ -104,12 +105,19 @@ def _row(
         codepoints=_codepoints(totals),
         ce=_ce(totals),
         retransmits=number(totals["retransmits"]),
-        rtt=f"{duration(totals['rtt_min_us'])} / {duration(totals['rtt_mean_us'])}",
+        rtt=_rtt(totals, row),
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",
         worst=SEVERITIES[totals["worst"]] if totals["worst"] >= 0 else "",
         charted=charted,
     )
+
+
+def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> str:
+    """Smallest and mean; none at the receiver, where data to ACK is the host's own delay."""
+    if vantages.of_direction(row, totals["forward"]) == "receiver":
+        return "not seen at the receiver"
+    return f"{duration(totals['rtt_min_us'])} / {duration(totals['rtt_mean_us'])}"
 
 
 def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:

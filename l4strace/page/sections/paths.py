@@ -9,6 +9,7 @@ import polars as pl
 
 from l4strace.page.case import Case
 from l4strace.schema.words import CAPTURES, CODEPOINTS
+from l4strace.wording import paths as wording
 from l4strace.wording.amounts import duration, number, share
 from l4strace.wording.names import FANCY_ARROW, direction_name
 from l4strace.wording.quantities import count
@@ -42,6 +43,10 @@ class PathRow:
     matched: str
     lost: str
     appeared: str
+    delay: str
+    """Median and 99th percentile of the one-way delay above the smallest of all flows."""
+    marked_delay: str
+    """Median of the packets that were marked on the way."""
     transitions: tuple[Transition, ...]
     changes: tuple[str, ...]
     clock: str
@@ -52,6 +57,7 @@ class PathsSection:
     """``absent`` is the reason for an empty section, or empty."""
 
     rows: tuple[PathRow, ...]
+    summary: str
     left_out: str
     absent: str
 
@@ -60,14 +66,14 @@ def build(case: Case) -> PathsSection:
     """Directions with most matched packets first."""
     table = case.evidence.paths.filter(pl.col("matched") > 0)
     if not table.height:
-        return PathsSection((), "", _absent(case))
+        return PathsSection((), "", "", _absent(case))
     table = table.sort("matched", "flow", "forward", descending=[True, False, True])
     rows = tuple(_row(case, row) for row in table.head(MAX_ROWS).iter_rows(named=True))
     more = table.height - len(rows)
     left_out = (
         f"{count(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
     )
-    return PathsSection(rows, left_out, "")
+    return PathsSection(rows, wording.sentence(table.to_dicts()), left_out, "")
 
 
 def _absent(case: Case) -> str:
@@ -95,6 +101,10 @@ def _row(case: Case, row: dict[str, Any]) -> PathRow:
         matched=number(row["matched"]),
         lost=number(row["lost"]),
         appeared=number(row["appeared"]),
+        delay=f"{duration(row['owd_median_us'])} / {duration(row['owd_p99_us'])}",
+        marked_delay=""
+        if row["marked_owd_median_us"] is None
+        else f"marked packets {duration(row['marked_owd_median_us'])}",
         transitions=_transitions(row),
         changes=_changes(row),
         clock="" if not offset else f"clock offset of {duration(offset / 1e3)} removed",

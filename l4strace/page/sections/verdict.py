@@ -28,9 +28,15 @@ class Tally:
 
 @dataclass(frozen=True)
 class VerdictSection:
-    """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding."""
+    """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding.
+
+    ``frame`` holds the three lines of each verdict, with their labels; the sentence ``leads`` them
+    when it is an error.
+    """
 
     sentence: str
+    frame: tuple[tuple[str, str], ...]
+    leads: bool
     severity: str
     action: str
     link: str
@@ -47,6 +53,10 @@ def build(case: Case) -> VerdictSection:
     place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
         sentence=micro(opening.sentence),
+        frame=tuple((label, micro(text)) for label, text in opening.frame.lines)
+        if opening.frame
+        else (),
+        leads=opening.leads,
         severity="none" if opening.severity is None else opening.severity.name.lower(),
         action=micro(finding.action) if finding else "",
         link=ids.get(place, ""),

@@ -76,9 +76,9 @@ def starved_by(evidence: Evidence, flow: int) -> str:
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()
     )
-    row = _first(victims.sort("share"))
+    row = _first(victims.sort("starved_share"))
     if row is None:
         return ""
     since = moment(evidence, row["starved_since_ns"])
-    share = f"{100 * row['share']:.0f} % of both rates"
+    share = f"{100 * row['starved_share']:.0f} % of both rates"
     return f"; {named(evidence, row['flow'])} starves from {since} with {share}"

@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.ingest.join import sockets
+from tests.support.frames import frame
 
 S = 1_000_000_000
 
@@ -60,3 +61,39 @@ def test_a_sample_without_ports_has_those_of_its_pointer():
     filled = sockets.with_ports(pl.DataFrame(rows, schema_overrides=types))
     assert filled["sport"].to_list() == [40001, 40001, 40001, None, 40007]
     assert filled["saddr"].to_list() == ["10.0.0.1"] * 3 + [None] * 2
+
+
+def by_bytes(first_s: float, last_s: float, sent: dict[str, int]) -> dict[str, int]:
+    """Flows of sockets without ports that were polled from ``first_s`` to ``last_s``."""
+    lives = pl.DataFrame(
+        [
+            {"sk": sk, "sport": None, "dport": None, "saddr": "10.0.1.2", "daddr": "10.0.3.2",
+             "first_ns": round((first_s + late) * S), "last_ns": round(last_s * S)}
+            for sk, late in zip(sent, (0, 10), strict=False)
+        ],
+        schema_overrides={"sport": pl.UInt16, "dport": pl.UInt16},
+    )  # fmt: skip
+    flows = frame(
+        "flows",
+        flow=[0, 1, 2],
+        first_ns=[0, 10 * S, 0],
+        last_ns=[20 * S, 20 * S, 20 * S],
+    )
+    directions = frame("directions", flow=[0, 1, 2], acked_bytes=[60_000_000, 50_000_000, 656])
+    found = sockets.by_bytes(lives, flows, directions, sent)
+    return dict(found.select("sk", "flow").iter_rows())
+
+
+def test_a_log_that_ends_with_the_capture_is_assigned_by_its_bytes():
+    assert by_bytes(0.05, 20, {"a": 59_000_000, "b": 51_000_000}) == {"a": 0, "b": 1}
+    assert by_bytes(0.05, 20, {"a": 30_000_000}) == {}
+
+
+def test_a_log_that_outlives_the_capture_is_assigned_by_time_and_rate():
+    """The capture ends at 20 s, the log at 40 s: it counts twice the bytes, and more."""
+    assert by_bytes(0.05, 40, {"a": 90_000_000, "b": 160_000_000}) == {"a": 0, "b": 1}
+
+
+def test_a_flow_of_another_start_or_rate_is_another_flow():
+    assert by_bytes(3, 40, {"a": 120_000_000}) == {}
+    assert by_bytes(0.05, 40, {"a": 4_000_000_000}) == {}

@@ -74,6 +74,17 @@ def test_losses_are_told(tmp_path: Path) -> None:
     assert log.records == 2
 
 
+def test_what_somebody_printed_into_the_ring_is_no_lost_sample(tmp_path: Path) -> None:
+    printed = (
+        "bash-7 [001] ..... 1.2: tracing_mark_write: run 3 begins",
+        "bash-7 [001] ..... 1.3: tracing_mark_write: rate=50 delay=10",
+        "iperf3-9 [001] ..... 1.4: print: 0xffffffff: free text",
+    )
+    log = trace_events.read(write(tmp_path, printed[0], ACK, *printed[1:], PROBE))
+    assert log.samples["event"].to_list() == ["ack", "probe"]
+    assert [name for name, _, severity, _ in log.stats if severity == "loss"] == []
+
+
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("hello\n")

@@ -1,0 +1,48 @@
+"""The path between two captures as text: one sentence and one line per direction with data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from l4strace.console import printable
+from l4strace.evidence import Capture
+from l4strace.wording import paths
+from l4strace.wording.quantities import quantity
+from l4strace.wording.wrap import WIDTH, wrapped
+
+HEADS = ("flow", "direction", "both ends", "lost", "marked", "re-marked", "median", "P99")
+SHOWN = 8
+"""Directions; the page and JSON have more."""
+
+
+def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
+    """Nothing unless two captures saw the same packets."""
+    matched = capture.paths.filter(capture.paths["matched"] > 0)
+    carried = paths.with_data(capture.paths, capture.directions)
+    if matched.is_empty():
+        return
+    yield wrapped(paths.sentence(matched.to_dicts()), width)
+    rows = [_cells(row) for row in carried.head(SHOWN).iter_rows(named=True)]
+    if not rows:
+        return
+    yield wrapped("One-way queue delay, marks and losses by direction:", width)
+    widths = [max(len(row[i]) for row in (HEADS, *rows)) for i in range(len(HEADS))]
+    for row in (HEADS, *rows):
+        cells = (
+            cell.ljust(size) if at < 2 else cell.rjust(size)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+        )
+        yield printable(" ".join(cells).rstrip())
+
+
+def _cells(row: dict[str, object]) -> tuple[str, ...]:
+    delays = (row["owd_median_us"], row["owd_p99_us"])
+    return (
+        str(row["flow"]),
+        "to server" if row["forward"] else "to client",
+        f"{row['matched']:,}",
+        f"{row['lost']:,}",
+        f"{paths.marked(row):,}",
+        f"{paths.changed(row):,}",
+        *("-" if delay is None else quantity(delay, "us") for delay in delays),  # type: ignore[arg-type]
+    )

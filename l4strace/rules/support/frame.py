@@ -1,0 +1,218 @@
+"""The fixed frame of a verdict: what limits the traffic, how it is shared, what the fallback does.
+
+It rests on derived tables and on what the rules found, and stands in each output beside the worst
+finding, so that no verdict leaves one of the three questions open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import short_flows
+from l4strace.evidence import Evidence
+from l4strace.model import Finding, Frame
+from l4strace.prague.constants import SCALABLE_THRESHOLD
+from l4strace.rules.support import subjects
+from l4strace.schema.words import BOTTLENECKS
+from l4strace.wording import vantages
+from l4strace.wording.quantities import count, quantity, share
+
+LARGE = 0.1
+"""Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
+that starves counts however small it is. By eye."""
+LONG = 100
+"""Characters of a fact that one line and a half hold."""
+NAMED = 3
+"""Flows that one line names; the table of flows has all."""
+
+FALLBACK = (
+    ("L4S301", "misfires"),
+    ("L4S303", "active, and conditions of the path explain it"),
+    ("L4S304", "inactive behind a classic AQM"),
+    ("L4S305", "switched off, or it only observes"),
+    ("L4S309", "active behind a classic AQM, as it should be"),
+    ("L4S306", "not in this kernel"),
+    ("L4S307", "never armed: the log shows no step of its detector"),
+)
+"""What the rules on the fallback found, the weightiest first."""
+
+
+def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
+    """The three lines; null without TCP flows."""
+    if evidence.directions.is_empty():
+        return None
+    starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
+    return Frame(_limits(evidence), _sharing(evidence), _fallback(evidence, findings), starves)
+
+
+def _limits(evidence: Evidence) -> str:
+    """`L4S AQM (flows 0 and 1)`, by what most bytes met first."""
+    rows = subjects.once(evidence, evidence.bottlenecks).join(
+        evidence.directions.select(*subjects.KEY, "payload_bytes"), on=subjects.KEY, how="left"
+    )
+    starved = subjects.once(evidence, evidence.coexistence).filter(
+        pl.col("starved_since_ns").is_not_null()
+    )
+    counts = (pl.col("payload_bytes") >= LARGE * pl.col("payload_bytes").max()) | (
+        pl.col("flow").is_in(starved["flow"].implode())
+    )
+    rows = rows.filter(counts).sort("payload_bytes", "flow", descending=[True, False])
+    if rows.is_empty():
+        return _at_receiver(evidence) or "Not shown: no flow has enough round trips with data."
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        kinds.setdefault(row["kind"] or "unknown", []).append(row)
+    ordered = sorted(kinds.items(), key=lambda kind: kind[0] == "unknown")
+    return _sentence("; ".join(_limit(kind, rows, len(kinds) > 1) for kind, rows in ordered))
+
+
+def _at_receiver(evidence: Evidence) -> str:
+    """What a capture at the receiver shows of the bottleneck: marks."""
+    views = subjects.once(evidence, evidence.directions.filter(pl.col("data_packets") > 0)).join(
+        evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
+    )
+    far = views.with_columns(vantages.place().alias("place")).filter(
+        (pl.col("place") == "receiver")
+        & (pl.col("payload_bytes") >= LARGE * pl.col("payload_bytes").max())
+    )
+    if far.is_empty():
+        return ""
+    shares = [
+        f"{share(row['data_ce'] / row['data_packets'])} of flow {row['flow']}"
+        for row in far.sort("flow").head(NAMED).iter_rows(named=True)
+    ]
+    return (
+        "Not shown: a capture at the receiver holds no queue delay. Data packets that arrive "
+        f"marked: {', '.join(shares)}."
+    )
+
+
+def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
+    sure = max(row["confidence"] or 0.0 for row in rows)
+    if kind == "unknown":
+        reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
+        text = f"not shown: {reason if reason.startswith('Not-ECT') else _inline(reason)}"
+    else:
+        likely = "" if sure >= subjects.ISOLATED_CONFIDENCE else "probably "
+        text = f"{likely}{BOTTLENECKS[kind]}{_marks(rows)}"
+    return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
+
+
+def _marks(rows: list[dict[str, Any]]) -> str:
+    """`, which marks from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
+    known = [row["marking_delay_us"] for row in rows if row["marking_delay_us"] is not None]
+    return f", which marks from {quantity(min(known), 'us')} of queue delay" if known else ""
+
+
+def _inline(reason: str) -> str:
+    return reason[0].lower() + reason[1:]
+
+
+def _sharing(evidence: Evidence) -> str:
+    """Who has what: the worst starvation, the rates of a pair, or one flow and its company."""
+    pairs = subjects.once(evidence, evidence.coexistence)
+    short = short_flows.sentence(evidence)
+    starved = pairs.filter(pl.col("starved_since_ns").is_not_null()).sort("starved_share")
+    if starved.height:
+        return _sentence(_starvation(evidence, starved), short)
+    if pairs.height:
+        return _sentence(_shares(pairs), short)
+    return _sentence(_alone(evidence, short), short)
+
+
+def _starvation(evidence: Evidence, starved: pl.DataFrame) -> str:
+    row = starved.row(0, named=True)
+    own, other = (
+        quantity(row[name], "bit/s") for name in ("starved_rate_bps", "starved_other_rate_bps")
+    )
+    since = subjects.moment(evidence, row["starved_since_ns"])
+    more = starved["flow"].n_unique() - 1
+    also = f"; {count(more, 'more flow')} starve{'s' if more == 1 else ''}" if more else ""
+    return (
+        f"flow {row['flow']} starves from {since}: {own} beside {other} of "
+        f"flow {row['other_flow']} ({share(row['starved_share'])} of both){also}"
+    )
+
+
+def _shares(pairs: pl.DataFrame) -> str:
+    """The most unequal pair of all."""
+    row = pairs.sort("jain", "flow").row(0, named=True)
+    flows = pairs["flow"].n_unique()
+    which = "" if flows == 2 else f"{count(flows, 'flow')}, the most unequal pair: "
+    return (
+        f"{which}flow {row['flow']} has {quantity(row['rate_bps'], 'bit/s')}, flow "
+        f"{row['other_flow']} {quantity(row['other_rate_bps'], 'bit/s')} while both send "
+        f"(Jain's index {row['jain']:.2f})"
+    )
+
+
+def _alone(evidence: Evidence, short: str) -> str:
+    sending = subjects.once(evidence, evidence.directions.filter(pl.col("data_packets") > 0))
+    carried = sending.sort("payload_bytes", descending=True)
+    if carried.is_empty():
+        return "no flow carried data"
+    first = carried.row(0, named=True)
+    if short and carried.height > 1 and not short_flows.is_long(evidence, first["flow"]):
+        return ""
+    seconds = (first["last_ns"] - first["first_ns"]) / 1e9
+    rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
+    others = "sends beside short flows" if short else "is the only large flow"
+    return f"flow {first['flow']} {others}{rate}"
+
+
+def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
+    """What the rules found; else what the kernel recorded; else why it is not known."""
+    if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
+        return "No Prague flow: no packet carries ECT(1), so there is no fallback to judge."
+    active = _recorded(evidence)
+    for rule, what in FALLBACK:
+        flows = [f.flow for f in findings if f.rule == rule and f.flow is not None]
+        if any(finding.rule == rule for finding in findings):
+            where = f" ({_flows(flows)})" if flows else ""
+            return _sentence(f"{what}{where}", active)
+    packets = next((_first_fact(f.message) for f in findings if f.rule == "L4S308"), "")
+    if active:
+        return _sentence(active)
+    return (
+        _sentence(packets)
+        or "Not shown: no kernel log with Prague's score, and no clear reductions."
+    )
+
+
+def _first_fact(message: str) -> str:
+    """A message up to its first semicolon or full stop; of a long one up to its colon."""
+    fact = message.split("; ")[0].split(". ")[0]
+    return fact.split(": ")[0] if len(fact) > LONG else fact
+
+
+def _recorded(evidence: Evidence) -> str:
+    """How often the score that the kernel recorded was above the threshold."""
+    steps = evidence.detector.filter(
+        (pl.col("origin") == "kernel") & pl.col("score").is_not_null()
+    )["score"]
+    if steps.is_empty():
+        return ""
+    above = float((steps > SCALABLE_THRESHOLD).mean())  # type: ignore[arg-type]
+    if above == 0:
+        most = f"{float(steps.max()):.1f}".removesuffix(".0")  # type: ignore[arg-type]
+        return f"the kernel's score never exceeds {most} (threshold 8)"
+    return f"the kernel's score is above 8 in {share(above)} of its steps"
+
+
+def _flows(flows: Sequence[int]) -> str:
+    """`flow 0`, `flows 0, 1 and 4`, `12 flows`."""
+    known = sorted(set(flows))
+    if len(known) > NAMED:
+        return count(len(known), "flow")
+    if len(known) == 1:
+        return f"flow {known[0]}"
+    return f"flows {', '.join(map(str, known[:-1]))} and {known[-1]}"
+
+
+def _sentence(*parts: str) -> str:
+    """Clauses as one sentence with a capital letter and a full stop."""
+    text = "; ".join(part for part in parts if part)
+    return text[0].upper() + text[1:].rstrip(".") + "." if text else ""

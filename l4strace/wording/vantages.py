@@ -1,0 +1,62 @@
+"""Where each capture stood, named once, with what cannot be seen from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.schema.vantage import receiver, sender
+
+PLACES = {
+    "sender": "at the sender",
+    "middle": "between sender and receiver",
+    "receiver": "at the receiver",
+}
+LIMITS = {
+    "middle": "an RTT from here leaves out the part before the capture",
+    "receiver": "marks, arrivals, gaps and rates are exact; RTT and queue delay are not seen here",
+}
+"""What a capture at that place shows, for a run without one nearer to the sender."""
+MOST = 0.9
+"""Share of the data bytes from which a place stands for the whole capture."""
+
+
+def place() -> pl.Expr:
+    """`sender`, `receiver`, `middle` or `unknown`, seen from direction ``forward`` of the row."""
+    at = pl.col("vantage")
+    return (
+        pl.when(at == sender())
+        .then(pl.lit("sender"))
+        .when(at == receiver())
+        .then(pl.lit("receiver"))
+        .when(at == "middle")
+        .then(pl.lit("middle"))
+        .otherwise(pl.lit("unknown"))
+    )
+
+
+def of_direction(flow: Mapping[str, Any], forward: bool) -> str:
+    """The same word for a row of `flows`."""
+    at = flow["vantage"]
+    if at in ("client", "server"):
+        return "sender" if (at == "client") == forward else "receiver"
+    return "middle" if at == "middle" else "unknown"
+
+
+def of_sources(capture: Capture) -> dict[int, str]:
+    """By source: the place of the flows that carried nearly all data; none where that is mixed."""
+    joined = capture.directions.select("source", "flow", "forward", "payload_bytes").join(
+        capture.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
+    )
+    carried = joined.group_by("source", place().alias("place")).agg(pl.col("payload_bytes").sum())
+    part = pl.col("payload_bytes") / pl.col("payload_bytes").sum().over("source")
+    named = carried.filter((part >= MOST) & pl.col("place").is_in(list(PLACES)))
+    places = dict(named.select("source", "place").iter_rows())
+    alone = "sender" not in places.values()
+    return {
+        source: PLACES[name] + (f" ({LIMITS[name]})" if alone and name in LIMITS else "")
+        for source, name in places.items()
+    }

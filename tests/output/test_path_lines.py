@@ -1,0 +1,36 @@
+"""The path between two captures, in terminal and JSON."""
+
+from l4strace.model import Analysis
+from l4strace.output import json, path_lines
+from tests.support.frames import capture, frame
+
+CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
+PATHS = frame(
+    "paths",
+    flow=[0, 1, 2],
+    forward=True,
+    near=0,
+    far=1,
+    matched=[200_000, 41_494, 7],
+    lost=0,
+    ect1_to_ce=[4_300, 0, 0],
+    ect0_to_ce=[0, 39, 0],
+    owd_median_us=[147.0, 13_407.0, 8.0],
+    owd_p99_us=[467.0, 21_867.0, 8.0],
+)
+
+
+def test_terminal_and_json_have_delay_marks_and_losses():
+    run = capture(flows=frame("flows", flow=[0, 1, 2]), directions=CARRIED, paths=PATHS)
+    first, _, head, *rows = path_lines.lines(run)
+    assert first.startswith("241,501 packets at both ends")
+    assert head.split()[-2:] == ["median", "P99"]
+    assert [" ".join(row.split()) for row in rows] == [
+        "0 to server 200,000 0 4,300 0 147 us 467 us",
+        "1 to server 41,494 0 39 0 13.4 ms 21.9 ms",
+    ]
+    assert json.document(run, Analysis(()))["paths"][0]["owd_p99_us"] == 467.0
+
+
+def test_one_capture_has_no_path():
+    assert list(path_lines.lines(capture(flows=frame("flows"), directions=CARRIED))) == []

@@ -1,0 +1,128 @@
+"""The frame of a verdict: bottleneck, sharing, fallback."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Severity
+from l4strace.rules.support.frame import frame as framed
+from tests.support.frames import MS, evidence, frame, stack
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
+
+
+def scene(**tables: pl.DataFrame) -> Evidence:
+    return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))
+
+
+def finding(rule: str) -> Finding:
+    return Finding(rule, Severity.ERROR, Confidence.HIGH, f"message of {rule}", flow=0)
+
+
+def test_no_packets_no_frame() -> None:
+    assert framed(evidence(), ()) is None
+
+
+def test_each_kind_of_bottleneck_names_its_flows() -> None:
+    other = bottleneck("fifo", marking_delay_us=None, confidence=0.5).with_columns(
+        flow=pl.lit(1, pl.UInt32)
+    )
+    both = framed(scene(bottlenecks=stack(bottleneck("l4s"), other)), ())
+    assert both is not None
+    assert both.limits == (
+        "L4S AQM, which marks from 400 us of queue delay (flow 0); probably FIFO (flow 1)."
+    )
+
+
+def test_an_unknown_bottleneck_gives_its_reason() -> None:
+    hidden = bottleneck(
+        "unknown", marking_delay_us=None, confidence=0.0, reason="Jitter of 6 ms hides the queue."
+    )
+    shown = framed(scene(bottlenecks=hidden), ())
+    assert shown is not None
+    assert shown.limits == "Not shown: jitter of 6 ms hides the queue."
+    nothing = framed(scene(), ())
+    assert nothing is not None
+    assert nothing.limits == "Not shown: no flow has enough round trips with data."
+
+
+def test_starvation_is_stated_with_the_share_since_it_began() -> None:
+    starves = framed(scene(coexistence=starving(1, 0)), ())
+    assert starves is not None
+    assert starves.starves
+    assert starves.sharing == (
+        "Flow 1 starves from t=2.0 s: 5 Mbit/s beside 45 Mbit/s of flow 0 (10 % of both)."
+    )
+
+
+def test_fair_rates_are_stated() -> None:
+    fed = starving(1, 0).with_columns(starved_since_ns=None, jain=0.98)
+    shares = framed(scene(coexistence=fed), ())
+    assert shares is not None
+    assert not shares.starves
+    assert shares.sharing == (
+        "Flow 0 has 45 Mbit/s, flow 1 5 Mbit/s while both send (Jain's index 0.98)."
+    )
+
+
+def short_flows(count: int, **columns: object) -> dict[str, pl.DataFrame]:
+    """A long flow 0 and ``count`` flows of 200 kB."""
+    numbers = list(range(1, count + 1))
+    flows = frame("flows", flow=[0, *numbers], client_port=[40001 + n for n in (0, *numbers)])
+    plain = {"ended": "fin"}
+    sizes = {
+        "payload_bytes": [50_000_000] + [200_000] * count,
+        "last_ns": [20_000 * MS] + [150 * MS] * count,
+        "data_ect1": 139,
+    }
+    return {
+        "flows": flows.with_columns(**{k: pl.lit(v) for k, v in plain.items()}),
+        "directions": frame("directions", flow=[0, *numbers], **(sizes | columns)),
+    }
+
+
+def test_short_flows_are_judged_together_and_the_long_one_is_not_alone() -> None:
+    shown = framed(evidence(**short_flows(9)), ())
+    assert shown is not None
+    assert shown.sharing == (
+        "Flow 0 sends beside short flows, 20 Mbit/s; 9 short flows of 200 kB (port 5201) "
+        "completed in 150 ms (median), 150 ms (P99)."
+    )
+    few = framed(evidence(**short_flows(2)), ())
+    assert few is not None
+    assert few.sharing == "Flow 0 is the only large flow, 20 Mbit/s."
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("L4S301", "Misfires (flow 0); the kernel's score is above 8 in 100 % of its steps."),
+        ("L4S309", "Active behind a classic AQM, as it should be (flow 0); the kernel's score is "
+         "above 8 in 100 % of its steps."),
+    ],
+)  # fmt: skip
+def test_the_fallback_is_what_the_rules_found(rule: str, words: str) -> None:
+    found = framed(scene(detector=steps()), (finding(rule),))
+    assert found is not None
+    assert found.fallback == words
+
+
+def test_without_a_finding_the_recorded_score_answers() -> None:
+    calm = framed(scene(detector=steps(score=2.5)), ())
+    assert calm is not None
+    assert calm.fallback == "The kernel's score never exceeds 2.5 (threshold 8)."
+    unknown = framed(scene(), ())
+    assert unknown is not None
+    assert unknown.fallback.startswith("Not shown: no kernel log")
+    plain = framed(scene(directions=DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64))), ())
+    assert plain is not None
+    assert plain.fallback.startswith("No Prague flow")
+
+
+def test_packets_alone_answer_with_the_first_fact_of_their_finding() -> None:
+    long = "An ECT(1) sender does not fall back behind a classic AQM: " + "so much for the why " * 4
+    found = Finding("L4S308", Severity.WARNING, Confidence.MEDIUM, f"{long}; flow 3 starves.")
+    shown = framed(scene(), (found,))
+    assert shown is not None
+    assert shown.fallback == "An ECT(1) sender does not fall back behind a classic AQM."

@@ -1,0 +1,38 @@
+"""What the path did between two captures."""
+
+from l4strace.wording import paths
+from tests.support.frames import frame
+
+CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
+PATHS = frame(
+    "paths",
+    flow=[0, 1, 2],
+    forward=True,
+    near=0,
+    far=1,
+    matched=[200_000, 41_494, 7],
+    lost=0,
+    ect1_to_ce=[4_300, 0, 0],
+    ect0_to_ce=[0, 39, 0],
+    owd_median_us=[147.0, 13_407.0, 8.0],
+    owd_p99_us=[467.0, 21_867.0, 8.0],
+)
+
+
+def test_a_clean_path_is_stated():
+    assert paths.sentence(PATHS.to_dicts()) == (
+        "241,501 packets at both ends: 0 lost, 0 re-marked, 4,339 marked."
+    )
+
+
+def test_what_no_queue_may_do_counts_as_re_marked():
+    odd = frame("paths", matched=10, lost=2, ce_to_ect1=1, not_ect_to_ce=2, ect1_to_ect0=3)
+    assert (
+        paths.sentence(odd.to_dicts()) == "10 packets at both ends: 2 lost, 6 re-marked, 0 marked."
+    )
+
+
+def test_control_connections_need_no_line_unless_something_happened():
+    assert paths.with_data(PATHS, CARRIED)["flow"].to_list() == [0, 1]
+    lossy = PATHS.with_columns(lost=PATHS["flow"].cast(PATHS["lost"].dtype))
+    assert paths.with_data(lossy, CARRIED)["flow"].to_list() == [0, 1, 2]

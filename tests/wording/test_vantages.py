@@ -1,0 +1,44 @@
+"""Where a capture stood, named once."""
+
+import pytest
+
+from l4strace.output import flow_lines
+from l4strace.wording import vantages
+from tests.support.frames import capture, frame
+
+
+def at(*places: str):
+    numbers = list(range(len(places)))
+    return capture(
+        flows=frame("flows", source=numbers, vantage=list(places)),
+        directions=frame("directions", source=numbers),
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("client", "at the sender"),
+        ("middle", "between sender and receiver (an RTT from here leaves out the part before the "
+         "capture)"),
+        ("server", "at the receiver (marks, arrivals, gaps and rates are exact; RTT and queue "
+         "delay are not seen here)"),
+    ],
+)  # fmt: skip
+def test_one_capture_names_its_place_and_what_it_does_not_show(place: str, words: str):
+    assert vantages.of_sources(at(place)) == {0: words}
+
+
+def test_an_unknown_place_is_not_named():
+    assert vantages.of_sources(at("unknown")) == {}
+
+
+def test_beside_a_capture_at_the_sender_nothing_is_missing():
+    assert vantages.of_sources(at("client", "server")) == {0: "at the sender", 1: "at the receiver"}
+
+
+def test_no_rtt_at_the_receiver():
+    """Data to ACK is 5 us there: the host's own delay."""
+    (near,) = flow_lines.rows(at("client"))
+    (far,) = flow_lines.rows(at("server"))
+    assert (near[-1], far[-1]) == ("10 ms", "-")
