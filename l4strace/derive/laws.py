@@ -34,6 +34,10 @@ at the first mark by rules of their own. By eye: three round trips, and the ramp
 GROWTH_MAX = 1.0
 """Packets that additive increase adds per round at most (prague_update_cwnd, RFC 5681)."""
 
+GROWTHS = (0.0, 0.25, 0.5, 0.75, GROWTH_MAX)
+"""Growth per round while every round has marks, where nothing shows it: marked packets do not count
+and an RTT below 25 ms slows it down. Each law may have the one that suits it."""
+
 ROUNDING, UNSTEADY = 0.7, 0.05
 """Smallest error of a prediction: two counts of whole packets are off by 0.4 each (a third of a
 packet, uniform, twice); and by eye 5 % of the window for bursts."""
@@ -79,7 +83,7 @@ def table(capture: Capture) -> pl.DataFrame:
         pl.col("isolated").sum(),
         pl.col("before").median().alias("window_packets"),
         _given().filter("isolated").median().alias("fraction"),
-        (pl.col("alpha") / 2).filter("isolated").median().alias("half_alpha"),
+        (pl.col("alpha") / 2).median().alias("half_alpha"),
         pl.col("start_ns").min().alias("first_ns"),
         pl.col("end_ns").max().alias("last_ns"),
         *(_log_likelihood(law.fraction).alias(law.name) for law in laws),
@@ -178,12 +182,19 @@ def _laws() -> list[Law]:
 
 def _log_likelihood(fraction: pl.Expr) -> pl.Expr:
     """Of all samples under one law (nats, up to a constant that all laws share)."""
+    alone = _cost(fraction, pl.col("growth")).filter("isolated").sum()
+    running = [_cost(fraction, pl.lit(g)).filter(~pl.col("isolated")).sum() for g in GROWTHS]
+    return -(alone + pl.min_horizontal(running))
+
+
+def _cost(fraction: pl.Expr, growth: pl.Expr) -> pl.Expr:
+    """What each sample's error costs (nats): quadratic, then linear, then constant."""
     # What is in flight is the fractional window rounded up: half a packet more on average.
     fine = pl.col("before") - 0.5
-    predicted = fine * (1 - fraction * pl.col("cuts")) + 0.5 + pl.col("growth")
+    predicted = fine * (1 - fraction * pl.col("cuts")) + 0.5 + growth
     off = ((pl.col("after") - predicted) / pl.col("error")).abs()
     linear = (GAUSSIAN * off - GAUSSIAN**2 / 2).clip(upper_bound=UNLIKELY)
-    return -pl.when(off < GAUSSIAN).then(off**2 / 2).otherwise(linear).sum()
+    return pl.when(off < GAUSSIAN).then(off**2 / 2).otherwise(linear)
 
 
 def _given() -> pl.Expr:

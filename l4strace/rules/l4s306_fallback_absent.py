@@ -36,11 +36,10 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import samples
+from l4strace.rules.support.fallback_states import OWN_FUNCTIONS, samples
 
 CODE = "L4S306"
 ABSENT = "Prague in this kernel has no classic-ECN fallback"
-OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 MIN_SAMPLES = 50
 """Samples below which a socket is a control connection: by eye, as in L4S307."""
 

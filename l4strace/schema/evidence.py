@@ -65,7 +65,7 @@ LAWS = Table(
         Column("isolated", U32, "", "Of those, how many had no mark in the 25 ms before."),
         Column("window_packets", F64, "packet", "Median window before them, as data in flight."),
         Column("fraction", F64, "", "Median share of the window given up after isolated marks, growth added back."),
-        Column("half_alpha", F64, "", "Median of alpha/2 at those, replayed from packets."),
+        Column("half_alpha", F64, "", "Median of alpha/2 in all rounds compared, replayed from packets."),
         Column("ll_half_alpha", F64, "", "Log-likelihood of alpha/2, up to a constant that all laws share."),
         Column("ll_floor", F64, "", "Of the floor under alpha/2: the best of the next three."),
         Column("ll_floor_fixed", F64, "", "Of the floor where the replayed score with correct references is above 8."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, kept
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
@@ -24,6 +25,9 @@ SLOW_PACKET_US = 1500.0
 """Time of one packet from which the link itself makes the RTT deviation: 8 Mbit/s. On the corrected
 kernel of Greenscreen23/prague-fallback-experiments, DualPI2 is taken for classic in every cell of
 4 Mbit/s and in none of 8 Mbit/s."""
+
+OWN_FUNCTIONS = ("ack", "alpha", "cwr")
+"""Events of Prague's own functions: they show classic_ecn wherever the build has it."""
 
 BY = ("flow", "forward")
 
@@ -66,6 +70,21 @@ def steps(evidence: Evidence) -> pl.DataFrame:
 
 
 @kept
+def replayed(evidence: Evidence) -> pl.DataFrame:
+    """Detector steps replayed from packets with correct references, summarized per direction.
+
+    `replayed_share` is the share of steps with a score above 8; `replayed_mdev_us` and
+    `replayed_depth_us` are medians over all steps.
+    """
+    packets = once(evidence, evidence.detector.filter(pl.col("origin") == "packets"))
+    return packets.group_by(BY).agg(
+        (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("replayed_share"),
+        pl.col("mdev_us").median().alias("replayed_mdev_us"),
+        pl.col("depth_us").median().alias("replayed_depth_us"),
+    )
+
+
+@kept
 def samples(evidence: Evidence) -> pl.DataFrame:
     """Prague's own samples per direction: whether a score is there, and whether it moved.
 
@@ -78,6 +97,7 @@ def samples(evidence: Evidence) -> pl.DataFrame:
     return prague.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("samples"),
+        pl.col("event").is_in(OWN_FUNCTIONS).any().alias("probed"),
         pl.col("classic_ecn").max().alias("score_max"),
         pl.col("alpha").last().alias("alpha_last"),
         pl.col("alpha").max().alias("alpha_max"),
