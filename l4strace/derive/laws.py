@@ -28,8 +28,9 @@ MIN_WINDOW = 4.0
 """Packets in flight from which the floor (0.3125) takes away more than one."""
 
 SETTLED = 8
-"""Rounds after the first mark that are left out: slow start ends there, and builds halve the window
-at the first mark by rules of their own. By eye: three round trips, and the ramp of the reduction."""
+"""Rounds after the first mark that are left out: slow start ends there, and builds halve the
+window at the first mark by rules of their own. By eye: three round trips and the ramp of the
+reduction."""
 
 GROWTH_MAX = 1.0
 """Packets that additive increase adds per round at most (prague_update_cwnd, RFC 5681)."""
@@ -43,8 +44,8 @@ ROUNDING, UNSTEADY = 0.7, 0.05
 packet, uniform, twice); and by eye 5 % of the window for bursts."""
 
 CONTINUED = 0.8
-"""Reductions per round (or per 25 ms where rounds are shorter) while every round has marks. CWR ends
-with the first ACK beyond its own start: by eye, a fifth of a round later."""
+"""Reductions per round (or per 25 ms where rounds are shorter) while every round has marks. CWR
+ends with the first ACK beyond its own start: by eye, a fifth of a round later."""
 
 GAUSSIAN, UNLIKELY = 2.0, 6.0
 """An error beyond two standard deviations counts linearly and one sample at most six (nats): single
@@ -73,7 +74,7 @@ class Law:
 
 
 def table(capture: Capture) -> pl.DataFrame:
-    """One row per direction of an ECT(1) sender with usable marks, nearest capture to the sender."""
+    """One row per direction of an ECT(1) sender with usable marks, seen nearest to the sender."""
     usable = _usable(_rounds(capture))
     if usable.is_empty():
         return LAWS.empty()

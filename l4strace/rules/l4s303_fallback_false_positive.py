@@ -4,7 +4,7 @@ What it checks
 --------------
 Whether the recorded score was above 8 behind a bottleneck that the packets show to be L4S, while
 the detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of
-queue delay).
+queue delay), or a replay with the correct thresholds exceeds 8 as well.
 
 Why it matters
 --------------
@@ -15,7 +15,8 @@ would do. This is a known limit of the algorithm.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
-`bottlenecks.kind`, `rate_bps` and `serialisation_us`.
+`bottlenecks.kind`, `rate_bps` and `serialisation_us`; `cuts.law` (whether reductions use the
+score).
 
 When it is wrong
 ----------------
@@ -46,6 +47,10 @@ from l4strace.rules.support.fallback_states import (
     MDEV_US,
     MIN_SHARE,
     SLOW_PACKET_US,
+    floorless,
+    only_observes,
+    part_of_time,
+    path_explains,
     steps,
     without_score,
 )
@@ -61,13 +66,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     recorded = steps(evidence)
     if recorded.is_empty():
         return [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
+        floorless(evidence), on=subjects.DIRECTION, how="left"
+    )
     unknown = judged.filter(pl.col("kind").is_null() & (pl.col("classic_share") >= MIN_SHARE))
     high = (pl.col("classic_mdev_us") >= NEAR * MDEV_US) | (
         pl.col("classic_depth_us") >= NEAR * DEPTH_US
     )
-    fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s") & high)
-    results: list[Finding | Skipped] = [_finding(row) for row in fired.iter_rows(named=True)]
+    fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s"))
+    fired = fired.with_columns(high=high.fill_null(False))
+    rows = [row for row in fired.iter_rows(named=True) if row["high"] or path_explains(row)]
+    results: list[Finding | Skipped] = [_finding(row) for row in rows]
     if unknown.height:
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
     return results
@@ -89,13 +98,15 @@ def _finding(row: dict[str, Any]) -> Finding:
         if (row["fixed_share"] or 0) > 0
         else ""
     )
+    unused = " No reduction used the score." if only_observes(row) else ""
     message = (
-        f"Prague's detector took an L4S AQM for a classic one{cause}. RTT deviation was "
-        f"{mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms (threshold 2 ms).{replay}"
+        f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
+        f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
+        f"(threshold 2 ms).{replay}{unused}"
     )
     return Finding(
         CODE,
-        Severity.NOTICE if slow else Severity.WARNING,
+        Severity.NOTICE if slow or unused else Severity.WARNING,
         Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
         "Set prague_ecn_fallback=0 on links this slow."

@@ -2,10 +2,10 @@
 
 What it checks
 --------------
-Which law explains how the window of an ECT(1) sender follows its marks over the whole trace: alpha/2,
-the classic-ECN fallback's floor of 31 % under it, or one half; then whether that law suits the
-bottleneck that the packets show and the score that correct thresholds give, replayed from packets.
-Directions with a recorded score are left to the other L4S3xx rules.
+Which law explains how the window of an ECT(1) sender follows its marks over the whole trace:
+alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half; then whether that law suits
+the bottleneck that the packets show and the score that correct thresholds give, replayed from
+packets. Directions with a recorded score are left to the other L4S3xx rules.
 
 Why it matters
 --------------
@@ -70,7 +70,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if laws.is_empty():
         return []
     verdicts = [_verdict(evidence, row) for row in laws.iter_rows(named=True)]
-    found = [verdict for verdict in verdicts if verdict]
+    found: list[Finding | Skipped] = [verdict for verdict in verdicts if verdict]
     undecided = laws["law"].is_null().all() and not found
     reason = "too few marked rounds show how an ECT(1) sender reduces"
     return [Skipped(CODE, reason)] if undecided else found
@@ -169,7 +169,9 @@ def _on_slow_link(row: dict[str, Any], times: str) -> str:
 
 def _high(row: dict[str, Any]) -> str:
     share = f"{100 * _share(row):.0f} %"
-    return f"With correct thresholds the score, replayed from packets, exceeds 8 in {share} of steps."
+    return (
+        f"With correct thresholds the score, replayed from packets, exceeds 8 in {share} of steps."
+    )
 
 
 def _low(row: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import polars as pl
 
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
-from tests.support.frames import evidence
+from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
@@ -38,7 +38,7 @@ def test_does_not_acquit_a_build_whose_replay_disagrees() -> None:
 
 
 def test_silent_on_a_misfire_a_classic_aqm_and_a_low_score() -> None:
-    assert check(scene(bottleneck("l4s"), mdev_us=120.0)) == []
+    assert check(scene(bottleneck("l4s"), mdev_us=120.0, score_fixed=0.0)) == []
     assert check(scene(bottleneck("classic"))) == []
     assert check(scene(bottleneck("l4s"), score=0.0)) == []
 
@@ -47,3 +47,17 @@ def test_skips_without_a_capture() -> None:
     assert check(evidence(detector=steps())) == [
         Skipped("L4S303", "no capture shows what the bottleneck is")
     ]
+
+
+def test_fires_where_correct_thresholds_give_the_same_score() -> None:
+    """Jitter comes and goes: the medians of the inputs may stay low."""
+    (found,) = check(scene(bottleneck("l4s"), mdev_us=500.0))
+    assert found.severity is Severity.WARNING
+
+
+def test_a_score_that_is_only_observed_is_a_notice() -> None:
+    cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    (found,) = check(evidence(bottlenecks=bottleneck("l4s"), detector=steps(**inputs), cuts=cuts))
+    assert found.severity is Severity.NOTICE
+    assert "No reduction used the score." in found.message
