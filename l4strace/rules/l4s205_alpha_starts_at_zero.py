@@ -67,6 +67,9 @@ DOUBLING = 2.0
 MIN_WINDOW = 16
 """Packets in flight from which such growth is not that of single packets: by eye."""
 
+KERNEL_WINDOW = 8
+"""The same where the kernel recorded the window: half of it is four packets. By eye."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose first mark was followed by no reduction."""
@@ -78,7 +81,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         if row["alpha"] is not None
         and row["alpha"] < NEAR_ZERO
         and row["fraction"] < NO_CUT
-        and row["cwnd_before"] >= MIN_WINDOW
+        and row["cwnd_before"] >= KERNEL_WINDOW
     ]
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
