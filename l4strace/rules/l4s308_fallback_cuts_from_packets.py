@@ -14,7 +14,7 @@ packets alone: it is thirty times what alpha/2 gives.
 
 Evidence
 --------
-`laws.law`, `lead`, `references`, `fraction`, `half_alpha` and the log-likelihoods;
+`laws.law`, `lead`, `misfit`, `references`, `fraction`, `half_alpha` and the likelihoods;
 `detector.score_fixed`, `mdev_us` and `depth_us`, replayed from packets; `bottlenecks.kind`,
 `confidence`, `marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender
 requests L4S); `coexistence`; `kernel.classic_ecn` and `event` (which
@@ -42,7 +42,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.laws import LEAD
+from l4strace.derive.laws import LEAD, MISFIT
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -92,8 +92,8 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
         return _acting(row)
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
-    gain = row["ll_floor"] - row["ll_half_alpha"]
-    if row["law"] is None and gain >= LEAD and row["kind"] == "l4s" and _slow(row):
+    mixed = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
+    if row["law"] is None and mixed and row["kind"] == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, "at times "))
     return None
 
@@ -137,7 +137,7 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
         return _finding(
             row,
             Severity.WARNING,
-            Confidence.HIGH,
+            Confidence.MEDIUM,
             "An ECT(1) sender does not fall back behind a classic AQM: its reductions follow "
             f"alpha/2 in a queue that all flows share and that marks from {at:.1f} ms"
             f"{subjects.starved_by(evidence, row['flow'])}. {why}",
@@ -145,7 +145,7 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return _finding(
         row,
         Severity.INFO,
-        Confidence.HIGH,
+        Confidence.MEDIUM,
         "The sender's reductions follow alpha/2 (median "
         f"{100 * (row['half_alpha'] or 0):.1f} %): a classic-ECN fallback does not act.",
     )

@@ -86,3 +86,7 @@ def test_silent_where_the_log_shows_a_build_without_a_score() -> None:
 
 def test_skips_where_no_law_leads() -> None:
     assert isinstance(check(scene("l4s", {"law": None}))[0], Skipped)
+
+
+def test_silent_on_a_slow_link_where_no_law_explains_the_window() -> None:
+    assert isinstance(check(scene("l4s", BETWEEN | {"misfit": 2.7}, SLOW))[0], Skipped)
