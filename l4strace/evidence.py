@@ -38,6 +38,7 @@ class Evidence(Capture):
 
     cuts: pl.DataFrame = field(kw_only=True)
     detector: pl.DataFrame = field(kw_only=True)
+    laws: pl.DataFrame = field(kw_only=True)
     builds: pl.DataFrame = field(kw_only=True)
     bottlenecks: pl.DataFrame = field(kw_only=True)
     coexistence: pl.DataFrame = field(kw_only=True)

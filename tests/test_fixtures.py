@@ -161,3 +161,11 @@ def test_super_packets_hide_no_marks() -> None:
     tables = _native.track([str(FIXTURES / "dctcp" / "dctcp.pcapng.xz")])
     way = pl.DataFrame(tables["directions"]).filter(pl.col("forward")).row(0, named=True)
     assert (way["ce_fed_back_lo"], way["ce_fed_back_hi"]) == (649, 649)
+
+
+def test_alpha_of_dctcp_is_read_and_agrees_with_the_packets() -> None:
+    names = ("dctcp.pcapng.xz", "dctcp.kernel.ndjson.zst")
+    evidence = pipeline.derive(pipeline.read([str(FIXTURES / "dctcp" / name) for name in names]))
+    assert evidence.kernel["alpha"].null_count() == 0
+    analysis = pipeline.judge(evidence, strict=True)
+    assert not {"L4S207", "L4S209", "L4S306"} & {found.rule for found in analysis.findings}

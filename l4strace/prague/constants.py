@@ -51,6 +51,8 @@ CUT_FLOOR: float = _RIGHT["alpha_floor"] / 2
 """0.3125: share of the window that a reduction gives up at least in classic mode."""
 ALPHA_BITS: tuple[int, ...] = tuple(_RIGHT["published_bits"])
 """PRAGUE_ALPHA_BITS of the published trees: 20, 24 and 31."""
+DCTCP = "dctcp"
+"""tcp_dctcp, by its name: its alpha has 10 bits in every kernel (DCTCP_MAX_ALPHA)."""
 FRAC_CWND_UNIT = int(_RIGHT["frac_cwnd_unit"])
 """2^20: one packet in `frac_cwnd`."""
 GAIN_SHIFT = int(_RIGHT["shift_g"])

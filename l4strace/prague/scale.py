@@ -12,7 +12,7 @@ import polars as pl
 
 from l4strace import _native
 from l4strace.prague.constants import ALPHA_BITS as BITS
-from l4strace.prague.constants import SCORE_MAX
+from l4strace.prague.constants import DCTCP, SCORE_MAX
 
 C_STICKY = int(SCORE_MAX)
 """Upper end of the score, in units of 2^bits."""
@@ -21,6 +21,18 @@ NEAR = 1.5
 """Octaves between mean alpha and the share of marks: the next scale is four away."""
 ENOUGH = 3
 """Alpha updates that must agree before they are taken for proof."""
+
+
+def width(samples: pl.DataFrame, claimed: int | None) -> tuple[int | None, bool]:
+    """PRAGUE_ALPHA_BITS, and whether the samples overrule the width that the log claims.
+
+    A collector knows a layout by its offsets, but no type information shows a macro: 20 and 24 bits
+    share layouts. What the samples prove stands above what the header claims.
+    """
+    proven = alpha_bits(samples)
+    if proven is None:
+        return claimed, False
+    return proven, claimed is not None and claimed != proven
 
 
 def alpha_bits(samples: pl.DataFrame) -> int | None:
@@ -51,7 +63,9 @@ def updates(samples: pl.DataFrame) -> pl.DataFrame:
             "saw_ce",
             delivered_now=(pl.col("delivered").cast(pl.Int64) - pl.col("old_delivered")) % 2**32,
             ce_now=(pl.col("delivered_ce").cast(pl.Int64) - pl.col("old_delivered_ce")) % 2**32,
-            initialised=pl.col("g_srtt_shift").is_null() | (pl.col("g_srtt_shift") > 0),
+            # A build without the detector leaves the shift at 0 for good.
+            initialised=(pl.col("g_srtt_shift").max().over("sk").fill_null(0) == 0)
+            | (pl.col("g_srtt_shift") > 0),
             upscaled_after=pl.col("upscaled_alpha").shift(-1).over("sk"),
             began=pl.col("frac_cwnd").is_null() | (pl.col("frac_cwnd") > 0),
         )
@@ -93,11 +107,16 @@ def _by_size(samples: pl.DataFrame) -> int | None:
 
 
 def _by_marks(samples: pl.DataFrame) -> int | None:
-    """The scale on which mean alpha is nearest to the share of marks; scales differ by 16."""
+    """The scale on which mean alpha is nearest to the share of marks; scales differ by 16.
+
+    Of the second half of each socket's samples: alpha comes from 0 or 1 and needs its time.
+    """
     counts = pl.col("delivered", "delivered_ce").cast(pl.Int64)
+    known = samples.drop_nulls(["alpha_raw", "delivered", "delivered_ce"])
+    late = pl.int_range(pl.len()).over("sk") * 2 + 1 >= pl.len().over("sk")
     per_socket = (
-        samples.drop_nulls(["alpha_raw", "delivered", "delivered_ce"])
-        .group_by("sk")
+        known.filter(late)
+        .group_by("sk", maintain_order=True)
         .agg(counts.last() - counts.first(), alpha=pl.col("alpha_raw").mean())
     )
     best = per_socket.sort("delivered_ce").tail(1)
@@ -112,12 +131,20 @@ def _by_marks(samples: pl.DataFrame) -> int | None:
 def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
     """Adds `alpha` (0..1), `classic_ecn` (0..17) and `alpha_bits`; null when ``bits`` is None.
 
-    `alpha_bits` is null too in samples without Prague's state.
+    `alpha_bits` is null too in samples without Prague's state. DCTCP's alpha has one scale, so
+    collectors write it as a share: it stays as it is.
     """
     unit = pl.lit(None if bits is None else float(1 << bits), dtype=pl.Float64())
     raw = pl.any_horizontal(pl.col("alpha_raw", "classic_ecn_raw").is_not_null())
     return samples.with_columns(
-        alpha=pl.col("alpha_raw") / unit,
+        alpha=pl.coalesce(pl.col("alpha_raw") / unit, *_shares(samples)),
         classic_ecn=pl.col("classic_ecn_raw") / unit,
         alpha_bits=pl.when(raw).then(pl.lit(bits, dtype=pl.UInt8())),
     )
+
+
+def _shares(samples: pl.DataFrame) -> list[pl.Expr]:
+    """Alpha as logged by a congestion control whose scale never changed."""
+    if "alpha" not in samples.columns:
+        return []
+    return [pl.when(pl.col("cc") == DCTCP, pl.col("alpha").is_between(0, 1)).then("alpha")]

@@ -12,7 +12,8 @@ marked instead of dropped, and it does not slow down.
 
 Evidence
 --------
-`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets`.
+`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets`;
+`flows.handshake`.
 
 When it is wrong
 ----------------
@@ -60,8 +61,12 @@ this close belong to one echo."""
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight did not fall after most echoes."""
-    cuts = subjects.once(evidence, evidence.cuts).filter(
-        (pl.col("cause") == "ece") & (pl.col("cwnd_before") >= MIN_WINDOW)
+    # Without the handshake ECE may be a bit of AccECN's counter.
+    begun = evidence.flows.filter(pl.col("handshake") != "none")
+    cuts = (
+        subjects.once(evidence, evidence.cuts)
+        .filter((pl.col("cause") == "ece") & (pl.col("cwnd_before") >= MIN_WINDOW))
+        .join(begun, on=["source", "flow"], how="semi")
     )
     gap = (pl.col("round") - pl.col("round").shift()).over(subjects.KEY)
     first = (gap > ECHO_ROUNDS).fill_null(True)

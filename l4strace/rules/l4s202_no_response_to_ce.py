@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-Rounds whose marks ask for a reduction of several packets, alpha/2 of what is in flight: whether the
-data in flight falls at all.
+Whether the window of an ECT(1) sender, over the whole trace, is explained by no reduction at all
+and not by alpha/2 of what its marks ask for.
 
 Why it matters
 --------------
@@ -12,12 +12,12 @@ flows only by dropping.
 
 Evidence
 --------
-`cuts.alpha`, `fraction`, `fraction_hi` and `cwnd_before` of cause CE, as packets show them: alpha
-is the one that the kernel recorded, else it is replayed from the feedback.
+`laws.law`, `lead`, `half_alpha`, `window_packets` and `samples`; `flows.handshake`.
 
 When it is wrong
 ----------------
-If the sender follows another law than alpha/2 and reduces less, or if its application limits it.
+If the sender follows another law than alpha/2 and reduces less. A capture that begins in the middle
+of the flow does not show alpha: such flows are left out.
 
 What to do
 ----------
@@ -39,36 +39,18 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 
 CODE = "L4S202"
-MIN_CUTS = 10
-"""Rounds from which the median is judged: by eye."""
-
-MIN_PACKETS = 4.0
-"""Packets that alpha/2 of the data in flight must amount to: twice what regrowth and counting whole
-packets can hide (REGROWN and ROUNDED in derive/cuts, 2 packets)."""
-
-ANSWERED = 0.25
-"""Share of the expected reduction (median) below which the sender did not respond: by eye."""
+MIN_PACKETS = 1.0
+"""Packets that alpha/2 of the window must amount to: less does not show in what is in flight."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight does not fall as its marks ask."""
-    asked = pl.col("alpha") / 2 * pl.col("cwnd_before")
-    cuts = subjects.once(evidence, evidence.cuts).filter(
-        (pl.col("cause") == "ce") & (pl.col("origin") == "packets") & (asked >= MIN_PACKETS)
-    )
+    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
+    asked = pl.col("half_alpha") * pl.col("window_packets")
     ignored = (
-        cuts.group_by(subjects.KEY, maintain_order=True)
-        .agg(
-            pl.len().alias("cuts"),
-            (pl.col("fraction") / (pl.col("alpha") / 2)).median().alias("answered"),
-            (pl.col("fraction_hi") / (pl.col("alpha") / 2)).median().alias("answered_hi"),
-            (pl.col("alpha") / 2).median().alias("asked"),
-            pl.col("fraction").median().alias("given"),
-            pl.col("ts_ns").min().alias("first_ns"),
-            pl.col("ts_ns").max().alias("last_ns"),
-        )
-        .filter((pl.col("cuts") >= MIN_CUTS) & (pl.col("answered_hi") < 1))
-        .filter(pl.col("answered") < ANSWERED)
+        subjects.once(evidence, evidence.laws)
+        .filter((pl.col("law") == "none") & (asked >= MIN_PACKETS))
+        .join(begun, on=["source", "flow"], how="semi")
     )
     return [_finding(row) for row in ignored.iter_rows(named=True)]
 
@@ -78,17 +60,18 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"The sender did not respond to CE: in {row['cuts']:,} rounds the marks asked for a "
-        f"reduction of {100 * row['asked']:.0f} % (median of alpha/2), but the data in flight fell "
-        f"by {100 * row['given']:.0f} % (median).",
+        f"The sender did not respond to CE: in {row['samples']:,} rounds the marks asked for a "
+        f"reduction of {100 * row['half_alpha']:.0f} % (median of alpha/2), but the data in flight "
+        "went on as without marks.",
         "Check the sender's congestion control and that its kernel counts delivered_ce.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
-            Measure("expected reduction (alpha/2)", row["asked"], "share"),
-            Measure("reduction", row["given"], "share", f"{100 * row['asked']:.0f} %"),
+            Measure("expected reduction (alpha/2)", row["half_alpha"], "share"),
+            Measure("median window", row["window_packets"], "packet"),
+            Measure("log-likelihood lead of no reduction", row["lead"], ""),
         ),
     )
 

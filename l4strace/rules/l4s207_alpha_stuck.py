@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support.fallback_states import samples
+from l4strace.rules.support.fallback_states import alphas
 
 CODE = "L4S207"
 MIN_CE = 20
@@ -43,7 +43,7 @@ MIN_SAMPLES = 50
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with many marks and one alpha."""
-    known = samples(evidence)
+    known = alphas(evidence)
     if known.is_empty():
         return [Skipped(CODE, "no kernel log with alpha")]
     results: list[Finding | Skipped] = []

@@ -3,7 +3,8 @@
 What it checks
 --------------
 The CE marks that the kernel counted (delivered_ce) against the bounds that the feedback on the wire
-allows, and the kernel's snd_cwnd against the packets in flight in rounds that the window limited.
+allows, both over the time that log and capture share; and whether more packets are in flight than
+the kernel's snd_cwnd allows.
 
 Why it matters
 --------------
@@ -12,13 +13,12 @@ misreads its feedback: the last is a bug that no other check finds.
 
 Evidence
 --------
-`kernel.delivered_ce` and `snd_cwnd`; `directions.ce_fed_back_lo` and `ce_fed_back_hi`;
-`rounds.cwnd_packets` and `limited_by`.
+`kernel.delivered_ce` and `snd_cwnd`; `rounds.ce_lo`, `ce_hi`, `cwnd_packets` and `limited_by`;
+`directions.ce_fed_back_lo` (which directions have counters).
 
 When it is wrong
 ----------------
-If the log ends before the flow, or the capture begins after it: delivered_ce counts from the start
-of the socket, and the whole capture is compared with its largest value.
+With offloads a packet of the capture is several of the kernel's: compare only without them.
 
 What to do
 ----------
@@ -44,6 +44,9 @@ TOLERANCE, TOLERATED = 0.05, 8
 """Marks of the last round trip may be missing on either side: 5 % by eye, and at least one turn of
 the 3-bit counter (RFC 9768 section 3.2.2)."""
 
+MIN_SAMPLES = 20
+"""Samples from which a log counts: by eye; single ones may hold another socket's contents."""
+
 MIN_ROUNDS = 50
 """Rounds from which the median difference is judged: by eye."""
 
@@ -65,18 +68,52 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
-    counted = joined.group_by(subjects.DIRECTION).agg(pl.col("delivered_ce").max())
-    fed = subjects.once(evidence, evidence.directions).filter(
-        pl.col("ce_fed_back_lo").is_not_null()
+    """Directions whose counters disagree over the rounds that both log and capture show."""
+    counted = _counted(joined)
+    span = counted.group_by(subjects.DIRECTION).agg(
+        pl.col("ts_ns").min().alias("from_ns"),
+        pl.col("ts_ns").max().alias("to_ns"),
+        pl.len().alias("samples"),
     )
-    ce = pl.col("delivered_ce").cast(pl.Int64)
-    slack = (ce * TOLERANCE).clip(lower_bound=TOLERATED)
-    low, high = (pl.col(f"ce_fed_back_{b}").cast(pl.Int64) for b in ("lo", "hi"))
-    return (
-        counted.drop_nulls()
-        .join(fed, on=subjects.DIRECTION)
-        .filter((ce + slack < low) | (ce - slack > high))
+    fed_back = evidence.directions.filter(pl.col("ce_fed_back_lo").is_not_null())
+    rounds = (
+        subjects.rounds(evidence)
+        .join(fed_back, on=subjects.KEY, how="semi")
+        .select(*subjects.KEY, "start_ns", "end_ns", "ce_lo", "ce_hi")
+        .join(span.filter(pl.col("samples") >= MIN_SAMPLES), on=subjects.DIRECTION)
+        .filter((pl.col("start_ns") >= pl.col("from_ns")) & (pl.col("end_ns") <= pl.col("to_ns")))
     )
+    common = rounds.group_by(subjects.KEY).agg(
+        pl.col("start_ns").min(),
+        pl.col("end_ns").max(),
+        pl.col("ce_lo").sum().cast(pl.Int64).alias("low"),
+        pl.col("ce_hi").sum().cast(pl.Int64).alias("high"),
+        # Marks of the rounds at both ends may lie on either side of the sample.
+        (2 * pl.col("ce_hi").max().cast(pl.Int64)).alias("edge"),
+    )
+    first, last = _at(common, counted, "start_ns"), _at(common, counted, "end_ns")
+    judged = common.with_columns(delivered_ce=last - first).drop_nulls("delivered_ce")
+    ce = pl.col("delivered_ce")
+    slack = pl.max_horizontal((ce * TOLERANCE).cast(pl.Int64), pl.lit(TOLERATED), "edge")
+    return judged.filter((ce + slack < pl.col("low")) | (ce - slack > pl.col("high")))
+
+
+def _counted(joined: pl.DataFrame) -> pl.DataFrame:
+    """Samples of the counter, without those that later ones prove wrong: it never falls."""
+    counted = joined.drop_nulls("delivered_ce").sort("ts_ns")
+    later = pl.col("delivered_ce").reverse().cum_min().reverse().over(subjects.DIRECTION)
+    return counted.filter(pl.col("delivered_ce") <= later).select(
+        *subjects.DIRECTION, "ts_ns", pl.col("delivered_ce").cast(pl.Int64)
+    )
+
+
+def _at(common: pl.DataFrame, counted: pl.DataFrame, time: str) -> pl.Series:
+    """The counter at ``time`` of each row of ``common``, as the last sample before it shows."""
+    numbered = common.select(*subjects.DIRECTION, time).with_row_index("row").sort(time)
+    found = numbered.join_asof(
+        counted, left_on=time, right_on="ts_ns", by=list(subjects.DIRECTION), check_sortedness=False
+    )
+    return found.sort("row")["delivered_ce"]
 
 
 def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
@@ -93,7 +130,8 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
         tolerance=FRESH_NS,
     )
-    error = (pl.col("cwnd_packets") - pl.col("snd_cwnd")).abs() / pl.col("snd_cwnd")
+    # Less in flight than the window allows: pacing or the application limits the sender.
+    error = (pl.col("cwnd_packets") - pl.col("snd_cwnd").cast(pl.Float64)) / pl.col("snd_cwnd")
     return (
         paired.drop_nulls("snd_cwnd")
         .group_by(subjects.KEY)
@@ -108,14 +146,14 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ce_finding(row: dict[str, Any]) -> Finding:
-    low, high = row["ce_fed_back_lo"], row["ce_fed_back_hi"]
+    low, high = row["low"], row["high"]
     bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"Kernel and packets disagree on CE: delivered_ce is {row['delivered_ce']:,}, but the "
-        f"feedback on the wire allows {bounds}.",
+        f"Kernel and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
+        f"feedback on the wire in the same time allows {bounds}.",
         "Check the join of log and capture (L4S009) and capture drops (L4S002) first.",
         source=row["source"],
         flow=row["flow"],

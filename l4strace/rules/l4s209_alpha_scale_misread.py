@@ -3,7 +3,8 @@
 What it checks
 --------------
 Whether a log's alpha exceeds 1, or is about sixteen times, or a sixteenth of, the alpha that the
-feedback on the wire gives.
+feedback on the wire gives; whether the samples of a log contradict the width of alpha that its
+header claims. Such a width is corrected.
 
 Why it matters
 --------------
@@ -13,7 +14,8 @@ Alpha 1.0 is 2^20 in some builds and 2^24 in others. A reader with the wrong uni
 
 Evidence
 --------
-`kernel.alpha` against `rounds.alpha`, which is replayed from the feedback.
+`kernel.alpha` against `rounds.alpha`, which is replayed from the feedback: alpha may have started
+at 1 or at 0, so both count. `stats` holds the widths that were overruled.
 
 When it is wrong
 ----------------
@@ -37,8 +39,10 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.prague.constants import GAIN_SHIFT
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import samples
+from l4strace.rules.support.fallback_states import alphas
+from l4strace.schema.words import Stat
 
 CODE = "L4S209"
 LARGEST = 1.0001
@@ -57,16 +61,29 @@ FRESH_NS = 1_000_000_000
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose recorded alpha has the wrong scale."""
-    known = samples(evidence)
+    known = alphas(evidence)
     if known.is_empty():
         return [Skipped(CODE, "no kernel log with alpha")]
+    overruled = evidence.stats.filter(pl.col("name") == Stat.ALPHA_SCALE_OVERRULED)
+    corrected = [_corrected(row) for row in overruled.iter_rows(named=True)]
     judged = known.join(_ratios(evidence), on=subjects.DIRECTION, how="left")
     large = pl.col("ratio").is_between(RATIO_LO, RATIO_HI)
     small = pl.col("ratio").is_between(1 / RATIO_HI, 1 / RATIO_LO)
     wrong = judged.filter(
         (pl.col("alpha_max") > LARGEST) | ((pl.col("pairs") >= MIN_PAIRS) & (large | small))
     )
-    return [_finding(row) for row in wrong.iter_rows(named=True)]
+    return [*corrected, *(_finding(row) for row in wrong.iter_rows(named=True))]
+
+
+def _corrected(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.INFO,
+        Confidence.HIGH,
+        f"{row['detail']} Alpha and score are shown with the width of the samples.",
+        "Record with a collector that determines the width of alpha from its updates.",
+        source=row["source"],
+    )
 
 
 def _ratios(evidence: Evidence) -> pl.DataFrame:
@@ -74,7 +91,7 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
     recorded = evidence.kernel.filter(pl.col("flow").is_not_null() & (pl.col("alpha") > 0)).select(
         *subjects.DIRECTION, "ts_ns", pl.col("alpha").alias("recorded")
     )
-    rounds = subjects.rounds(evidence).filter(pl.col("alpha") > 0)
+    rounds = _rounds(evidence).filter(pl.col("alpha") > 0)
     paired = rounds.sort("end_ns").join_asof(
         recorded.sort("ts_ns"),
         left_on="end_ns",
@@ -87,9 +104,24 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
         paired.drop_nulls("recorded")
         .group_by(subjects.DIRECTION)
         .agg(
-            pl.len().alias("pairs"), (pl.col("recorded") / pl.col("alpha")).median().alias("ratio")
+            pl.len().alias("pairs"),
+            (pl.col("recorded") / _nearest()).median().alias("ratio"),
         )
     )
+
+
+def _rounds(evidence: Evidence) -> pl.DataFrame:
+    """Rounds with `from_zero`: what alpha would be if it had started at 0 instead of 1."""
+    rounds = subjects.rounds(evidence).sort(*subjects.KEY, "round")
+    marked = (pl.col("ce_best").fill_null(0) > 0).cum_max().over(subjects.KEY)
+    updates = (marked & (pl.col("acked_packets") > 0)).cast(pl.Int32).cum_sum()
+    left = (1 - 0.5**GAIN_SHIFT) ** updates.over(subjects.KEY).cast(pl.Float64)
+    return rounds.with_columns(from_zero=(pl.col("alpha") - left).clip(0, 1))
+
+
+def _nearest() -> pl.Expr:
+    """Of all values that the replay allows, the one nearest to the recorded alpha."""
+    return pl.col("recorded").clip(pl.col("from_zero"), pl.col("alpha"))
 
 
 def _finding(row: dict[str, Any]) -> Finding:

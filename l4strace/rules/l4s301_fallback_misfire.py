@@ -4,8 +4,9 @@ What it checks
 --------------
 Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the detector's steps
 while the medians of its two inputs, queue delay and RTT mean deviation, were below their thresholds
-(2000 us and 750 us), and the packets do not show a classic AQM. A log that holds only counters
-(bpftrace maps) is judged by the shares that they give.
+(2000 us and 750 us), a replay with correct thresholds does not explain it (L4S303), and the packets
+do not show a classic AQM. A score that no reduction used (prague_ecn_fallback=2) is a notice. A log
+that holds only counters (bpftrace maps) is judged by the shares that they give.
 
 Why it matters
 --------------
@@ -50,6 +51,8 @@ from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
     floorless,
     only_observes,
+    part_of_time,
+    path_explains,
     steps,
     without_score,
 )
@@ -58,9 +61,6 @@ CODE = "L4S301"
 ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
 CLASSIC_KINDS = ("classic", "shallow", "per-flow")
 """Kinds of bottleneck on which a high score is not a misfire."""
-
-THROUGHOUT = 0.9
-"""Share of steps from which a state is not qualified by its share: by eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -78,7 +78,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         & low
         & ~pl.col("kind").is_in(CLASSIC_KINDS).fill_null(False)
     )
-    return results + [_finding(evidence, row) for row in wrong.iter_rows(named=True)]
+    rows = [row for row in wrong.iter_rows(named=True) if not path_explains(row)]
+    return results + [_finding(evidence, row) for row in rows]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
@@ -93,7 +94,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     return Finding(
         CODE,
-        Severity.ERROR,
+        # Nothing is reduced by a score that is only observed.
+        Severity.NOTICE if only_observes(row) else Severity.ERROR,
         Confidence.HIGH if proven or row["fixed_share"] == 0 else Confidence.MEDIUM,
         message,
         ACTION,
@@ -103,6 +105,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         **subjects.at(evidence, row, row["classic_since_ns"]),
         measures=(
             Measure("steps with a score above 8", row["classic_share"], "share", "0 on an L4S AQM"),
+            Measure("time with a score above 8", row["classic_time"], "share", "0 on an L4S AQM"),
             Measure("queue delay", row["classic_depth_us"], "us", "at least 2 ms when classic"),
             Measure("RTT deviation", row["classic_mdev_us"], "us", "at least 0.75 ms when classic"),
             Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
@@ -112,8 +115,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _effect(row: dict[str, Any]) -> str:
     """What the score did: with prague_ecn_fallback=2 it is kept, but no reduction uses it."""
-    share = row["classic_share"]
-    part = "" if share >= THROUGHOUT else f" in {100 * share:.0f} % of the detector's steps"
+    part = part_of_time(row)
     if only_observes(row):
         return f"its score was above 8{part}, which no reduction used,"
     return f"it backed off like a classic flow{part}"

@@ -4,7 +4,8 @@ What it checks
 --------------
 Whether the recorded score was above 8 behind a bottleneck that the packets show to be L4S, while
 the detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of
-queue delay).
+queue delay), or a replay with the correct thresholds exceeds 8 as well. Without a log: whether the
+score replayed from packets exceeds 8 most of the time and the reductions leave open what acts.
 
 Why it matters
 --------------
@@ -15,7 +16,8 @@ would do. This is a known limit of the algorithm.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
-`bottlenecks.kind`, `rate_bps` and `serialisation_us`.
+`bottlenecks.kind`, `rate_bps` and `serialisation_us`; `cuts.law` (whether reductions use the
+score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which flows have no log).
 
 When it is wrong
 ----------------
@@ -46,11 +48,20 @@ from l4strace.rules.support.fallback_states import (
     MDEV_US,
     MIN_SHARE,
     SLOW_PACKET_US,
+    floorless,
+    only_observes,
+    part_of_time,
+    path_explains,
+    replayed,
+    samples,
     steps,
     without_score,
 )
 
 CODE = "L4S303"
+MOSTLY = 0.5
+"""Share of steps above 8 from which a detector acts most of the time."""
+
 NEAR = 0.9
 """Share of a threshold from which an input counts as high. By eye: an input near its threshold is
 above it in some steps, and the score climbs in those."""
@@ -60,17 +71,62 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose inputs are high although the AQM is L4S."""
     recorded = steps(evidence)
     if recorded.is_empty():
-        return [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+        return _from_packets(evidence) or [Skipped(CODE, without_score(evidence))]
+    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
+        floorless(evidence), on=subjects.DIRECTION, how="left"
+    )
     unknown = judged.filter(pl.col("kind").is_null() & (pl.col("classic_share") >= MIN_SHARE))
     high = (pl.col("classic_mdev_us") >= NEAR * MDEV_US) | (
         pl.col("classic_depth_us") >= NEAR * DEPTH_US
     )
-    fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s") & high)
-    results: list[Finding | Skipped] = [_finding(row) for row in fired.iter_rows(named=True)]
+    fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s"))
+    fired = fired.with_columns(high=high.fill_null(False))
+    rows = [row for row in fired.iter_rows(named=True) if row["high"] or path_explains(row)]
+    results: list[Finding | Skipped] = [_finding(row) for row in rows]
     if unknown.height:
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
     return results
+
+
+def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
+    """Without a log: paths that correct thresholds take for classic, where no law leads."""
+    open_ones = (
+        replayed(evidence)
+        .filter(pl.col("replayed_share") >= MOSTLY)
+        .join(subjects.scalable(evidence), on=subjects.DIRECTION)
+        .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION)
+        .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
+        .join(samples(evidence), on=subjects.DIRECTION, how="anti")
+    )
+    judged = open_ones.filter(pl.col("kind") == "l4s").sort(subjects.DIRECTION)
+    return [_replayed_finding(row) for row in judged.iter_rows(named=True)]
+
+
+def _replayed_finding(row: dict[str, Any]) -> Finding:
+    packet_us = row["serialisation_us"] or 0.0
+    slow = packet_us >= SLOW_PACKET_US
+    cause = (
+        f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
+        if slow
+        else "because of jitter or a change of the bottleneck"
+    )
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW,
+        f"Prague's detector, if this kernel has one, takes the L4S AQM for a classic one {cause}: "
+        f"its score, replayed from packets with correct thresholds, exceeds 8 in "
+        f"{100 * row['replayed_share']:.0f} % of steps. The reductions do not show whether the "
+        "fallback acts.",
+        "Record kernel state with `l4strace capture` to be certain.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("steps above 8, correct thresholds", row["replayed_share"], "share"),
+            Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
+        ),
+    )
 
 
 def _finding(row: dict[str, Any]) -> Finding:
@@ -89,13 +145,15 @@ def _finding(row: dict[str, Any]) -> Finding:
         if (row["fixed_share"] or 0) > 0
         else ""
     )
+    unused = " No reduction used the score." if only_observes(row) else ""
     message = (
-        f"Prague's detector took an L4S AQM for a classic one{cause}. RTT deviation was "
-        f"{mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms (threshold 2 ms).{replay}"
+        f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
+        f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
+        f"(threshold 2 ms).{replay}{unused}"
     )
     return Finding(
         CODE,
-        Severity.NOTICE if slow else Severity.WARNING,
+        Severity.NOTICE if slow or unused else Severity.WARNING,
         Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
         "Set prague_ecn_fallback=0 on links this slow."

@@ -41,7 +41,13 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import MIN_SHARE, steps, without_score
+from l4strace.rules.support.fallback_states import (
+    MIN_SHARE,
+    MISSED,
+    part_of_time,
+    steps,
+    without_score,
+)
 
 CODE = "L4S304"
 MIN_STEPS = 20
@@ -64,7 +70,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         ran
         & pl.col("kind").is_in(["classic", "shallow"])
         & (pl.col("confidence") >= subjects.ISOLATED_CONFIDENCE)
-        & (pl.col("classic_share") < MIN_SHARE)
+        & (pl.col("classic_share") < MISSED)
         & (pl.col("steps") >= MIN_STEPS)
     )
     return [_finding(evidence, row) for row in missed.iter_rows(named=True)]
@@ -94,7 +100,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 def _score(row: dict[str, Any]) -> str:
     if row["score_max"] <= SCALABLE_THRESHOLD:
         return f"the score did not exceed {row['score_max']:.1f} (threshold 8)"
-    return f"the score was above 8 in only {100 * row['classic_share']:.1f} % of the steps"
+    return f"the score was above 8 only{part_of_time(row)}"
 
 
 RULE = Rule(

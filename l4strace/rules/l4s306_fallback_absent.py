@@ -35,12 +35,12 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
+from l4strace.prague.constants import DCTCP
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import samples
+from l4strace.rules.support.fallback_states import OWN_FUNCTIONS, samples
 
 CODE = "L4S306"
 ABSENT = "Prague in this kernel has no classic-ECN fallback"
-OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 MIN_SAMPLES = 50
 """Samples below which a socket is a control connection: by eye, as in L4S307."""
 
@@ -50,7 +50,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if evidence.kernel.is_empty():
         return [Skipped(CODE, "no kernel log")]
     probed = evidence.kernel.filter(
-        pl.col("event").is_in(OWN_FUNCTIONS) & pl.col("alpha").is_not_null()
+        pl.col("event").is_in(OWN_FUNCTIONS)
+        & pl.col("alpha").is_not_null()
+        & (pl.col("cc") != DCTCP).fill_null(True)
     )
     if probed.is_empty():
         return [Skipped(CODE, "the kernel log does not probe Prague's own functions")]

@@ -49,6 +49,35 @@ DETECTOR = Table(
     ),
 )
 
+LAWS = Table(
+    "laws",
+    "How an ECT(1) sender responds to marks: each law's likelihood over all rounds that show it.",
+    ("source", "flow", "forward"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("law", STR, "", "The law that leads clearly: `alpha/2`, `floor` (alpha/2, but at least 0.3125 in classic mode), `half` or `none`; null when none does."),
+        Column("lead", F64, "", "Log-likelihood (nats) of that law over the best of those that it rules out."),
+        Column("misfit", F64, "", "Mean cost (nats) of a round under the best law: 0.5 for Gaussian errors."),
+        Column("references", STR, "", "Of the law `floor`: `correct` when the score replayed with correct references explains when it holds, `wrong` when it does not."),
+        Column("samples", U32, "", "Marked rounds that were compared."),
+        Column("isolated", U32, "", "Of those, how many had no mark in the 25 ms before."),
+        Column("window_packets", F64, "packet", "Median window before them, as data in flight."),
+        Column("fraction", F64, "", "Median share of the window given up after isolated marks, growth added back."),
+        Column("half_alpha", F64, "", "Median of alpha/2 in all rounds compared, replayed from packets."),
+        Column("ll_half_alpha", F64, "", "Log-likelihood of alpha/2, up to a constant that all laws share."),
+        Column("ll_floor", F64, "", "Of the floor under alpha/2: the best of the next three."),
+        Column("ll_floor_fixed", F64, "", "Of the floor where the replayed score with correct references is above 8."),
+        Column("ll_floor_buggy", F64, "", "The same with the references of the scaling bug."),
+        Column("ll_floor_always", F64, "", "Of the floor at every reduction."),
+        Column("ll_half", F64, "", "Of one half."),
+        Column("ll_none", F64, "", "Of no reduction."),
+        Column("first_ns", I64, "ns", "Start of the first round compared."),
+        Column("last_ns", I64, "ns", "End of the last."),
+    ),
+)
+
 BUILDS = Table(
     "builds",
     "Which build of Prague's code a logged socket runs.",

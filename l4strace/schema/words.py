@@ -58,6 +58,7 @@ class Stat:
     CLOCK_STEPS = "clock_steps"
     CLOCK_OFFSET_WRONG = "clock_offset_wrong"
     ALPHA_SCALE_CORRECTED = "alpha_scale_corrected"
+    ALPHA_SCALE_OVERRULED = "alpha_scale_overruled"
     ALPHA_SCALE_UNKNOWN = "alpha_scale_unknown"
     KERNEL_LOG_NOT_JOINED = "kernel_log_not_joined"
     SOCKETS_NOT_CAPTURED = "sockets_not_captured"

@@ -32,3 +32,12 @@ def test_a_score_that_stays_at_zero_names_the_fixed_build() -> None:
     row = steps([0] * 5).row(0, named=True)
     assert (row["build"], row["reproduced"]) == ("24-bit fixed", 4)
     assert row["reason"] == "Only it reproduces all 4 steps."
+
+
+def test_residues_without_reproduction_name_no_build() -> None:
+    """A handful of residues of the buggy build among steps that it does not reproduce."""
+    residue = 6_020_646
+    table = steps([0, residue, 0, residue, 0, 5, 17, 3, 9, 1])
+    row = table.row(0, named=True)
+    assert row["build"] == "24-bit"
+    assert row["reason"].endswith("no step identifies the references.")

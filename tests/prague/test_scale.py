@@ -106,3 +106,25 @@ def test_an_unknown_scale_leaves_both_null() -> None:
     unknown = scale.scaled(frame("kernel", alpha_raw=[1, 2], classic_ecn_raw=[3, 4]), None)
     assert unknown.select("alpha", "classic_ecn").null_count().row(0) == (2, 2)
     assert unknown["alpha_bits"].null_count() == 2
+
+
+@pytest.mark.parametrize("claimed", [20, 24, None])
+def test_the_samples_overrule_the_claim_of_the_header(claimed: int | None) -> None:
+    """No type information shows a macro: builds of 20 and of 24 bits share layouts."""
+    assert scale.width(update_log(24), claimed) == (24, claimed == 20)
+
+
+def test_a_claim_that_nothing_contradicts_stands() -> None:
+    assert scale.width(marked(1600, 0.001), 24) == (24, False)
+    assert scale.width(frame("kernel", alpha_raw=5), None) == (None, False)
+
+
+def test_a_build_without_detector_proves_its_scale_too() -> None:
+    """Its filters keep a shift of 0, which elsewhere means that prague_init has not run."""
+    assert scale.alpha_bits(update_log(24, g_srtt_shift=0)) == 24
+
+
+def test_the_alpha_of_dctcp_is_a_share_already() -> None:
+    both = frame("kernel", cc=["dctcp", "prague"], alpha=[0.25, 0.5], alpha_raw=[None, 1 << 20])
+    assert scale.scaled(both, 20)["alpha"].to_list() == [0.25, 1.0]
+    assert scale.scaled(both.with_columns(alpha_raw=None), 20)["alpha"].to_list() == [0.25, None]

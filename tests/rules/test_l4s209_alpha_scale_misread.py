@@ -1,16 +1,20 @@
 """Alpha sixteen times too large or too small."""
 
-from l4strace.model import Confidence
+import polars as pl
+import pytest
+
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s209_alpha_scale_misread import check
-from tests.support.frames import evidence, rounds
+from tests.support.frames import evidence, frame, rounds
 from tests.support.scenes import DIRECTIONS, FLOWS, log
 
 
-def scene(**columns: object):
+def scene(stats: pl.DataFrame | None = None, **columns: object):
     return evidence(
+        **({} if stats is None else {"stats": stats}),
         flows=FLOWS,
         directions=DIRECTIONS,
-        rounds=rounds(200, alpha=0.02),
+        rounds=rounds(200, alpha=0.02, ce_best=1),
         kernel=log(**({"event": "poll"} | columns)),
     )
 
@@ -30,10 +34,27 @@ def test_fires_on_sixteen_times_what_the_marks_give() -> None:
 def test_fires_on_a_sixteenth_of_what_the_marks_give() -> None:
     (found,) = check(scene(alpha=0.00125))
     assert found.confidence is Confidence.MEDIUM
-    assert [m.value for m in found.measures] == [0.00125, 0.0625]
+    assert [m.value for m in found.measures] == [0.00125, pytest.approx(1 / 16, rel=0.1)]
 
 
 def test_silent_on_the_right_scale() -> None:
     assert check(scene()) == []
     assert check(scene(alpha=0.005)) == []
     assert check(scene(alpha=0.1)) == []
+
+
+def test_silent_while_the_start_of_alpha_is_not_known() -> None:
+    """Builds start alpha at 1 or at 0: soon after, the replay may be sixteen times too large."""
+    late = rounds(40, alpha=0.32, ce_best=[0] * 30 + [1] * 10)
+    scene_of = evidence(
+        flows=FLOWS, directions=DIRECTIONS, rounds=late, kernel=log(event="poll", alpha=0.02)
+    )
+    assert check(scene_of) == []
+
+
+def test_reports_a_width_that_the_samples_overrule() -> None:
+    claim = "The log claims 24 bits of alpha; its samples show 20."
+    stats = frame("stats", source=1, name="alpha_scale_overruled", count=1, detail=claim)
+    (found,) = check(scene(stats=stats))
+    assert (found.severity, found.confidence) == (Severity.INFO, Confidence.HIGH)
+    assert found.message.startswith(claim)

@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from l4strace.model import Severity, Skipped
+from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
+from tests.support.frames import evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
@@ -38,7 +38,7 @@ def test_does_not_acquit_a_build_whose_replay_disagrees() -> None:
 
 
 def test_silent_on_a_misfire_a_classic_aqm_and_a_low_score() -> None:
-    assert check(scene(bottleneck("l4s"), mdev_us=120.0)) == []
+    assert check(scene(bottleneck("l4s"), mdev_us=120.0, score_fixed=0.0)) == []
     assert check(scene(bottleneck("classic"))) == []
     assert check(scene(bottleneck("l4s"), score=0.0)) == []
 
@@ -47,3 +47,41 @@ def test_skips_without_a_capture() -> None:
     assert check(evidence(detector=steps())) == [
         Skipped("L4S303", "no capture shows what the bottleneck is")
     ]
+
+
+def test_fires_where_correct_thresholds_give_the_same_score() -> None:
+    """Jitter comes and goes: the medians of the inputs may stay low."""
+    (found,) = check(scene(bottleneck("l4s"), mdev_us=500.0))
+    assert found.severity is Severity.WARNING
+
+
+def test_a_score_that_is_only_observed_is_a_notice() -> None:
+    cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    (found,) = check(evidence(bottlenecks=bottleneck("l4s"), detector=steps(**inputs), cuts=cuts))
+    assert found.severity is Severity.NOTICE
+    assert "No reduction used the score." in found.message
+
+
+def packets(law: str | None = None, **columns: object):
+    plain = {"origin": "packets", "score": None, "score_fixed": 17.0}
+    return evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        bottlenecks=bottleneck("l4s", **SLOW),
+        detector=steps(**(plain | columns)),
+        laws=laws(law),
+    )
+
+
+def test_without_a_log_the_replayed_score_shows_a_slow_link() -> None:
+    (found,) = check(packets())
+    assert (found.severity, found.confidence) == (Severity.NOTICE, Confidence.LOW)
+    assert "because the link is slow (one packet takes 3.0 ms)" in found.message
+
+
+def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:
+    skipped = [Skipped("L4S303", "no kernel log")]
+    assert check(packets(score_fixed=0.0)) == skipped
+    assert check(packets("alpha/2")) == skipped
+    assert check(packets("floor")) == skipped

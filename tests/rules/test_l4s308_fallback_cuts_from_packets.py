@@ -1,24 +1,32 @@
-"""The fallback as the cuts show it."""
+"""The fallback as the response to marks shows it."""
 
 import pytest
 
-from l4strace.model import Severity, Skipped
+from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, packet_cuts, starving
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starving, steps
 
-FLOOR = {"law": "floor", "fraction": 0.3}
+FLOOR = {"law": "floor", "fraction": 0.3, "references": "correct"}
+WRONG = FLOOR | {"references": "wrong"}
+BETWEEN = {"law": None, "ll_floor": -50.0}
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
 
 def scene(
-    kind: str, law: dict[str, object], place: dict[str, object] | None = None, **tables: object
+    kind: str,
+    law: dict[str, object],
+    place: dict[str, object] | None = None,
+    score: float = 17.0,
+    **tables: object,
 ):
+    """Flow 0 under a law, behind a bottleneck, with the score that correct thresholds give."""
     plain = {
         "flows": FLOWS,
         "directions": DIRECTIONS,
         "bottlenecks": bottleneck(kind, **(place or {})),
-        "cuts": packet_cuts(**law),
+        "laws": laws(**law),
+        "detector": steps(origin="packets", score=None, score_fixed=score),
     }
     return evidence(**(plain | tables))
 
@@ -26,14 +34,14 @@ def scene(
 @pytest.mark.parametrize(
     ("kind", "law", "place", "severity", "words"),
     [
-        ("l4s", FLOOR, {}, Severity.ERROR, "misfired"),
         ("l4s", FLOOR, SLOW, Severity.NOTICE, "acts on a slow L4S link"),
-        ("l4s", {"law": ["floor"] * 8 + ["alpha/2"] * 32}, SLOW, Severity.NOTICE, "at times"),
+        ("l4s", BETWEEN, SLOW, Severity.NOTICE, "at times"),
+        ("l4s", FLOOR, {}, Severity.NOTICE, "because of the path"),
         ("classic", FLOOR, {}, Severity.INFO, "behind a classic AQM, as intended"),
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts:"),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
-        ("classic", {}, {}, Severity.WARNING, "does not fall back"),
+        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of steps"),
         ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
         ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
@@ -44,23 +52,41 @@ def test_fires_with_the_verdict_that_fits(kind, law, place, severity, words) -> 
     assert words in found.message
 
 
+@pytest.mark.parametrize(
+    ("kind", "confidence"), [("l4s", Confidence.HIGH), ("unknown", Confidence.MEDIUM)]
+)
+def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> None:
+    """A lone flow with the scaling bug: neither queue nor deviation gives the floor a reason."""
+    (found,) = check(scene(kind, WRONG, score=0.0))
+    assert (found.severity, found.confidence) == (Severity.ERROR, confidence)
+    assert "misfired" in found.message
+    assert "shrank by 30 % (median) where alpha/2 asks for 2.0 %" in found.message
+    assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
+
+
+def test_a_missed_aqm_whose_score_stays_low_leaves_the_cause_open() -> None:
+    (found,) = check(scene("classic", {}, score=0.0))
+    assert "off, absent or missed" in found.message
+
+
 def test_names_who_starves() -> None:
     (found,) = check(scene("classic", {}, coexistence=starving(1, 0)))
     assert "flow 1 (port 40002, ECT(0)) starves" in found.message
 
 
-def test_silent_for_other_senders_mixed_laws_and_where_a_log_tells() -> None:
-    mixed = {"law": ["floor"] * 10 + ["alpha/2"] * 30}
-    assert check(scene("l4s", mixed)) == []
+def test_silent_for_other_senders_and_laws_and_where_a_log_shows_it() -> None:
     assert check(scene("l4s", FLOOR | {"flow": 1})) == []
+    assert check(scene("l4s", {"law": "half"})) == []
     assert check(scene("l4s", FLOOR, kernel=log())) == []
 
 
-def test_skips_with_too_few_cuts() -> None:
-    few = evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
-        bottlenecks=bottleneck("l4s"),
-        cuts=packet_cuts(5, **FLOOR),
-    )
-    assert isinstance(check(few)[0], Skipped)
+def test_silent_where_the_log_shows_a_build_without_a_score() -> None:
+    assert check(scene("l4s", {}, kernel=log(event="ack", classic_ecn=None))) == []
+
+
+def test_skips_where_no_law_leads() -> None:
+    assert isinstance(check(scene("l4s", {"law": None}))[0], Skipped)
+
+
+def test_silent_on_a_slow_link_where_no_law_explains_the_window() -> None:
+    assert isinstance(check(scene("l4s", BETWEEN | {"misfit": 2.7}, SLOW))[0], Skipped)

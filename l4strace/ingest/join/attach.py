@@ -11,7 +11,7 @@ from l4strace.evidence import Capture
 from l4strace.ingest.join import clock, sockets
 from l4strace.ingest.logs import open_log
 from l4strace.ingest.logs.samples import Log
-from l4strace.prague.scale import alpha_bits, scaled
+from l4strace.prague.scale import scaled, width
 from l4strace.schema.capture import KERNEL, SOURCES, STATS
 from l4strace.schema.words import Stat
 
@@ -33,7 +33,10 @@ def load_logs(capture: Capture, paths: Sequence[str], progress: Progress | None 
 
 def _added(capture: Capture, log: Log) -> Capture:
     source = _next(capture.sources["source"])
-    bits = log.alpha_bits if log.alpha_bits is not None else alpha_bits(log.samples)
+    bits, overruled = width(log.samples, log.alpha_bits)
+    if overruled:
+        claim = f"The log claims {log.alpha_bits} bits of alpha; its samples show {bits}."
+        log.lose(Stat.ALPHA_SCALE_OVERRULED, 1, "info", claim)
     samples = scaled(sockets.with_ports(log.samples), bits)
     lives = sockets.sockets(samples)
     found = pl.concat(

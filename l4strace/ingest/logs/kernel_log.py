@@ -17,7 +17,7 @@ from l4strace.ingest.logs.blocks import frame as rows_of
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
-from l4strace.prague.constants import GAIN_SHIFT
+from l4strace.prague.constants import DCTCP, GAIN_SHIFT
 from l4strace.schema.words import Stat, lost_in
 
 WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
@@ -100,6 +100,7 @@ def _samples(frame: pl.DataFrame) -> pl.DataFrame:
     return shaped(
         rows.with_columns(
             extra=extra,
+            alpha=pl.when(pl.col("cc") == DCTCP).then("alpha"),
             alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // (1 << GAIN_SHIFT)),
             srtt_pace_us=_unshifted("srtt_pace_us", "srtt_pace_raw", "g_srtt_shift"),
             mdev_pace_us=_unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),

@@ -26,11 +26,12 @@ SAMPLES = pl.Schema(
     {
         c.name: c.dtype
         for c in KERNEL.columns
-        if c.name not in ("source", "flow", "forward", "alpha", "classic_ecn", "alpha_bits")
+        if c.name not in ("source", "flow", "forward", "classic_ecn", "alpha_bits")
     }
     | IDENTITY
 )
-"""`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later."""
+"""`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later.
+`alpha` is that of DCTCP, whose scale is known; Prague's follows from `alpha_raw`."""
 
 WIDE = 1 << 48
 """Above what alpha, score and filters take in any build: 17 << 31, and 2^32 us << 10."""

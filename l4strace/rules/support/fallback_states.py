@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
+from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, kept
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
+    DCTCP,
     DEPTH_REFERENCE_US,
     MDEV_REFERENCE_US,
     SCALABLE_THRESHOLD,
@@ -20,10 +24,17 @@ MIN_SHARE = 0.1
 Greenscreen23/prague-fallback-experiments traced on the corrected kernel: at most 0.01 of them are
 classic behind DualPI2 at 8 Mbit/s and more."""
 
+MISSED = 0.3
+"""Share of steps above 8 up to which an AQM is missed: by eye; a score that flaps spends half of
+its time there, a detector that works nearly all."""
+
 SLOW_PACKET_US = 1500.0
 """Time of one packet from which the link itself makes the RTT deviation: 8 Mbit/s. On the corrected
 kernel of Greenscreen23/prague-fallback-experiments, DualPI2 is taken for classic in every cell of
 4 Mbit/s and in none of 8 Mbit/s."""
+
+OWN_FUNCTIONS = ("ack", "alpha", "cwr")
+"""Events of Prague's own functions: they show classic_ecn wherever the build has it."""
 
 BY = ("flow", "forward")
 
@@ -32,11 +43,12 @@ BY = ("flow", "forward")
 def steps(evidence: Evidence) -> pl.DataFrame:
     """Detector steps that the kernel recorded, summarized per direction.
 
-    `classic_share` is the share of steps with a score above 8, `classic_since_ns` the time of the
-    first of them; `mdev_us` and `depth_us` are medians over all steps, `classic_mdev_us` and
-    `classic_depth_us` over those above 8. `fixed_share` and `buggy_share` are the same share in the
-    replays with the correct and with the 20-bit thresholds. `build` is the build that most
-    identified steps show, `residues` how many show it.
+    `classic_share` is the share of steps with a score above 8, `classic_time` that of the time and
+    `crossings` how often the score passed 8; `classic_since_ns` is the time of the first such step.
+    `mdev_us` and `depth_us` are medians over all steps, `classic_mdev_us` and `classic_depth_us`
+    over those above 8. `fixed_share` and `buggy_share` are the same share in the replays with the
+    correct and with the 20-bit thresholds. `build` is the build that most identified steps show,
+    `residues` how many show it.
     """
     recorded = evidence.detector.filter(
         (pl.col("origin") == "kernel")
@@ -45,13 +57,17 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     ).sort("ts_ns")
     above = pl.col("score") > SCALABLE_THRESHOLD
     build = pl.col("build").drop_nulls().mode().sort().first()
+    lasted = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
     return recorded.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
+        pl.coalesce(lasted.filter(above).sum() / lasted.sum(), above.mean()).alias("classic_time"),
+        (above != above.shift()).sum().alias("crossings"),
         (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),
+        pl.col("score").min().alias("score_min"),
         pl.col("score").max().alias("score_max"),
         pl.col("mdev_us").median().alias("mdev_us"),
         pl.col("depth_us").median().alias("depth_us"),
@@ -66,18 +82,47 @@ def steps(evidence: Evidence) -> pl.DataFrame:
 
 
 @kept
+def replayed(evidence: Evidence) -> pl.DataFrame:
+    """Detector steps replayed from packets with correct references, summarized per direction.
+
+    `replayed_share` is the share of steps with a score above 8; `replayed_mdev_us` and
+    `replayed_depth_us` are medians over all steps.
+    """
+    packets = once(evidence, evidence.detector.filter(pl.col("origin") == "packets"))
+    return packets.group_by(BY).agg(
+        (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("replayed_share"),
+        pl.col("mdev_us").median().alias("replayed_mdev_us"),
+        pl.col("depth_us").median().alias("replayed_depth_us"),
+    )
+
+
+@kept
 def samples(evidence: Evidence) -> pl.DataFrame:
     """Prague's own samples per direction: whether a score is there, and whether it moved.
 
     Only samples with an alpha count. Where the log shows `init` (prague_init), earlier samples are
     left out: they show the private area of the socket before it was filled.
     """
-    prague = evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
+    alpha = evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
+    prague = alpha.filter((pl.col("cc") != DCTCP).fill_null(True))
+    return _summarized(prague)
+
+
+@kept
+def alphas(evidence: Evidence) -> pl.DataFrame:
+    """The same for every congestion control with an alpha: Prague and DCTCP."""
+    return _summarized(
+        evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
+    )
+
+
+def _summarized(prague: pl.DataFrame) -> pl.DataFrame:
     begun = pl.col("ts_ns").filter(pl.col("event") == "init").min().over(BY)
     prague = prague.filter(pl.col("ts_ns") >= pl.coalesce(begun, pl.col("ts_ns"))).sort("ts_ns")
     return prague.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("samples"),
+        pl.col("event").is_in(OWN_FUNCTIONS).any().alias("probed"),
         pl.col("classic_ecn").max().alias("score_max"),
         pl.col("alpha").last().alias("alpha_last"),
         pl.col("alpha").max().alias("alpha_max"),
@@ -111,11 +156,33 @@ MIN_CUTS = 10
 MAJORITY = 0.5
 
 
-def only_observes(row: dict[str, object]) -> bool:
+def only_observes(row: dict[str, Any]) -> bool:
     """Whether most reductions of a row joined with `floorless` ignore the score."""
     cuts, share = row["cuts"], row["at_half_alpha"]
     enough = isinstance(cuts, int) and cuts >= MIN_CUTS
     return enough and isinstance(share, float) and share > MAJORITY
+
+
+FLAPS = 4
+"""Times that the score must pass 8 to flap: up and down twice."""
+
+THROUGHOUT = 0.9
+"""Share of the time from which a state is not qualified by its share: by eye."""
+
+
+def part_of_time(row: dict[str, Any]) -> str:
+    """` in 37 % of the time`, with the range of a score that flaps; nothing above 90 %."""
+    if row["classic_time"] >= THROUGHOUT:
+        return ""
+    part = f" in {100 * row['classic_time']:.0f} % of the time"
+    if row["crossings"] < FLAPS:
+        return part
+    return f"{part} (the score flaps between {row['score_min']:.1f} and {row['score_max']:.1f})"
+
+
+def path_explains(row: dict[str, Any]) -> bool:
+    """Whether correct references on the same inputs exceed 8 in half as many steps or more."""
+    return bool((row["fixed_share"] or 0.0) >= max(MIN_SHARE, MAJORITY * row["classic_share"]))
 
 
 def without_score(evidence: Evidence) -> str:

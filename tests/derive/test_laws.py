@@ -1,0 +1,120 @@
+"""The law of a sender's response, from windows made by that law."""
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+
+from l4strace.derive import laws
+from tests.support import frames
+
+RTT_NS = 40 * frames.MS
+COUNT = 400
+
+Share = Callable[[float], float]
+"""Alpha -> share of the window that a reduction gives up."""
+
+
+def windows(given: Share, every: int = 8, start: float = 20.0, jitter: float = 0.0):
+    """Rounds of a sender with a mark every so many rounds, +1 packet a round, by one law."""
+    noise = random.Random(1)
+    window, alpha, flight, alphas, marks = start, 1.0, [], [], []
+    for n in range(COUNT):
+        marked = n % every == 0
+        alpha += ((1 / window if marked else 0.0) - alpha) / 16
+        flight.append(max(2, math.ceil(window + noise.uniform(-jitter, jitter))))
+        alphas.append(alpha)
+        marks.append(int(marked))
+        window = max(2.0, window * (1 - given(alpha)) if marked else window + 1)
+    return {"inflight_max_packets": flight, "alpha": alphas, "ce_best": marks}
+
+
+def judged(columns: dict[str, object], score: float = 0.0, **more: object) -> dict[str, object]:
+    plain = {
+        "start_ns": [n * RTT_NS for n in range(COUNT)],
+        "end_ns": [(n + 1) * RTT_NS for n in range(COUNT)],
+        "rtt_mean_us": RTT_NS / 1000,
+        "alpha_25ms": columns["alpha"],
+        "slow_start": False,
+        "classic_ecn": score,
+        "classic_ecn_buggy": 17.0,
+    }
+    capture = frames.capture(
+        flows=frames.frame("flows"),
+        directions=frames.frame("directions", data_ect1=1000),
+        rounds=frames.rounds(COUNT, **(plain | columns | more)),
+    )
+    table = laws.table(capture)
+    return table.row(0, named=True) if table.height else {}
+
+
+@pytest.mark.parametrize("jitter", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("given", "score", "law", "references"),
+    [
+        (lambda alpha: alpha / 2, 0.0, "alpha/2", None),
+        (lambda alpha: alpha / 2, 17.0, "alpha/2", None),
+        (lambda alpha: max(alpha / 2, 0.3125), 17.0, "floor", "correct"),
+        (lambda alpha: max(alpha / 2, 0.3125), 0.0, "floor", "wrong"),
+        (lambda _: 0.5, 0.0, "half", None),
+    ],
+)
+def test_the_law_that_made_the_windows_leads(given, score, law, references, jitter) -> None:
+    row = judged(windows(given, jitter=jitter), score)
+    assert (row["law"], row["references"]) == (law, references)
+    assert row["lead"] >= laws.LEAD
+
+
+def test_the_reduction_is_given_with_growth_added_back() -> None:
+    row = judged(windows(lambda _: 0.3125))
+    assert row["fraction"] == pytest.approx(0.3125, abs=0.06)
+    assert row["half_alpha"] < 0.05
+
+
+def test_marks_in_every_round_without_a_response_are_none() -> None:
+    silent = {"inflight_max_packets": 40, "alpha": 0.5, "ce_best": 10}
+    assert judged(silent)["law"] == "none"
+
+
+def test_marks_in_every_round_and_a_window_in_balance_are_alpha_2() -> None:
+    """At an alpha of 0.05 and 40 packets one packet a round balances: a floor would need ten."""
+    row = judged({"inflight_max_packets": 40, "alpha": 0.05, "ce_best": 2})
+    assert row["law"] == "alpha/2"
+    assert row["isolated"] <= 1
+
+
+def test_alpha_that_starts_at_zero_is_no_lack_of_response() -> None:
+    """The replay starts at 1: soon after the first mark it is too large for such a build."""
+    columns = windows(lambda _: 0.0)
+    row = judged(columns | {"alpha": [(15 / 16) ** n for n in range(COUNT)]})
+    assert row["law"] != "none"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"retransmits": 1},
+        {"slow_start": True},
+        {"inflight_max_packets": 3},
+        {"ce_best": 0},
+    ],
+)
+def test_rounds_that_show_nothing_are_left_out(more: dict[str, object]) -> None:
+    assert judged(windows(lambda _: 0.3125), **more) == {}
+
+
+def test_few_rounds_decide_nothing() -> None:
+    columns = windows(lambda _: 0.3125, every=50)
+    row = judged(columns)
+    assert row["samples"] < laws.ENOUGH
+    assert row["law"] is None
+
+
+def test_other_senders_have_no_row() -> None:
+    capture = frames.capture(
+        flows=frames.frame("flows"),
+        directions=frames.frame("directions", data_ect0=1000, data_ect1=0),
+        rounds=frames.rounds(COUNT, ce_best=1),
+    )
+    assert laws.table(capture).is_empty()
