@@ -23,6 +23,8 @@ NEEDED = (
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
     *("ce", "ce_best", "ece_acks", "inflight_max_packets", "queue_delay_us"),
     *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
+    *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
+    *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_max_us"),
 )
 """Columns of `rounds` that the derived tables look at: the others need not be copied."""
 

@@ -78,10 +78,10 @@ BOTTLENECKS = Table(
         SOURCE,
         FLOW,
         FORWARD,
-        Column("kind", STR, "", "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `fifo`, `none` or `unknown`."),
+        Column("kind", STR, "", "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `fifo` (drops at a full buffer), `aqm-drops` (drops below it), `unmarked` (a queue without marks, of either sort), `none` or `unknown`."),
         Column("confidence", F64, "", "0 to 1."),
         Column("marking", STR, "", "`step`, `ramp` or null."),
-        Column("marking_delay_us", F64, "us", "Queue delay at which marks set in, estimated."),
+        Column("marking_delay_us", F64, "us", "Queue delay at which marks set in: one tenth of the marks lie below. One-way delay of the marked packets with two captures, else the smallest RTT of the ACKs that report marks in a round; above the smallest of the path, or of the flow where its path is longer."),
         Column("queue_delay_us", F64, "us", "Median queue delay of steady rounds."),
         Column("ce_share", F64, "", "Marked share of delivered packets in steady rounds."),
         Column("marks_per_round", F64, "packet", "Marked packets per round with any."),
@@ -127,5 +127,25 @@ SPIKES = Table(
         Column("cause", STR, "", "`slow-start`, `rate-drop`, `new-flow`, `burst`, `loss` or `unknown`."),
         Column("first_frame", U64, "", "First frame of the spike."),
         Column("last_frame", U64, "", "Last frame of the spike."),
+    ),
+)
+
+NOISE = Table(
+    "noise",
+    "What makes packets of one flow direction late apart from a queue.",
+    ("source", "flow", "forward"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("rounds", U64, "", "Steady rounds that it rests on; null where the RTT at this point holds no path."),
+        Column("jitter_us", F64, "us", "Spread of the RTTs within rounds in which the queue hardly moves, without the time of two packets; where the flow has few samples a round, that of its neighbours on the path."),
+        Column("hides_us", F64, "us", "What this noise can add to a delay measured by RTT: twice `jitter_us`."),
+        Column("hides_owd_us", F64, "us", "The same for a one-way delay; without two captures the same value."),
+        Column("release_us", F64, "us", "Period at which packets are released in bursts (slots of a radio link, aggregated ACKs); null where they are not."),
+        Column("late_packets", U64, "packet", "Data packets that arrived behind later ones, by the capture that saw most; a capture at the sender sees none."),
+        Column("late_share", F64, "", "Of the data packets."),
+        Column("added_by", STR, "", "Path that adds the jitter: `forward` (of the data) or `ack`; null where one capture cannot show it, and without jitter."),
+        Column("basis", STR, "", "What the jitter rests on: `one-way delay` (two captures) or `rtt`."),
     ),
 )

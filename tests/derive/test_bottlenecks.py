@@ -23,6 +23,7 @@ def of(queues: list[float], flow: int = 0, **columns: object) -> pl.DataFrame:
         flow=flow,
         rtt_min_us=10_000.0,
         rtt_mean_us=[10_000.0 + q for q in queues],
+        rtt_max_us=[10_000.0 + q for q in queues],
         **columns,
     )
 
