@@ -14,6 +14,7 @@ import polars as pl
 
 from l4strace.derive import queue_features, unmarked
 from l4strace.derive.company import FRAME_BYTES
+from l4strace.derive.noise import HIDES
 from l4strace.derive.unmarked import (
     ALONE,
     NO_VERDICT,
@@ -53,6 +54,12 @@ By eye: shorter ones are slow start and little more."""
 MIN_SLOTS = 10
 """Slots shared with another flow from which the two are compared: with 10, a correlation beyond
 0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
+
+MIN_ISOLATED = 3
+"""Slots that show one queue far longer than another: no chance makes a ratio of three. By eye."""
+
+NAMED_MS = 0.5
+"""Jitter below which it is not what hides a queue: a quarter of the border."""
 
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
@@ -130,7 +137,7 @@ def _verdict(f: Features) -> Verdict:
 def _from_marks(f: Features) -> Verdict:
     """Low marks, deep marks, or noise between the two."""
     delay, limit = f["marking_delay_us"], f["mark_limit_us"]
-    apart = _thresholds_apart(f)
+    apart = _thresholds_apart(f) or _own_queue(f)
     if apart is not None:
         return apart
     if delay <= limit:
@@ -140,10 +147,18 @@ def _from_marks(f: Features) -> Verdict:
     if _compared(f, "classic") and _same_queue(f, "classic") and f["queue_delay_us"] > 2 * limit:
         # Noise moves each flow on its own; a queue that both wait in moves them together.
         return "classic", PARTLY, f"{_at(f)}, and the other flows wait as long at the same time."
-    return _unknown(
-        f"Cannot be determined: {f['noise_us'] / unmarked.NOISE_TIMES / 1000:.1f} ms of jitter "
-        f"hide the queue (marks come at {delay / 1000:.1f} ms)."
-    )
+    return _unknown(_hidden(f, f"the queue (marks come at {delay / 1000:.1f} ms)"))
+
+
+def _hidden(f: Features, what: str) -> str:
+    jitter = f["noise_us"] / HIDES / 1000
+    if jitter < NAMED_MS:
+        return (
+            "Cannot be determined: marks come at "
+            f"{f['marking_delay_us'] / 1000:.1f} ms, near the border of "
+            f"{f['mark_limit_us'] / 1000:.1f} ms between L4S and classic AQMs."
+        )
+    return f"Cannot be determined: {jitter:.1f} ms of jitter hide {what}."
 
 
 def _unknown(reason: str) -> Verdict:
@@ -224,6 +239,8 @@ def _beside_classic(f: Features) -> Verdict:
         return "l4s", PARTLY, f"{_at(f)}; classic flows wait {other:.1f} ms and are hardly marked."
     shared = f"{_at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
     correlation = f["classic_corr"] or 0.0
+    if correlation < SAME_QUEUE_CORR and f["noise_us"] > f["mark_limit_us"]:
+        return _unknown(_hidden(f, "whether the flows share the queue"))
     if correlation <= OWN_QUEUE_CORR:
         reason = f"{shared}, but the delays move independently ({correlation:.2f})."
         return "per-flow", PARTLY, reason
@@ -246,6 +263,23 @@ def _beside_l4s(f: Features) -> Verdict | None:
     return "l4s", PARTLY, reason
 
 
+def _own_queue(f: Features) -> Verdict | None:
+    """Other flows wait far less at the same time: this flow has a queue of its own."""
+    for mate in ("scalable", "classic"):
+        few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
+        if not few or not _isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
+            continue
+        other = f[f"{mate}_queue_us"] / 1000
+        at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
+        if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
+            reason = f"{_at(f)}, while ECT(1) flows are marked at {at / 1000:.2f} ms: two queues."
+            return "l4s", SEEN_BY_OTHERS, reason
+        if f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]:
+            reason = f"{_at(f)}, while other flows wait only {other:.2f} ms: separate queues."
+            return "per-flow", OWN_MARKS, reason
+    return None
+
+
 def _deep_marks(f: Features) -> Verdict:
     mates = [c for c in ("scalable", "classic") if _compared(f, c)]
     if not mates:
@@ -255,22 +289,6 @@ def _deep_marks(f: Features) -> Verdict:
             f"{_at(f)}; a lone flow cannot show whether others share the queue.",
         )
     mate = mates[0]
-    other = f[f"{mate}_queue_us"] / 1000
-    if (
-        mate == "scalable"
-        and f["marked_as"] != "ect1"
-        and _isolated(f, "scalable_queue_us", "scalable_own_queue_us")
-    ):
-        if (
-            f["scalable_marks"] >= MIN_MARKS
-            and (f["scalable_mark_delay_us"] or 0.0) <= f["mark_limit_us"]
-        ):
-            return (
-                "l4s",
-                SEEN_BY_OTHERS,
-                f"{_at(f)}, while ECT(1) flows are marked at {other:.2f} ms: two queues.",
-            )
-        return "per-flow", OWN_MARKS, f"{_at(f)}, while ECT(1) flows wait only {other:.2f} ms."
     correlation = f[f"{mate}_corr"] or 0.0
     if correlation >= SAME_QUEUE_CORR:
         reason = (
@@ -278,14 +296,11 @@ def _deep_marks(f: Features) -> Verdict:
             f"(correlation {correlation:.2f}): one queue."
         )
         return "classic", SEEN_BY_OTHERS, reason
-    if correlation <= OWN_QUEUE_CORR and f["noise_us"] <= f["mark_limit_us"]:
+    if f["noise_us"] > f["mark_limit_us"]:
+        return _unknown(_hidden(f, "whether the flows share the queue"))
+    if correlation <= OWN_QUEUE_CORR:
         reason = f"{_at(f)} and the other flows' delay moves on its own ({correlation:.2f})."
         return "per-flow", PARTLY, reason
-    if correlation <= OWN_QUEUE_CORR:
-        return _unknown(
-            f"Cannot be determined: {f['noise_us'] / unmarked.NOISE_TIMES / 1000:.1f} ms of jitter "
-            "hide whether the flows share the queue."
-        )
     return (
         "classic",
         PARTLY,

@@ -9,15 +9,13 @@ import polars as pl
 
 from l4strace.derive import company, noise, queue_delay
 from l4strace.evidence import Capture
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, of_round
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles in place of smallest and largest, which one odd round decides. By eye."""
 
-FLAT_SHARE = 0.01
-"""Part of the distance to the path's smallest RTT by which a flow's own floor may rise: a longer
-path has a floor that a tenth of its rounds touch, a queue that never drains has none. Measured:
-0.0003 for a path 61 ms longer, 0.08 for Prague that holds CoDel's queue (lab run e)."""
+LARGEST = 0.99
+"""As above, of all rounds: the full buffer, which few rounds see."""
 
 FLAT_US = 100.0
 """Rise of the floor above its smallest RTT in a tenth of the rounds, up to which it was seen empty:
@@ -29,10 +27,16 @@ PARTS = 10
 
 def table(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    whole = _above_base(queue_delay.on_paths(capture))
+    whole = _marking(queue_delay.on_paths(capture))
     rounds = company.steady(whole)
     rated = rounds.join(company.rates(rounds), on=["source", "path"], how="left")
-    own = _own(rated).join(_start(whole), on=KEY, how="left")
+    whole_path = rated.group_by("source", "path").agg(_losses("path_"))
+    own = (
+        _own(rated)
+        .join(_start(whole), on=KEY, how="left")
+        .join(whole_path, on=["source", "path"], how="left")
+        .drop("path")
+    )
     near = rounds.join(own.select(KEY), on=KEY, how="semi")
     return (
         own.join(_carried(capture), on=KEY, how="left")
@@ -43,38 +47,32 @@ def table(capture: Capture) -> pl.DataFrame:
     )
 
 
-def _above_base(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rounds with `base_us`, their queue delay above it, and `marking_us` of their marked ACKs."""
-    own, floor = pl.col("rtt_min_us").min().over(KEY), pl.col("rtt_min_us").quantile(LOW).over(KEY)
-    path = pl.col("rtt_min_us").min().over("source", "path")
-    longer = floor - own <= FLAT_SHARE * (own - path)
-    base = pl.when(longer).then(own).otherwise(path)
-    queue = (pl.col("rtt_mean_us") - pl.col("base_us")).clip(lower_bound=0)
+def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rounds with `marking_us`, the smallest queue delay at which an ACK reported a mark.
+
+    And with `top_us`, the largest queue delay of a round and the two before it.
+    """
     marked = (pl.col("marked_rtt_min_us") - pl.col("base_us")).clip(lower_bound=0)
     # Where no ACK with a mark has an RTT, the round as a whole has to do.
     known = pl.col("marked_rtt_min_us").is_not_null().any().over(KEY)
-    marking = pl.when(known).then(marked).otherwise(queue)
-    return rounds.with_columns(
-        base.alias("base_us"), (floor - own <= FLAT_US).alias("flat")
-    ).with_columns(
-        queue.alias("queue_delay_us"), pl.when(pl.col("marks") > 0).then(marking).alias("marking_us")
+    marking = pl.when(known).then(marked).otherwise("queue_delay_us")
+    # Loss shows a round trip after the queue that dropped the packet.
+    top = pl.col("rtt_max_us") - pl.col("base_us")
+    top = pl.max_horizontal(top, *(of_round(-n, top) for n in (1, 2)))
+    return rounds.sort(*KEY, "round").with_columns(
+        pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"), top.alias("top_us")
     )
 
 
 def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     """What a direction's own rounds show."""
     queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
-    # Loss shows a round trip after the queue that dropped the packet.
-    top = pl.col("rtt_max_us") - pl.col("base_us")
-    top = pl.max_horizontal(top, *(top.shift(n).over(KEY) for n in (1, 2)))
-    lost = pl.col("retransmits") > 0
     part = (pl.col("start_ns") - pl.col("start_ns").min().over(KEY)) * PARTS
     length = pl.col("start_ns").max().over(KEY) - pl.col("start_ns").min().over(KEY) + 1
     marking = pl.col("marking_us")
     return (
-        rounds.sort(*KEY, "round")
-        .with_columns(top.alias("top_us"), (part // length).alias("part"))
-        .group_by(KEY)
+        rounds.with_columns((part // length).alias("part"))
+        .group_by(*KEY, "path")
         .agg(
             pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
@@ -83,9 +81,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             queue.quantile(HIGH).alias("queue_high_us"),
             marking.quantile(LOW).alias("marking_delay_us"),
             marking.median().alias("marking_median_us"),
-            (pl.col("base_us") - pl.col("rtt_min_us").min()).first().abs().alias("base_off_us"),
-            pl.col("base_us").first(),
-            pl.col("flat").first(),
+            (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
             marked.sum().alias("marked_rounds"),
             pl.col("part").filter(marked).n_unique().alias("marked_parts"),
             (length.first() / 1e9).alias("seconds"),
@@ -94,11 +90,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
             pl.col("ece_acks").is_not_null().any().alias("classic_feedback"),
             pl.col("retransmits").fill_null(0).sum().alias("lost"),
-            lost.sum().alias("lost_rounds"),
-            pl.col("top_us").filter(lost).quantile(LOW).alias("lost_low_us"),
-            pl.col("top_us").filter(lost).median().alias("lost_us"),
-            pl.col("top_us").filter(lost).quantile(HIGH).alias("lost_high_us"),
-            top.quantile(0.99).alias("top_us"),
+            *_losses(""),
             pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
         )
         .filter(
@@ -106,6 +98,18 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             & (pl.col("acked") >= company.MIN_ACKED_PACKETS)
         )
     )
+
+
+def _losses(of: str) -> list[pl.Expr]:
+    """How long the queue was where packets were lost, in rounds with `top_us`."""
+    lost, top = pl.col("retransmits") > 0, pl.col("top_us")
+    return [
+        lost.sum().alias(f"{of}lost_rounds"),
+        top.filter(lost).quantile(LOW).alias(f"{of}lost_low_us"),
+        top.filter(lost).median().alias(f"{of}lost_us"),
+        top.filter(lost).quantile(HIGH).alias(f"{of}lost_high_us"),
+        top.quantile(LARGEST).alias(f"{of}top_us"),
+    ]
 
 
 def _start(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -118,8 +122,10 @@ def _one_way(capture: Capture) -> pl.DataFrame:
     floor = capture.rounds.group_by(KEY).agg(
         pl.col("owd_min_us").min().alias("owd_floor_us"),
         pl.col("owd_min_us").quantile(LOW).alias("owd_low_us"),
+        pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
     )
-    longer = pl.col("owd_low_us") - pl.col("owd_floor_us") <= FLAT_SHARE * pl.col("owd_floor_us")
+    rise = pl.col("owd_low_us") - pl.col("owd_floor_us")
+    longer = rise <= queue_delay.FLAT_SHARE * pl.col("owd_floor_us")
     base = pl.when(longer).then("owd_floor_us").otherwise(0.0)
     return (
         capture.paths.rename({"near": "source"})
@@ -127,7 +133,10 @@ def _one_way(capture: Capture) -> pl.DataFrame:
         .unique(KEY, keep="first", maintain_order=True)
         .select(
             *KEY,
-            (pl.col("marked_owd_p10_us") - base).alias("marked_owd_us"),
+            # By packets or by rounds: a queue that overshoots marks many packets in few rounds.
+            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - base)
+            .clip(lower_bound=0)
+            .alias("marked_owd_us"),
             (pl.col("marked_owd_median_us") - base).alias("marked_owd_median_us"),
             pl.col("lost").alias("really_lost"),
         )

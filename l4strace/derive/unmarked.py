@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.derive.noise import HIDES
 from l4strace.wording.quantities import count
 
 Features = dict[str, Any]
@@ -25,9 +24,6 @@ ALONE = 0.5
 NO_VERDICT = 0.0
 """Confidences are ranks. Rules that accuse a sender ask for 0.8
 (`rules.support.subjects.ISOLATED_CONFIDENCE`)."""
-
-NOISE_TIMES = HIDES
-"""What a reason names is the jitter, not what it can add."""
 
 QUEUE_US = 2000.0
 """Queue delay from which a queue stands, where nothing is marked: the border between L4S and
@@ -106,11 +102,14 @@ def _lossy(f: Features) -> Verdict:
         if f["queue_high_us"] < DEEP_QUEUE * QUEUE_US:
             return "none", PARTLY, f"{losses} at {at} of queue delay: the path loses at random."
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
-    if f["lost_rounds"] >= MIN_LOST_ROUNDS:
-        if f["lost_low_us"] >= SAME_HEIGHT * f["lost_high_us"] and lost >= CEILING * f["top_us"]:
+    # Few losses of its own: those of all flows of the path.
+    of = "" if f["lost_rounds"] >= MIN_LOST_ROUNDS else "path_"
+    if f[f"{of}lost_rounds"] >= MIN_LOST_ROUNDS:
+        same = f[f"{of}lost_low_us"] >= SAME_HEIGHT * f[f"{of}lost_high_us"]
+        if same and lost >= CEILING * f[f"{of}top_us"]:
             reason = f"{losses}, always at the full queue ({at}), without a mark."
             return "fifo", SEEN_BY_OTHERS, reason
-        if lost <= BELOW * f["top_us"]:
+        if not of and lost <= BELOW * f["top_us"]:
             reason = (
                 f"{losses} at {at} of queue delay, below the largest of "
                 f"{f['top_us'] / 1000:.1f} ms, without a mark."
