@@ -99,7 +99,10 @@ def _row(f: Features) -> dict[str, Any]:
     f["noise_us"] = f["hides_us"] or 0.0
     if f["marked_owd_us"] is not None:
         # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
-        f["marking_delay_us"], f["marking_median_us"] = f["marked_owd_us"], f["marked_owd_median_us"]
+        f["marking_delay_us"], f["marking_median_us"] = (
+            f["marked_owd_us"],
+            f["marked_owd_median_us"],
+        )
         f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
     return f | {
@@ -107,6 +110,8 @@ def _row(f: Features) -> dict[str, Any]:
         "confidence": confidence,
         "reason": reason,
         "marking": _marking(f),
+        "loss_delay_us": f["lost_us"],
+        "idle_loss": unmarked.idle_loss(f),
         "ce_share": min(1.0, f["marks"] / f["acked"]) if f["acked"] else None,
     }
 

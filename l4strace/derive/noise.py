@@ -65,6 +65,9 @@ def table(capture: Capture) -> pl.DataFrame:
         pl.coalesce("spread_us", pl.col("spread_us").max().over(path), "steps_us").alias("rtt_us"),
         pl.coalesce("owd_us", pl.col("owd_us").max().over(path)).alias("owd_us"),
     )
+    shared = shared.with_columns(
+        pl.coalesce("spread_us", "steps_us").min().over(path).alias("common_us")
+    )
     seen = _reordered(capture).join(shared, on=KEY, how="left")
     return schema.conform(seen.with_columns(_verdict()).sort(KEY))
 
@@ -86,7 +89,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             .mul(STEPS)
             .alias("steps_us"),
             (pl.col("rtt_max_us") - pl.col("rtt_min_us")).filter(full).median().alias("usual_us"),
-            (pl.col("rtt_min_us").median() - pl.col("rtt_min_us").min()).alias("floor_us"),
+            (pl.col("rtt_min_us").median() - pl.col("base_us").first()).alias("floor_us"),
             (pl.col("train_bps").median() / pl.col("rate_bps").first()).alias("train"),
         )
         .filter(pl.col("rounds") >= company.MIN_STEADY)

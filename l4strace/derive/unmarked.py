@@ -83,7 +83,11 @@ def verdict(f: Features) -> Verdict:
     """ECN-capable packets without a mark, or with too few to judge."""
     if f["marks"]:
         marks = count(f["marks"], "mark")
-        return "unknown", NO_VERDICT, f"{marks} in {f['seconds']:.0f} s: too few to identify an AQM."
+        return (
+            "unknown",
+            NO_VERDICT,
+            f"{marks} in {f['seconds']:.0f} s: too few to identify an AQM.",
+        )
     if f["lost"] and f["lost_us"] is not None:
         return _lossy(f)
     return _lossless(f)
@@ -93,6 +97,11 @@ def _standing(f: Features) -> float:
     """Delay from which a queue stands: not noise, and not packets under way on a slow link."""
     packets = 2.0 * (f["serialisation_us"] or 0.0)
     return max(QUEUE_US + (f["serialisation_us"] or 0.0), packets) + float(f["noise_us"])
+
+
+def idle_loss(f: Features) -> bool:
+    """Losses in several rounds, most of them without a queue."""
+    return f["lost_rounds"] >= MIN_LOST_ROUNDS and f["lost_us"] < _standing(f)
 
 
 def _lossy(f: Features) -> Verdict:
@@ -114,7 +123,7 @@ def _lossy(f: Features) -> Verdict:
                 f"{losses} at {at} of queue delay, below the largest of "
                 f"{f['top_us'] / 1000:.1f} ms, without a mark."
             )
-            return "aqm-drops", OWN_MARKS, reason
+            return "dropping", OWN_MARKS, reason
     return "unmarked", SEEN_BY_OTHERS, f"{losses} at {at} of queue delay, without a mark."
 
 

@@ -18,7 +18,7 @@ BOTTLENECKS = {
     "shallow": "shallow AQM that marks more than ECT(1)",
     "per-flow": "queue per flow",
     "fifo": "FIFO",
-    "aqm-drops": "AQM without ECN, which drops",
+    "dropping": "AQM without ECN",
     "unmarked": "unmarked queue",
     "none": "no bottleneck here",
     "unknown": "unknown",
