@@ -101,7 +101,7 @@ def _standing(f: Features) -> float:
 
 def idle_loss(f: Features) -> bool:
     """Losses in several rounds, most of them without a queue."""
-    return f["lost_rounds"] >= MIN_LOST_ROUNDS and f["lost_us"] < _standing(f)
+    return bool(f["lost_rounds"] >= MIN_LOST_ROUNDS and f["lost_us"] < _standing(f))
 
 
 def _lossy(f: Features) -> Verdict:

@@ -18,8 +18,8 @@ late are retransmitted too, and the sender that notices undoes its reduction.
 When it is wrong
 ----------------
 Losses at the end of a transfer, after which there is nothing to send. Directions whose
-retransmissions may be needless (reordering, or losses without a queue that one capture cannot distinguish
-from it) are left out. Rounds with fewer than 8 packets in flight are left out.
+retransmissions may be needless (reordering, or losses without a queue, which one capture cannot
+distinguish from it) are left out. Rounds with fewer than 8 packets in flight are left out.
 
 What to do
 ----------

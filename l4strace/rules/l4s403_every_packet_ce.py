@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _segments(evidence: Evidence) -> pl.DataFrame:
-    """Directions with `segments` and `ce_segments`: a super-packet of an offload counts for all it will become."""
+    """Directions with `segments` and `ce_segments`: a super-packet counts for all it holds."""
     ends = evidence.flows.select("source", "flow", "mss_client", "mss_server")
     directions = evidence.directions.join(ends, on=["source", "flow"], how="left")
     # The peer's MSS option bounds a segment; options of its header make it smaller (RFC 6691).

@@ -13,8 +13,8 @@ a high target, or a second queue in front of it.
 
 Evidence
 --------
-`bottlenecks.kind`, `queue_delay_us`, `serialisation_us` and `noise_us` (jitter); `directions.data_ect1` (which queue of
-a dual-queue AQM applies).
+`bottlenecks.kind`, `queue_delay_us`, `serialisation_us` and `noise_us` (jitter);
+`directions.data_ect1` (which queue of a dual-queue AQM applies).
 
 When it is wrong
 ----------------

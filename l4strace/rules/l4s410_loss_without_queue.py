@@ -17,8 +17,8 @@ Evidence
 
 When it is wrong
 ----------------
-From the sender alone, packets that arrive late and are retransmitted needlessly look lost. A policer
-drops without queue too, and that is a limit of the rate.
+From the sender alone, packets that arrive late and are retransmitted needlessly look lost. A
+policer drops without queue too, and that is a limit of the rate.
 
 What to do
 ----------
