@@ -129,6 +129,9 @@ def _verdict(f: Features) -> Verdict:
         return _unknown("Every packet is CE, so the marks show nothing about a queue.")
     if f["marks"] >= MIN_MARKS:
         return _from_marks(f)
+    if f["marks"] and _far_above(f):
+        kind, confidence, reason = _deep_marks(f)
+        return kind, min(ALONE, confidence), reason
     if f["erased"]:
         return _unknown("The path erases ECN codepoints, so no queue behind it could mark.")
     beside = _beside_l4s(f)
@@ -137,6 +140,12 @@ def _verdict(f: Features) -> Verdict:
     if f["marked_as"] == "not_ect":
         return unmarked.not_ect(f, _compared(f, "classic"), _compared(f, "scalable"))
     return unmarked.verdict(f)
+
+
+def _far_above(f: Features) -> bool:
+    """Even one mark shows a classic AQM when it comes this late."""
+    least = f["mark_limit_us"] + f["noise_us"] + APART_US
+    return f["marking_delay_us"] is not None and bool(f["marking_delay_us"] > least)
 
 
 def _from_marks(f: Features) -> Verdict:

@@ -46,6 +46,10 @@ height. Measured behind a FIFO: 0.95; behind PIE and RED without a mark: 0.4 to 
 CEILING = 0.8
 """Delay at loss, as part of the largest (99th percentile), that is the full buffer; see above."""
 
+MIN_BELOW = 8
+"""Rounds with losses below the largest delay that show an AQM: by eye; a FIFO whose rate changes
+drops at a few different delays."""
+
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
 
@@ -118,7 +122,7 @@ def _lossy(f: Features) -> Verdict:
         if same and lost >= CEILING * f[f"{of}top_us"]:
             reason = f"{losses}, always at the full queue ({at}), without a mark."
             return "fifo", SEEN_BY_OTHERS, reason
-        if not of and lost <= BELOW * f["top_us"]:
+        if f["lost_rounds"] >= MIN_BELOW and lost <= BELOW * f["top_us"]:
             reason = (
                 f"{losses} at {at} of queue delay, below the largest of "
                 f"{f['top_us'] / 1000:.1f} ms, without a mark."

@@ -272,7 +272,9 @@ def lossy(queues: list[float], at: list[int]) -> pl.DataFrame:
     ("low", "high", "lost", "kind"),
     [
         (4_000, 20_000, [59, 99, 139, 179], "fifo"),
-        (4_000, 20_000, [43, 66, 103, 108, 143, 166], "dropping"),
+        (4_000, 20_000, [43, 66, 84, 103, 108, 123, 143, 166, 186], "dropping"),
+        # A few delays are what a FIFO of changing rate gives.
+        (4_000, 20_000, [43, 66, 103, 108], "unmarked"),
         (4_000, 20_000, [99], "unmarked"),
         (50, 300, [59, 99, 139], "none"),
     ],
@@ -305,3 +307,13 @@ def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:
     row = verdict(directions=stack(PRAGUE, CUBIC), rounds=stack(*tables))
     assert row["kind"] == "unknown"
     assert "share the queue" in str(row["reason"])
+
+
+def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
+    queue = sawtooth(20_000, 40_000)
+    marks = [1 if i == 99 else 0 for i in range(200)]
+    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marks))
+    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
+    low = [1 if i == 99 else 0 for i in range(200)]
+    row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 6_000), ce_best=low))
+    assert row["kind"] == "unknown"
