@@ -218,7 +218,9 @@ def _thresholds_apart(f: Features) -> Verdict | None:
 
 def _shallow_marks(f: Features) -> Verdict:
     limit = f["mark_limit_us"]
-    if not (f["began"] or f["flat"]):
+    # A queue that hides in the smallest RTT is no longer than that RTT.
+    hidden = 0.0 if f["began"] or f["flat"] else f["floor_us"]
+    if f["marking_delay_us"] + hidden > limit:
         return _unknown(
             "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
             "already contain queue."

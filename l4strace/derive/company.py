@@ -22,6 +22,10 @@ MIN_STEADY = 5
 """Rounds after the start from which a direction is looked at: three marks and two rounds without.
 By eye; a flow through a long queue has few rounds and many packets."""
 
+MIN_STEADY_PACKETS = 100
+"""Packets in those rounds: with 100, a marked share is known to a tenth. Half of what starvation
+and the like ask for, as a bottleneck needs no rate."""
+
 MIN_ROUNDS = 20
 MIN_ACKED_PACKETS = 200
 """Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.

@@ -82,6 +82,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             marking.quantile(LOW).alias("marking_delay_us"),
             marking.median().alias("marking_median_us"),
             (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
+            pl.col("floor_us").first(),
             marked.sum().alias("marked_rounds"),
             pl.col("part").filter(marked).n_unique().alias("marked_parts"),
             (length.first() / 1e9).alias("seconds"),
@@ -95,7 +96,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(
             (pl.col("rounds") >= company.MIN_STEADY)
-            & (pl.col("acked") >= company.MIN_ACKED_PACKETS)
+            & (pl.col("acked") >= company.MIN_STEADY_PACKETS)
         )
     )
 

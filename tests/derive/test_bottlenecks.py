@@ -317,3 +317,22 @@ def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
     low = [1 if i == 99 else 0 for i in range(200)]
     row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 6_000), ce_best=low))
     assert row["kind"] == "unknown"
+
+
+def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
+    """1.2 ms of RTT at 4 Mbit/s: the queue in it is below the border of 6.8 ms all the same."""
+    rtt = [1_200.0 + 400.0 + 100.0 * (i % 20) for i in range(200)]
+    rtt[0] = 1_200.0
+    table = rounds(
+        200,
+        rtt_min_us=rtt,
+        rtt_mean_us=rtt,
+        rtt_max_us=rtt,
+        acked_packets=3,
+        acked_bytes=5_000,
+        ce_best=[1 if i % 10 == 9 else 0 for i in range(200)],
+        marked_rtt_min_us=rtt,
+    )
+    flows = FLOWS.with_columns(handshake=pl.lit("none"))
+    found = bottlenecks.table(capture(flows=flows, directions=PRAGUE, rounds=table))
+    assert found["kind"].to_list() == ["l4s"]
