@@ -25,8 +25,8 @@ NO_VERDICT = 0.0
 """Measured on 173 directions with known truth (44 runs of the kernel lab, which were looked at
 while tuning; 11 recorded runs of Prague; 8 captures of 2020; 37 copies of recorded runs with jitter
 or slots added), from packets of the sender alone. Right: 36 of 36 at 0.95, 38 of 38 at 0.9, 6 of 6
-at 0.8, 37 of 37 at 0.7, 12 of 12 at 0.6, 6 of 6 at 0.5; 38 without a verdict, 18 of them copies with
-jitter. Not counted: the classic queue of DualPI2 without any ECT(1), which shows as a classic AQM.
+at 0.8, 37 of 37 at 0.7, 12 of 12 at 0.6, 6 of 6 at 0.5; 38 without a verdict, 18 of them
+copies. Not counted: the classic queue of DualPI2 without any ECT(1), which shows as a classic AQM.
 Rules that accuse a sender ask for 0.8 (`rules.support.subjects.ISOLATED_CONFIDENCE`)."""
 
 QUEUE_US = 2000.0
