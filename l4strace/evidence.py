@@ -44,6 +44,7 @@ class Evidence(Capture):
     coexistence: pl.DataFrame = field(kw_only=True)
     phases: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
+    noise: pl.DataFrame = field(kw_only=True)
 
 
 DERIVED = tuple(f.name for f in fields(Evidence) if f.name not in Capture.__dataclass_fields__)

@@ -1,8 +1,9 @@
 """What limits each flow direction, from packets alone.
 
 What the kernel believes must not feed this table (the misfire verdict is the disagreement of the
-two), so nothing here reads `capture.kernel`. The features: at which queue delay marks set in, how
-many come per round, and whether the other flows of the path share that delay and those marks.
+two), so nothing here reads `capture.kernel`. The features: at which queue delay marks set in, what
+noise can add to it, how many marks come per round, and whether the other flows of the path share
+that delay and those marks.
 """
 
 from __future__ import annotations
@@ -11,14 +12,30 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company, queue_delay, queue_features
+from l4strace.derive import queue_features, unmarked
+from l4strace.derive.company import FRAME_BYTES
+from l4strace.derive.noise import HIDES
+from l4strace.derive.unmarked import (
+    ALONE,
+    NO_VERDICT,
+    OWN_MARKS,
+    PARTLY,
+    SEEN_BY_OTHERS,
+    TWO_QUEUES,
+    Features,
+    Verdict,
+)
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
-from l4strace.wording import quantities
 
 L4S_MARK_US = 2000.0
 """DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel from
 5 ms, PIE from 15 ms. Prague's own detector takes 2000 us for the border (D0_LG)."""
+
+PACKETS = 2.25
+"""On a slow link the border is this many times of a packet: DualPI2 marks no queue of one packet,
+so one waits and one is sent when it marks (sch_dualpi2.c, must_drop and step by packets). Measured:
+at most 1.9 behind DualPI2 at 4 and 5 Mbit/s; CoDel's 5 ms are 2.25 packets at 5.5 Mbit/s."""
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp.
@@ -30,51 +47,39 @@ EVERY_PACKET = 0.95
 MIN_MARKS = 3
 """Fewer marks have no typical delay. By eye."""
 
-FRAME_BYTES = 1514
-"""A full Ethernet frame without FCS: 14 + 1500 bytes."""
+MOMENT_S = 5.0
+"""Length of a direction from which marks in one tenth of its time only do not stand for the rest.
+By eye: shorter ones are slow start and little more."""
 
 MIN_SLOTS = 10
 """Slots shared with another flow from which the two are compared: with 10, a correlation beyond
 0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
 
-SELF_LIMITED = 0.5
-"""Share of rounds limited by application or receive window from which the path is not the limit:
-most of them."""
+MIN_ISOLATED = 3
+"""Slots that show one queue far longer than another: no chance makes a ratio of three. By eye."""
 
-DEEP_QUEUE = 5
-"""Multiple of QUEUE_US that stands for a FIFO without a mark or a loss. By eye."""
+NAMED_MS = 0.5
+"""Jitter below which it is not what hides a queue: a quarter of the border."""
 
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
+
+OFTEN_MARKED = 0.2
+"""Share of the slots in which classic packets are marked, from which a shallow queue marks them as
+it does ECT(1). By eye: one overshoot is in one slot, a shared step marks in most."""
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
 By eye, between DualPI2's targets of 15 ms and 1 ms (RFC 9332 appendix A.1)."""
 
+APART_US = 8000.0
+"""Distance of two marking delays that no single AQM has: more than CoDel's 5 ms (RFC 8289) with
+half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both flows alike."""
+
 SAME_QUEUE_CORR = 0.5
 OWN_QUEUE_CORR = 0.2
-"""Queue delay from which a queue stands, where nothing is marked: as L4S_MARK_US. By eye."""
-
-QUEUE_US = 2000.0
-"""Queue delay from which a queue stands, where nothing is marked: L4S_MARK_US again. By eye."""
-
-TWO_QUEUES = 0.95
-"""Confidence: marks at an L4S threshold while classic flows wait in a queue of their own."""
-SEEN_BY_OTHERS = 0.9
-"""Confidence: another flow of the path, or a loss, shows the same queue."""
-NOTHING_THERE = 0.8
-"""Confidence: no marks, no losses and no queue delay."""
-OWN_MARKS = 0.7
-"""Confidence: the flow's own packets fit one kind, and no other flow contradicts it."""
-PARTLY = 0.6
-"""Confidence: what the other flows of the path saw fits only partly."""
-ALONE = 0.5
-"""Confidence: one flow that other kinds of queue would explain as well."""
-UNKNOWN = 0.0
-"""Confidences are ranks by eye, not frequencies. Rules that accuse a sender ask for 0.8
-(`rules.support.subjects.ISOLATED_CONFIDENCE`)."""
-
-Verdict = tuple[str, float, str]
+"""Correlation of two flows' queue delays: one queue above the first, a queue each below the second.
+By eye; see MIN_SLOTS."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -82,156 +87,238 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["bottlenecks"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = queue_delay.on_paths(capture)
-    features = queue_features.table(company.steady(rounds), capture)
+    features = queue_features.table(capture)
     rows = [_row(row) for row in features.iter_rows(named=True)]
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
-def _row(f: dict[str, Any]) -> dict[str, Any]:
+def _row(f: Features) -> dict[str, Any]:
     rate = f["rate_bps"] or None
     f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
-    f["mark_limit_us"] = L4S_MARK_US + (f["serialisation_us"] or 0.0)
+    f["mark_limit_us"] = max(L4S_MARK_US, PACKETS * (f["serialisation_us"] or 0.0))
+    f["noise_us"] = f["hides_us"] or 0.0
+    if f["marked_owd_us"] is not None:
+        # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
+        f["marking_delay_us"], f["marking_median_us"] = (
+            f["marked_owd_us"],
+            f["marked_owd_median_us"],
+        )
+        f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
     return f | {
         "kind": kind,
         "confidence": confidence,
         "reason": reason,
         "marking": _marking(f),
-        "ce_share": f["marks"] / f["acked"] if f["acked"] else None,
+        "loss_delay_us": f["lost_us"],
+        "idle_loss": unmarked.idle_loss(f),
+        "ce_share": min(1.0, f["marks"] / f["acked"]) if f["acked"] else None,
     }
 
 
-def _marking(f: dict[str, Any]) -> str | None:
+def _marking(f: Features) -> str | None:
     if f["marks"] < MIN_MARKS or f["classic_feedback"] or not f["acked_per_marked_round"]:
         return None
     return "step" if f["marks_per_round"] / f["acked_per_marked_round"] >= STEP_SHARE else "ramp"
 
 
-def _verdict(f: dict[str, Any]) -> Verdict:
+def _verdict(f: Features) -> Verdict:
     if f["deaf"]:
-        return (
-            "unknown",
-            UNKNOWN,
-            "The ACE counter is mangled, so marks cannot be seen round by round.",
-        )
+        return _unknown("The ACE counter is mangled, so marks cannot be seen round by round.")
     if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
-        return "unknown", UNKNOWN, "Every packet is CE, so the marks say nothing about a queue."
+        return _unknown("Every packet is CE, so the marks show nothing about a queue.")
     if f["marks"] >= MIN_MARKS:
-        if f["marking_delay_us"] <= f["mark_limit_us"]:
-            return _shallow_marks(f)
-        return _deep_marks(f)
+        return _from_marks(f)
+    if f["marks"] and _far_above(f):
+        kind, confidence, reason = _deep_marks(f)
+        return kind, min(ALONE, confidence), reason
     if f["erased"]:
-        return (
-            "unknown",
-            UNKNOWN,
-            "The path erases ECN codepoints, so no queue behind it could mark.",
-        )
+        return _unknown("The path erases ECN codepoints, so no queue behind it could mark.")
+    beside = _beside_l4s(f)
+    if beside is not None:
+        return beside
     if f["marked_as"] == "not_ect":
-        return _not_markable(f)
-    return _no_marks(f)
+        return unmarked.not_ect(f, _compared(f, "classic"), _compared(f, "scalable"))
+    return unmarked.verdict(f)
 
 
-def _compared(f: dict[str, Any], company: str) -> bool:
+def _far_above(f: Features) -> bool:
+    """Even one mark shows a classic AQM when it comes this late."""
+    least = f["mark_limit_us"] + f["noise_us"] + APART_US
+    return f["marking_delay_us"] is not None and bool(f["marking_delay_us"] > least)
+
+
+def _from_marks(f: Features) -> Verdict:
+    """Low marks, deep marks, or noise between the two."""
+    delay, limit = f["marking_delay_us"], f["mark_limit_us"]
+    apart = _thresholds_apart(f) or _own_queue(f)
+    if apart is not None:
+        return apart
+    if delay <= limit:
+        return _shallow_marks(f)
+    if delay - f["noise_us"] > limit:
+        return _deep_marks(f)
+    if _compared(f, "classic") and _same_queue(f, "classic") and f["queue_delay_us"] > 2 * limit:
+        # Noise moves each flow on its own; a queue that both wait in moves them together.
+        return "classic", PARTLY, f"{_at(f)}, and the other flows wait as long at the same time."
+    return _unknown(_hidden(f, f"the queue (marks come at {delay / 1000:.1f} ms)"))
+
+
+def _hidden(f: Features, what: str) -> str:
+    jitter = f["noise_us"] / HIDES / 1000
+    if jitter < NAMED_MS:
+        return (
+            "Cannot be determined: marks come at "
+            f"{f['marking_delay_us'] / 1000:.1f} ms, near the border of "
+            f"{f['mark_limit_us'] / 1000:.1f} ms between L4S and classic AQMs."
+        )
+    return f"Cannot be determined: {jitter:.1f} ms of jitter hide {what}."
+
+
+def _unknown(reason: str) -> Verdict:
+    return "unknown", NO_VERDICT, reason
+
+
+def _at(f: Features) -> str:
+    return f"Marks begin at {f['marking_delay_us'] / 1000:.2f} ms of queue delay"
+
+
+def _compared(f: Features, company: str) -> bool:
     return (f[f"{company}_slots"] or 0) >= MIN_SLOTS
 
 
-def _isolated(f: dict[str, Any], short: str, long: str) -> bool:
-    """Queue delay `long` is far above queue delay `short`."""
-    return bool(f[long] > ISOLATED_RATIO * f[short] + ISOLATED_US)
+def _same_queue(f: Features, company: str) -> bool:
+    return (f[f"{company}_corr"] or 0.0) >= SAME_QUEUE_CORR
 
 
-def _shallow_marks(f: dict[str, Any]) -> Verdict:
-    at = f"Marks set in at {f['marking_delay_us'] / 1000:.2f} ms of queue"
+def _isolated(f: Features, short: str, long: str) -> bool:
+    """Queue delay `long` is far above queue delay `short`, noise apart."""
+    least = min(f["noise_us"], f[short])
+    return bool(f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least)
+
+
+def _thresholds_apart(f: Features) -> Verdict | None:
+    """ECT(1) packets are marked at a far shorter delay than others: two thresholds, two queues."""
+    mate = "classic" if f["marked_as"] == "ect1" else "scalable"
+    if not _compared(f, mate) or f[f"{mate}_marked_slots"] < MIN_MARKS:
+        return None
+    other = f[f"{mate}_mark_delay_us"]
+    if other is None:
+        return None
+    delays = (f["marking_delay_us"], other)
+    low, high = delays if mate == "classic" else delays[::-1]
+    if high - low < max(APART_US, f["noise_us"]) or low > f["mark_limit_us"] + f["noise_us"]:
+        return None
+    reason = (
+        f"ECT(1) packets are marked from {low / 1000:.2f} ms of queue delay, others from "
+        f"{high / 1000:.1f} ms: two queues."
+    )
+    return "l4s", TWO_QUEUES, reason
+
+
+def _shallow_marks(f: Features) -> Verdict:
+    limit = f["mark_limit_us"]
+    # A queue that hides in the smallest RTT is no longer than that RTT.
+    hidden = 0.0 if f["began"] or f["flat"] else f["floor_us"]
+    if f["marking_delay_us"] + hidden > limit:
+        return _unknown(
+            "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
+            "already contain queue."
+        )
     if f["marked_as"] != "ect1":
-        return "shallow", OWN_MARKS, f"{at} for packets that are not ECT(1)."
+        if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
+            return "shallow", OWN_MARKS, f"{_at(f)} for packets that are not ECT(1)."
+        return "classic", PARTLY, f"{_at(f)}, mostly at {f['marking_median_us'] / 1000:.1f} ms."
+    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
+        return _unknown(
+            f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
+        )
     if not _compared(f, "classic"):
-        return "l4s", OWN_MARKS, f"{at}; no classic flow shows how it treats others."
+        return "l4s", OWN_MARKS, f"{_at(f)}; no classic flow shows how the AQM treats others."
+    return _beside_classic(f)
+
+
+def _beside_classic(f: Features) -> Verdict:
+    """Marks at an L4S delay, and classic flows on the path."""
     other = f["classic_queue_us"] / 1000
     if _isolated(f, "classic_own_queue_us", "classic_queue_us"):
-        reason = f"{at}, while classic flows wait {other:.1f} ms in a queue of their own."
+        reason = f"{_at(f)}, while classic flows wait {other:.1f} ms in a queue of their own."
         return "l4s", TWO_QUEUES, reason
     delay = f["classic_mark_delay_us"]
-    if (
-        f["classic_marks"] >= MIN_MARKS
-        and delay is not None
+    also = (
+        delay is not None
+        and f["classic_marks"] >= MIN_MARKS
+        and f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
         and delay <= ALSO_MARKED * f["mark_limit_us"]
+    )
+    if not also:
+        return "l4s", PARTLY, f"{_at(f)}; classic flows wait {other:.1f} ms and are hardly marked."
+    shared = f"{_at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
+    correlation = f["classic_corr"] or 0.0
+    if correlation < SAME_QUEUE_CORR and f["noise_us"] > f["mark_limit_us"]:
+        return _unknown(_hidden(f, "whether the flows share the queue"))
+    if correlation <= OWN_QUEUE_CORR:
+        reason = f"{shared}, but the delays move independently ({correlation:.2f})."
+        return "per-flow", PARTLY, reason
+    confidence = SEEN_BY_OTHERS if correlation >= SAME_QUEUE_CORR else PARTLY
+    return "shallow", confidence, f"{shared}: one queue (correlation {correlation:.2f})."
+
+
+def _beside_l4s(f: Features) -> Verdict | None:
+    """An unmarked flow beside ECT(1) flows that the same path marks at an L4S delay."""
+    delay = f["scalable_mark_delay_us"]
+    if (
+        f["marked_as"] == "ect1"
+        or not _compared(f, "scalable")
+        or delay is None
+        or f["scalable_marked_slots"] < MIN_MARKS
+        or delay > f["mark_limit_us"]
     ):
-        reason = f"{at} and classic flows are marked at {delay / 1000:.2f} ms too: one queue."
-        return "shallow", SEEN_BY_OTHERS, reason
-    return "l4s", PARTLY, f"{at}; classic flows wait {other:.1f} ms and are hardly marked."
+        return None
+    reason = f"ECT(1) flows of the path are marked at {delay / 1000:.2f} ms, this flow is not."
+    return "l4s", PARTLY, reason
 
 
-def _deep_marks(f: dict[str, Any]) -> Verdict:
-    at = f"Marks set in at {f['marking_delay_us'] / 1000:.1f} ms of queue"
+def _own_queue(f: Features) -> Verdict | None:
+    """Other flows wait far less at the same time: this flow has a queue of its own."""
+    for mate in ("scalable", "classic"):
+        few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
+        if not few or not _isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
+            continue
+        other = f[f"{mate}_queue_us"] / 1000
+        at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
+        if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
+            reason = f"{_at(f)}, while ECT(1) flows are marked at {at / 1000:.2f} ms: two queues."
+            return "l4s", SEEN_BY_OTHERS, reason
+        if f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]:
+            reason = f"{_at(f)}, while other flows wait only {other:.2f} ms: separate queues."
+            return "per-flow", OWN_MARKS, reason
+    return None
+
+
+def _deep_marks(f: Features) -> Verdict:
     mates = [c for c in ("scalable", "classic") if _compared(f, c)]
     if not mates:
-        return "classic", ALONE, f"{at}; a lone flow cannot show whether others share the queue."
+        return (
+            "classic",
+            ALONE,
+            f"{_at(f)}; a lone flow cannot show whether others share the queue.",
+        )
     mate = mates[0]
-    other = f[f"{mate}_queue_us"] / 1000
-    if (
-        mate == "scalable"
-        and f["marked_as"] != "ect1"
-        and _isolated(f, "scalable_queue_us", "scalable_own_queue_us")
-    ):
-        if f["scalable_marks"] >= MIN_MARKS and f["scalable_mark_delay_us"] <= f["mark_limit_us"]:
-            return (
-                "l4s",
-                SEEN_BY_OTHERS,
-                f"{at}, while ECT(1) flows are marked at {other:.2f} ms: two queues.",
-            )
-        return "per-flow", OWN_MARKS, f"{at}, while ECT(1) flows wait only {other:.2f} ms."
     correlation = f[f"{mate}_corr"] or 0.0
     if correlation >= SAME_QUEUE_CORR:
         reason = (
-            f"{at} and the other flows wait as long at the same time "
+            f"{_at(f)} and the other flows wait as long at the same time "
             f"(correlation {correlation:.2f}): one queue."
         )
         return "classic", SEEN_BY_OTHERS, reason
+    if f["noise_us"] > f["mark_limit_us"]:
+        return _unknown(_hidden(f, "whether the flows share the queue"))
     if correlation <= OWN_QUEUE_CORR:
-        reason = f"{at} and the other flows' delay moves on its own ({correlation:.2f})."
+        reason = f"{_at(f)} and the other flows' delay moves on its own ({correlation:.2f})."
         return "per-flow", PARTLY, reason
     return (
         "classic",
         PARTLY,
-        f"{at}; the other flows' delay moves partly along ({correlation:.2f}).",
+        f"{_at(f)}; the other flows' delay moves partly along ({correlation:.2f}).",
     )
-
-
-def _not_markable(f: dict[str, Any]) -> Verdict:
-    for mate in ("classic", "scalable"):
-        if (
-            _compared(f, mate)
-            and f[f"{mate}_marks"] >= MIN_MARKS
-            and (f[f"{mate}_corr"] or 0.0) >= SAME_QUEUE_CORR
-            and f[f"{mate}_mark_delay_us"] > f["mark_limit_us"]
-        ):
-            reason = (
-                "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
-                f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
-            )
-            return "classic", OWN_MARKS, reason
-    if f["lost"] == 0 and f["queue_high_us"] < QUEUE_US:
-        return "none", OWN_MARKS, "No loss and a flat RTT: nothing queues here."
-    return (
-        "unknown",
-        UNKNOWN,
-        "Not-ECT packets cannot be marked, so the queue cannot be identified.",
-    )
-
-
-def _no_marks(f: dict[str, Any]) -> Verdict:
-    queue, high = f["queue_delay_us"], f["queue_high_us"]
-    if f["lost"] > 0 and high >= QUEUE_US:
-        reason = (
-            f"{quantities.count(f['losses'], 'packet')} retransmitted and {queue / 1000:.1f} ms of "
-            "queue, yet not one mark."
-        )
-        return "fifo", SEEN_BY_OTHERS, reason
-    if f["lost"] == 0 and high < QUEUE_US + (f["serialisation_us"] or 0.0):
-        return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
-    if f["self_limited"] >= SELF_LIMITED:
-        return "none", PARTLY, "The application or the receive window holds the sender back."
-    if high >= DEEP_QUEUE * QUEUE_US:
-        return "fifo", ALONE, f"{queue / 1000:.1f} ms of queue without a mark or a loss."
-    return "unknown", UNKNOWN, "Neither marks nor a standing queue."

@@ -18,6 +18,14 @@ import polars as pl
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
+MIN_STEADY = 5
+"""Rounds after the start from which a direction is looked at: three marks and two rounds without.
+By eye; a flow through a long queue has few rounds and many packets."""
+
+MIN_STEADY_PACKETS = 100
+"""Packets in those rounds: with 100, a marked share is known to a tenth. Half of what starvation
+and the like ask for, as a bottleneck needs no rate."""
+
 MIN_ROUNDS = 20
 MIN_ACKED_PACKETS = 200
 """Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
@@ -30,6 +38,12 @@ BIN_NS = 100_000_000
 START_ROUNDS, START_PART = 10, 10
 """Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
 window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
+
+FRAME_BYTES = 1514
+"""A full Ethernet frame without FCS: 14 + 1500 bytes."""
+
+LOW, HIGH = 0.1, 0.9
+"""Quantiles in place of smallest and largest, which one odd second decides. By eye."""
 
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
@@ -46,6 +60,7 @@ def directions(capture: Capture) -> pl.DataFrame:
         "source",
         "flow",
         "mode",
+        "handshake",
         "vantage",
         "syn_ecn",
         "syn_arrived_ecn",
@@ -88,12 +103,30 @@ def steady(rounds: pl.DataFrame) -> pl.DataFrame:
     return rounds.filter(since_first >= skip)
 
 
+def rates(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rate of each path: 90th percentile of the bits that all its flows got through a second."""
+    second = (pl.col("start_ns") // 1_000_000_000).alias("second")
+    per_second = rounds.group_by("source", "path", second).agg(
+        (pl.col("acked_bytes").sum() * 8).cast(pl.Float64).alias("bits")
+    )
+    return per_second.group_by("source", "path").agg(
+        pl.col("bits").quantile(HIGH).alias("rate_bps")
+    )
+
+
+def packet_us() -> pl.Expr:
+    """Time of a full packet at `rate_bps`; 0 where no rate is known."""
+    rate = pl.col("rate_bps")
+    return pl.when(rate > 0).then(FRAME_BYTES * 8e6 / rate).otherwise(0.0)
+
+
 def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     """What the other flows of the same path saw while a direction sent, one row a direction.
 
     Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
-    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_marks` and
-    `_mark_delay_us`. Slots are as long as two rounds of the slowest flow.
+    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_marks`,
+    `_marked_slots` with any, and `_mark_delay_us` (queue at which marks set in: a tenth of the
+    slots lie below). Needs `marking_us`. Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()
@@ -114,7 +147,7 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
-            pl.col("queue_delay_us").filter(pl.col("marks") > 0).mean().alias("mark_queue_us"),
+            pl.col("marking_us").min().alias("mark_queue_us"),
         )
         .drop_nulls("queue_delay_us")
     )
@@ -130,7 +163,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             pl.col("queue_delay_us").sum().alias("all_queue"),
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
-            pl.col("mark_queue_us").mean().alias("all_mark_queue"),
+            pl.col("mark_queue_us").min().alias("all_mark_queue"),
         )
     )
     own = member.cast(pl.Int64)
@@ -149,9 +182,10 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
         pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
         pl.col("other_marks").sum().alias(f"{name}_marks"),
+        (pl.col("other_marks") > 0).sum().cast(pl.Int64).alias(f"{name}_marked_slots"),
         pl.col("all_mark_queue")
         .filter(pl.col("other_marks") > 0)
-        .median()
+        .quantile(LOW)
         .alias(f"{name}_mark_delay_us"),
     )
 

@@ -11,12 +11,15 @@ FIFO.
 
 Evidence
 --------
-`cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them.
+`cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them;
+`bottlenecks.idle_loss`, `noise.late_share` and, with both ends, `paths.lost`: packets that arrive
+late are retransmitted too, and the sender that notices undoes its reduction.
 
 When it is wrong
 ----------------
-Spurious retransmissions that the sender undid; losses at the end of a transfer, after which there
-is nothing to send. Rounds with fewer than 8 packets in flight are left out.
+Losses at the end of a transfer, after which there is nothing to send. Directions whose
+retransmissions may be needless (reordering, or losses without a queue, which one capture cannot
+distinguish from it) are left out. Rounds with fewer than 8 packets in flight are left out.
 
 What to do
 ----------
@@ -36,6 +39,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import count
 
 CODE = "L4S203"
 MIN_EPISODES = 3
@@ -47,6 +51,12 @@ MIN_WINDOW = 8.0
 NO_CUT = 0.1
 """A third of the smallest loss response in use: CUBIC gives up three tenths (RFC 9438 section 4.6),
 Reno and Prague a half (RFC 5681 section 3.1, prague_enter_loss)."""
+
+REORDERED = 0.001
+"""Share of late packets from which retransmissions may be needless, as in L4S407."""
+
+REALLY_LOST = 0.5
+"""Packets that never arrived, as part of those retransmitted, below which most were needless."""
 
 MAJORITY = 0.8
 """Share of the episodes without a reduction: by eye, as in L4S201."""
@@ -82,7 +92,26 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
-    return [_finding(row) for row in ignored.iter_rows(named=True)]
+    needless = _needless(evidence)
+    unsure = ignored.join(needless, on=subjects.DIRECTION, how="semi")
+    results: list[Finding | Skipped] = [
+        _finding(row)
+        for row in ignored.join(needless, on=subjects.DIRECTION, how="anti").iter_rows(named=True)
+    ]
+    if unsure.height:
+        reason = f"{count(unsure.height, 'flow direction')}: reordering may explain the losses"
+        results.append(Skipped(CODE, reason))
+    return results
+
+
+def _needless(evidence: Evidence) -> pl.DataFrame:
+    """Directions whose retransmissions need not mean loss."""
+    late = subjects.noise(evidence).filter(pl.col("late_share") >= REORDERED)
+    near = subjects.once(evidence, evidence.bottlenecks)
+    idle = near.filter(pl.col("idle_loss"))
+    lost = near.join(subjects.lost_between(evidence), on=subjects.DIRECTION, how="inner")
+    found = lost.filter(pl.col("lost") < REALLY_LOST * pl.col("losses"))
+    return pl.concat([rows.select(subjects.DIRECTION) for rows in (late, idle, found)]).unique()
 
 
 def _finding(row: dict[str, Any]) -> Finding:

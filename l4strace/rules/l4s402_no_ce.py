@@ -12,8 +12,9 @@ gives no benefit. Often the AQM that was set up is not at the bottleneck.
 
 Evidence
 --------
-`bottlenecks` of kind `fifo`: `queue_delay_us`, `losses` and `confidence`; `directions.data_ect1`
-(which sender means L4S).
+`bottlenecks` of kind `fifo` (losses at the full buffer), `dropping` (losses below it) and
+`unmarked` (either): `queue_delay_us`, `losses`, `loss_delay_us` and `confidence`;
+`directions.data_ect1` (which sender means L4S).
 
 When it is wrong
 ----------------
@@ -42,6 +43,16 @@ from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
 
 CODE = "L4S402"
+MEDIUM = 0.7
+"""Confidence of a kind from which the finding has medium confidence, on the scale of
+derive/unmarked: losses of the flow itself."""
+
+WHAT = {
+    "fifo": "The buffer fills up and does not mark",
+    "dropping": "An AQM drops instead of marking",
+    "unmarked": "The queue does not mark",
+}
+UNMARKED = tuple(WHAT)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -49,7 +60,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = subjects.once(evidence, evidence.bottlenecks)
     if judged.is_empty():
         return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
-    unmarked = judged.filter(pl.col("kind") == "fifo").join(
+    unmarked = judged.filter(pl.col("kind").is_in(UNMARKED)).join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
     return [_finding(row) for row in unmarked.iter_rows(named=True)]
@@ -61,9 +72,9 @@ def _finding(row: dict[str, Any]) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
-        Confidence.HIGH if row["confidence"] >= subjects.ISOLATED_CONFIDENCE else Confidence.LOW,
-        f"The queue does not mark: no packet is CE at a median queue delay of {queue:.1f} ms, "
-        f"with {lost}.",
+        _confidence(row["confidence"]),
+        f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue:.1f} ms, "
+        f"with {lost}{_where(row)}.",
         "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
         source=row["source"],
         flow=row["flow"],
@@ -76,6 +87,18 @@ def _finding(row: dict[str, Any]) -> Finding:
             Measure("retransmissions", row["losses"] or 0, "packet"),
         ),
     )
+
+
+def _confidence(value: float) -> Confidence:
+    if value >= subjects.ISOLATED_CONFIDENCE:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if value >= MEDIUM else Confidence.LOW
+
+
+def _where(row: dict[str, Any]) -> str:
+    if row["loss_delay_us"] is None:
+        return ""
+    return f" at {row['loss_delay_us'] / 1000:.1f} ms"
 
 
 RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__)

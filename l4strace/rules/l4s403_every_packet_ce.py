@@ -12,7 +12,9 @@ minimum window and stays there. Whole networks have done it.
 Evidence
 --------
 The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
-reported), of `data_packets`; `rounds.queue_delay_us` where `flows.vantage` is not the receiver's.
+reported), of `data_packets`. With offloads (`super_packets`) the segments count that
+`payload_bytes` and `ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also
+`rounds.queue_delay_us` where `flows.vantage` is not the receiver's.
 
 When it is wrong
 ----------------
@@ -54,14 +56,15 @@ STANDING_US = 2000.0
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with hardly a packet that is not CE."""
     marked = pl.max_horizontal(
-        pl.col("data_ce").fill_null(0).cast(pl.Int64),
+        pl.col("ce_segments").fill_null(0),
         pl.col("ce_fed_back_best").fill_null(0).cast(pl.Int64),
     )
     # Feedback also counts the handshake: 824 of 822 would be absurd.
-    known = pl.min_horizontal(marked, pl.col("data_packets").cast(pl.Int64))
+    known = pl.min_horizontal(marked, pl.col("segments"))
     all_ce = (
-        evidence.directions.filter(pl.col("data_packets") >= MIN_PACKETS)
-        .with_columns(known.alias("marked"), (known / pl.col("data_packets")).alias("share"))
+        _segments(evidence)
+        .filter(pl.col("segments") >= MIN_PACKETS)
+        .with_columns(known.alias("marked"), (known / pl.col("segments")).alias("share"))
         .filter(pl.col("share") >= SHARE)
         .sort("share", descending=True)
         .unique(subjects.DIRECTION, keep="first", maintain_order=True)
@@ -70,6 +73,25 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return []
     all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
+
+
+def _segments(evidence: Evidence) -> pl.DataFrame:
+    """Directions with `segments` and `ce_segments`: a super-packet counts for all it holds."""
+    ends = evidence.flows.select("source", "flow", "mss_client", "mss_server")
+    directions = evidence.directions.join(ends, on=["source", "flow"], how="left")
+    # The peer's MSS option bounds a segment; options of its header make it smaller (RFC 6691).
+    mss = pl.when("forward").then("mss_server").otherwise("mss_client")
+    merged = (pl.col("super_packets") > 0) & (mss > 0)
+
+    def segments(packets: str, payload: str) -> pl.Expr:
+        seen, whole = pl.col(packets).cast(pl.Int64), (pl.col(payload) / mss).ceil()
+        many = pl.max_horizontal(seen, whole.cast(pl.Int64))
+        return pl.when(merged).then(many).otherwise(seen)
+
+    return directions.with_columns(
+        segments("data_packets", "payload_bytes").alias("segments"),
+        segments("data_ce", "ce_payload_bytes").alias("ce_segments"),
+    )
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:
@@ -96,7 +118,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE if standing else Severity.WARNING,
         Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
-        f"{row['marked']:,} of {row['data_packets']:,} data packets are CE: {reason}.",
+        f"{row['marked']:,} of {row['segments']:,} data packets are CE: {reason}.",
         "Check the sender's response and its feedback first."
         if standing
         else "Find the hop that sets CE on everything; disable ECN on this path until then.",

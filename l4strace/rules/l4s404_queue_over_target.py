@@ -3,8 +3,8 @@
 What it checks
 --------------
 The median queue delay of a direction against twice the target of its kind of bottleneck plus the
-time of two packets. The target is 1 ms for ECT(1) through an L4S AQM and for a shallow AQM, 15 ms
-for a classic one. A queue without marks has a threshold of 100 ms.
+time of two packets. The target is 1 ms for ECT(1) through an L4S AQM or a shallow AQM, 15 ms
+for a classic one and for other packets. A queue without marks has a threshold of 100 ms.
 
 Why it matters
 --------------
@@ -13,12 +13,13 @@ a high target, or a second queue in front of it.
 
 Evidence
 --------
-`bottlenecks.kind`, `queue_delay_us` and `serialisation_us`; `directions.data_ect1` (which queue of
-a dual-queue AQM applies).
+`bottlenecks.kind`, `queue_delay_us`, `serialisation_us` and `noise_us` (jitter);
+`directions.data_ect1` (which queue of a dual-queue AQM applies).
 
 When it is wrong
 ----------------
-With jitter (Wi-Fi) the RTT above its minimum is not all queue.
+With jitter (Wi-Fi) the RTT above its minimum is not all queue; the threshold rises by what the
+jitter shows, which on a slow link is little.
 
 What to do
 ----------
@@ -43,6 +44,7 @@ CODE = "L4S404"
 TARGET_US = {"l4s": 1_000.0, "shallow": 1_000.0, "classic": 15_000.0, "per-flow": 15_000.0}
 """Targets of DualPI2 (sch_dualpi2.c: step_thresh, target) and PIE (RFC 8033); CoDel's is lower."""
 
+UNMARKED = ("fifo", "dropping", "unmarked")
 UNMARKED_US = 100_000.0
 """A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
 
@@ -62,7 +64,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         ect1 = (row["source"], row["flow"], row["forward"]) in scalable
         target = _target(row["kind"], ect1)
         allowed = TIMES_TARGET * target + PACKETS * (row["serialisation_us"] or 0.0)
-        if row["kind"] == "fifo":
+        # Jitter raises every RTT: that much is not queue.
+        allowed += row["noise_us"] or 0.0
+        if row["kind"] in UNMARKED:
             allowed = UNMARKED_US
         if (row["queue_delay_us"] or 0.0) > allowed:
             results.append(_finding(row, allowed))
@@ -70,8 +74,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _target(kind: str, ect1: bool) -> float:
-    if kind == "l4s" and not ect1:
-        # The classic queue of a dual-queue AQM.
+    if kind in ("l4s", "shallow") and not ect1:
+        # The classic queue of a dual-queue AQM; a shallow step is for ECT(1).
         return TARGET_US["classic"]
     return TARGET_US.get(kind, UNMARKED_US)
 

@@ -18,6 +18,8 @@ BOTTLENECKS = {
     "shallow": "shallow AQM that marks more than ECT(1)",
     "per-flow": "queue per flow",
     "fifo": "FIFO",
+    "dropping": "AQM without ECN",
+    "unmarked": "unmarked queue",
     "none": "no bottleneck here",
     "unknown": "unknown",
 }

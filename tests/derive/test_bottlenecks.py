@@ -1,5 +1,7 @@
 """Bottleneck classes on hand-made rounds: each shape of marks, delay and company."""
 
+import random
+
 import polars as pl
 import pytest
 
@@ -17,14 +19,13 @@ def sawtooth(low: float, high: float, count: int = 200, period: int = 20) -> lis
 
 
 def of(queues: list[float], flow: int = 0, **columns: object) -> pl.DataFrame:
-    """Rounds whose mean RTT is 10 ms of path plus the given queue."""
-    return rounds(
-        len(queues),
-        flow=flow,
-        rtt_min_us=10_000.0,
-        rtt_mean_us=[10_000.0 + q for q in queues],
-        **columns,
-    )
+    """Rounds whose mean RTT is 10 ms of path plus the given queue; the first one finds it empty."""
+    rtt = [10_000.0 + q for q in queues]
+    spread = {
+        "rtt_min_us": [10_000.0, *(mean - min(100.0, mean - 10_000.0) for mean in rtt[1:])],
+        "rtt_max_us": [mean + 100.0 for mean in rtt],
+    }
+    return rounds(len(queues), flow=flow, rtt_mean_us=rtt, **(spread | columns))
 
 
 def marked_above(queues: list[float], threshold: float, packets: int = 15) -> list[int]:
@@ -151,3 +152,187 @@ def test_receiver_side_capture_says_nothing_about_delay() -> None:
     far = frame("flows", vantage="server")
     table = bottlenecks.table(capture(flows=far, directions=PRAGUE, rounds=of([0.0] * 100)))
     assert table.is_empty()
+
+
+def noisy(queues: list[float], shift: float, spread: float, **columns: object) -> pl.DataFrame:
+    """Jitter that keeps the order: every packet is late by `shift`, packets differ by `spread`."""
+    rtt = [10_000.0, *(10_000.0 + q + shift for q in queues[1:])]
+    marked = [10_000.0 + q + shift for q in queues]
+    return rounds(
+        len(queues),
+        rtt_min_us=rtt,
+        rtt_mean_us=[low + spread / 2 for low in rtt],
+        rtt_max_us=[low + spread for low in rtt],
+        marked_rtt_min_us=marked,
+        **columns,
+    )
+
+
+@pytest.mark.parametrize(("shift", "spread"), [(2_500.0, 2_200.0), (5_500.0, 4_400.0)])
+def test_jitter_that_keeps_the_order_hides_the_queue(shift: float, spread: float) -> None:
+    queues = sawtooth(200, 1100)
+    row = verdict(
+        directions=PRAGUE, rounds=noisy(queues, shift, spread, ce_best=marked_above(queues, 900))
+    )
+    assert row["kind"] == "unknown"
+    assert "ms of jitter hide the queue" in str(row["reason"])
+
+
+def test_marks_beyond_what_jitter_adds_are_still_classic() -> None:
+    queues = sawtooth(18_000, 25_000)
+    row = verdict(
+        directions=PRAGUE, rounds=noisy(queues, 2_500, 2_200, ce_best=marked_above(queues, 20_000))
+    )
+    assert row["kind"] == "classic"
+
+
+def test_slots_move_the_mean_and_not_the_first_marked_packet() -> None:
+    """Released every 8 ms: the round means stand 4 ms high, the first marked packet at 1 ms."""
+    queues = sawtooth(200, 1100)
+    table = noisy(queues, 0.0, 8_000.0, ce_best=marked_above(queues, 900))
+    row = verdict(directions=PRAGUE, rounds=table)
+    assert row["kind"] == "l4s"
+    assert row["marking_delay_us"] == pytest.approx(920, abs=60)
+
+
+def test_marking_delay_comes_from_the_marked_packets_not_from_round_means() -> None:
+    """A step at 1 ms: rounds with marks have a mean of 0.4 ms, the marked ACKs 1.02 ms."""
+    table = of([400.0] * 200, ce_best=[3 if i % 5 == 0 else 0 for i in range(200)])
+    table = table.with_columns(marked_rtt_min_us=pl.lit(11_020.0))
+    row = verdict(directions=PRAGUE, rounds=table)
+    assert row["marking_delay_us"] == pytest.approx(1_020)
+
+
+def test_one_way_delay_of_the_marked_packets_counts_where_both_ends_are_there() -> None:
+    """The ACK path adds 6 ms to the RTT; the marks came at 0.9 ms on the way there."""
+    queues = sawtooth(200, 1100)
+    there = {"owd_min_us": 0.0, "owd_max_us": 900.0, "marked_owd_min_us": 900.0}
+    table = noisy(queues, 6_000, 4_400, ce_best=marked_above(queues, 900), **there)
+    paths = frame("paths", near=0, far=1, marked_owd_p10_us=900.0, marked_owd_median_us=1_000.0)
+    row = verdict(directions=PRAGUE, rounds=table, paths=paths)
+    assert (row["kind"], row["marking_delay_us"]) == ("l4s", 900.0)
+
+
+def test_a_late_capture_that_never_saw_the_queue_empty_does_not_name_an_l4s_aqm() -> None:
+    """CoDel from the middle: the smallest RTT already holds 5 ms, marks come 1 ms above it."""
+    rtt = [14_000.0 + 600.0 + 100.0 * (i % 20) for i in range(200)]
+    rtt[0] = 14_000.0
+    table = rounds(
+        200,
+        rtt_min_us=rtt,
+        rtt_mean_us=rtt,
+        rtt_max_us=rtt,
+        ce_best=[1 if i % 10 == 9 else 0 for i in range(200)],
+        marked_rtt_min_us=[low + 100 for low in rtt],
+    )
+    flows = FLOWS.with_columns(handshake=pl.lit("none"))
+    found = bottlenecks.table(capture(flows=flows, directions=PRAGUE, rounds=table))
+    assert found["kind"].to_list() == ["unknown"]
+    assert "began late" in found["reason"][0]
+
+
+def test_two_flows_without_ect1_in_a_classic_queue_are_not_a_shallow_aqm() -> None:
+    """The first marks come early, most of them at 12 ms."""
+    both_classic = frame("directions", flow=[0, 1], data_ect0=1000)
+    queue = sawtooth(0, 14_000)
+    early = [1 if q >= 12_000 or i % 120 == 1 else 0 for i, q in enumerate(queue)]
+    table = stack(
+        of(queue, ce_best=None, ece_acks=early), of(queue, flow=1, ce_best=None, ece_acks=early)
+    )
+    assert verdict(0, directions=both_classic, rounds=table)["kind"] == "classic"
+
+
+def test_low_marks_for_both_flows_in_queues_that_move_apart_are_a_queue_per_flow() -> None:
+    """fq_codel with ce_threshold: both are marked at 1 ms, each in its own queue."""
+    own, other = sawtooth(200, 1200, period=20), sawtooth(200, 1200, period=34)
+    tables = both(own, other, marked_above(own, 900), marked_above(other, 900, 1))
+    assert verdict(0, **tables)["kind"] == "per-flow"
+
+
+def test_one_overshoot_of_a_classic_flow_does_not_make_one_queue() -> None:
+    own = sawtooth(200, 1200)
+    echoes = [1 if 100 <= i < 103 else 0 for i in range(200)]
+    tables = both(own, own, marked_above(own, 900), echoes)
+    assert verdict(0, **tables)["kind"] == "l4s"
+
+
+def test_marks_in_one_tenth_of_the_time_do_not_name_the_bottleneck() -> None:
+    queue = [900.0 if 500 <= i < 540 else 50.0 for i in range(1_000)]
+    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 900)))
+    assert row["kind"] == "unknown"
+    assert "within a tenth" in str(row["reason"])
+
+
+def lossy(queues: list[float], at: list[int]) -> pl.DataFrame:
+    lost = [1 if i in at else 0 for i in range(len(queues))]
+    return of(queues, retransmits=lost)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "lost", "kind"),
+    [
+        (4_000, 20_000, [59, 99, 139, 179], "fifo"),
+        (4_000, 20_000, [43, 66, 84, 103, 108, 123, 143, 166, 186], "dropping"),
+        # A few delays are what a FIFO of changing rate gives.
+        (4_000, 20_000, [43, 66, 103, 108], "unmarked"),
+        (4_000, 20_000, [99], "unmarked"),
+        (50, 300, [59, 99, 139], "none"),
+    ],
+)
+def test_losses_without_marks_by_the_queue_at_which_they_come(
+    low: float, high: float, lost: list[int], kind: str
+) -> None:
+    row = verdict(directions=PRAGUE, rounds=lossy(sawtooth(low, high), lost))
+    assert row["kind"] == kind
+    assert row["idle_loss"] is (kind == "none")
+
+
+def test_a_slow_start_queue_of_200_ms_is_not_no_bottleneck() -> None:
+    queue = [200_000.0 if 3 <= i < 8 else 50.0 for i in range(200)]
+    row = verdict(directions=PRAGUE, rounds=of(queue))
+    assert row["kind"] == "unmarked"
+    assert "200.0 ms" in str(row["reason"])
+
+
+def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:
+    """Queues that swing by 1 ms under 4 ms of jitter: whether they move together cannot show."""
+    rng = random.Random(2)
+    queues = sawtooth(20_000, 21_000)
+    tables = []
+    for flow in (0, 1):
+        shaken = [q + rng.uniform(0, 4_000) for q in queues]
+        spread = {"rtt_max_us": [10_000.0 + q + 4_400 for q in shaken]}
+        marks = marked_above(queues, 20_600, 1)
+        tables.append(of(shaken, flow=flow, ce_best=marks, **spread))
+    row = verdict(directions=stack(PRAGUE, CUBIC), rounds=stack(*tables))
+    assert row["kind"] == "unknown"
+    assert "share the queue" in str(row["reason"])
+
+
+def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
+    queue = sawtooth(20_000, 40_000)
+    marks = [1 if i == 99 else 0 for i in range(200)]
+    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marks))
+    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
+    low = [1 if i == 99 else 0 for i in range(200)]
+    row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 6_000), ce_best=low))
+    assert row["kind"] == "unknown"
+
+
+def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
+    """1.2 ms of RTT at 4 Mbit/s: the queue in it is below the border of 6.8 ms all the same."""
+    rtt = [1_200.0 + 400.0 + 100.0 * (i % 20) for i in range(200)]
+    rtt[0] = 1_200.0
+    table = rounds(
+        200,
+        rtt_min_us=rtt,
+        rtt_mean_us=rtt,
+        rtt_max_us=rtt,
+        acked_packets=3,
+        acked_bytes=5_000,
+        ce_best=[1 if i % 10 == 9 else 0 for i in range(200)],
+        marked_rtt_min_us=rtt,
+    )
+    flows = FLOWS.with_columns(handshake=pl.lit("none"))
+    found = bottlenecks.table(capture(flows=flows, directions=PRAGUE, rounds=table))
+    assert found["kind"].to_list() == ["l4s"]

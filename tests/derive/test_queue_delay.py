@@ -21,7 +21,7 @@ def late() -> Evidence:
         directions=frame("directions", flow=[0, 1], data_ect1=1000),
         rounds=stack(
             rounds(100, rtt_mean_us=10_000.0),
-            rounds(100, flow=1, rtt_min_us=15_000.0, rtt_mean_us=15_500.0),
+            rounds(100, flow=1, rtt_min_us=[15_000.0] + [15_400.0] * 99, rtt_mean_us=15_500.0),
         ),
     )
     return pipeline.derive(made)
@@ -30,6 +30,18 @@ def late() -> Evidence:
 def test_the_smallest_rtt_is_that_of_the_path() -> None:
     delays = late().rounds.group_by("flow", maintain_order=True).agg(pl.col("queue_delay_us").max())
     assert delays["queue_delay_us"].to_list() == [0.0, 5_500.0]
+
+
+def test_a_flow_with_a_flat_floor_has_a_longer_path() -> None:
+    """61 ms more to another host of the network: its own smallest RTT counts."""
+    far = [71_000.0, 71_000.0, *[71_400.0 + 100.0 * i for i in range(18)]]
+    made = capture(
+        flows=frame("flows", flow=[0, 1]),
+        directions=frame("directions", flow=[0, 1], data_ect1=1000),
+        rounds=stack(rounds(20), rounds(20, flow=1, rtt_min_us=far, rtt_mean_us=72_000.0)),
+    )
+    delays = pipeline.derive(made).rounds.filter(flow=1)["queue_delay_us"]
+    assert delays.to_list() == [1_000.0] * 20
 
 
 def test_chart_and_verdict_agree() -> None:

@@ -1,14 +1,15 @@
 """Loss without an answer."""
 
-from l4strace.model import Severity
+from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s203_loss_ignored import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, packet_cuts
+from tests.support.frames import evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, packet_cuts, path_noise
 
 
-def scene(**columns: object):
+def scene(tables: dict[str, object] | None = None, **columns: object):
     plain = {"cause": "loss", "fraction": 0.0, "fraction_lo": 0.0, "fraction_hi": 0.04}
-    return evidence(flows=FLOWS, directions=DIRECTIONS, cuts=packet_cuts(10, **(plain | columns)))
+    cuts = packet_cuts(10, **(plain | columns))
+    return evidence(flows=FLOWS, directions=DIRECTIONS, cuts=cuts, **(tables or {}))
 
 
 def test_fires_when_the_flight_survives_every_episode() -> None:
@@ -30,3 +31,18 @@ def test_silent_on_a_cut_in_each_episode_or_few_episodes() -> None:
     assert check(scene(fraction=0.5, fraction_hi=0.55)) == []
     assert check(scene(round=list(range(10)))) == []
     assert check(scene(cwnd_before=4.0)) == []
+
+
+def test_silent_where_reordering_may_explain_the_retransmissions() -> None:
+    """Late packets, losses without a queue, and packets that all arrived."""
+    lossy = bottleneck("fifo", losses=20, idle_loss=False)
+    for tables in (
+        {"noise": path_noise(late_share=0.02)},
+        {"bottlenecks": bottleneck("l4s", losses=20, idle_loss=True)},
+        {"bottlenecks": lossy, "paths": frame("paths", near=0, far=1, lost=2)},
+    ):
+        (result,) = check(scene(tables))
+        assert isinstance(result, Skipped)
+    really = {"bottlenecks": lossy, "paths": frame("paths", near=0, far=1, lost=18)}
+    (found,) = check(scene(really))
+    assert found.severity is Severity.WARNING

@@ -32,3 +32,20 @@ def test_fires_as_notice_when_a_queue_explains_it() -> None:
 def test_silent_on_an_eager_aqm_and_on_few_packets() -> None:
     assert check(evidence(directions=frame("directions", data_ce=600))) == []
     assert check(evidence(directions=frame("directions", data_packets=10, data_ce=10))) == []
+
+
+def test_silent_where_super_packets_stand_for_more_segments_than_marks() -> None:
+    """100 super-packets of 44 segments, 2,000 marks fed back: 45 %, not 2,000 of 100."""
+    merged = frame(
+        "directions",
+        data_packets=100,
+        payload_bytes=100 * 44 * 1460,
+        super_packets=100,
+        max_payload=44 * 1460,
+        data_ect1=100,
+        ce_fed_back_best=2_000,
+    )
+    flows = frame("flows", mss_client=1460, mss_server=1460)
+    assert check(evidence(flows=flows, directions=merged)) == []
+    (found,) = check(evidence(flows=flows, directions=merged.with_columns(ce_fed_back_best=4_390)))
+    assert "4,390 of 4,400 data packets" in found.message

@@ -32,3 +32,13 @@ def test_silent_near_the_target(kind: str, queue_us: float, flow: int) -> None:
 
 def test_silent_where_two_packets_take_as_long() -> None:
     assert check(scene("l4s", 6_000.0, serialisation_us=3_000.0)) == []
+
+
+def test_silent_where_jitter_explains_the_delay() -> None:
+    assert check(scene("l4s", 6_000.0, noise_us=4_000.0)) == []
+    assert check(scene("l4s", 7_000.0, noise_us=4_000.0)) != []
+
+
+def test_silent_for_classic_flows_marked_early() -> None:
+    """Nothing owes a millisecond to packets that are not ECT(1)."""
+    assert check(scene("shallow", 5_000.0, flow=1)) == []

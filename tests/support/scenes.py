@@ -43,6 +43,21 @@ def bottleneck(kind: str, **columns: Any) -> pl.DataFrame:
     return frame("bottlenecks", **(known | columns))
 
 
+def path_noise(**columns: Any) -> pl.DataFrame:
+    """Noise of the one path of flows 0 and 1: none, unless the caller adds some."""
+    quiet = {
+        "flow": [0, 1],
+        "path": "10.0.1.0/24>10.0.3.0/24",
+        "rounds": [100, 200],
+        "jitter_us": 0.0,
+        "common_us": 0.0,
+        "hides_us": 0.0,
+        "late_packets": 0,
+        "late_share": 0.0,
+    }
+    return frame("noise", **(quiet | columns))
+
+
 def starving(flow: int, other: int, share: float = 0.1) -> pl.DataFrame:
     """Flow ``flow`` starves beside ``other`` from 2 s on."""
     return frame(

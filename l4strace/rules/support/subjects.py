@@ -31,6 +31,22 @@ def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     return once(evidence, evidence.bottlenecks).drop("source")
 
 
+def noise(evidence: Evidence) -> pl.DataFrame:
+    """Jitter, bursts and reordering of each direction, from the capture nearest to its sender."""
+    return once(evidence, evidence.noise)
+
+
+def of_each_path(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per `path`: the direction with most `rounds`. What a path does is found once."""
+    ranked = rows.sort("rounds", *DIRECTION, descending=[True, False, False], nulls_last=True)
+    return ranked.unique(["source", "path"], keep="first", maintain_order=True)
+
+
+def lost_between(evidence: Evidence) -> pl.DataFrame:
+    """Packets of each direction that left the first capture and never reached the last: `lost`."""
+    return evidence.paths.group_by(DIRECTION).agg(pl.col("lost").sum())
+
+
 def named(evidence: Evidence, flow: int) -> str:
     """`flow 3 (port 40002, ECT(0))`: enough to distinguish the two flows of a comparison."""
     row = _first(evidence.flows.filter(pl.col("flow") == flow))

@@ -1,0 +1,77 @@
+"""The path delays packets by varying amounts that are not queue.
+
+What it checks
+--------------
+How far the RTTs of one round trip lie apart while the queue hardly moves, without the time of two
+packets, for every flow of a path: from 1 ms on.
+
+Why it matters
+--------------
+Jitter looks like queue. It hides at which delay an AQM marks, and Prague's classic-ECN detector
+takes an RTT deviation above 0.75 ms for a classic queue: the fallback then backs off like a classic
+flow behind an L4S AQM.
+
+Evidence
+--------
+`noise.common_us`, `hides_us`, `release_us` (see L4S406), `added_by` and `path`.
+
+When it is wrong
+----------------
+A host that answers late (busy receiver, delayed ACKs) looks the same from one end. On a slow link
+(below about 8 Mbit/s) the time of packets hides jitter of some milliseconds.
+
+What to do
+----------
+Capture at both ends to see which path adds it. Look for radio links, busy hosts and shapers that
+release packets in batches. Judge a fallback on this path by L4S303.
+
+References
+----------
+RFC 3393 (delay variation); tcp_prague.c, V0_LG (750 us); RFC 9331 section 4.3
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+
+CODE = "L4S405"
+MIN_US = 1000.0
+"""Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
+
+ADDED_BY = {"forward": "the path of the data adds it", "ack": "the path of the ACKs adds it"}
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each path, at the flow with most rounds."""
+    noise = subjects.noise(evidence).filter(pl.col("release_us").is_null())
+    noisy = noise.filter(pl.col("common_us") >= MIN_US)
+    return [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    by = ADDED_BY.get(row["added_by"] or "", "one capture cannot show which path adds it")
+    jitter = row["common_us"] / 1000
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"The path has {jitter:.1f} ms of jitter (threshold {MIN_US / 1000:.0f} ms) that is not "
+        f"queue: {by}.",
+        "Capture at both ends to see which path adds it; look for radio links and busy hosts.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("jitter within a round trip", row["common_us"], "us", "below 1 ms"),
+            Measure("delay that it can add", row["hides_us"], "us"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "path-jitter", "The path adds jitter that is not queue.", check, __doc__)

@@ -1,0 +1,70 @@
+"""A link holds packets and releases them in bursts.
+
+What it checks
+--------------
+Whether packets arrive four times as fast as the path carries them while their RTTs spread over
+milliseconds: they were held and released together.
+
+Why it matters
+--------------
+A link that sends in slots or aggregates (Wi-Fi, LTE, DOCSIS) makes every packet wait for the next
+release. That wait is not queue, but Prague's classic-ECN detector counts it as RTT deviation.
+
+Evidence
+--------
+`noise.release_us`, `common_us`, `added_by` and `path`.
+
+When it is wrong
+----------------
+ACKs that a host or a link aggregates look the same from the sender's end. Behind a classic AQM, and
+on slow links, the bursts count as jitter (L4S405).
+
+What to do
+----------
+Capture at both ends to see which path holds packets. Judge a fallback on this path by L4S303.
+
+References
+----------
+RFC 9331 section 4.3; IEEE 802.11 A-MPDU; tcp_prague.c, V0_LG (750 us)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+
+CODE = "L4S406"
+ADDED_BY = {"forward": " on the path of the data", "ack": " on the path of the ACKs"}
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each path, at the flow with most rounds."""
+    bursty = subjects.noise(evidence).filter(pl.col("release_us").is_not_null())
+    return [_finding(row) for row in subjects.of_each_path(bursty).iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    where = ADDED_BY.get(row["added_by"] or "", "")
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"A link{where} releases packets in bursts, about every {row['release_us'] / 1000:.1f} ms: "
+        "packets wait that long without a queue.",
+        "Capture at both ends to see which path holds packets.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("release period", row["release_us"], "us"),
+            Measure("jitter within a round trip", row["common_us"], "us", "below 1 ms"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "bursty-link", "A link releases packets in bursts.", check, __doc__)

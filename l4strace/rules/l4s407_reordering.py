@@ -1,0 +1,73 @@
+"""The path delivers packets out of order.
+
+What it checks
+--------------
+The share of data packets that arrive behind later ones, where a capture stood behind the
+reordering: from 0.1 % and ten packets on.
+
+Why it matters
+--------------
+A sender takes packets that arrive late for lost: it retransmits them and backs off without
+congestion. L4S senders may be held to a time instead of three duplicate ACKs, and need it here.
+
+Evidence
+--------
+`noise.late_packets` and `late_share`.
+
+When it is wrong
+----------------
+A capture on a host with several receive queues can show packets in another order than the wire. A
+capture at the sender alone shows no reordering.
+
+What to do
+----------
+Find the link that stripes or retransmits below IP. Check that the sender uses RACK (tcp_recovery).
+
+References
+----------
+RFC 9331 section 4.3 (loss detection in units of time); RFC 8985 (RACK); RFC 4737
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+
+CODE = "L4S407"
+MIN_SHARE, MIN_PACKETS = 0.001, 10
+"""Late packets that are noted: one in a thousand, and ten of them. By eye: a retransmission that
+crosses its original is one packet."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each direction with late packets."""
+    late = subjects.noise(evidence).filter(
+        (pl.col("late_packets") >= MIN_PACKETS) & (pl.col("late_share") >= MIN_SHARE)
+    )
+    return [_finding(row) for row in late.iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"The path reorders packets: {row['late_packets']:,} data packets "
+        f"({100 * row['late_share']:.1f} %) arrived behind later ones.",
+        "Find the link that stripes or retransmits below IP; check that the sender uses RACK.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("late packets", row["late_packets"], "packet"),
+            Measure("share of late packets", row["late_share"], "share", "below 0.1 %"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "reordering", "The path delivers packets out of order.", check, __doc__)

@@ -1,0 +1,84 @@
+"""Packets are lost although no queue stands.
+
+What it checks
+--------------
+Whether the queue delay around losses is as low as on an idle path: no more than 2 ms, two packet
+times, or what jitter adds.
+
+Why it matters
+--------------
+Loss of this kind comes from a radio link, a damaged cable or a policer, not from congestion. Every
+congestion control that halves on loss loses throughput to it, and no AQM can help.
+
+Evidence
+--------
+`bottlenecks.idle_loss`, `loss_delay_us` and `losses`; `noise.late_share` (reordering, L4S407) and
+`paths.lost` where both ends were captured.
+
+When it is wrong
+----------------
+From the sender alone, packets that arrive late and are retransmitted needlessly look lost. A
+policer drops without queue too, and that is a limit of the rate.
+
+What to do
+----------
+Capture at both ends. Look at the error counters of the links; look for a policer.
+
+References
+----------
+RFC 9331 section 4.3; RFC 8985 (RACK)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+from l4strace.wording.quantities import count
+
+CODE = "L4S410"
+FEW_LATE = 0.001
+"""Share of late packets from which retransmissions may be needless, as in L4S407."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each direction that loses packets on an idle path."""
+    idle = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("idle_loss"))
+    if idle.is_empty():
+        return []
+    late = subjects.noise(evidence).select(*subjects.KEY, "late_share")
+    idle = idle.join(late, on=subjects.KEY, how="left").join(
+        subjects.lost_between(evidence), on=subjects.DIRECTION, how="left"
+    )
+    real = (pl.col("lost") > 0) | (
+        pl.col("lost").is_null() & (pl.col("late_share").fill_null(0.0) < FEW_LATE)
+    )
+    return [_finding(row) for row in idle.filter(real).iter_rows(named=True)]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    known = row["lost"] is not None
+    lost = count(row["lost"] if known else row["losses"], "packet")
+    what = f"{lost} lost" if known else f"{lost} retransmitted"
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.HIGH if known else Confidence.MEDIUM,
+        f"The path loses packets without congestion: {what} at a queue delay of "
+        f"{row['loss_delay_us'] / 1000:.1f} ms (median).",
+        "Look at the error counters of the links, and for a policer; capture at both ends.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        measures=(
+            Measure("lost packets", row["lost"] if known else row["losses"], "packet"),
+            Measure("queue delay at loss, median", row["loss_delay_us"], "us"),
+        ),
+    )
+
+
+RULE = Rule(CODE, "loss-without-queue", "Packets are lost on an idle path.", check, __doc__)

@@ -1,0 +1,26 @@
+"""Jitter of a path."""
+
+from l4strace.rules.l4s405_path_jitter import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+
+
+def scene(**columns: object):
+    return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
+
+
+def test_fires_once_for_a_path_at_the_flow_with_most_rounds() -> None:
+    (found,) = check(scene(common_us=3_200.0))
+    assert found.flow == 1
+    assert "3.2 ms of jitter (threshold 1 ms)" in found.message
+    assert "one capture cannot show" in found.message
+
+
+def test_fires_and_names_the_path_that_adds_it() -> None:
+    (found,) = check(scene(common_us=3_200.0, added_by="ack"))
+    assert "the path of the ACKs adds it" in found.message
+
+
+def test_silent_on_a_steady_path_and_on_a_bursty_link() -> None:
+    assert check(scene(common_us=800.0)) == []
+    assert check(scene(common_us=3_200.0, release_us=8_000.0)) == []

@@ -1,0 +1,20 @@
+"""A link that releases packets in bursts."""
+
+from l4strace.rules.l4s406_bursty_link import check
+from tests.support.frames import evidence
+from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+
+
+def scene(**columns: object):
+    return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
+
+
+def test_fires_with_the_period() -> None:
+    (found,) = check(scene(common_us=6_000.0, release_us=7_600.0, added_by="forward"))
+    assert found.flow == 1
+    assert "A link on the path of the data releases packets in bursts" in found.message
+    assert "about every 7.6 ms" in found.message
+
+
+def test_silent_on_jitter() -> None:
+    assert check(scene(common_us=6_000.0)) == []

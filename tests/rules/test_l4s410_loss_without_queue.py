@@ -1,0 +1,34 @@
+"""Loss on an idle path."""
+
+from l4strace.model import Confidence
+from l4strace.rules.l4s410_loss_without_queue import check
+from tests.support.frames import evidence, frame
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
+
+
+def scene(**tables: object):
+    place = bottleneck("l4s", losses=50, loss_delay_us=1_100.0, idle_loss=True)
+    return evidence(
+        **(
+            {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place, "noise": path_noise()}
+            | tables
+        )
+    )
+
+
+def test_fires_on_retransmissions_without_a_queue() -> None:
+    (found,) = check(scene())
+    assert found.confidence is Confidence.MEDIUM
+    assert "50 packets retransmitted at a queue delay of 1.1 ms" in found.message
+
+
+def test_fires_with_the_packets_that_never_arrived() -> None:
+    (found,) = check(scene(paths=frame("paths", near=0, far=1, lost=48)))
+    assert found.confidence is Confidence.HIGH
+    assert "48 packets lost" in found.message
+
+
+def test_silent_where_a_queue_stood_or_packets_were_only_late() -> None:
+    assert check(scene(bottlenecks=bottleneck("fifo", losses=50, idle_loss=False))) == []
+    assert check(scene(noise=path_noise(late_share=0.05))) == []
+    assert check(scene(paths=frame("paths", near=0, far=1, lost=0))) == []
