@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from l4strace.ingest import kernel_log
+from l4strace.ingest.logs import kernel_log
 
 VM = Path(__file__).resolve().parents[1] / "fixtures" / "lab" / "vm"
 SECOND = 1_000_000_000
