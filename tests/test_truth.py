@@ -127,6 +127,13 @@ def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     assert judged("L4S501", truth, CUBIC) is False
 
 
+def test_a_flow_that_gets_what_it_asks_for_is_not_starved() -> None:
+    asked = {"dport": PRAGUE, "kind": "paced", "numbers": [6000]}
+    rival = {"dport": CUBIC, "kind": "bulk", "numbers": []}
+    assert facts(flows=[asked, rival]).share(PRAGUE) is None
+    assert facts(flows=[asked | {"numbers": [20_000]}, rival]).share(PRAGUE) is not None
+
+
 def test_a_spike_must_stand_where_it_is_said() -> None:
     truth = facts()
     assert truth.spike_ms(0, 3) == 80.0
