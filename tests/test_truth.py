@@ -51,6 +51,7 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
         "fallback": 1,
         "fault": "none",
         "build": "20-bit",
+        "flows": [{"dport": one, "kind": "bulk", "numbers": []} for one in (PRAGUE, CUBIC)],
         "late_s": 0,
         "offloads": False,
     }
