@@ -48,6 +48,7 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
         "second": None,
         "server_ecn": 3,
         "client_ecn": 1,
+        "noise": "none",
         "fallback": 1,
         "fault": "none",
         "build": "20-bit",
@@ -177,3 +178,14 @@ def test_a_run_is_tallied_by_rule_confidence_and_wish() -> None:
     text = truth.report(tally, "x", 5)
     assert "| misfire | 1 | 0 | 100.0 % |" in text
     assert "wrong: L4S104 error (medium), port 5201: erased" in text
+
+
+def test_noise_must_be_named() -> None:
+    wishes = load("judge").expected(facts(noise="slots", noise_values=[5.0, 8.0]))
+    wish = next(one for one in wishes if one.name == "bursty link")
+    assert wish.met(
+        [(None, found("L4S999", message="The link releases packets in bursts of 6 ms."))]
+    )
+    assert not wish.met([(None, found("L4S401", message="Bottleneck: L4S AQM."))])
+    calm = load("judge").expected(facts(noise="slots", noise_values=[2.0, 3.0]))
+    assert "bursty link" not in [one.name for one in calm]
