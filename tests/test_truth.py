@@ -122,6 +122,21 @@ def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts(socket={"fallback_cuts": 0}), severity="notice") is True
 
 
+@pytest.mark.parametrize(
+    ("message", "at_floor", "answer"),
+    [
+        ("reductions are the fallback's floor", True, True),
+        ("reductions are the fallback's floor", False, False),
+        ("a classic-ECN fallback does not act.", False, True),
+        ("a classic-ECN fallback does not act.", True, False),
+        ("does not fall back behind a classic AQM", False, False),
+    ],
+)
+def test_cuts_from_packets(message: str, at_floor: bool, answer: bool) -> None:
+    truth = facts(socket={"fallback_cuts": 45 if at_floor else 0})
+    assert judged("L4S308", truth, message=message) is answer
+
+
 def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     truth = facts()
     assert truth.share(PRAGUE) == pytest.approx(700 / 6000)
