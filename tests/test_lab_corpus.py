@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from l4strace.ingest.logs import kernel_log
+from tests.support.places import FIXTURES
 
-VM = Path(__file__).resolve().parents[1] / "fixtures" / "lab" / "vm"
+VM = FIXTURES / "lab" / "vm"
 SECOND = 1_000_000_000
 CLIENT, SERVER = "10.0.1.2", "10.0.3.2"
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.places import FIXTURES, REPOSITORY
+
 PRAGUE, CUBIC = 5201, 5302
 
 
 @pytest.fixture(scope="module", autouse=True)
 def path() -> Iterator[None]:
-    sys.path.insert(0, str(ROOT / "fixtures" / "lab"))
+    sys.path.insert(0, str(FIXTURES / "lab"))
     yield
-    sys.path.remove(str(ROOT / "fixtures" / "lab"))
+    sys.path.remove(str(FIXTURES / "lab"))
 
 
 def load(name: str) -> ModuleType:
@@ -88,7 +88,7 @@ def judged(rule: str, truth: Any, dport: int = PRAGUE, **values: Any) -> bool | 
 
 
 def test_every_rule_is_judged_or_said_not_to_be() -> None:
-    files = (ROOT / "l4strace" / "rules").glob("l4s[0-9]*.py")
+    files = (REPOSITORY / "l4strace" / "rules").glob("l4s[0-9]*.py")
     codes = {path.name.split("_")[0].upper() for path in files}
     assert codes == set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
 

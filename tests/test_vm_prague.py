@@ -17,7 +17,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-LAB = Path(__file__).resolve().parents[1] / "fixtures" / "lab"
+from tests.support.places import FIXTURES
+
+LAB = FIXTURES / "lab"
 TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4", "clang", "zstd")
 HEALTHY, MISFIRE, CLASSIC, OFF = (f"s0-00{number}" for number in range(4))
 """Rebuilt recordings a, b, d and e, in the order of vm/known.py."""
