@@ -158,6 +158,13 @@ def test_a_spike_must_stand_where_it_is_said() -> None:
     assert judged("L4S503", truth, span_ns=[int(6e9), int(7e9)]) is False
 
 
+def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
+    said = {"name": "highest queue delay", "value": 60_000.0}
+    spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
+    assert load("truth").height(facts(), CUBIC, spike) == 0.75
+    assert load("truth").height(facts(), CUBIC, found("L4S503")) is None
+
+
 def test_what_must_be_found() -> None:
     names = [(wish.name, wish.dport) for wish in load("judge").expected(facts())]
     assert ("misfire", PRAGUE) in names
