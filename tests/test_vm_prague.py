@@ -48,7 +48,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the machine could not be built: {said[-1] if said else 'no reason given'}")
     out = tmp_path_factory.mktemp("corpus")
     command = [sys.executable, LAB / "vm" / "corpus.py", "--seed", "0", "--runs", "4", "--out", out]
-    subprocess.run(command, check=True, timeout=3000)
+    subprocess.run(command, check=True, timeout=6000)
     return out
 
 
