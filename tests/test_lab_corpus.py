@@ -170,3 +170,20 @@ def test_truth_comes_from_matched_packets(tmp_path: Path) -> None:
         3,
     )
     assert observed.one_way(journeys, 0)["5201"] == [4.0]
+
+
+def test_only_the_run_that_held_the_machine_up_counts_as_tried(tmp_path: Path) -> None:
+    corpus, draw = load("corpus"), load("scenario").draw
+    left = [draw(1, number) for number in range(3)]
+    assert [corpus.is_culprit(one, left, tmp_path) for one in left] == [True, False, False]
+    (tmp_path / "failed" / left[2].name).mkdir(parents=True)
+    assert corpus.is_culprit(left[2], left, tmp_path)
+
+
+def test_a_corpus_goes_on_where_it_was(tmp_path: Path) -> None:
+    corpus = load("corpus")
+    (tmp_path / "s1-001").mkdir()
+    (tmp_path / "s1-001" / "truth.json").write_text("{}")
+    names = [one.name for one in corpus.pending(1, range(3), tmp_path)]
+    assert names == ["s1-000", "s1-002"]
+    assert corpus.pending(0, range(2), tmp_path)[0].queue.name == "dualpi2"

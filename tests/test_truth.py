@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.places import REPOSITORY
+from tests.support.places import FIXTURES, REPOSITORY
 
-ROOT = REPOSITORY
 PRAGUE, CUBIC = 5201, 5302
 
 
 @pytest.fixture(scope="module", autouse=True)
 def path() -> Iterator[None]:
-    sys.path.insert(0, str(ROOT / "fixtures" / "lab"))
+    sys.path.insert(0, str(FIXTURES / "lab"))
     yield
-    sys.path.remove(str(ROOT / "fixtures" / "lab"))
+    sys.path.remove(str(FIXTURES / "lab"))
 
 
 def load(name: str) -> ModuleType:
@@ -49,9 +48,11 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
         "second": None,
         "server_ecn": 3,
         "client_ecn": 1,
+        "noise": "none",
         "fallback": 1,
         "fault": "none",
         "build": "20-bit",
+        "flows": [{"dport": one, "kind": "bulk", "numbers": []} for one in (PRAGUE, CUBIC)],
         "late_s": 0,
         "offloads": False,
     }
@@ -87,7 +88,7 @@ def judged(rule: str, truth: Any, dport: int = PRAGUE, **values: Any) -> bool | 
 
 
 def test_every_rule_is_judged_or_said_not_to_be() -> None:
-    files = (ROOT / "l4strace" / "rules").glob("l4s[0-9]*.py")
+    files = (REPOSITORY / "l4strace" / "rules").glob("l4s[0-9]*.py")
     codes = {path.name.split("_")[0].upper() for path in files}
     assert codes == set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
 
@@ -121,6 +122,21 @@ def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts(socket={"fallback_cuts": 0}), severity="notice") is True
 
 
+@pytest.mark.parametrize(
+    ("message", "at_floor", "answer"),
+    [
+        ("reductions are the fallback's floor", True, True),
+        ("reductions are the fallback's floor", False, False),
+        ("a classic-ECN fallback does not act.", False, True),
+        ("a classic-ECN fallback does not act.", True, False),
+        ("does not fall back behind a classic AQM", False, False),
+    ],
+)
+def test_cuts_from_packets(message: str, at_floor: bool, answer: bool) -> None:
+    truth = facts(socket={"fallback_cuts": 45 if at_floor else 0})
+    assert judged("L4S308", truth, message=message) is answer
+
+
 def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     truth = facts()
     assert truth.share(PRAGUE) == pytest.approx(700 / 6000)
@@ -128,11 +144,25 @@ def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     assert judged("L4S501", truth, CUBIC) is False
 
 
+def test_a_flow_that_gets_what_it_asks_for_is_not_starved() -> None:
+    asked = {"dport": PRAGUE, "kind": "paced", "numbers": [6000]}
+    rival = {"dport": CUBIC, "kind": "bulk", "numbers": []}
+    assert facts(flows=[asked, rival]).share(PRAGUE) is None
+    assert facts(flows=[asked | {"numbers": [20_000]}, rival]).share(PRAGUE) is not None
+
+
 def test_a_spike_must_stand_where_it_is_said() -> None:
     truth = facts()
     assert truth.spike_ms(0, 3) == 80.0
     assert judged("L4S503", truth, span_ns=[int(1.9e9), int(2.3e9)]) is True
     assert judged("L4S503", truth, span_ns=[int(6e9), int(7e9)]) is False
+
+
+def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
+    said = {"name": "highest queue delay", "value": 60_000.0}
+    spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
+    assert load("truth").height(facts(), CUBIC, spike) == 0.75
+    assert load("truth").height(facts(), CUBIC, found("L4S503")) is None
 
 
 def test_what_must_be_found() -> None:
@@ -170,3 +200,14 @@ def test_a_run_is_tallied_by_rule_confidence_and_wish() -> None:
     text = truth.report(tally, "x", 5)
     assert "| misfire | 1 | 0 | 100.0 % |" in text
     assert "wrong: L4S104 error (medium), port 5201: erased" in text
+
+
+def test_noise_must_be_named() -> None:
+    wishes = load("judge").expected(facts(noise="slots", noise_values=[5.0, 8.0]))
+    wish = next(one for one in wishes if one.name == "bursty link")
+    assert wish.met(
+        [(None, found("L4S999", message="The link releases packets in bursts of 6 ms."))]
+    )
+    assert not wish.met([(None, found("L4S401", message="Bottleneck: L4S AQM."))])
+    calm = load("judge").expected(facts(noise="slots", noise_values=[2.0, 3.0]))
+    assert "bursty link" not in [one.name for one in calm]

@@ -48,7 +48,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the machine could not be built: {said[-1] if said else 'no reason given'}")
     out = tmp_path_factory.mktemp("corpus")
     command = [sys.executable, LAB / "vm" / "corpus.py", "--seed", "0", "--runs", "4", "--out", out]
-    subprocess.run(command, check=True, timeout=3000)
+    subprocess.run(command, check=True, timeout=6000)
     return out
 
 
@@ -94,6 +94,6 @@ def test_it_behaves_as_the_recorded_one(corpus: Path) -> None:
 def test_the_buggy_build_misfires_and_the_right_one_does_not(corpus: Path) -> None:
     healthy, misfire = (truth(corpus, name)["sockets"][0] for name in (HEALTHY, MISFIRE))
     assert healthy["share_above"] == 0
-    assert misfire["share_above"] > 0.95
+    assert misfire["share_above"] > 0.9
     assert misfire["fallback_cuts"] > 0.8 * misfire["cuts"]
     assert 0.01 < misfire["alpha_median"] < 0.04
