@@ -87,7 +87,7 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["bottlenecks"]
     if capture.rounds.is_empty():
         return schema.empty()
-    features = queue_features.table(capture)
+    features = queue_features.features(capture)
     rows = [_row(row) for row in features.iter_rows(named=True)]
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 

@@ -25,7 +25,7 @@ PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
 
-def table(capture: Capture) -> pl.DataFrame:
+def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     whole = _marking(queue_delay.on_paths(capture))
     rounds = company.steady(whole)
