@@ -33,7 +33,7 @@ EVENTS = (
 
 
 class Stat:
-    """Names of `stats` rows. Those of captures are also in `native/src/read/stats.rs`."""
+    """Names of `stats` rows. Those of captures are also in `l4strace/native/src/stats.rs`."""
 
     TRUNCATED_FILE = "truncated_file"
     DAMAGED_FILE = "damaged_file"

@@ -24,7 +24,7 @@ def attributes(folder: str) -> Iterator[str]:
 
 
 def names_of_the_core() -> set[str]:
-    """Names in native/src/read/stats.rs, or as the core itself lists them."""
+    """Names in l4strace/native/src/stats.rs, or as the core itself lists them."""
     if hasattr(_native, "stat_names"):
         return set(_native.stat_names())
     source = (PACKAGE / "native/src/read/stats.rs").read_text()

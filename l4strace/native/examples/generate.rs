@@ -53,6 +53,10 @@ struct Tcp {
 
 fn main() -> io::Result<()> {
     let args: Vec<String> = env::args().collect();
+    if args.len() < 5 || args[1].starts_with('-') {
+        eprintln!("usage: generate OUT PACKETS FLOWS WINDOW [pcapng]");
+        std::process::exit(2);
+    }
     let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (packets, flows, window) = (number(2, 1_000_000), number(3, 64), number(4, 40) as u32);
     let ng = args.get(5).is_some_and(|a| a == "pcapng");
