@@ -46,7 +46,6 @@ ELSEWHERE = {
     "ingest/untrusted.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
     "derive/queue_features.py": "derive/test_bottlenecks.py",
-    "derive/unmarked.py": "derive/test_bottlenecks.py",
     "ingest/files.py": "commands/test_diagnose.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
     "ingest/join/matching.py": "lab/test_clock.py",

@@ -43,6 +43,10 @@ most of them."""
 MIN_LOST_ROUNDS = 3
 """Rounds with losses from which their delays are compared. By eye."""
 
+MOST_AT_ONCE = 10
+"""Packets lost per round with losses up to which they may be lost at random: a buffer that overflows
+in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
+
 SAME_HEIGHT = 0.8
 """Lower tenth of the delays at loss, as part of the upper tenth, from which losses come at one
 height. Measured behind a FIFO: 0.95; behind PIE and RED without a mark: 0.4 to 0.6."""
@@ -81,7 +85,7 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
                 f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
             )
             return "classic", OWN_MARKS, reason
-    if f["lost"] == 0 and f["queue_max_us"] < _standing(f):
+    if f["lost"] == 0 and (f["queue_max_us"] or 0.0) < _standing(f):
         return "none", OWN_MARKS, "No loss and a flat RTT: nothing queues here."
     reason = "Not-ECT packets cannot be marked, so the queue cannot be identified."
     return "unknown", NO_VERDICT, reason
@@ -108,15 +112,20 @@ def _standing(f: Features) -> float:
 
 
 def idle_loss(f: Features) -> bool:
-    """Losses in several rounds, most of them without a queue."""
-    return bool(f["lost_rounds"] >= MIN_LOST_ROUNDS and f["lost_us"] < _standing(f))
+    """Losses in several rounds, few at once, most of them without a queue.
+
+    Noise may blur a queue of some milliseconds, not one of many.
+    """
+    shallow = f["lost_us"] < min(_standing(f), DEEP_QUEUE * QUEUE_US)
+    few = f["losses"] <= MOST_AT_ONCE * f["lost_rounds"]
+    return bool(f["lost_rounds"] >= MIN_LOST_ROUNDS and few and shallow)
 
 
 def _lossy(f: Features) -> Verdict:
     lost, at = f["lost_us"], f"{f['lost_us'] / 1000:.1f} ms"
     losses = f"{count(f['losses'], 'packet')} retransmitted"
     if lost < _standing(f):
-        if f["queue_high_us"] < DEEP_QUEUE * QUEUE_US:
+        if (f["queue_high_us"] or 0.0) < DEEP_QUEUE * QUEUE_US:
             return "none", PARTLY, f"{losses} at {at} of queue delay: the path loses at random."
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
     # Few losses of its own: those of all flows of the path.
@@ -136,12 +145,14 @@ def _lossy(f: Features) -> Verdict:
 
 
 def _lossless(f: Features) -> Verdict:
-    highest = f["queue_max_us"]
+    if f["queue_max_us"] is None:
+        return "unknown", NO_VERDICT, "No RTT sample shows the queue."
+    highest, high = f["queue_max_us"], f["queue_high_us"] or 0.0
     if highest < _standing(f):
         return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
     if f["self_limited"] >= SELF_LIMITED and highest < DEEP_QUEUE * QUEUE_US:
         return "none", PARTLY, "The application or the receive window holds the sender back."
-    if max(highest, f["queue_high_us"]) >= DEEP_QUEUE * QUEUE_US:
+    if max(highest, high) >= DEEP_QUEUE * QUEUE_US:
         reason = f"Up to {highest / 1000:.1f} ms of queue delay without a mark or a loss."
         return "unmarked", ALONE, reason
     return "unknown", NO_VERDICT, "Neither marks nor a standing queue."

@@ -1,0 +1,61 @@
+"""What limits a flow without marks, from the features of its losses and delays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from l4strace.derive import unmarked
+
+
+def features(**changed: Any) -> dict[str, Any]:
+    """A flow at 20 Mbit/s that lost 12 packets in six rounds at 1 ms of queue."""
+    plain = {
+        "marks": 0,
+        "lost": 12,
+        "losses": 12,
+        "lost_us": 1_000.0,
+        "lost_rounds": 6,
+        "lost_low_us": 500.0,
+        "lost_high_us": 1_500.0,
+        "top_us": 1_500.0,
+        "path_lost_rounds": 6,
+        "path_lost_low_us": 500.0,
+        "path_lost_high_us": 1_500.0,
+        "path_top_us": 1_500.0,
+        "queue_max_us": 1_800.0,
+        "queue_high_us": 1_200.0,
+        "serialisation_us": 600.0,
+        "noise_us": 100.0,
+        "self_limited": 0.0,
+        "seconds": 10.0,
+    }
+    return plain | changed
+
+
+def test_few_losses_without_a_queue_are_random() -> None:
+    assert unmarked.idle_loss(features())
+    assert unmarked.verdict(features())[0] == "none"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"losses": 310, "lost": 310},  # a buffer that overflowed in slow start
+        {"lost_us": 92_000.0, "noise_us": 95_000.0},  # noise does not explain a queue of 92 ms
+        {"lost_rounds": 2},
+    ],
+)
+def test_losses_of_a_queue_are_not_random(changed: dict[str, Any]) -> None:
+    assert not unmarked.idle_loss(features(**changed))
+
+
+def test_a_flow_without_rtt_samples_has_no_verdict() -> None:
+    silent = features(lost=0, losses=0, lost_us=None, queue_max_us=None, queue_high_us=None)
+    assert unmarked.verdict(silent)[0] == "unknown"
+
+
+def test_a_spike_of_a_flow_whose_steady_delay_is_unknown() -> None:
+    spiked = features(lost=0, losses=0, lost_us=None, queue_max_us=30_000.0, queue_high_us=None)
+    assert unmarked.verdict(spiked)[0] == "unmarked"
