@@ -44,8 +44,8 @@ MIN_LOST_ROUNDS = 3
 """Rounds with losses from which their delays are compared. By eye."""
 
 MOST_AT_ONCE = 10
-"""Packets lost per round with losses up to which they may be lost at random: a buffer that overflows
-in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
+"""Packets lost per round with losses up to which they may be lost at random: a buffer that
+overflows in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
 
 SAME_HEIGHT = 0.8
 """Lower tenth of the delays at loss, as part of the upper tenth, from which losses come at one
@@ -116,6 +116,8 @@ def idle_loss(f: Features) -> bool:
 
     Noise may blur a queue of some milliseconds, not one of many.
     """
+    if f["lost_us"] is None:
+        return False
     shallow = f["lost_us"] < min(_standing(f), DEEP_QUEUE * QUEUE_US)
     few = f["losses"] <= MOST_AT_ONCE * f["lost_rounds"]
     return bool(f["lost_rounds"] >= MIN_LOST_ROUNDS and few and shallow)
