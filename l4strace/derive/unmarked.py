@@ -143,7 +143,9 @@ def _lossy(f: Features) -> Verdict:
                 f"{f['top_us'] / 1000:.1f} ms, without a mark."
             )
             return "dropping", OWN_MARKS, reason
-    return "unmarked", SEEN_BY_OTHERS, f"{losses} at {at} of queue delay, without a mark."
+    # A queue that stands only while it overflows may mark at other times.
+    sure = SEEN_BY_OTHERS if f["queue_delay_us"] >= _standing(f) else PARTLY
+    return "unmarked", sure, f"{losses} at {at} of queue delay, without a mark."
 
 
 def _lossless(f: Features) -> Verdict:

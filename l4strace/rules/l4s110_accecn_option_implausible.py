@@ -12,13 +12,14 @@ zeroed option ignores the option for the rest of the connection.
 
 Evidence
 --------
-`directions.option_zeroed` and `option_implausible`, out of `accecn_options`; `option_fault_frame`.
+`directions.option_zeroed` and `option_implausible`, out of `accecn_options`; `option_fault_frame`;
+`flows.handshake`.
 
 When it is wrong
 ----------------
 Stacks that follow a draft may start their counters elsewhere: a FreeBSD of 2022 starts at
 16,777,215 (-1 in 24 bits). If the capture lacks the start of the flow, the initial value is unknown
-and the rule stays silent.
+and the rule ignores implausible counters.
 
 What to do
 ----------
@@ -44,9 +45,12 @@ CODE = "L4S110"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction that carries such options."""
-    rows = evidence.directions.filter(
-        (pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0)
+    began = evidence.flows.select("source", "flow", seen=pl.col("handshake") == "full")
+    rows = evidence.directions.join(began, on=["source", "flow"], how="left").with_columns(
+        # Counters of a flow that began earlier report bytes that this capture never saw.
+        option_implausible=pl.when("seen").then("option_implausible").otherwise(0)
     )
+    rows = rows.filter((pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0))
     rows = first(evidence, rows)
     return [_finding(row) for row in rows.iter_rows(named=True)]
 

@@ -26,6 +26,7 @@ def features(**changed: Any) -> dict[str, Any]:
         "path_top_us": 1_500.0,
         "queue_max_us": 1_800.0,
         "queue_high_us": 1_200.0,
+        "queue_delay_us": 900.0,
         "serialisation_us": 600.0,
         "noise_us": 100.0,
         "self_limited": 0.0,
@@ -59,3 +60,11 @@ def test_a_flow_without_rtt_samples_has_no_verdict() -> None:
 def test_a_spike_of_a_flow_whose_steady_delay_is_unknown() -> None:
     spiked = features(lost=0, losses=0, lost_us=None, queue_max_us=30_000.0, queue_high_us=None)
     assert unmarked.verdict(spiked)[0] == "unmarked"
+
+
+def test_a_queue_that_stands_only_while_it_overflows_is_not_sure_to_mark_nothing() -> None:
+    burst = features(losses=199, lost=199, lost_us=45_000.0, lost_rounds=2, path_lost_rounds=2)
+    kind, confidence, _ = unmarked.verdict(burst)
+    assert (kind, confidence) == ("unmarked", unmarked.PARTLY)
+    standing = burst | {"queue_delay_us": 30_000.0}
+    assert unmarked.verdict(standing)[1] == unmarked.SEEN_BY_OTHERS
