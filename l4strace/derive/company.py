@@ -49,6 +49,10 @@ PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
 
 
+IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
+"""The first 24 bits of an address; `network` gives the same."""
+
+
 @kept
 def directions(capture: Capture) -> pl.DataFrame:
     """Directions with a `path` name and what their data packets carried.
@@ -192,9 +196,11 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
 
 def _networks(addresses: pl.Series) -> pl.Series:
     """The network of each address; null stays null."""
-    known = addresses.unique().drop_nulls().to_list()
-    networks = {address: network(address) for address in known}
-    return addresses.replace_strict(networks, default=None, return_dtype=pl.String)
+    # IPv4 by its text: parsing would take longer than a scan of 10,000 hosts is worth.
+    ipv4 = addresses.str.extract(IPV4, 1) + ".0/24"
+    others = addresses.filter(ipv4.is_null()).unique().drop_nulls().to_list()
+    networks = {address: network(address) for address in others}
+    return ipv4.fill_null(addresses.replace_strict(networks, default=None, return_dtype=pl.String))
 
 
 def network(address: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from l4strace.wording import quantities
+from l4strace.wording.wrap import GLUE, UNIT
 
 NONE = "\N{EN DASH}"
 """What stands where the data holds nothing."""
@@ -13,6 +14,11 @@ NONE = "\N{EN DASH}"
 def micro(text: str) -> str:
     """``text`` with ``12 us`` as ``12 µs``: messages of rules keep to what every terminal has."""
     return re.sub(r"(?<=\d )us\b", "µs", text)
+
+
+def typeset(text: str) -> str:
+    """A sentence for the page: with the micro sign, and no line that ends before a unit."""
+    return UNIT.sub(GLUE, micro(text))
 
 
 def quantity(value: float | int | str, unit: str = "") -> str:

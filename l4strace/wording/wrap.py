@@ -10,7 +10,7 @@ from l4strace.console import printable
 WIDTH = 80
 """Columns where nobody knows better: a pipe, a file."""
 
-UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[kMG]?B|[mun]?s|%)(?!\w))")
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[kMG]?B|[munµ]?s|%)(?!\w))")
 """The gap between a number and its unit."""
 
 GLUE = "\N{NO-BREAK SPACE}"

@@ -1,5 +1,6 @@
 """Which directions share a path."""
 
+import polars as pl
 import pytest
 
 from l4strace.derive import company
@@ -46,3 +47,9 @@ def test_codepoint_of_most_data_names_the_class() -> None:
 def test_what_many_ask_for_is_made_once() -> None:
     made = capture(flows=frame("flows"), directions=frame("directions"))
     assert company.directions(made) is company.directions(made)
+
+
+def test_ipv4_by_its_text_is_the_parsed_network() -> None:
+    addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, "fd00::1", "::ffff:10.0.1.9", "?"])
+    networks = company._networks(addresses).to_list()
+    assert networks == [a if a is None else company.network(a) for a in addresses]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from l4strace.model import Finding, Measure, Severity
 from l4strace.page.case import Case
 from l4strace.wording import measures
-from l4strace.wording.amounts import micro
+from l4strace.wording.amounts import micro, typeset
 from l4strace.wording.display_filters import flow_filter, frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import FANCY_ARROW, ends
@@ -118,8 +118,8 @@ def _card(
         rule_name=rule_name,
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
-        message=micro(finding.message),
-        action=micro(finding.action),
+        message=typeset(finding.message),
+        action=typeset(finding.action),
         flow=flow,
         flow_key=flow_key,
         source=case.inputs.get(finding.source, "") if finding.source is not None else "",
@@ -168,7 +168,7 @@ def _caveats(doubts: Sequence[Finding], finding: Finding) -> tuple[str, ...]:
     if finding.rule.startswith(QUALITY_FAMILY):
         return ()
     about = dict.fromkeys(
-        micro(other.message)
+        typeset(other.message)
         for other in doubts
         if (other.source is None or finding.source is None or other.source == finding.source)
         and (other.flow is None or other.flow == finding.flow)

@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.model import Severity
 from l4strace.page.case import Case
 from l4strace.page.sections.findings import Item, fact, shown_ids
-from l4strace.wording.amounts import micro, number
+from l4strace.wording.amounts import number, typeset
 from l4strace.wording.quantities import count
 from l4strace.wording.verdict import verdict
 
@@ -52,13 +52,13 @@ def build(case: Case) -> VerdictSection:
     ids = shown_ids(case.analysis.findings)
     place = case.analysis.findings.index(finding) if finding is not None else -1
     return VerdictSection(
-        sentence=micro(opening.sentence),
-        frame=tuple((label, micro(text)) for label, text in opening.frame.lines)
+        sentence=typeset(opening.sentence),
+        frame=tuple((label, typeset(text)) for label, text in opening.frame.lines)
         if opening.frame
         else (),
         leads=opening.leads,
         severity="none" if opening.severity is None else opening.severity.name.lower(),
-        action=micro(finding.action) if finding else "",
+        action=typeset(finding.action) if finding else "",
         link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
