@@ -13,6 +13,7 @@ from l4strace.console import printable
 from l4strace.page.build import Report
 from l4strace.page.drawing import bundle
 from l4strace.page.drawing.palette import STROKES, dark_of_light
+from l4strace.wording.wrap import GLUE
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; "
@@ -52,7 +53,8 @@ def fill(report: Report) -> str:
 def _shown(value: Any) -> Any:
     """Texts without control characters: a page is also looked at with `less`."""
     plain = isinstance(value, str) and not isinstance(value, Markup)
-    return printable(value) if plain else value
+    # The no-break spaces are ours: `typeset` puts them before units.
+    return GLUE.join(map(printable, value.split(GLUE))) if plain else value
 
 
 def embedded(value: Any) -> Markup:

@@ -10,7 +10,7 @@ import pytest
 
 from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
 from l4strace.page import render
-from l4strace.page.fill import POLICY, embedded
+from l4strace.page.fill import POLICY, _shown, embedded
 from l4strace.page.render import MAX_BYTES
 from l4strace.rules import RULES
 from tests.support import synthetic
@@ -111,3 +111,7 @@ def test_links_within_the_page_lead_somewhere(page: str) -> None:
     ids = set(re.findall(r'\bid="([^"]+)"', page))
     links = {link.split("&amp;")[0] for link in re.findall(r'href="#([^"]+)"', page)}
     assert links <= ids
+
+
+def test_units_stay_with_their_number_and_control_characters_are_escaped() -> None:
+    assert _shown("0.4\N{NO-BREAK SPACE}ms\x1b[2J") == "0.4\N{NO-BREAK SPACE}ms\\x1b[2J"
