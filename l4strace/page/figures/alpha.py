@@ -8,7 +8,7 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
-from l4strace.page.drawing.series import line, points_of, recorded
+from l4strace.page.drawing.series import band, line, points_of, recorded
 from l4strace.prague.constants import TRANSITION_ROUNDS
 from l4strace.wording.amounts import number
 
@@ -19,9 +19,12 @@ TITLE = "Alpha"
 def draw(direction: Direction) -> Figure | None:
     """Alpha replayed from the packets' CE feedback, over the kernel's."""
     known = points_of(direction.kernel, "alpha", direction.points)
-    replayed = points_of(_replayed(direction), "alpha", direction.points)
+    rounds = _replayed(direction)
+    replayed = points_of(rounds, "alpha", direction.points)
     traces = [recorded(known, "kernel")] if known else []
     if replayed:
+        bounds = "bounds of the CE count"
+        traces += band(rounds, "alpha_lo", "alpha_hi", bounds, REPLAYED, direction.points, 1.0)
         traces.append(line(replayed, "replayed from packets", REPLAYED))
     return timeline(traces, "share", direction.axis) if traces else None
 
@@ -45,9 +48,13 @@ def describe(direction: Direction) -> str:
 
 
 def _replayed(direction: Direction) -> pl.DataFrame:
-    """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S."""
+    """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S.
+
+    ``alpha_lo`` and ``alpha_hi`` as long as Prague updates once per round trip.
+    """
     if not direction.scalable:
         return direction.rounds.clear()
     early = pl.col("round") < TRANSITION_ROUNDS
     alpha = pl.when(early).then("alpha").otherwise("alpha_25ms").alias("alpha")
-    return direction.rounds.select("x", alpha)
+    bounds = (pl.when(early).then(name).alias(name) for name in ("alpha_lo", "alpha_hi"))
+    return direction.rounds.select("x", alpha, *bounds)
