@@ -71,6 +71,21 @@ fn a_hole_filled_soon_is_reordering_and_late_is_retransmission() {
 }
 
 #[test]
+fn a_hole_behind_acknowledged_data_is_one_too() {
+    // At the receiver: each packet is acknowledged before the next comes.
+    let mut s = sent(1);
+    s.ack(100, MS, 100);
+    s.send(&data(200, 2), 5 * MS);
+    assert_eq!(s.send(&data(100, 4), 5 * MS), Sent::OutOfOrder);
+    s.ack(300, 5 * MS, 100);
+    // Lost before this point: the only copy seen here comes a round trip late.
+    s.send(&data(400, 6), 5 * MS);
+    assert_eq!(s.send(&data(300, 16), 5 * MS), Sent::Retransmit);
+    s.ack(500, 17 * MS, 100);
+    assert_eq!((s.inflight_packets(), s.inflight_bytes()), (0, 0));
+}
+
+#[test]
 fn an_older_ip_id_is_reordering_however_late() {
     let mut s = sent(1);
     s.send(&Data { ip_id: 11, ..data(200, 1) }, MS);
