@@ -169,7 +169,9 @@ impl Handshake {
             (0b011, 0b001 | 0b101) => (Mode::Classic, "accepts classic ECN"),
             (0b011, _) => (Mode::None, "does not accept classic ECN"),
             (_, 0b010 | 0b011 | 0b100 | 0b110) => (Mode::AccEcn, "accepts AccECN"),
-            (_, 0b001 | 0b101) => (Mode::Classic, "answers with classic ECN"),
+            // Forward compatibility: RFC 9768 section 3.1.3.
+            (_, 0b101) => (Mode::AccEcn, "accepts AccECN with a reserved code"),
+            (_, 0b001) => (Mode::Classic, "answers with classic ECN"),
             (_, 0b111) => (Mode::None, "repeats the request, as a broken server does"),
             (_, _) => (Mode::None, "refuses ECN"),
         };
@@ -262,13 +264,21 @@ mod tests {
             (0b010, Mode::AccEcn),
             (0b011, Mode::AccEcn),
             (0b100, Mode::AccEcn),
-            (0b101, Mode::Classic),
+            (0b101, Mode::AccEcn),
             (0b110, Mode::AccEcn),
             (0b111, Mode::None),
         ];
         for (ace, mode) in expected {
             assert_eq!(run(&[7], &[ace], None).decide().0, mode, "SYN/ACK ACE {ace:03b}");
         }
+    }
+
+    #[test]
+    fn the_reserved_code_is_named() {
+        let (_, reason) = run(&[7], &[0b101], Some(2)).decide();
+        let expected = "The SYN asked for AccECN (ACE 111); the server accepts AccECN with a reserved code \
+                        (SYN/ACK ACE 101).";
+        assert_eq!(reason, expected);
     }
 
     #[test]
