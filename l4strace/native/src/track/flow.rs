@@ -165,9 +165,9 @@ impl Flow {
         for side in 0..2 {
             let mss = self.handshake.mss[side ^ 1].map_or(DEFAULT_MSS, u32::from);
             self.mss[side] = mss.saturating_sub(stamps).max(1);
-            let scaled = self.handshake.wscale[0].is_some() && self.handshake.wscale[1].is_some();
-            self.shift[side] =
-                self.from_start.then(|| if scaled { self.handshake.wscale[side].unwrap_or(0) } else { 0 });
+        }
+        if self.from_start {
+            self.shift = self.handshake.shifts();
         }
     }
 

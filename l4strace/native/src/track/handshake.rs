@@ -58,6 +58,8 @@ pub struct Handshake {
     pub final_acks: u16,
     pub mss: [Option<u16>; 2],
     pub wscale: [Option<u8>; 2],
+    /// The snaplen cut the side's SYN or SYN/ACK before a window scale option that it may carry.
+    wscale_cut: [bool; 2],
     pub sack_permitted: [bool; 2],
 }
 
@@ -82,6 +84,7 @@ impl Handshake {
         if let Some(shift) = p.wscale {
             self.wscale[side] = Some(shift.min(14)); // RFC 7323 section 2.3
         }
+        self.wscale_cut[side] |= p.options_cut && p.wscale.is_none();
         self.sack_permitted[side] |= p.sack_permitted;
         if p.has(flag::ACK) {
             self.synack_packet(p, side);
@@ -134,6 +137,16 @@ impl Handshake {
     /// ACE of the last SYN sent before the SYN/ACK.
     fn requested(&self) -> Option<u8> {
         Some(self.retry.or(self.syn)?.ace)
+    }
+
+    /// By how many bits the windows of each side are shifted: by none unless both SYNs carry the option
+    /// (RFC 7323 section 2.2); `None` where the snaplen hides whether they do.
+    pub fn shifts(&self) -> [Option<u8>; 2] {
+        match self.wscale {
+            [Some(client), Some(server)] => [Some(client), Some(server)],
+            scales if (0..2).any(|side| scales[side].is_none() && !self.wscale_cut[side]) => [Some(0); 2],
+            _ => [None; 2],
+        }
     }
 
     /// Some SYN asked for AccECN.
@@ -271,6 +284,22 @@ mod tests {
         for (ace, mode) in expected {
             assert_eq!(run(&[7], &[ace], None).decide().0, mode, "SYN/ACK ACE {ace:03b}");
         }
+    }
+
+    #[test]
+    fn a_window_scale_that_was_cut_off_is_unknown() {
+        let shifts = |client: (Option<u8>, bool), server: (Option<u8>, bool)| {
+            let mut h = Handshake::default();
+            let with = |p: Packet, (wscale, options_cut)| Packet { wscale, options_cut, ..p };
+            h.syn_packet(&with(with_ace(A, 7, flag::SYN), client), 0);
+            h.syn_packet(&with(with_ace(B, 2, flag::SYN | flag::ACK), server), 1);
+            h.shifts()
+        };
+        assert_eq!(shifts((Some(7), false), (Some(9), true)), [Some(7), Some(9)]);
+        assert_eq!(shifts((Some(7), false), (None, false)), [Some(0), Some(0)]);
+        assert_eq!(shifts((None, true), (None, false)), [Some(0), Some(0)]);
+        assert_eq!(shifts((None, true), (None, true)), [None, None]);
+        assert_eq!(shifts((Some(7), false), (None, true)), [None, None]);
     }
 
     #[test]

@@ -208,6 +208,21 @@ fn a_round_ends_when_its_data_comes_back() {
 }
 
 #[test]
+fn a_window_whose_scale_was_cut_off_limits_nothing() {
+    let limits = |options_cut: bool| {
+        let mut talk = Talk::new();
+        let cut = Packet { options_cut, ..Packet::default() };
+        talk.say(A, 0, flag::SYN, 7, Packet { seq: 1000, ..cut });
+        talk.say(B, 20, flag::SYN | flag::ACK, 2, Packet { seq: 5000, ack: 1001, ..cut });
+        talk.say(A, 20, flag::ACK, 2, Packet { seq: 1001, ack: 5001, ..cut });
+        talk.data(30, 0).ack(50, 1, 5).data(51, 1).ack(71, 2, 5).end();
+        talk.tracker.rounds.iter().map(|r| (r.limited_by.name(), r.rwnd_bytes)).next_back()
+    };
+    assert_eq!(limits(false), Some(("rwnd", Some(500))));
+    assert_eq!(limits(true), Some(("app", None)));
+}
+
+#[test]
 fn rounds_that_were_read_and_dropped_are_not_looked_at_again() {
     let mut talk = Talk::accecn();
     talk.data(30, 0).ack(50, 1, 5);
