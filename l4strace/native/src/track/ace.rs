@@ -88,6 +88,11 @@ impl CeCount {
         self.started
     }
 
+    /// The last accepted feedback packet carried this value.
+    pub fn stands_at(&self, ace: u8) -> bool {
+        self.ace == ace
+    }
+
     /// Says which counter value means zero: 5 after a seen handshake, else the first one seen.
     pub fn start(&mut self, ace: u8) {
         if !self.started {

@@ -15,6 +15,8 @@ pub struct Feedback {
     pub extra: u32,
     /// The last ACK carried classic ECE: only the first of a run reports a packet just marked.
     pub echoing: bool,
+    /// An ACK since the last accepted one is missing, or showed a counter that could not be used.
+    skipped: bool,
     shortest: u32,
     /// Sums since the last option that counts CE bytes.
     since: [u32; 2],
@@ -33,11 +35,19 @@ pub struct OptionSays {
 }
 
 impl Feedback {
+    /// An ACK that may be older than the last, or a repetition whose SACK the snaplen cut off: its counter
+    /// cannot be used. Where the counter moved with it, or an ACK is missing before it, one feedback
+    /// packet no longer reports all since the last.
+    #[inline]
+    pub fn skip(&mut self, ace: u8, gapless: bool) {
+        self.skipped |= !gapless || !self.ce.stands_at(ace);
+    }
+
     /// A newer ACE value.
     #[inline]
     pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool) -> Step {
         // A super-packet is received, and marked by a veth or a virtual queue, as one.
-        let gapless = gapless && !got.merged;
+        let gapless = gapless && !got.merged && !std::mem::take(&mut self.skipped);
         let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
         self.since[0] = self.since[0].saturating_add(step.lo);

@@ -107,6 +107,8 @@ impl Flow {
             if let Some(sender) = peer.sender.as_mut() {
                 sender.marked(got, step, p.ts_ns);
             }
+        } else {
+            peer.feedback.skip(ace, me.totals.gapless);
         }
         if let Some(option) = &p.accecn {
             self.option(p, option, side, newer);
