@@ -137,6 +137,20 @@ impl CeCount {
         step
     }
 
+    /// A feedback packet that is newer than the last by its IP id alone: what it delivers is not known yet.
+    /// `None` where it may report more than its step.
+    pub fn repeated(&mut self, ace: u8) -> Option<Step> {
+        let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
+        if !self.tells_all(delta, Arrived { gapless: true, ..Arrived::default() }) {
+            return None;
+        }
+        self.ace = ace;
+        self.lo += u64::from(delta);
+        self.hi += u64::from(delta);
+        self.best += u64::from(delta);
+        Some(Step { lo: delta, hi: delta, best: delta })
+    }
+
     /// The receiver must send feedback before seven marks went unreported (RFC 9768 section 3.2.2.5.1), so
     /// without a lost ACK nothing wraps, however much one ACK covers. Receive offload can break that
     /// rule with a run of marks: that there are none must have been seen, on packets whose marks are known

@@ -35,12 +35,18 @@ pub struct OptionSays {
 }
 
 impl Feedback {
-    /// An ACK that may be older than the last, or a repetition whose SACK the snaplen cut off: its counter
-    /// cannot be used. Where the counter moved with it, or an ACK is missing before it, one feedback
-    /// packet no longer reports all since the last.
+    /// An ACK that shows nothing new: it may be older than the last, or repeat it without the SACK blocks
+    /// that the snaplen cut off. Only IP ids without a gap show it to be newer. Where they do not and the
+    /// counter moved, or an ACK is missing before it, one feedback packet no longer reports all since the last.
     #[inline]
-    pub fn skip(&mut self, ace: u8, gapless: bool) {
+    pub fn repeated(&mut self, ace: u8, gapless: bool) -> Step {
+        if gapless && !self.skipped {
+            if let Some(step) = self.ce.repeated(ace) {
+                return step;
+            }
+        }
         self.skipped |= !gapless || !self.ce.stands_at(ace);
+        Step::default()
     }
 
     /// A newer ACE value.

@@ -99,16 +99,14 @@ impl Flow {
         let ce = &mut peer.feedback.ce;
         ce.start(if from_start { ACE_START } else { ace });
         ce.sum_naively(ace);
-        if newer {
-            let step = peer.feedback.ace(ace, got, me.totals.gapless);
-            if step.best > 0 {
-                peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
-            }
-            if let Some(sender) = peer.sender.as_mut() {
-                sender.marked(got, step, p.ts_ns);
-            }
-        } else {
-            peer.feedback.skip(ace, me.totals.gapless);
+        let gapless = me.totals.gapless;
+        let step =
+            if newer { peer.feedback.ace(ace, got, gapless) } else { peer.feedback.repeated(ace, gapless) };
+        if step.best > 0 {
+            peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
+        }
+        if let Some(sender) = peer.sender.as_mut().filter(|_| newer || step.best > 0) {
+            sender.marked(got, step, p.ts_ns);
         }
         if let Some(option) = &p.accecn {
             self.option(p, option, side, newer);
