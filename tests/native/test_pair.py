@@ -135,3 +135,26 @@ def test_a_capture_cut_short_counts_no_loss_after_its_end(tmp_path: Path) -> Non
     row = load.load([client, str(packed)]).paths.row(by_predicate=pl.col("forward"), named=True)
     assert row["lost"] == 0
     assert 150 < row["matched"] < 250
+
+
+@pytest.mark.parametrize(("ids", "lost"), [(True, 1), (False, 1), (True, 0)])
+def test_a_loss_and_its_retransmission_give_no_delay(tmp_path: Path, ids: bool, lost: int) -> None:
+    """Without timestamps both copies have one key; where none is lost, the sender's capture missed
+    the second."""
+    sender = [(10**18 + n, frame) for n, (_, frame) in enumerate(HANDSHAKE)]
+    receiver = [(ns + 5 * MS, frame) for ns, frame in sender]
+    for n in range(80):
+        now = 10**18 + (n + 1) * 10 * MS
+        frame = _segment(True, 101 + 1000 * n, 901, 1000, ip_id=2 * n + 1 if ids else 0)
+        sender.append((now, frame))
+        if n == 20:
+            now += 300 * MS
+            frame = _segment(True, 101 + 1000 * n, 901, 1000, ip_id=142 if ids else 0)
+            sender.extend([(now, frame)] * lost)
+        receiver.append((now + 5 * MS, frame))
+    paths = [_write(tmp_path / f"{n}.pcap", sorted(p)) for n, p in enumerate([sender, receiver])]
+    capture = load.load(paths)
+    row = capture.paths.row(by_predicate=pl.col("forward"), named=True)
+    assert (row["matched"], row["lost"]) == (82, lost)
+    assert row["owd_max_us"] == pytest.approx(0, abs=1)
+    assert capture.rounds["owd_max_us"].max() == pytest.approx(0, abs=1)

@@ -33,6 +33,8 @@ pub struct Link {
 pub struct Match {
     /// By side.
     pub seen: [Sighting; 2],
+    /// The two may be different copies of the same bytes.
+    pub ambiguous: bool,
 }
 
 /// A packet that only one side saw while both ran.
@@ -56,9 +58,9 @@ impl Link {
     #[inline]
     pub fn see(&mut self, side: usize, key: u64, waiting: Waiting) -> Option<Match> {
         match self.windows[side ^ 1].take(key, waiting.seen.ip_id) {
-            Some(other) => {
+            Some((other, ambiguous)) => {
                 let seen = if side == 0 { [waiting.seen, other.seen] } else { [other.seen, waiting.seen] };
-                Some(Match { seen })
+                Some(Match { seen, ambiguous })
             }
             None => {
                 self.windows[side].push(key, waiting);

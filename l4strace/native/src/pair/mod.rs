@@ -193,6 +193,10 @@ impl Way {
     fn matched(&mut self, link: &mut link::Link, found: &Match, rounds: &mut [Rounds]) {
         let near_side = link.side(self.path.near);
         let (near, far) = (&found.seen[near_side], &found.seen[near_side ^ 1]);
+        self.path.matched(near, far);
+        if self.is_ambiguous(found, near, far) {
+            return;
+        }
         let owd_ns = far.ts_ns - near.ts_ns;
         if near_side == 0 {
             link.bounds.outward(owd_ns);
@@ -205,7 +209,20 @@ impl Way {
         if self.ends {
             rounds[usize::from(self.path.far)].add(self.ids[1], far.ts_ns, owd_ns, marked);
         }
-        self.path.matched(near, far);
+        self.path.delayed(owd_ns, marked);
+    }
+
+    /// Karn's rule between two captures: a packet that was lost on the way and its retransmission have one
+    /// key where no timestamps tell them apart, and their difference is no delay. On a path that keeps
+    /// IP ids another id is another packet.
+    #[inline]
+    fn is_ambiguous(&mut self, found: &Match, near: &Sighting, far: &Sighting) -> bool {
+        if near.ip_id == 0 || far.ip_id == 0 || near.ip_id == far.ip_id {
+            self.ids_kept += u64::from(near.ip_id != 0 && near.ip_id == far.ip_id);
+            return found.ambiguous;
+        }
+        self.ids_changed += 1;
+        found.ambiguous || self.ids_kept > self.ids_changed
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Path {
     pub first_change: Option<(u64, u64)>,
     /// Smallest far minus near, on the captures' own clocks.
     pub owd_min_ns: Option<i64>,
-    /// Far minus near of all packets, and of those that were marked on the way.
+    /// Far minus near of all packets that are sure to be the same, and of those that were marked on the way.
     pub owd: Histogram,
     pub marked_owd: Histogram,
     /// Smallest of `owd_min_ns` over all flows between the two captures: what delays are above.
@@ -53,12 +53,15 @@ impl Path {
         if near.ecn != far.ecn && !marked && self.first_change.is_none() {
             self.first_change = Some((near.frame, far.frame));
         }
-        let owd = far.ts_ns - near.ts_ns;
-        self.owd.add(owd);
+    }
+
+    /// The same packet's far minus near, where it is sure to be the same.
+    pub fn delayed(&mut self, owd_ns: i64, marked: bool) {
+        self.owd.add(owd_ns);
         if marked {
-            self.marked_owd.add(owd);
+            self.marked_owd.add(owd_ns);
         }
-        self.owd_min_ns = Some(self.owd_min_ns.map_or(owd, |least| least.min(owd)));
+        self.owd_min_ns = Some(self.owd_min_ns.map_or(owd_ns, |least| least.min(owd_ns)));
     }
 
     /// The delay that a `share` of the packets do not exceed, in microseconds above the base.

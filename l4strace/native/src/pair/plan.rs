@@ -39,6 +39,9 @@ pub struct Way {
     pub ids: [u32; 2],
     /// The far capture is the last on the path.
     pub ends: bool,
+    /// Matches by key whose IP ids agree, and those whose ids do not.
+    pub ids_kept: u64,
+    pub ids_changed: u64,
 }
 
 /// The whole set-up.
@@ -91,7 +94,7 @@ impl Plan {
     fn way(&mut self, flow: u32, forward: bool, places: [Place; 2], ends: bool) {
         let path = Path { flow, forward, near: places[0].0, far: places[1].0, ..Path::default() };
         let ids = places.map(|place| 2 * place.1 + u32::from(!forward));
-        self.ways.push(Way { path, ids, ends });
+        self.ways.push(Way { path, ids, ends, ids_kept: 0, ids_changed: 0 });
     }
 
     fn link(&mut self, a: u16, b: u16, spans: &[Span]) -> u32 {

@@ -33,14 +33,17 @@ impl Window {
     }
 
     /// Takes the packet with this key: that with the same IP id, or else the oldest.
-    pub fn take(&mut self, key: u64, ip_id: u16) -> Option<Waiting> {
+    ///
+    /// The flag: several packets have the key, and no IP id shows which one this is.
+    pub fn take(&mut self, key: u64, ip_id: u16) -> Option<(Waiting, bool)> {
         let list = self.by_key.get_mut(&key)?;
-        let at = list.iter().take(TWINS).position(|w| w.seen.ip_id == ip_id).unwrap_or(0);
-        let found = list.remove(at);
+        let at = list.iter().take(TWINS).position(|w| w.seen.ip_id == ip_id);
+        let ambiguous = list.len() > 1 && (at.is_none() || ip_id == 0);
+        let found = list.remove(at.unwrap_or(0));
         if list.is_empty() {
             self.by_key.remove(&key);
         }
-        found
+        found.map(|waiting| (waiting, ambiguous))
     }
 
     /// Gives up packets stamped before `horizon_ns`, and the oldest when there are too many.
@@ -84,9 +87,20 @@ mod tests {
         let mut window = Window::default();
         window.push(7, waiting(1, 100));
         window.push(7, waiting(2, 101));
-        assert_eq!(window.take(7, 101).unwrap().seen.frame, 2);
-        assert_eq!(window.take(7, 555).unwrap().seen.frame, 1);
+        let mut take = |ip_id| window.take(7, ip_id).map(|(w, ambiguous)| (w.seen.frame, ambiguous));
+        assert_eq!(take(101), Some((2, false)));
+        assert_eq!(take(555), Some((1, false)));
         assert!(window.take(7, 1).is_none());
+    }
+
+    #[test]
+    fn twins_without_an_ip_id_are_ambiguous() {
+        let mut window = Window::default();
+        (1..=3).for_each(|frame| window.push(7, waiting(frame, 0)));
+        let mut take = |ip_id| window.take(7, ip_id).map(|(w, ambiguous)| (w.seen.frame, ambiguous));
+        assert_eq!(take(0), Some((1, true)));
+        assert_eq!(take(9), Some((2, true)));
+        assert_eq!(take(0), Some((3, false)));
     }
 
     #[test]
