@@ -15,6 +15,20 @@ pub struct Data {
     pub weight: u16,
 }
 
+/// Segments of the first flight (RFC 6928), of which a later one may come first.
+const INITIAL_WINDOW: i64 = 10;
+
+/// Where a direction whose SYN was seen at 0 begins, when data from `start` on comes first.
+pub fn first_byte(start: i64, acked: i64, mss: u32) -> i64 {
+    let at = acked.max(1).min(start);
+    let flight = INITIAL_WINDOW * i64::from(mss);
+    if start - at < flight {
+        at
+    } else {
+        start
+    }
+}
+
 /// A host repeats nothing within half a round trip: by then it cannot know of a loss.
 pub fn is_recent(then_ns: i64, now_ns: i64, patience_ns: i64) -> bool {
     (0..patience_ns).contains(&(now_ns - then_ns))

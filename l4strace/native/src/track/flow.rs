@@ -1,6 +1,6 @@
 //! One conversation: hands each packet to the parts that follow it.
 
-use super::data::{weight, Data};
+use super::data::{first_byte, weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
@@ -206,8 +206,10 @@ impl Flow {
             self.end_round(side, p, rows);
         }
         self.settle_limit(side, p.ts_ns, rows);
+        let (from_start, mss) = (self.from_start, self.mss[side]);
         let dir = &mut self.dirs[side];
-        let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(data.start)));
+        let begin = || if from_start { first_byte(data.start, dir.acked, mss) } else { data.start };
+        let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(begin())));
         if is_probe(data, sender) {
             dir.feedback.extra = dir.feedback.extra.saturating_add(1);
             return Place::default();

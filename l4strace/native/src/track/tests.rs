@@ -141,6 +141,14 @@ fn marks_that_repeated_acks_without_sack_reported_are_counted() {
 }
 
 #[test]
+fn the_first_packet_may_come_late() {
+    let mut talk = Talk::accecn();
+    talk.data(30, 1).data(31, 0).data(32, 2).ack(52, 3, 5).end();
+    let totals = &talk.tracker.flows[0].dirs[0].totals;
+    assert_eq!((totals.retransmits, totals.out_of_order), (0, 1));
+}
+
+#[test]
 fn a_reset_carries_no_counter() {
     let mut talk = Talk::accecn();
     talk.data(30, 0).ack(50, 1, 5);
