@@ -26,6 +26,8 @@ class Capture:
     """Parsed `*.host.json` files, each with its `path`."""
     aggregates: dict[str, Any] = field(default_factory=dict)
     """Map output of bpftrace and the like: counters that have no time, by name."""
+    broken: tuple[str, ...] = ()
+    """Derived tables that odd data broke, one sentence each."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from l4strace.rules.support.frame import frame
 from l4strace.schema import TABLES
 from l4strace.wording.order import worst_first
 
+DERIVE = "derive"
+"""Stands for the rule in a `Skipped` that names a broken table."""
+
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
 
@@ -36,16 +39,32 @@ def read(
     return load.load(paths, progress, companions)
 
 
-def derive(capture: Capture) -> Evidence:
-    """Adds the queue delay of `rounds` and the derived tables, which are Evidence's own fields."""
+def derive(capture: Capture, *, strict: bool = False) -> Evidence:
+    """Adds the queue delay of `rounds` and the derived tables, which are Evidence's own fields.
+
+    A table that breaks on odd data stays empty, and `judge` reports it, so that the rest of the
+    diagnosis is not lost; ``strict`` lets it raise.
+    """
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     values["rounds"] = queue_delay.rounds(capture)
-    return Evidence(**values | {name: _derived(name, capture) for name in DERIVED})
+    broken: list[str] = []
+    tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
+    return Evidence(**values | tables | {"broken": tuple(broken)})
 
 
-def _derived(name: str, capture: Capture) -> pl.DataFrame:
+def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFrame:
+    """One derived table; empty where odd data breaks it, which ``broken`` then states."""
     module = import_module(f"l4strace.derive.{name}")
-    return TABLES[name].conform(module.table(capture))
+    try:
+        return TABLES[name].conform(module.table(capture))
+    except Exception as error:
+        if broken is None:
+            raise
+        text = (str(error).splitlines() or [""])[0]
+        broken.append(
+            f"the table {name} failed ({type(error).__name__}: {text}): please report this"
+        )
+        return TABLES[name].empty()
 
 
 def judge(
@@ -61,7 +80,7 @@ def judge(
     is reported as skipped, so that the others still run; ``strict`` lets it raise.
     """
     found: dict[tuple[object, ...], Finding] = {}
-    skipped: list[Skipped] = []
+    skipped = [Skipped(DERIVE, reason) for reason in evidence.broken]
     asked = rules.select(select, ignore)
     for rule in asked:
         for result in _ask(rule, evidence, strict):

@@ -71,3 +71,19 @@ def test_the_fields_of_evidence_are_the_list_of_derived_tables():
     assert list(DERIVED) == [name.lower() for name in declared]
     made = {path.stem for path in DERIVE.glob("*.py") if "\ndef table(capture" in path.read_text()}
     assert set(DERIVED) == made
+
+
+def test_a_table_that_breaks_is_reported_and_the_rules_still_run(monkeypatch: pytest.MonkeyPatch):
+    def fail(_: object) -> None:
+        raise TypeError("no such number")
+
+    monkeypatch.setattr("l4strace.derive.bottlenecks.table", fail)
+    derived = pipeline.derive(capture())
+    assert derived.bottlenecks.is_empty()
+    analysis = pipeline.judge(derived)
+    assert analysis.skipped[0].reason == (
+        "the table bottlenecks failed (TypeError: no such number): please report this"
+    )
+    assert len(analysis.rules) == len(rules.RULES)
+    with pytest.raises(TypeError):
+        pipeline.derive(capture(), strict=True)

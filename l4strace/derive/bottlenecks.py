@@ -154,6 +154,8 @@ def _from_marks(f: Features) -> Verdict:
     apart = _thresholds_apart(f) or _own_queue(f)
     if apart is not None:
         return apart
+    if delay is None:
+        return _unknown("Cannot be determined: no RTT sample belongs to a marked packet.")
     if delay <= limit:
         return _shallow_marks(f)
     if delay - f["noise_us"] > limit:
@@ -203,7 +205,7 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     if not _compared(f, mate) or f[f"{mate}_marked_slots"] < MIN_MARKS:
         return None
     other = f[f"{mate}_mark_delay_us"]
-    if other is None:
+    if other is None or f["marking_delay_us"] is None:
         return None
     delays = (f["marking_delay_us"], other)
     low, high = delays if mate == "classic" else delays[::-1]

@@ -336,3 +336,23 @@ def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
     flows = FLOWS.with_columns(handshake=pl.lit("none"))
     found = bottlenecks.table(capture(flows=flows, directions=PRAGUE, rounds=table))
     assert found["kind"].to_list() == ["l4s"]
+
+
+def test_marks_without_an_rtt_of_their_own_name_no_aqm() -> None:
+    """As with stretch ACKs that fill holes: no RTT sample belongs to a marked packet."""
+    features = {
+        "marked_as": "ect1",
+        "marking_delay_us": None,
+        "mark_limit_us": 2_300.0,
+        "queue_delay_us": 900.0,
+        "noise_us": 100.0,
+        "classic_slots": 50,
+        "classic_marked_slots": 10,
+        "classic_marks": 10,
+        "classic_mark_delay_us": 6_000.0,
+        "classic_queue_us": 5_000.0,
+        "classic_own_queue_us": 900.0,
+        "classic_corr": 0.5,
+        "scalable_slots": 0,
+    }
+    assert bottlenecks._from_marks(features)[0] == "unknown"

@@ -88,7 +88,7 @@ KINDS = {
 def diagnosed(folder: Path, log: bool) -> tuple[Evidence, Analysis]:
     """Evidence and analysis of a run's sender side."""
     names = ["sender.pcap.xz", *(["trace.txt.zst"] if log else [])]
-    evidence = pipeline.derive(pipeline.read([str(folder / name) for name in names]))
+    evidence = pipeline.derive(pipeline.read([str(folder / name) for name in names]), strict=True)
     return evidence, pipeline.judge(evidence, strict=True)
 
 
@@ -134,7 +134,7 @@ def test_both_captures_at_once_change_no_verdict(shared_data: Path, run: str) ->
     folder = shared_data / "lab" / run
     names = ("sender.pcap.xz", "receiver.pcap.xz")
     capture = pipeline.read([str(folder / name) for name in names])
-    analysis = pipeline.judge(pipeline.derive(capture), strict=True)
+    analysis = pipeline.judge(pipeline.derive(capture, strict=True), strict=True)
     assert above(analysis, Severity.WARNING) == above(diagnosed(folder, False)[1], Severity.WARNING)
 
 

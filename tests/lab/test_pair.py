@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from l4strace.derive import queue_delay
 from l4strace.evidence import Capture
 from l4strace.ingest import load
 
@@ -38,6 +39,7 @@ def test_lab_bleaching_and_losses(shared_data: Path) -> None:
 
 
 def test_one_way_delay_follows_the_queue(shared_data: Path) -> None:
-    rounds = _lab(shared_data, "b").rounds.filter(pl.col("owd_mean_us").is_not_null())
+    derived = queue_delay.rounds(_lab(shared_data, "b"))
+    rounds = derived.filter(pl.col("owd_mean_us").is_not_null())
     cubic = rounds.filter((pl.col("source") == 0) & (pl.col("flow") == 3) & (pl.col("round") > 5))
     assert cubic.select(pl.corr("owd_mean_us", "queue_delay_us")).item() > 0.9
