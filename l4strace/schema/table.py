@@ -17,7 +17,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: ``doc`` says what one row is, ``key`` which columns identify it."""
+    """One table: ``doc`` states what one row is, ``key`` which columns identify it."""
 
     name: str
     doc: str
