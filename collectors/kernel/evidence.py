@@ -79,7 +79,7 @@ TESTS = {
 
 
 def faults(image, layout, tcp):
-    """Return the fields of `image` that cannot be what this layout says they are."""
+    """Return the fields of `image` whose values this layout rules out."""
     state = prague_state(image, layout)
     found = [name for name, test in TESTS.items() if name in state and not test(state[name], tcp)]
     at = layout["offsets"].get("bits")

@@ -1,4 +1,4 @@
-"""Write pcapng (draft-ietf-opsawg-pcapng): ns stamps, interface names, filter, drop counts."""
+"""Write pcapng (draft-ietf-opsawg-pcapng): ns timestamps, interface names, filter, drop counts."""
 
 import os
 import struct

@@ -35,7 +35,7 @@ def attach(sock, steps):
 
 
 def link_type(sock, name):
-    """Return the pcap link type of an interface (SIOCGIFHWADDR tells its ARPHRD)."""
+    """Return the pcap link type of an interface (SIOCGIFHWADDR returns its ARPHRD)."""
     import fcntl
 
     answer = fcntl.ioctl(sock, SIOCGIFHWADDR, struct.pack("16s24x", name.encode()))

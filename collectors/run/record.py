@@ -1,6 +1,6 @@
 """Record one run on this host: packets, kernel state and what the host is set to.
 
-Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; tells its progress as JSON lines.
+Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its progress as JSON lines.
 
     python3 collectors record -i eth0 -o run -- iperf3 -c server -C prague
 """
@@ -216,7 +216,7 @@ class Recording:
     # --- during
 
     def wait_for_start(self):
-        """Tell that all is ready; under control wait for the word, so that hosts start together."""
+        """Report that all is ready; under control wait for `start`: hosts start together."""
         self.tell({"ready": True})
         while self.control.enabled and not self.control.begun and not self.stop:
             self.stop.sleep(1.0, [0])

@@ -1,4 +1,4 @@
-"""What a recorder may tell, checked before anything believes it: a remote host may lie."""
+"""What a recorder may report, checked before anything believes it: a remote host may lie."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ pub enum Loss {
     BadTimestamps,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
-    /// Stamps of one flow direction that do not follow each other: the clock was set.
+    /// Timestamps of one flow direction that do not follow each other: the clock was set.
     ClockSteps,
     /// Packets that the capture holds twice, from two interfaces or two stages of an offload: counted once.
     SeenTwice,

@@ -33,7 +33,7 @@ pub trait Watcher {
     /// `read` of `total` bytes (0 when unknown) are done. False ends reading as if the files ended here.
     fn progress(&mut self, read: u64, total: u64) -> Result<bool, Self::Error>;
 
-    /// Called now and then between steps that have no progress to tell.
+    /// Called now and then between steps that have no progress to report.
     fn pause(&mut self) -> Result<(), Self::Error>;
 }
 
