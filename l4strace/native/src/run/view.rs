@@ -113,7 +113,7 @@ impl DirectionView<'_> {
         self.flow.mode == Mode::AccEcn
     }
 
-    /// Without the data in the capture the acknowledgements still show it; their scale begins at the SYN.
+    /// Without the data in the capture the acknowledgements still show them, counted from the SYN.
     pub fn acked_bytes(&self) -> u64 {
         match &self.dir.sender {
             Some(sender) => sender.acked_bytes,

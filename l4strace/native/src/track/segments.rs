@@ -1,4 +1,4 @@
-//! Outstanding segments of one direction: what was sent, acknowledged, SACKed and sent again.
+//! Outstanding segments of one direction: what was sent, acknowledged, SACKed and retransmitted.
 
 use std::collections::VecDeque;
 

@@ -112,7 +112,7 @@ impl FlowTable {
                 identity.isn[side] = Some(packet.seq);
                 seen(id)
             }
-            // A SYN is sent again with the same ISN, so this one opens another connection.
+            // A SYN is retransmitted with the same ISN, so this one opens another connection.
             _ => self.insert(packet),
         }
     }
