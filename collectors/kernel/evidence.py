@@ -156,7 +156,7 @@ class Evidence:
         return fitting[0][0].layout if enough or (last and self.samples > 1) else None
 
     def why_not(self):
-        """Say why no layout was decided on."""
+        """Return why no layout was decided on."""
         names = [candidate.layout["name"] for candidate, _ in self.fitting()]
         if not self.samples:
             return "no sample of a running Prague flow"

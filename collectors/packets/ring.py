@@ -102,7 +102,7 @@ class Ring:
         self.dropped += dropped
 
     def alive(self):
-        """Say whether the interface is still there: its removal shows as a socket error."""
+        """Return whether the interface is still there: its removal shows as a socket error."""
         error = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             return False

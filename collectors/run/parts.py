@@ -117,7 +117,7 @@ class Part:
             return self.process.wait()
 
     def why(self):
-        """Say why it could not run or died, in one line."""
+        """Return why it could not run or died, in one line."""
         if "cannot" in self.told:
             return self.told["cannot"]
         code = self.process.poll()

@@ -87,7 +87,7 @@ class Recording:
         self.tell({"told": text})
 
     def warn(self, text):
-        """Say something that belongs into the last lines, too."""
+        """Report what belongs into the last lines, too."""
         self.notes.append(text)
         self.say(text)
 
@@ -255,13 +255,13 @@ class Recording:
         return self.stop.reason or "error"
 
     def pass_on_notes(self):
-        """Say what the collectors noted."""
+        """Report what the collectors noted."""
         for part in (self.kernel, self.packets):
             while part and part.notes:
                 self.warn("%s: %s" % (part.name, part.notes.pop(0)))
 
     def notice_deaths(self):
-        """Say once what died. Without packets the run is over; without kernel state it goes on."""
+        """Report once what died. Without packets the run ends; without kernel state it goes on."""
         for part in (self.kernel, self.packets):
             if part and part.name not in self.died and not part.alive():
                 part.read()

@@ -1,4 +1,4 @@
-"""How many bits alpha has in a log that does not say so, and the scores that follow.
+"""How many bits alpha has in a log that does not state it, and the scores that follow.
 
 Alpha 1.0 and one point of classic_ecn are both 2^PRAGUE_ALPHA_BITS. Published builds have 20 bits
 (P1, P2), 24 (P3 to P7) or 31 (P0); reading one as another is off by a factor of 16 or more.

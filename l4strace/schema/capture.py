@@ -1,4 +1,4 @@
-"""Tables of the Capture stage: what the inputs say, without interpretation across flows."""
+"""Tables of the Capture stage: what the inputs hold, without interpretation across flows."""
 
 import polars as pl
 

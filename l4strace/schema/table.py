@@ -30,7 +30,7 @@ class Table:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def empty(self) -> pl.DataFrame:
-        """The table without rows: what a stage returns when it has nothing to say."""
+        """The table without rows: what a stage returns when it has nothing to report."""
         return pl.DataFrame(schema=self.schema)
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:

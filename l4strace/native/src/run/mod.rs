@@ -16,7 +16,7 @@ use crate::pair::Path;
 use crate::read::{Input, ReadError};
 use crate::track::{unify, Member};
 
-/// Captures that were read, and what they say together.
+/// Captures that were read, and what they show together.
 #[derive(Default)]
 pub struct Run {
     pub captures: Vec<Capture>,

@@ -14,7 +14,7 @@ use crate::packet::{flag, Packet, Tunnel};
 /// (Wireshark's choice, too).
 const PATIENCE_NS: i64 = 3_000_000;
 
-/// Longest segment when the SYN did not say.
+/// Longest segment when the SYN did not state it.
 const DEFAULT_MSS: u32 = 1460;
 
 /// How a conversation ended.
