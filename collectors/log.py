@@ -1,4 +1,4 @@
-"""Write a kernel log as FORMAT.md says: header, samples, losses, trailer.
+"""Write a kernel log as FORMAT.md specifies: header, samples, losses, trailer.
 
 Shared by all collectors. Python 3.8, standard library only.
 """
@@ -95,7 +95,7 @@ class Log:
             self.put({"type": "lost", "ts_ns": now, "where": where, "count": count})
 
     def note(self, text):
-        """Put a sentence into the log and before whoever runs this collector."""
+        """Put a sentence into the log and show it to the caller of this collector."""
         tell({"note": text})
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.put({"type": "note", "ts_ns": now, "text": text})
@@ -124,7 +124,7 @@ class Log:
         self.flush()
 
     def status(self):
-        """Tell how it goes on stderr, one JSON object a line, for whoever runs this collector."""
+        """Report progress on stderr, one JSON object a line, to the caller of this collector."""
         counts = {"events": sum(self.events.values()), "lost": sum(self.lost.values())}
         tell({"status": dict(counts, lost_at=self.lost)})
 

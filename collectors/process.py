@@ -1,4 +1,4 @@
-"""How a collector lives: when to stop, and the JSON lines on stderr that tell whoever runs it."""
+"""How a collector lives: when to stop, and the JSON lines on stderr that its caller reads."""
 
 import ctypes
 import json

@@ -21,7 +21,7 @@ __all__ = ["CollectorError", "InputError", "L4straceError", "UsageError", "open"
 
 
 def open(*paths: str | PathLike[str]) -> Run:  # noqa: A001 - read as l4strace.open
-    """Reads and judges one run: captures, kernel logs and host files, told apart by content.
+    """Reads and judges one run: captures, kernel logs and host files, identified by content.
 
     Logs beside a capture with the same stem are found by themselves. Raises InputError for a file
     that cannot be read. polars and the native core load here, not with the package.

@@ -30,7 +30,7 @@ class PacketBatches(Iterator[ArrowTable]):
     def __next__(self) -> ArrowTable: ...
 
 class Chunks(Iterator[bytes]):
-    """Decompressed bytes of a file; one that breaks off ends early and says so in ``error``."""
+    """Decompressed bytes of a file; one that breaks off ends early and sets ``error``."""
 
     compression: str | None
     bytes_read: int

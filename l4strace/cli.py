@@ -142,7 +142,7 @@ def main() -> None:
     except MemoryError:
         memory.give_up()
     except BaseException as error:
-        # A panic of native code is no Exception, so that nobody takes it for one of Python's.
+        # A panic of native code is not an Exception, so that nobody takes it for one of Python's.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         if memory.starved():

@@ -45,7 +45,7 @@ class Measure:
 class Finding:
     """One thing that a rule found.
 
-    ``message`` is one sentence that stands alone; ``action`` one that says what to do. ``flow`` and
+    ``message`` is one sentence that stands alone; ``action`` one on what to do. ``flow`` and
     ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
     clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``.
     """

@@ -205,7 +205,7 @@ const inView = (plot) => {
 const now = () => String(Math.round(performance.now()));
 
 // One figure per task, so that the page stays responsive; what the reader looks at comes first.
-// `drawn` says when all in view was there, `complete` when the rest was.
+// `drawn` is when all in view was there, `complete` when the rest was.
 async function drawPending() {
   const near = (plot) => Math.abs(plot.getBoundingClientRect().top - innerHeight / 2);
   for (let rest; (rest = pending().sort((a, b) => inView(b) - inView(a) || near(a) - near(b))).length;) {

@@ -41,7 +41,7 @@ def kernel_config():
 
 
 def module_file(name):
-    """Say whether the kernel can load module `name`, from modules.dep or modules.builtin."""
+    """Return whether the kernel can load module `name`, from modules.dep or modules.builtin."""
     folder = "/lib/modules/%s/" % platform.release()
     for listing in ("modules.dep", "modules.builtin"):
         text = read(folder + listing) or ""
@@ -104,7 +104,7 @@ def check_prague():
 
 
 def layout():
-    """Say which layout of struct prague is read, or which ones are guessed."""
+    """Return which layout of struct prague is read, or which ones are guessed."""
     kernel = btf.load()
     found = offsets.prague(kernel) if kernel else None
     if found:
@@ -216,7 +216,7 @@ def check_packets():
 
 
 def has_capability(path):
-    """Say whether a program brings the right to capture: a file capability, or setuid."""
+    """Return whether a program brings the right to capture: a file capability, or setuid."""
     try:
         return bool(os.getxattr(path, "security.capability"))
     except OSError:

@@ -158,7 +158,7 @@ def qdisc(data, at, end, wanted):
 
 
 def tc_options(name):
-    """Return {(kind, handle): {"options": ..., "more": ...}} as `tc` says, {} without it."""
+    """Return {(kind, handle): {"options": ..., "more": ...}} as `tc` shows, {} without it."""
     program = shutil.which("tc", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not program:
         return {}

@@ -79,7 +79,7 @@ TESTS = {
 
 
 def faults(image, layout, tcp):
-    """Return the fields of `image` that cannot be what this layout says they are."""
+    """Return the fields of `image` whose values this layout rules out."""
     state = prague_state(image, layout)
     found = [name for name, test in TESTS.items() if name in state and not test(state[name], tcp)]
     at = layout["offsets"].get("bits")
@@ -156,7 +156,7 @@ class Evidence:
         return fitting[0][0].layout if enough or (last and self.samples > 1) else None
 
     def why_not(self):
-        """Say why no layout was decided on."""
+        """Return why no layout was decided on."""
         names = [candidate.layout["name"] for candidate, _ in self.fitting()]
         if not self.samples:
             return "no sample of a running Prague flow"

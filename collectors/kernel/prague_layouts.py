@@ -1,4 +1,4 @@
-"""Published layouts of struct prague (P1 .. P7) and the parameter files that tell builds apart.
+"""Published layouts of struct prague (P1 .. P7) and the parameter files that distinguish builds.
 
 Offsets are bytes within icsk_ca_priv on x86_64 (struct prague and module_param lines of
 each tree's tcp_prague.c). What the parameters name is a guess: `evidence` tests it on real sockets.

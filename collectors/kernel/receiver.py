@@ -39,7 +39,7 @@ class Updates:
 
 
 class Receiver:
-    """Writes samples; `settle(layout, size)` tells the program what was decided."""
+    """Writes samples; `settle(layout, size)` gives the program what was decided."""
 
     def __init__(self, log, decoder, settle, evidence, derive):
         self.log = log

@@ -147,7 +147,7 @@ class Decoder:
         return values, raw[HEAD.size : HEAD.size + self.kernel.ca_size]
 
     def was_read(self, values, macro):
-        """Say whether this kernel has the field and the read of it did not fail."""
+        """Return whether this kernel has the field and the read of it did not fail."""
         bit = self.bits.get(macro)
         return bit is not None and not values["failed"] & bit
 

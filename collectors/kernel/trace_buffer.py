@@ -50,7 +50,7 @@ def events_of_page(page):
 
 
 def absolute(stamp, before):
-    """Give a 59-bit absolute stamp the upper bits of the time before it."""
+    """Give a 59-bit absolute timestamp the upper bits of the time before it."""
     full = stamp | before >> ABSOLUTE_BITS << ABSOLUTE_BITS
     return full if full >= before - (1 << (ABSOLUTE_BITS - 1)) else full + (1 << ABSOLUTE_BITS)
 

@@ -171,7 +171,7 @@ class Change:
 
 
 CHANGES = (
-    # The tracepoint fires before icsk_ca_state changes and tells the state that follows.
+    # The tracepoint fires before icsk_ca_state changes and carries the state that follows.
     ("tcp_cong_state_set", "state", "cong_state", "new_state", "u8"),
     ("tcp_retransmit_skb", "retransmit", "state", "tcp_state", "u8"),
 )

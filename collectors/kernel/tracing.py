@@ -30,7 +30,7 @@ def folder():
 
 
 def is_stale(name, prefix):
-    """Say whether `name` is `prefix` and the id of a process that is gone."""
+    """Return whether `name` is `prefix` and the id of a process that is gone."""
     pid = name[len(prefix) :]
     return name.startswith(prefix) and pid.isdigit() and not os.path.exists("/proc/" + pid)
 

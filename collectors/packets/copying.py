@@ -64,7 +64,7 @@ class Writer:
             self.of_interface[number] = self.of_interface.get(number, 0) + 1
 
     def full(self):
-        """Say whether as many packets as asked for are here."""
+        """Return whether as many packets as asked for are here."""
         return 0 < (self.arguments.count or 0) <= self.packets + len(self.pending)
 
     def flush(self):

@@ -1,4 +1,4 @@
-"""Write pcapng (draft-ietf-opsawg-pcapng): ns stamps, interface names, filter, drop counts."""
+"""Write pcapng (draft-ietf-opsawg-pcapng): ns timestamps, interface names, filter, drop counts."""
 
 import os
 import struct
@@ -82,7 +82,7 @@ def walk(file):
 
 
 def mend(file, ts_ns, comment):
-    """Cut a half-written block off the end and say in the file why it ends there.
+    """Cut a half-written block off the end and record in the file why it ends there.
 
     Returns the number of bytes cut off. On a full disk the cut is done and the words are not.
     """

@@ -35,7 +35,7 @@ def attach(sock, steps):
 
 
 def link_type(sock, name):
-    """Return the pcap link type of an interface (SIOCGIFHWADDR tells its ARPHRD)."""
+    """Return the pcap link type of an interface (SIOCGIFHWADDR returns its ARPHRD)."""
     import fcntl
 
     answer = fcntl.ioctl(sock, SIOCGIFHWADDR, struct.pack("16s24x", name.encode()))
@@ -102,7 +102,7 @@ class Ring:
         self.dropped += dropped
 
     def alive(self):
-        """Say whether the interface is still there: its removal shows as a socket error."""
+        """Return whether the interface is still there: its removal shows as a socket error."""
         error = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             return False

@@ -83,7 +83,7 @@ class Tcpdump:
         pass
 
     def close(self):
-        """Read the totals that tcpdump tells when it ends."""
+        """Read the totals that tcpdump prints when it ends."""
         try:
             text = self.process.communicate(timeout=5)[1].decode(errors="replace")
         except subprocess.TimeoutExpired:

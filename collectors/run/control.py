@@ -1,4 +1,4 @@
-"""Orders on stdin, from whoever controls a recording at the other end of ssh."""
+"""Orders on stdin, from the controller of a recording at the other end of ssh."""
 
 import os
 import select

@@ -15,7 +15,7 @@ PREFIX = "offloads-"
 
 
 def network():
-    """Return what tells this network namespace from others: names of interfaces are its own."""
+    """Return what identifies this network namespace: names of interfaces are its own."""
     return os.stat("/proc/self/ns/net").st_ino
 
 

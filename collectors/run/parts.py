@@ -1,4 +1,4 @@
-"""The processes of a recording: each tells JSON lines on stderr and is stopped by SIGTERM."""
+"""The processes of a recording: each writes JSON lines to stderr and is stopped by SIGTERM."""
 
 import json
 import os
@@ -63,7 +63,7 @@ class Part:
         return self.process.stderr.fileno()
 
     def read(self):
-        """Take in what the collector told; what is no JSON is kept as noise."""
+        """Take in what the collector reported; what is not JSON is kept as noise."""
         while self.open:
             try:
                 chunk = os.read(self.fileno(), 65536)
@@ -85,7 +85,7 @@ class Part:
             self.noise = [*self.noise[1 - TAIL_LINES :], line.decode(errors="replace")]
 
     def wait_started(self, seconds, stop):
-        """Wait until the collector says that it runs; False if it ended or cannot."""
+        """Wait until the collector reports that it runs; False if it ended or cannot."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.open and "started" not in self.told:
             if stop:
@@ -117,7 +117,7 @@ class Part:
             return self.process.wait()
 
     def why(self):
-        """Say why it could not run or died, in one line."""
+        """Return why it could not run or died, in one line."""
         if "cannot" in self.told:
             return self.told["cannot"]
         code = self.process.poll()

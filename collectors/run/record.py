@@ -1,6 +1,6 @@
 """Record one run on this host: packets, kernel state and what the host is set to.
 
-Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; tells its progress as JSON lines.
+Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its progress as JSON lines.
 
     python3 collectors record -i eth0 -o run -- iperf3 -c server -C prague
 """
@@ -87,7 +87,7 @@ class Recording:
         self.tell({"told": text})
 
     def warn(self, text):
-        """Say something that belongs into the last lines, too."""
+        """Report what belongs into the last lines, too."""
         self.notes.append(text)
         self.say(text)
 
@@ -216,7 +216,7 @@ class Recording:
     # --- during
 
     def wait_for_start(self):
-        """Tell that all is ready; under control wait for the word, so that hosts start together."""
+        """Report that all is ready; under control wait for `start`: hosts start together."""
         self.tell({"ready": True})
         while self.control.enabled and not self.control.begun and not self.stop:
             self.stop.sleep(1.0, [0])
@@ -255,13 +255,13 @@ class Recording:
         return self.stop.reason or "error"
 
     def pass_on_notes(self):
-        """Say what the collectors noted."""
+        """Report what the collectors noted."""
         for part in (self.kernel, self.packets):
             while part and part.notes:
                 self.warn("%s: %s" % (part.name, part.notes.pop(0)))
 
     def notice_deaths(self):
-        """Say once what died. Without packets the run is over; without kernel state it goes on."""
+        """Report once what died. Without packets the run ends; without kernel state it goes on."""
         for part in (self.kernel, self.packets):
             if part and part.name not in self.died and not part.alive():
                 part.read()

@@ -1,4 +1,4 @@
-"""A recording on this host: runs the collector `record` and follows what it tells."""
+"""A recording on this host: runs the collector `record` and follows what it reports."""
 
 from __future__ import annotations
 

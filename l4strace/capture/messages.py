@@ -1,4 +1,4 @@
-"""What a recorder may tell, checked before anything believes it: a remote host may lie."""
+"""What a recorder may report, checked before anything believes it: a remote host may lie."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ EMPTY: dict[str, Any] = {
 
 
 def message(line: bytes) -> dict[str, Any] | None:
-    """One line of a recorder; None if it is no JSON object, a login banner for example.
+    """One line of a recorder; None if it is not a JSON object, a login banner for example.
 
     Raises MessageError for an object with values of the wrong kind.
     """

@@ -1,4 +1,4 @@
-"""One line that says how a recording goes: on a terminal rewritten, else every ten seconds."""
+"""One line that shows how a recording goes: on a terminal rewritten, else every ten seconds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Live:
             print(text, file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        """Says something between two status lines."""
+        """Prints a note between two status lines."""
         self.clear()
         console.note(text)
 

@@ -74,7 +74,7 @@ def check(hosts: list[Host]) -> None:
 
 
 def say_clock(host: Host) -> None:
-    """Tells how far the host's clock is from ours."""
+    """Shows how far the host's clock is from ours."""
     best = tightest(host.clock)
     offset, width = best["offset_ns"] / 1e6, best["uncertainty_ns"] / 1e6
     console.note(f"{host.name}: clock offset {offset:+.3f} ms (uncertainty {width:.3f} ms)")
@@ -101,7 +101,7 @@ class Run:
             threading.Thread(target=self._listen, args=(host,), daemon=True).start()
 
     def _listen(self, host: Host) -> None:
-        """Passes on what one host tells, then fetches its files."""
+        """Passes on what one host reports, then fetches its files."""
         try:
             while "summary" not in (told := host.follow()):
                 self._told.put((host.name, told))
@@ -160,7 +160,7 @@ class Run:
                 self.lost[name] = CollectorError(f"{name}: {last['cannot']}")
 
     def report(self) -> list[str]:
-        """Says what ended it, what each host recorded and what was lost; names of lost hosts."""
+        """Shows what ended it, what each host recorded and what was lost; names of lost hosts."""
         console.note(f"stopped: {self.ended}")
         captures = []
         for host in self.hosts:

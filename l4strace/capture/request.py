@@ -71,7 +71,7 @@ def check_command(command: Sequence[str]) -> None:
 
 
 def stem_of(output: str) -> Path:
-    """The stem that `-o` means: endings of a run are taken off; by default one with the time.
+    """The stem that `-o` means: endings of a run are stripped; by default one with the time.
 
     A folder, or what ends with `/`, gets a run with the time as its name; it is made if need be.
     Raises UsageError when its parent is missing, or for an option that was taken for a name.

@@ -52,7 +52,7 @@ LINE_BYTES = 1 << 20
 BANNER_LINES = 1000
 """Most lines that are no message, one after the other."""
 SEND_S, SILENCE_S, START_S, END_S = 30.0, 60.0, 300.0, 15.0
-"""A recorder tells its status each second; before it is ready, BCC may compile for minutes."""
+"""A recorder reports its status each second; before it is ready, BCC may compile for minutes."""
 ERROR_BYTES = 4096
 
 
@@ -73,7 +73,7 @@ class Host:
     _listener: threading.Thread = field(default_factory=threading.Thread)
 
     def begin(self, ssh: str, options: list[str]) -> None:
-        """Starts the recorder there; `read` then yields what it tells."""
+        """Starts the recorder there; `read` then yields what it reports."""
         if self.target == "local":
             command = [sys.executable, "-I", "-c", BOOTSTRAP, *options]
         else:
@@ -98,7 +98,7 @@ class Host:
         self._send(b"%012d" % len(archive) + archive)
 
     def _keep_errors(self) -> None:
-        """Reads what ssh says, so that it never waits for us; keeps the end."""
+        """Reads what ssh prints, so that it never waits for us; keeps the end."""
         stderr = self.running.stderr
         while stderr is not None and (chunk := stderr.read(CHUNK)):
             self.errors = (self.errors + chunk)[-ERROR_BYTES:]
@@ -106,7 +106,7 @@ class Host:
     def _send(self, data: bytes) -> None:
         stdin = self.running.stdin
         deadline = time.monotonic() + SEND_S
-        with contextlib.suppress(OSError, ValueError):  # it is gone: `read` says so
+        with contextlib.suppress(OSError, ValueError):  # it is gone: `read` reports that
             while stdin is not None and data:
                 if time.monotonic() > deadline:
                     raise CollectorError(f"{self.name}: accepts no input", self.hint())

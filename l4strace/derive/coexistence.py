@@ -141,7 +141,7 @@ def _held_back() -> pl.Expr:
 
     A flow that is starved to a window of two or three packets looks like one whose application
     pauses, but for the size of its packets. Without the SYN's options the scale of the receive
-    window is unknown, so it says nothing.
+    window is unknown, so it shows nothing.
     """
     scaled = (pl.col("options_cut").fill_null(0) == 0) & (pl.col("handshake") != "none")
     window = (pl.col("limited_by") == "rwnd") & scaled

@@ -1,6 +1,6 @@
 """The `laws` table: how an ECT(1) sender's window responds to marks, over its whole trajectory.
 
-One reduction says little: marks come in two rounds running, the window grows again before it is
+One reduction shows little: marks come in two rounds running, the window grows again before it is
 seen, and what is in flight counts whole packets. So the window after every usable mark is predicted
 under each hypothesis, and the likelihoods of the hypotheses are compared.
 

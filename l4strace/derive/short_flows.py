@@ -13,7 +13,7 @@ from l4strace.evidence import Capture, kept
 from l4strace.wording.quantities import count, quantity, share
 
 MANY = 5
-"""Flows from which a median and a largest completion time say something. By eye."""
+"""Flows from which a median and a largest completion time are meaningful. By eye."""
 
 LARGEST_BYTES = 2_000_000
 """Payload up to which a flow is short: with the initial window of 10 (RFC 6928) slow start needs

@@ -1,4 +1,4 @@
-"""Checksums of the inputs, so that a report says which bytes it is about."""
+"""Checksums of the inputs, so that a report identifies the bytes it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files make one run, told apart by content, and which lie beside a capture."""
+"""Which files make one run, identified by content, and which lie beside a capture."""
 
 from __future__ import annotations
 

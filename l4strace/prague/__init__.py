@@ -10,6 +10,6 @@ What the other stages may rely on:
   the lab runs comes out to the bit. Without the carry each logarithm may be off by one, half a unit
   of score. `score_fixed` and `score_buggy` start at 0 where the log starts.
 * A logged `detector.score` of 0 throughout while `score_fixed` rises means that the detector does
-  not run or is switched off; `builds.build` says whether this build has one.
+  not run or is switched off; `builds.build` shows whether this build has one.
 * Names of `stats` rows are declared in `schema.words.Stat`.
 """

@@ -1,4 +1,4 @@
-"""How many bits alpha has in a log that does not say so, and the scores that follow.
+"""How many bits alpha has in a log that does not state it, and the scores that follow.
 
 Alpha 1.0 and one point of classic_ecn are both 2^PRAGUE_ALPHA_BITS. Published builds have 20 bits
 (P1, P2), 24 (P3 to P7) or 31 (P0); reading one as another is off by a factor of 16 or more.
@@ -42,8 +42,8 @@ def alpha_bits(samples: pl.DataFrame) -> int | None:
     (initial alpha 1.0, classic_ecn at its clamp), values too large for fewer bits, and alpha's
     mean against the share of marked packets that it follows.
     """
-    for told in (_by_updates, _by_plateau, _by_size, _by_marks):
-        if (bits := told(samples)) is not None:
+    for identify in (_by_updates, _by_plateau, _by_size, _by_marks):
+        if (bits := identify(samples)) is not None:
             return bits
     return None
 
@@ -76,17 +76,17 @@ def updates(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_updates(samples: pl.DataFrame) -> int | None:
-    told = updates(samples).filter((pl.col("ce_now") > 0) & (pl.col("saw_ce") != False))  # noqa: E712
-    if told.height < ENOUGH:
+    marked = updates(samples).filter((pl.col("ce_now") > 0) & (pl.col("saw_ce") != False))  # noqa: E712
+    if marked.height < ENOUGH:
         return None
-    columns = [told[name].to_list() for name in ("upscaled_alpha", "delivered_now", "ce_now")]
-    after = told["upscaled_after"].to_list()
+    columns = [marked[name].to_list() for name in ("upscaled_alpha", "delivered_now", "ce_now")]
+    after = marked["upscaled_after"].to_list()
     hits = {}
     for bits in BITS:
         replayed = _native.prague_alpha(bits, *columns)
         hits[bits] = sum(a == b for a, b in zip(replayed, after, strict=True))
     best = max(hits, key=lambda bits: hits[bits])
-    return best if hits[best] * 2 > told.height else None
+    return best if hits[best] * 2 > marked.height else None
 
 
 def _by_plateau(samples: pl.DataFrame) -> int | None:

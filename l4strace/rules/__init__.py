@@ -146,7 +146,7 @@ FAMILIES = {
     "5": "coexistence",
     "6": "host set-up",
 }
-"""What the first digit of a code says."""
+"""What the first digit of a code means."""
 
 
 def find(word: str) -> Rule:

@@ -14,7 +14,7 @@ DIRECTION = ("flow", "forward")
 def of_round(steps: int, column: pl.Expr) -> pl.Expr:
     """``column`` of the round so many ``steps`` later (negative: earlier) in the same direction.
 
-    Needs rows sorted by `KEY` and `round`; null beyond the ends. ``shift().over(KEY)`` says the
+    Needs rows sorted by `KEY` and `round`; null beyond the ends. ``shift().over(KEY)`` gives the
     same and takes a hundred times as long, because it makes a group of every direction.
     """
     same = pl.all_horizontal(pl.col(key) == pl.col(key).shift(-steps) for key in KEY)

@@ -17,7 +17,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: ``doc`` says what one row is, ``key`` which columns identify it."""
+    """One table: ``doc`` states what one row is, ``key`` which columns identify it."""
 
     name: str
     doc: str
@@ -30,7 +30,7 @@ class Table:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def empty(self) -> pl.DataFrame:
-        """The table without rows: what a stage returns when it has nothing to say."""
+        """The table without rows: what a stage returns when it has nothing to report."""
         return pl.DataFrame(schema=self.schema)
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:

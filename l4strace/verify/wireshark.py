@@ -1,4 +1,4 @@
-"""What Wireshark's dissector says of a packet, in the words of the `packets` table.
+"""What Wireshark's dissector reports of a packet, in the words of the `packets` table.
 
 The second opinion on our own decode. A dissected packet is a mapping from a Wireshark field name to
 all its values in the order of the packet, as text; tunnels give some fields several values, of

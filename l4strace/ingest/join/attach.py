@@ -73,10 +73,10 @@ def _state(
     alone: pl.DataFrame,
     bits: int | None,
 ) -> None:
-    """Says what could not be joined or read, one statement each."""
+    """Reports what could not be joined or read, one statement each."""
     if log.kind == "ss" and bits is not None and bits > 20:
-        said = f"alpha has {bits} bits, of which ss shows {2 ** (bits - 20)} times too much"
-        log.lose(Stat.ALPHA_SCALE_CORRECTED, 1, "info", f"In this log {said}.")
+        scaled = f"alpha has {bits} bits; ss reports it {2 ** (bits - 20)} times too large"
+        log.lose(Stat.ALPHA_SCALE_CORRECTED, 1, "info", f"In this log {scaled}.")
     if bits is None and log.samples["alpha_raw"].max():
         log.lose(
             Stat.ALPHA_SCALE_UNKNOWN, 1, "info", "Alpha fits several builds: left in its scale."
@@ -89,8 +89,8 @@ def _state(
     first = alone.row(0, named=True)
     name = f"{first['saddr'] or '?'}:{first['sport']} to {first['daddr'] or '?'}:{first['dport']}"
     if joined.is_empty():
-        said = f"No socket of the log is in the captures ({name}): another host, or another time."
-        log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", said)
+        why = f"No socket of the log is in the captures ({name}): another host, or another time."
+        log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", why)
     else:
         log.lose(Stat.SOCKETS_NOT_CAPTURED, alone.height, "info", f"Such as {name}.")
 

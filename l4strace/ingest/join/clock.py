@@ -30,7 +30,7 @@ STATED_NS = 500_000_000
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a log goes on the run's clock; ``refused`` says why it is not joined to flows."""
+    """Where a log goes on the run's clock; ``refused`` is why it is not joined to flows."""
 
     offset_ns: int
     residual_ns: int | None = None
@@ -75,7 +75,7 @@ def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -
     if stated is None:
         return Placement(offset, residual)
     if abs(offset - stated) > STATED_NS:
-        apart = f"It says {(stated - offset) / 1e9:+,.3f} s more than the packets show."
+        apart = f"The log's clock offset is {(stated - offset) / 1e9:+,.3f} s off the packets'."
         log.lose(Stat.CLOCK_OFFSET_WRONG, 1, "info", apart)
         return Placement(offset, residual)
     return Placement(stated, max(residual, abs(offset - stated)))

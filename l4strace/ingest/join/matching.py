@@ -29,7 +29,7 @@ PARTS = 10
 
 @dataclass(frozen=True)
 class Match:
-    """What the match says; ``offset_ns`` is null when too little matched."""
+    """What the match shows; ``offset_ns`` is null when too little matched."""
 
     looked_for: int
     matched: int
@@ -82,7 +82,7 @@ def _first_samples(samples: pl.DataFrame) -> pl.DataFrame:
     if "ack" in seen["event"]:
         seen = seen.filter(pl.col("event") == "ack")
     first = seen.group_by(*LIFE, "snd_una").agg(sample_ns=pl.col("ts_ns").min())
-    # The first number was there before the log began: its time says nothing.
+    # The first number was there before the log began: its time shows nothing.
     ordered = first.sort("sample_ns").with_columns(row=pl.int_range(pl.len()).over(LIFE))
     return ordered.filter(pl.col("row").is_between(1, MOST_VALUES)).drop("row")
 

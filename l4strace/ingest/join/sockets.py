@@ -12,7 +12,7 @@ from l4strace.ingest.logs.samples import IDENTITY
 from l4strace.schema.capture import FLOWS
 
 LIFE = ["sk", "sport", "dport"]
-"""What tells one socket's life from another's."""
+"""What distinguishes one socket's life from another's."""
 ENDS = ["client", "client_port", "server", "server_port"]
 SEEN = ["source", "flow", "forward"]
 BYTES_OFF = 0.05
@@ -170,7 +170,7 @@ def own_flows(
     host, and its first and last samples may lack the pointer.
     """
     sends = pl.col("sport") >= pl.col("dport")
-    told = (
+    ends = (
         lives.sort("first_ns", maintain_order=True)
         .with_row_index("row")
         .select(
@@ -185,10 +185,10 @@ def own_flows(
             last_ns=pl.col("last_ns") + offset_ns,
         )
     )
-    told = told.with_columns(flow=_connection().rank("dense").cast(pl.UInt32) - 1 + first_flow)
+    ends = ends.with_columns(flow=_connection().rank("dense").cast(pl.UInt32) - 1 + first_flow)
     one_end = pl.col("forward").n_unique() == 1
     here = pl.when(pl.col("forward").first()).then(pl.lit("client")).otherwise(pl.lit("server"))
-    flows = told.group_by("flow", maintain_order=True).agg(
+    flows = ends.group_by("flow", maintain_order=True).agg(
         pl.col(*ENDS).first(),
         pl.col("first_ns").min(),
         pl.col("last_ns").max(),
@@ -200,7 +200,7 @@ def own_flows(
         vantage=pl.when(one_end).then(here).otherwise(pl.lit("unknown")),
         ended=pl.lit("open"),
     )
-    return FLOWS.conform(flows), told.select(*LIFE, "flow", "forward")
+    return FLOWS.conform(flows), ends.select(*LIFE, "flow", "forward")
 
 
 def _connection() -> pl.Expr:

@@ -1,6 +1,6 @@
 """flent data files (`.flent.gz`): the sender's socket polled by netperf or ss, with epoch times.
 
-A file names addresses, not ports. Its flows are told apart by how many bytes they sent.
+A file names addresses, not ports. The bytes that each flow sent distinguish its flows.
 """
 
 from __future__ import annotations

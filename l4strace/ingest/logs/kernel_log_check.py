@@ -131,9 +131,9 @@ def _trailer(record: dict[str, Any], state: dict[str, Any]) -> list[str]:
     if "clock" in record:
         faults += _wants(record["clock"], {"unix_offset_ns": int, "uncertainty_ns": int})
     counted = {event: count for event, count in state["events"].items() if count}
-    said = {event: count for event, count in (record.get("events") or {}).items() if count}
-    if said != counted:
-        faults.append(f"trailer counts {said}, the log holds {counted}")
+    stated = {event: count for event, count in (record.get("events") or {}).items() if count}
+    if stated != counted:
+        faults.append(f"trailer counts {stated}, the log holds {counted}")
     return faults
 
 

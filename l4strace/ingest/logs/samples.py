@@ -150,7 +150,7 @@ def unsigned(expr: pl.Expr, bits: int = 64) -> pl.Expr:
 
 
 def below(expr: pl.Expr, limit: int) -> pl.Expr:
-    """Null from ``limit`` on: the kernel's way to say infinite or unknown."""
+    """Null from ``limit`` on: the kernel's value for infinite or unknown."""
     return pl.when(expr < limit).then(expr)
 
 

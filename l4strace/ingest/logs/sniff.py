@@ -1,4 +1,4 @@
-"""Which dialect a log is in, told from its first bytes."""
+"""Which dialect a log is in, from its first bytes."""
 
 from __future__ import annotations
 

@@ -83,10 +83,10 @@ def _timed(block: str, clock: int | None) -> tuple[pl.DataFrame, int | None]:
 
 def _iso_ns(line: pl.Expr) -> pl.Expr:
     """ISO times; without a zone they count as UTC."""
-    stamp = line.str.extract(ISO, 1).str.replace(" ", "T").str.replace(",", ".")
+    local = line.str.extract(ISO, 1).str.replace(" ", "T").str.replace(",", ".")
     zone = line.str.extract(ISO, 2).str.replace("Z", "+00:00")
     zone = zone.str.replace(r"^([+-]\d\d):?(\d\d)$", "$1:$2")
-    text = stamp + zone.fill_null("+00:00")
+    text = local + zone.fill_null("+00:00")
     parsed = text.str.to_datetime("%+", time_unit="ns", time_zone="UTC", strict=False)
     return parsed.dt.timestamp("ns")
 

@@ -1,6 +1,6 @@
 """Bounded memory for long logs: per-ACK samples are thinned, per-round ones never.
 
-A 10 Gbit/s flow logs millions of ACKs, of which one per round trip says as much. Samples that show
+A 10 Gbit/s flow logs millions of ACKs, of which one per round trip shows as much. Samples that show
 a change of alpha, classic_ecn, congestion state or filter scale always stay, so replay and verdict
 see every step.
 """
@@ -61,7 +61,7 @@ class Keeper:
             self._parts, self._kept = [whole], whole.height
 
     def finish(self) -> pl.DataFrame:
-        """All samples by time; equal stamps stay in the order of the log."""
+        """All samples by time; equal timestamps stay in the order of the log."""
         if not self._parts:
             return pl.DataFrame(schema=SAMPLES)
         whole = pl.concat(self._parts)

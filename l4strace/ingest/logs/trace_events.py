@@ -1,7 +1,7 @@
 """Trace events as text: a tracefs `trace` file, `trace-cmd report`, `perf script`.
 
-The three share one line shape, which the native module reads; `kprobe_events` and `tcp_probe` say
-what the fields mean. Other events in the same file are counted and left out.
+The three share one line shape, which the native module reads; `kprobe_events` and `tcp_probe` give
+the fields their meaning. Other events in the same file are counted and left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! Packets with what only their conversation can tell: flow number, direction, unwrapped numbers.
+//! Packets with what only their conversation shows: flow number, direction, unwrapped numbers.
 
 use crate::packet::{flag, Packet};
 use crate::track::FlowTable;

@@ -22,13 +22,13 @@ pub enum Loss {
     BadLengths,
     /// Cut by the snapshot length before the end of the fixed TCP header.
     HeadersCut,
-    /// Packets whose block has no time stamp (pcapng simple packet blocks).
+    /// Packets whose block has no timestamp (pcapng simple packet blocks).
     NoTimestamp,
-    /// Time stamps before 1970 or after 2116, which are taken for the nearest of the two.
+    /// Timestamps before 1970 or after 2116, which are taken for the nearest of the two.
     BadTimestamps,
     /// Encrypted or otherwise unreadable inner packet (ESP, unknown tunnel payload).
     Opaque,
-    /// Stamps of one flow direction that do not follow each other: the clock was set.
+    /// Timestamps of one flow direction that do not follow each other: the clock was set.
     ClockSteps,
     /// Packets that the capture holds twice, from two interfaces or two stages of an offload: counted once.
     SeenTwice,
@@ -119,7 +119,7 @@ impl Stats {
         self.counts[loss as usize] = count;
     }
 
-    /// Says more about a loss than its first frame; only the first text is kept.
+    /// Explains a loss beyond its first frame; only the first text is kept.
     pub fn explain(&mut self, loss: Loss, detail: impl FnOnce() -> String) {
         if !self.details.iter().any(|(i, _)| *i == loss as u8) {
             self.details.push((loss as u8, detail()));

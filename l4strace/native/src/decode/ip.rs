@@ -42,7 +42,7 @@ pub(super) fn v6(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     if ip[0] >> 4 != 6 {
         return Err(Loss::BadLengths);
     }
-    // A jumbogram (RFC 2675) says 0 too, and the wire length is right for it as it is for BIG TCP.
+    // A jumbogram (RFC 2675) has 0 too, and the wire length is right for it as it is for BIG TCP.
     let stated = match be16(ip, 4) {
         0 => 0,
         n => u32::from(n) + 40,
@@ -59,7 +59,7 @@ pub(super) fn v6(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     payload(layers, ip[6], rest, length)
 }
 
-/// The IP length; a length of 0 is a segmentation super-packet, which is as long as the wire says.
+/// The IP length; a length of 0 is a segmentation super-packet, which is as long as on the wire.
 #[inline]
 fn bounded(layers: &mut Layers, stated: u32, wire: u32) -> u32 {
     if stated == 0 {

@@ -98,7 +98,7 @@ fn snap(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     ethertype(layers, kind, rest, wire)
 }
 
-/// Label stack (RFC 3032); what follows is told by its first nibble, as routers do (RFC 4928).
+/// Label stack (RFC 3032); its first nibble identifies what follows, as in routers (RFC 4928).
 pub(super) fn mpls(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     let (mut data, mut wire) = (data, wire);
     loop {

@@ -90,7 +90,7 @@ pub(super) fn gre(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
     }
 }
 
-/// What is no IP inside a tunnel cannot be told from garbage: it counts as not IP.
+/// What is not IP inside a tunnel is indistinguishable from garbage: it counts as not IP.
 fn payload(layers: &mut Layers, kind: u16, data: &[u8], length: u32) -> Decoded {
     if kind <= 1500 {
         return Err(Loss::NotIp);

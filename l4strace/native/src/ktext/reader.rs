@@ -18,7 +18,7 @@ pub enum Shape {
     Fields,
 }
 
-/// What was read besides rows.
+/// What was read apart from rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub rows: u64,
@@ -26,7 +26,7 @@ pub struct Counts {
     pub unread: u64,
     /// Number of the first such line, from 1.
     pub first_unread: u64,
-    /// Events that the log says were lost before it was written.
+    /// Events lost before the log was written, as the log reports.
     pub lost: u64,
 }
 

@@ -1,6 +1,6 @@
 //! How two captures' clocks relate, from packets that both saw.
 
-/// What travel times say about the offset of clock B against clock A: a packet cannot arrive before
+/// What travel times show about the offset of clock B against clock A: a packet cannot arrive before
 /// it left, so each direction bounds the offset from one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {

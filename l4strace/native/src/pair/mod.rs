@@ -1,7 +1,7 @@
 //! Several captures of the same conversations: every packet followed from the capture nearer to its
 //! sender to the one nearer to its receiver.
 //!
-//! A second pass over the files, in step by time, after tracking has told which conversations they
+//! A second pass over the files, in step by time, after tracking has shown which conversations they
 //! share and where each capture stood. Memory is bounded by the packets on their way between them.
 
 mod clock;
@@ -44,7 +44,7 @@ pub struct Tracked {
 /// What comes of it.
 pub struct Pairing {
     /// Clock of each source against that of the first; half the smallest round trip between two
-    /// captures says how far that may be off.
+    /// captures bounds the error.
     pub clocks: Vec<Offset>,
     pub paths: Vec<Path>,
     /// By source and row of its rounds.
@@ -55,7 +55,7 @@ pub struct Pairing {
 struct Reader {
     stream: PacketStream,
     table: FlowTable,
-    /// Stamp of the last packet, on the capture's own clock; `None` at the end.
+    /// Timestamp of the last packet, on the capture's own clock; `None` at the end.
     reached_ns: Option<i64>,
     rough_clock_ns: i64,
 }

@@ -1,4 +1,4 @@
-//! Which capture stood nearer to the client. The sign of a one-way delay cannot tell, because the
+//! Which capture stood nearer to the client. The sign of a one-way delay cannot show it: the
 //! clocks may differ; the part of the round trip that each capture saw can.
 
 /// Smallest round trips from one capture to the two ends, per conversation.

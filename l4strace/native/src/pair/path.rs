@@ -20,7 +20,7 @@ pub struct Path {
     pub option_stripped: u64,
     pub option_changed: u64,
     pub dscp_changed: u64,
-    /// Frames near and far of the first codepoint change that is no CE mark.
+    /// Frames near and far of the first codepoint change that is not a CE mark.
     pub first_change: Option<(u64, u64)>,
     /// Smallest far minus near, on the captures' own clocks.
     pub owd_min_ns: Option<i64>,

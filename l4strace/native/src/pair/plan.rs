@@ -12,7 +12,7 @@ use super::path::Path;
 pub struct Facts {
     /// Number of the conversation over all captures.
     pub number: u32,
-    /// Stamp of its first packet when that is the SYN, so that it can be compared between captures.
+    /// Time of its first packet when that is the SYN, so that it can be compared between captures.
     pub syn_ns: Option<i64>,
     pub halves: Halves,
     /// By side of the sender, client first: largest payload seen, whether it is a super-packet, and

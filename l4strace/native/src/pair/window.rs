@@ -22,7 +22,7 @@ pub struct Waiting {
 #[derive(Debug, Default)]
 pub struct Window {
     by_key: HashMap<u64, VecDeque<Waiting>>,
-    /// (stamp, key, frame); entries whose packet was matched meanwhile are stale.
+    /// (timestamp, key, frame); entries whose packet was matched meanwhile are stale.
     order: VecDeque<(i64, u64, u64)>,
 }
 

@@ -16,7 +16,7 @@ pub struct LoggedStep {
     pub rest_depth: Option<u32>,
 }
 
-/// What the replay says about that call.
+/// What the replay shows about that call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReplayedStep {
     /// Scores before the step, each run from 0 with its own references.

@@ -54,7 +54,7 @@ fn describe<'py>(py: Python<'py>, build: &Build) -> PyResult<Bound<'py, PyDict>>
     Ok(row)
 }
 
-/// Build whose constants one step of classic_ecn carries, and the residue that says so.
+/// Build whose constants one step of classic_ecn carries, and the residue that shows it.
 #[pyfunction]
 fn prague_identify(bits: u32, before: i64, after: i64) -> Option<(&'static str, i64)> {
     build::identify(bits, before, after).map(|(build, residue)| (build.name, residue))

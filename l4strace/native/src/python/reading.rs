@@ -43,7 +43,7 @@ fn read_text(py: Python<'_>, path: &str) -> PyResult<Chunks> {
     native(py, || read::Chunks::open(&Input::from(path))).map(Chunks)
 }
 
-/// Iterator of bytes. A file that breaks off ends the iteration and says so in `error`.
+/// Iterator of bytes. A file that breaks off ends the iteration and sets `error`.
 #[pyclass(module = "l4strace._native")]
 struct Chunks(read::Chunks);
 

@@ -80,7 +80,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Instead of Rust's lines on stderr: the exception says it all.
+/// Instead of Rust's lines on stderr: the exception has it all.
 fn note(info: &PanicHookInfo<'_>) {
     let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
     PLACE.with(|kept| *kept.borrow_mut() = place);

@@ -28,7 +28,7 @@ fn track<'py>(
     caught(|| tables::all(py, &run))
 }
 
-/// Tells a caller how far reading has come; an exception of the caller, or Ctrl-C, is passed on.
+/// Reports to a caller how far reading has come; an exception of the caller, or Ctrl-C, is passed on.
 struct Progress(Option<Py<PyAny>>);
 
 impl Watcher for Progress {

@@ -6,7 +6,7 @@ use super::source::{reason, Source};
 
 const PIECE: usize = 256 * 1024;
 
-/// A file that breaks off ends early and says so in `error`.
+/// A file that breaks off ends early and sets `error`.
 pub struct Chunks {
     source: Source,
     buffer: Vec<u8>,

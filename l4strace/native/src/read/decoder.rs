@@ -16,7 +16,7 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// Stamps are kept within these, so that no difference or small sum of them overflows.
+/// Timestamps are kept within these, so that no difference or small sum of them overflows.
 const TIMES: Range<i64> = 0..1 << 62;
 
 /// Packets handed over together at most.

@@ -1,4 +1,4 @@
-//! What a capture says about itself, for the `sources` table.
+//! What a capture states about itself, for the `sources` table.
 
 /// File format of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct SourceInfo {
     pub link_types: Vec<u32>,
     /// Largest snapshot length; `None` when unlimited.
     pub snaplen: Option<u32>,
-    /// Coarsest time stamp resolution of the interfaces.
+    /// Coarsest timestamp resolution of the interfaces.
     pub resolution_ns: u32,
     pub records: u64,
     pub tcp_packets: u64,

@@ -39,7 +39,7 @@ impl Pcap {
     /// From the first [`HEADER`] bytes, whose magic has been checked.
     pub fn new(header: &[u8], info: &mut SourceInfo) -> Option<Self> {
         let (swapped, fraction_ns, record_header) = magic(u32_at(header, 0, false))?;
-        // The upper bits tell the length of a frame check sequence, which the IP length cuts off.
+        // The upper bits hold the length of a frame check sequence, which the IP length cuts off.
         let link_type = u32_at(header, 20, swapped) & 0x03ff_ffff;
         let snaplen = u32_at(header, 16, swapped);
         info.link_types.push(link_type);

@@ -130,7 +130,7 @@ impl Pcapng {
         Some(record)
     }
 
-    /// A block without time stamp: it gets the last one seen, and the table of losses says so.
+    /// A block without timestamp: it gets the last one seen, and the table of losses reports it.
     fn simple(&mut self, size: usize, block: &[u8], stats: &mut Stats) -> Option<Record> {
         let wire_len = u32_at(block.get(..12)?, 8, self.swapped);
         let interface = self.interfaces.first()?;

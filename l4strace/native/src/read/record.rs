@@ -3,7 +3,7 @@
 /// No link layer needs more than this of a packet to be decoded; the rest is skipped, not buffered.
 pub const NEEDED: usize = 64 * 1024;
 
-/// Where a packet lies in the bytes that were offered, and what its record says.
+/// Where a packet lies in the bytes that were offered, and what its record states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub link_type: u32,

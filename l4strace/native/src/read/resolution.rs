@@ -1,4 +1,4 @@
-//! Time stamp units of a pcapng interface (if_tsresol).
+//! Timestamp units of a pcapng interface (if_tsresol).
 
 /// How many nanoseconds a tick is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Default for Resolution {
 }
 
 impl Resolution {
-    /// The high bit of the option says that the rest is a power of two rather than of ten.
+    /// The high bit of the option means that the rest is a power of two rather than of ten.
     pub fn from_code(code: u8) -> Self {
         match (code & 0x80 != 0, u32::from(code & 0x7f)) {
             (true, power) => Resolution::Binary(power.min(63)),

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file or standard input, decompressed when its first bytes say so.
+//! Where bytes come from: a file or standard input, decompressed when its first bytes ask for it.
 
 use std::fs::File;
 use std::io::{self, Read};

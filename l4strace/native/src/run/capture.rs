@@ -11,7 +11,7 @@ pub struct Capture {
     /// What reading could not use.
     pub read: Stats,
     pub tracker: Tracker,
-    /// Clock against that of the first capture: already taken off all stamps.
+    /// Clock against that of the first capture: already subtracted from all timestamps.
     pub clock: Offset,
     /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
     pub delays: Vec<Option<RoundDelay>>,
@@ -41,11 +41,11 @@ impl Capture {
         };
         stats.add(Loss::ClockSteps, sum(|totals| u64::from(totals.clock_steps)));
         stats.add(Loss::SeenTwice, sum(|totals| totals.duplicates));
-        stats.explain(Loss::ClockSteps, || "Stamps of one flow direction ran back by more than 1 ms.".into());
+        stats.explain(Loss::ClockSteps, || "Timestamps of a flow direction ran back by over 1 ms.".into());
         stats.rows()
     }
 
-    /// Takes `clock` off every stamp that a table shows.
+    /// Subtracts `clock` from every timestamp that a table shows.
     pub fn shift(&mut self, clock: Offset) {
         self.clock = clock;
         let ns = clock.ns;

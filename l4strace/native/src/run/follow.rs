@@ -11,7 +11,7 @@ use crate::track::Tracker;
 
 /// Bytes read at once.
 const PIECE: u64 = 1 << 22;
-/// As many as tell the format of a file.
+/// As many as identify the format of a file.
 const START: usize = 24;
 
 /// A plain pcap or pcapng file that grows.

@@ -16,7 +16,7 @@ use crate::pair::Path;
 use crate::read::{Input, ReadError};
 use crate::track::{unify, Member};
 
-/// Captures that were read, and what they say together.
+/// Captures that were read, and what they show together.
 #[derive(Default)]
 pub struct Run {
     pub captures: Vec<Capture>,
@@ -33,7 +33,7 @@ pub trait Watcher {
     /// `read` of `total` bytes (0 when unknown) are done. False ends reading as if the files ended here.
     fn progress(&mut self, read: u64, total: u64) -> Result<bool, Self::Error>;
 
-    /// Called now and then between steps that have no progress to tell.
+    /// Called now and then between steps that have no progress to report.
     fn pause(&mut self) -> Result<(), Self::Error>;
 }
 

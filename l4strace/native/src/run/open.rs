@@ -20,7 +20,7 @@ pub fn all<W: Watcher>(inputs: &[Input], watcher: &mut W) -> Result<Vec<Capture>
     Ok(captures)
 }
 
-/// Reads one capture to its end, or until `report` (bytes read) says false.
+/// Reads one capture to its end, or until `report` (bytes read) returns false.
 fn track<E: From<ReadError>>(
     input: &Input,
     mut report: impl FnMut(u64) -> Result<bool, E>,

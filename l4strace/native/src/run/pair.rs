@@ -8,7 +8,7 @@ use crate::read::Input;
 /// Buffers (256 KiB each) between two looks at the watcher.
 const STEPS: u32 = 32;
 
-/// Matches the captures packet by packet, puts all their stamps on the clock of the first, and
+/// Matches the captures packet by packet, puts all their timestamps on the clock of the first, and
 /// returns the paths; none when no conversation was seen twice.
 pub fn pair<W: Watcher>(
     captures: &mut [Capture],

@@ -18,7 +18,7 @@ struct Tcp {
     ack: u32,
     len: u16,
     ecn: u8,
-    /// Stamp at the client's capture.
+    /// Time at the client's capture.
     at: i64,
 }
 
@@ -40,7 +40,7 @@ fn conversation(n: u32) -> Vec<Tcp> {
     talk
 }
 
-/// Bytes of a classic capture, by the stamp that `clock` gives each packet.
+/// Bytes of a classic capture, by the time that `clock` gives each packet.
 fn pcap(talk: &[Tcp], clock: impl Fn(&Tcp) -> i64) -> Vec<u8> {
     let words = [0xa1b2_3c4du32, 2 | (4 << 16), 0, 0, 128, 101];
     let mut out: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -122,7 +122,7 @@ fn an_input_that_is_no_capture_is_named() {
     assert_eq!(text, "notes.txt: is text, not a pcap or pcapng capture");
 }
 
-/// Says stop at once.
+/// Stops at once.
 struct Impatient(u32);
 
 impl Watcher for Impatient {

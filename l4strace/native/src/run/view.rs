@@ -90,7 +90,7 @@ impl FlowView<'_> {
         code.filter(|_| self.mode == Mode::AccEcn).and_then(reflected)
     }
 
-    /// `None` where the handshake was not seen: then nothing says whether SACK is allowed.
+    /// `None` where the handshake was not seen: then nothing shows whether SACK is allowed.
     pub fn sack_permitted(&self) -> Option<bool> {
         let hand = &self.flow.handshake;
         (hand.syn.is_some() && hand.synack.is_some())
@@ -113,7 +113,7 @@ impl DirectionView<'_> {
         self.flow.mode == Mode::AccEcn
     }
 
-    /// Without the data in the capture the acknowledgements still tell; their scale begins at the SYN.
+    /// Without the data in the capture the acknowledgements still show them, counted from the SYN.
     pub fn acked_bytes(&self) -> u64 {
         match &self.dir.sender {
             Some(sender) => sender.acked_bytes,

@@ -7,14 +7,14 @@
 /// Where the counter starts on the wire (RFC 9768 section 3.2.2.2).
 pub const ACE_START: u8 = 5;
 
-/// Weight of the newest step in running means: of the CE share that predicts what a lost ACK said, and of
-/// what ACKs for eight packets and more say.
+/// Weight of the newest step in running means: of the CE share that predicts what a lost ACK held, and of
+/// what ACKs for eight packets and more report.
 const GAIN: f32 = 1.0 / 16.0;
 
 /// Share of CE from which runs of eight and more are likely.
 const RUNS_SHARE: f32 = 0.5;
 
-/// Packets whose marks must be known before their share says anything about other packets.
+/// Packets whose marks must be known before their share predicts that of other packets.
 const PROOF: u32 = 32;
 
 /// Mean step of ACKs for eight packets and more up to which marks are so rare that a run of eight is no
@@ -93,7 +93,7 @@ impl CeCount {
         self.ace == ace
     }
 
-    /// Says which counter value means zero: 5 after a seen handshake, else the first one seen.
+    /// Sets which counter value means zero: 5 after a seen handshake, else the first one seen.
     pub fn start(&mut self, ace: u8) {
         if !self.started {
             self.started = true;
@@ -199,7 +199,7 @@ impl CeCount {
     fn learn_share(&mut self, marks: u32, packets: u32) {
         if packets > 0 {
             let share = (marks as f32 / packets as f32).min(1.0);
-            // An ACK for many packets says as much as many ACKs.
+            // An ACK for many packets shows as much as many ACKs.
             let gain = (GAIN * packets as f32).min(0.5);
             self.share += gain * (share - self.share);
             self.known = self.known.saturating_add(packets);

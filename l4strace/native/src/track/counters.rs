@@ -66,7 +66,7 @@ impl ByteCounters {
         verdict
     }
 
-    /// Options further apart than half a counter: what was acknowledged in between says how often one
+    /// Options further apart than half a counter: what was acknowledged in between shows how often one
     /// wrapped, and what it counted so far, which.
     fn unwrap(&self, steps: &mut [Option<i64>; 3], acked: i64) {
         let moved = acked - self.acked;

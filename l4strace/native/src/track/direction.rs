@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
 
-/// A stamp that runs back further than this is a clock step, not reordering in the capture.
+/// A timestamp that runs back further than this is a clock step, not reordering in the capture.
 const CLOCK_STEP_NS: i64 = 1_000_000;
 
 /// Counters over the whole direction; names as in the `directions` table.

@@ -1,14 +1,14 @@
-//! RTT from timestamp echoes (RFC 7323): when a stamp was sent, and when it came back.
+//! RTT from timestamp echoes (RFC 7323): when a TSval was sent, and when it came back.
 
 use std::collections::VecDeque;
 
 use super::prefetch::prefetch;
 
-/// Stamps waiting for their echo. One entry a clock tick of the sender, so 128 ms at 1 ms ticks; an
-/// older stamp gives no sample.
+/// TSvals waiting for their echo. One entry a clock tick of the sender, so 128 ms at 1 ms ticks; an
+/// older TSval gives no sample.
 const MOST: usize = 2048;
 
-/// Stamps that one direction sent.
+/// TSvals that one direction sent.
 #[derive(Debug, Default)]
 pub struct Echoes {
     sent: VecDeque<(u32, i64)>,
@@ -32,7 +32,7 @@ impl Echoes {
         true
     }
 
-    /// The stamps that come next.
+    /// The TSvals that come next.
     pub fn prefetch(&self) {
         self.sent.front().into_iter().chain(self.sent.back()).for_each(prefetch);
     }
@@ -41,7 +41,7 @@ impl Echoes {
         self.last
     }
 
-    /// The other direction echoed `tsecr`: time since that stamp was first sent, once a stamp.
+    /// The other direction echoed `tsecr`: time since that TSval was first sent, once per TSval.
     #[inline]
     pub fn echoed(&mut self, tsecr: u32, ts_ns: i64) -> Option<i64> {
         let mut rtt = None;

@@ -23,7 +23,7 @@ pub struct Feedback {
     extra_since: u32,
 }
 
-/// What one option said besides its counters.
+/// What one option showed apart from its counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionSays {
     pub zeroed: bool,

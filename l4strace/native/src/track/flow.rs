@@ -14,7 +14,7 @@ use crate::packet::{flag, Packet, Tunnel};
 /// (Wireshark's choice, too).
 const PATIENCE_NS: i64 = 3_000_000;
 
-/// Longest segment when the SYN did not say.
+/// Longest segment when the SYN did not state it.
 const DEFAULT_MSS: u32 = 1460;
 
 /// How a conversation ended.
@@ -238,7 +238,7 @@ impl Flow {
         let went_on = self.dirs[side].sender.as_ref().is_some_and(|s| s.went_on(now_ns));
         if went_on && rows[at].limited_by == Limit::App {
             rows[at].limited_by = Limit::Cwnd;
-            // How much is left of so small a window cannot be told: Linux holds back odd packets.
+            // How much is left of so small a window is unknown: Linux holds back odd packets.
         }
     }
 
@@ -383,7 +383,7 @@ impl Flow {
         self.dirs[side].sender.as_ref().map_or(0, |s| u64::from(s.segments.inflight_packets()))
     }
 
-    /// Mode, and the sentence that says why, once everything is known.
+    /// Mode, and the sentence that gives the reason, once everything is known.
     pub fn verdict(&self) -> (Mode, String) {
         let (mode, reason) = self.handshake.decide();
         if mode == Mode::Unknown && self.inferred {

@@ -162,7 +162,7 @@ impl Handshake {
         }
     }
 
-    /// Mode and the sentence that says why; `unknown` where the handshake packets do not tell.
+    /// Mode and the sentence that gives the reason; `unknown` where the handshake packets do not show it.
     pub fn decide(&self) -> (Mode, String) {
         match (self.requested(), self.decisive_synack()) {
             (Some(syn), Some(synack)) => self.decide_both(syn, synack.ace),

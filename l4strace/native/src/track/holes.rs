@@ -57,7 +57,7 @@ impl Hole {
     pub fn came_late(&self, data: &Data, patience_ns: i64) -> bool {
         if self.ip_id != 0 && data.ip_id != 0 {
             let step = data.ip_id.wrapping_sub(self.ip_id) as i16;
-            // Ids that count up by few are a counter of this connection; others say nothing.
+            // Ids that count up by few are a counter of this connection; others show nothing.
             if (-512..0).contains(&step) {
                 return true;
             }

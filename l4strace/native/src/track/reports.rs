@@ -122,7 +122,7 @@ impl Flow {
             return;
         }
         let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
-        // Of what the capture missed, the acknowledgements tell.
+        // The acknowledgements show what the capture missed.
         let most = peer.totals.payload_bytes.max(peer.acked.max(0) as u64);
         let acked = peer.acked.max(0);
         let says = peer.feedback.option(option, (most, acked), from_start, longest);

@@ -1,4 +1,4 @@
-//! Outstanding segments of one direction: what was sent, acknowledged, SACKed and sent again.
+//! Outstanding segments of one direction: what was sent, acknowledged, SACKed and retransmitted.
 
 use std::collections::VecDeque;
 
@@ -166,7 +166,7 @@ impl Segments {
             }
             self.looks -= 1;
             s.marks |= RETRANSMITTED;
-            // Without a round trip to give, these tell a second sighting from another retransmission.
+            // Without an RTT sample, these distinguish a second sighting from another retransmission.
             (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
         }
         if data.end > self.max {
@@ -210,7 +210,7 @@ impl Segments {
         self.packets += u32::from(data.weight);
     }
 
-    /// Cumulative acknowledgement; tells what it delivers beyond earlier SACKs. Bytes that the capture
+    /// Cumulative acknowledgement; returns what it delivers beyond earlier SACKs. Bytes that the capture
     /// missed count as packets of `mss`.
     #[inline]
     pub fn ack(&mut self, ack: i64, ts_ns: i64, mss: u32) -> Delivered {
@@ -238,7 +238,7 @@ impl Segments {
             }
         }
         // Karn: an ACK that covers a retransmission, or data that came long before a hole was
-        // filled (SACKed), says nothing about the round trip.
+        // filled (SACKed), shows nothing about the round trip.
         if let Some(s) = newest.filter(|s| s.end() == ack && !retransmitted) {
             got.rtt_ns = Some(ts_ns - s.ts_ns);
         }

@@ -1,4 +1,4 @@
-//! A direction that sends data: its segments, its rounds and what they say about its window.
+//! A direction that sends data: its segments, its rounds and what they show about its window.
 
 use super::ace::Step;
 use super::alpha::{Alpha, TargetAlpha};

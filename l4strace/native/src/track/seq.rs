@@ -26,7 +26,7 @@ impl SeqSpace {
         self.at + i64::from(raw.wrapping_sub(self.raw) as i32)
     }
 
-    /// Moves the reference up, so that 2 GB on either side of it are told apart.
+    /// Moves the reference up, so that 2 GB on either side of it stay distinct.
     #[inline]
     pub fn advance(&mut self, raw: u32, at: i64) {
         if at > self.at {

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use super::prefetch::prefetch;
 use crate::packet::{flag, FlowKey, Packet};
 
-/// How the client was told from the server.
+/// How the client was identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initiator {
     Syn,
@@ -19,7 +19,7 @@ pub enum Initiator {
     Port,
 }
 
-/// What the table says about one packet.
+/// What the table holds about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interned {
     pub flow: u32,
@@ -35,7 +35,7 @@ struct Slot {
     id: u32,
 }
 
-/// What is needed to tell a retransmitted SYN from a new conversation on the same ports.
+/// What distinguishes a retransmitted SYN from a new conversation on the same ports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Identity {
     initiator: Initiator,
@@ -112,7 +112,7 @@ impl FlowTable {
                 identity.isn[side] = Some(packet.seq);
                 seen(id)
             }
-            // A SYN is sent again with the same ISN, so this one opens another connection.
+            // A SYN is retransmitted with the same ISN, so this one opens another connection.
             _ => self.insert(packet),
         }
     }

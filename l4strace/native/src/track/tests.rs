@@ -264,7 +264,7 @@ fn rounds_that_were_read_and_dropped_are_not_looked_at_again() {
     talk.data(30, 0).ack(50, 1, 5);
     assert_eq!(talk.tracker.rounds.len(), 1);
     talk.tracker.forget_rounds();
-    // Data right after a round that had drained says that the window was its limit.
+    // Data right after a round that had drained shows that the window was its limit.
     talk.data(51, 1).ack(71, 2, 5);
     assert_eq!(talk.tracker.rounds.len(), 1);
 }

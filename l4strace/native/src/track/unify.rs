@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::packet::FlowKey;
 
-/// One conversation of one capture, as far as telling it from others needs.
+/// One conversation of one capture, as far as identifying it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
     pub key: FlowKey,
