@@ -26,7 +26,7 @@ TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
 PORT = 5201
 BITS = {"P2": 20, "P4": 24, "P7": 24}
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="session")

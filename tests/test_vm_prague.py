@@ -24,7 +24,7 @@ TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4", "clang", "zst
 HEALTHY, MISFIRE, CLASSIC, OFF = (f"s0-00{number}" for number in range(4))
 """Rebuilt recordings a, b, d and e, in the order of vm/known.py."""
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
