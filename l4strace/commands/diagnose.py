@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_rules
+from l4strace.commands.arguments import (
+    Flow,
+    From,
+    Host,
+    NoCompanions,
+    Paths,
+    Port,
+    To,
+    complete_rules,
+)
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +79,11 @@ def diagnose(
             help="Skip these rules.",
         ),
     ] = None,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
@@ -91,7 +105,9 @@ def diagnose(
     """
     from l4strace import pipeline, rules
     from l4strace.commands.page_file import PageFile, command_line
+    from l4strace.selection import Selection, findings_of, in_time, of_flows
 
+    selection = Selection.of(flow, port, host, from_s, to_s)
     wanted = Format.json if json else format
     chosen, ignored = _words(select), _words(ignore)
     rules.select(chosen, ignored)
@@ -105,9 +121,11 @@ def diagnose(
 
         capture = anonymized(capture)
     with console.stage("derive"):
-        evidence = pipeline.derive(capture)
+        evidence = pipeline.derive(in_time(capture, selection))
     with console.stage("judge"):
         analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+    evidence = of_flows(evidence, selection)
+    analysis = findings_of(analysis, evidence) if selection.of_flows else analysis
     summary = _render(wanted, evidence, analysis, color=console.colored_results())
     if page is not None and page.to_stdout:
         console.note(summary)
