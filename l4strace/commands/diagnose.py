@@ -22,7 +22,7 @@ from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
-    from l4strace.model import Analysis
+    from l4strace.model import Analysis, Severity
 
 
 class Format(str, Enum):
@@ -126,7 +126,7 @@ def diagnose(
         analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
     evidence = of_flows(evidence, selection)
     analysis = findings_of(analysis, evidence) if selection.of_flows else analysis
-    summary = _render(wanted, evidence, analysis, color=console.colored_results())
+    summary = _render(wanted, evidence, analysis, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
@@ -142,21 +142,27 @@ def _words(values: list[str] | None) -> list[str]:
     return [word for value in values or [] for word in value.replace(",", " ").split()]
 
 
-def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bool) -> str:
+def _render(wanted: Format, evidence: Evidence, analysis: Analysis, fail_on: FailOn) -> str:
     from importlib import import_module
 
-    from l4strace.output import text
+    from l4strace.output import junit, text
 
     if wanted is Format.text:
+        color = console.colored_results()
         return text.render(evidence, analysis, color=color, width=console.width())
+    if wanted is Format.junit:
+        return junit.render(evidence, analysis, _lowest(fail_on))
     rendered: str = import_module(f"l4strace.output.{wanted.value}").render(evidence, analysis)
     return rendered
 
 
 def _exit_code(analysis: Analysis, fail_on: FailOn) -> int:
+    lowest = _lowest(fail_on)
+    return int(lowest is not None and any(f.severity >= lowest for f in analysis.findings))
+
+
+def _lowest(fail_on: FailOn) -> Severity | None:
+    """The severity from which a finding fails; null when none does."""
     from l4strace.model import Severity
 
-    if fail_on is FailOn.never:
-        return 0
-    limit = Severity[fail_on.value.upper()]
-    return int(any(finding.severity >= limit for finding in analysis.findings))
+    return None if fail_on is FailOn.never else Severity[fail_on.value.upper()]
