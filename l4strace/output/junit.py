@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from l4strace.console import printable
@@ -10,7 +11,22 @@ from l4strace.model import Analysis, Finding, Severity
 
 
 def render(capture: Capture, analysis: Analysis, fail_on: Severity | None = Severity.ERROR) -> str:
-    """The diagnosis as one test suite named after the inputs.
+    """The diagnosis as one test suite named after the inputs (see `suite`)."""
+    return report([suite(capture, analysis, fail_on)])
+
+
+def report(suites: Sequence[Xml.Element]) -> str:
+    """The document with these suites."""
+    root = Xml.Element("testsuites", name="l4strace")
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.extend(suites)
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode")
+
+
+def suite(capture: Capture, analysis: Analysis, fail_on: Severity | None) -> Xml.Element:
+    """One test case for each rule.
 
     A finding from ``fail_on`` on fails its rule's test case (null: none does); milder ones are its
     output.
@@ -19,19 +35,15 @@ def render(capture: Capture, analysis: Analysis, fail_on: Severity | None = Seve
     for finding in analysis.findings:
         found.setdefault(finding.rule, []).append(finding)
     reasons = {skipped.rule: skipped.reason for skipped in analysis.skipped}
-    root = Xml.Element("testsuites", name="l4strace")
-    suite = Xml.SubElement(root, "testsuite", name=_clean(", ".join(capture.sources["path"])))
+    suite = Xml.Element("testsuite", name=_clean(", ".join(capture.sources["path"])))
     for rule in analysis.rules:
         case = Xml.SubElement(suite, "testcase", classname=rule.code, name=rule.name)
         _judge(case, found.get(rule.code, []), reasons.get(rule.code, ""), fail_on)
-    totals = {"tests": len(analysis.rules), "errors": 0}
-    totals["failures"] = len(suite.findall("testcase/failure"))
-    for name, number in totals.items():
-        root.set(name, str(number))
-        suite.set(name, str(number))
+    suite.set("tests", str(len(analysis.rules)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
-    Xml.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode")
+    return suite
 
 
 def _judge(case: Xml.Element, own: list[Finding], reason: str, fail_on: Severity | None) -> None:

@@ -26,8 +26,8 @@ CUT = "\n\nCut here: the page has the rest."
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 
 
-def render(capture: Capture, analysis: Analysis) -> str:
-    """The diagnosis as Markdown; what does not fit is counted."""
+def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
+    """The diagnosis as Markdown of at most ``most`` bytes; what does not fit is counted."""
     opening = verdict(analysis, conversations(capture))
     headline = f"**{text(opening.sentence)}**"
     frame = "\n".join(
@@ -43,7 +43,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
         "\n".join(_skipped(analysis)),
         f"l4strace {tool()['version']}",
     ]
-    return _fitting("\n\n".join(block for block in blocks if block))
+    return _fitting("\n\n".join(block for block in blocks if block), most)
 
 
 def text(raw: str) -> str:
@@ -131,11 +131,11 @@ def _skipped(analysis: Analysis) -> Iterator[str]:
     yield "\n</details>"
 
 
-def _fitting(whole: str) -> str:
-    """``whole`` within the limit, cut at a line; what is folded is closed again."""
-    if len(whole.encode()) <= MAX_BYTES:
+def _fitting(whole: str, most: int) -> str:
+    """``whole`` within ``most`` bytes, cut at a line; what is folded is closed again."""
+    if len(whole.encode()) <= most:
         return whole
-    room = MAX_BYTES - len(f"{FOLD_END}{CUT}".encode())
+    room = most - len(f"{FOLD_END}{CUT}".encode())
     kept = whole.encode()[:room].decode(errors="ignore").rpartition("\n")[0]
     folded = kept.count("<details>") > kept.count("</details>")
     return f"{kept}{FOLD_END if folded else ''}{CUT}"

@@ -33,6 +33,16 @@ FINGERPRINT = "ruleAndEnds/v1"
 
 
 def render(capture: Capture, analysis: Analysis) -> str:
+    """The diagnosis as a log of one SARIF run."""
+    return log([run(capture, analysis)])
+
+
+def log(runs: list[dict[str, Any]]) -> str:
+    """A log of these runs."""
+    return dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
+
+
+def run(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     """The diagnosis as one SARIF run."""
     paths = dict(capture.sources.select("source", "path").iter_rows())
     rows: dict[int | None, dict[str, Any]] = {
@@ -40,7 +50,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
     }
     flows = {flow: flow_name(row) for flow, row in rows.items() if flow is not None}
     index = {rule.code: number for number, rule in enumerate(analysis.rules)}
-    run = {
+    return {
         "tool": {"driver": tool() | {"rules": [_rule(rule) for rule in analysis.rules]}},
         "artifacts": [{"location": {"uri": _uri(path)}} for path in paths.values()],
         "invocations": [
@@ -63,7 +73,6 @@ def render(capture: Capture, analysis: Analysis) -> str:
             )
         ],
     }
-    return dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
