@@ -20,6 +20,7 @@ from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.support.frame import frame
 from l4strace.schema import TABLES
+from l4strace.timings import timed
 from l4strace.wording.order import worst_first
 
 DERIVE = "derive"
@@ -46,7 +47,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     diagnosis is not lost; ``strict`` lets it raise.
     """
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
-    values["rounds"] = queue_delay.rounds(capture)
+    with timed("queue_delay"):
+        values["rounds"] = queue_delay.rounds(capture)
     broken: list[str] = []
     tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
     return Evidence(**values | tables | {"broken": tuple(broken)})
@@ -56,7 +58,8 @@ def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFr
     """One derived table; empty where odd data breaks it, which ``broken`` then states."""
     module = import_module(f"l4strace.derive.{name}")
     try:
-        return TABLES[name].conform(module.table(capture))
+        with timed(name):
+            return TABLES[name].conform(module.table(capture))
     except Exception as error:
         if broken is None:
             raise
@@ -95,7 +98,8 @@ def judge(
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
     try:
-        return rule.check(evidence)
+        with timed(rule.code):
+            return rule.check(evidence)
     except Exception as error:
         if strict:
             raise

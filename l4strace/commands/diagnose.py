@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
+from l4strace import timings as where
 from l4strace.commands.answer import FailOn, Format, exit_code, render
 from l4strace.commands.arguments import (
     Flow,
@@ -70,6 +71,9 @@ def diagnose(
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
     no_companions: NoCompanions = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Print where the time went to standard error.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
@@ -86,7 +90,9 @@ def diagnose(
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
-    from l4strace import pipeline, rules
+    where.forget()
+    with where.timed("import"):
+        from l4strace import pipeline, rules
     from l4strace.commands.page_file import PageFile, command_line
     from l4strace.selection import Selection
 
@@ -111,7 +117,8 @@ def diagnose(
             "Leave -o out for a page beside each, or diagnose them one at a time.",
         )
     runs = [_judged(part, selection, chosen, ignored) for part in parts]
-    summary = render(wanted, runs, fail_on)
+    with console.stage("summary"):
+        summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
@@ -126,6 +133,8 @@ def diagnose(
             for place, (evidence, analysis) in zip((page, *later), runs, strict=True):
                 if place is not None:
                     place.write(evidence, analysis, command)
+    if timings:
+        console.note(where.table())
     raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 

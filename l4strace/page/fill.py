@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -24,30 +26,49 @@ POLICY = (
 
 def fill(report: Report) -> str:
     """The page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(installed.path("reports")),
+    figures = {chart.key: chart.spec for chart in report.charts}
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            title=report.title,
+            policy=POLICY,
+            strokes=STROKES,
+            figures=embedded(figures),
+            colours=embedded(dark_of_light()),
+            bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
+            style=_asset("page.css"),
+            theme_script=_asset("theme.js"),
+            page_script=_asset("page.js"),
+            sections=report.sections,
+            **{section.name: section.data for section in report.sections},
+        )
+    )
+
+
+def environment() -> jinja2.Environment:
+    """The templates: as `l4strace.page.prepare` compiled them, else compiled when needed."""
+    ready = prepared()
+    sources = jinja2.FileSystemLoader(installed.path("reports"))
+    return jinja2.Environment(
+        loader=jinja2.ModuleLoader(ready) if ready.is_dir() else sources,
         autoescape=True,
         finalize=_shown,
-        # Compiled anew in every run: folding constants costs more than it saves.
+        # Where they are compiled anew in every run, folding constants costs more than it saves.
         optimized=False,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    figures = {chart.key: chart.spec for chart in report.charts}
-    return environment.get_template("page.html.j2").render(
-        title=report.title,
-        policy=POLICY,
-        strokes=STROKES,
-        figures=embedded(figures),
-        colours=embedded(dark_of_light()),
-        bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
-        style=_asset("page.css"),
-        theme_script=_asset("theme.js"),
-        page_script=_asset("page.js"),
-        sections=report.sections,
-        **{section.name: section.data for section in report.sections},
-    )
+
+
+def prepared() -> Path:
+    """Where the compiled templates lie if they were prepared: the name states of which sources."""
+    reports = installed.path("reports")
+    key = blake2b(jinja2.__version__.encode(), digest_size=8)
+    for template in sorted(reports.rglob("*.j2")):
+        key.update(template.read_bytes())
+    return reports / "prepared" / f"templates-{key.hexdigest()}"
 
 
 def _shown(value: Any) -> Any:
