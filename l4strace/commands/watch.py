@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -36,8 +37,10 @@ def watch(
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
 
-    The screen is redrawn every second, with findings as the evidence for them grows. q quits. -o
-    keeps the run like `capture` does; without -o it is recorded to a temporary folder and removed.
+    The screen is redrawn every second, with findings as the evidence for them grows. s sorts by
+    rate, queue, marks or RTT, j and k scroll, o shows one flow alone, q quits and leaves the
+    verdict. -o keeps the run like `capture` does; without -o it is recorded to a temporary folder
+    and removed.
 
     \b
     Examples:
@@ -51,6 +54,11 @@ def watch(
     from l4strace.capture.request import Request, check_free, stem_of
     from l4strace.watch.session import Session
 
+    if not sys.stdout.isatty():
+        raise UsageError(
+            "standard output is not a terminal, and `watch` draws on one",
+            "Record with `l4strace capture` and read it with `l4strace diagnose`.",
+        )
     if not interface:
         raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
     with tempfile.TemporaryDirectory(prefix="l4strace-watch-") as folder:
@@ -64,11 +72,14 @@ def watch(
             kernel=kernel.value,
             backend=packets.value,
         )
-        recorded = Session(request).run(keep=bool(output))
+        session = Session(request)
+        recorded = session.run(keep=bool(output))
         if not recorded:
             raise CollectorError(
                 "the recorder died", "Run `l4strace capture`: it shows the reason."
             )
+        if session.verdict:
+            console.emit(session.verdict)
         if output:
             recorded = summary.packed(recorded)
             console.note(summary.render(recorded))
