@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from l4strace import console
+from l4strace.commands.arguments import Flow, From, Host, Port, To
 from l4strace.commands.capture import Backend, Kernel
 from l4strace.errors import CollectorError, UsageError
 
@@ -33,6 +34,11 @@ def watch(
     packets: Annotated[
         Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
     ] = Backend.auto,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
@@ -40,7 +46,8 @@ def watch(
     The screen is redrawn every second, with findings as the evidence for them grows. s sorts by
     rate, queue, marks or RTT, j and k scroll, o shows one flow alone, q quits and leaves the
     verdict. -o keeps the run like `capture` does; without -o it is recorded to a temporary folder
-    and removed.
+    and removed. --filter bounds what is recorded; --flow, --port and --host bound what is
+    shown, --from and --to what the findings look at.
 
     \b
     Examples:
@@ -52,6 +59,7 @@ def watch(
 
     from l4strace.capture import summary
     from l4strace.capture.request import Request, check_free, stem_of
+    from l4strace.selection import Selection
     from l4strace.watch.session import Session
 
     if not sys.stdout.isatty():
@@ -59,6 +67,7 @@ def watch(
             "standard output is not a terminal, and `watch` draws on one",
             "Record with `l4strace capture` and read it with `l4strace diagnose`.",
         )
+    selection = Selection.of(flow, port, host, from_s, to_s)
     if not interface:
         raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
     with tempfile.TemporaryDirectory(prefix="l4strace-watch-") as folder:
@@ -72,7 +81,7 @@ def watch(
             kernel=kernel.value,
             backend=packets.value,
         )
-        session = Session(request)
+        session = Session(request, selection)
         recorded = session.run(keep=bool(output))
         if not recorded:
             raise CollectorError(

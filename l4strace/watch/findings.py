@@ -11,6 +11,7 @@ from pathlib import Path
 
 from l4strace.errors import L4straceError
 from l4strace.model import Severity
+from l4strace.selection import Selection, findings_of, in_time, of_flows
 
 FIRST_AFTER_S = 4.0
 REST = 10
@@ -24,8 +25,9 @@ NOT_YET = frozenset({"L4S001", "L4S008"})
 class Judge:
     """Judges the growing run repeatedly in a thread of its own."""
 
-    def __init__(self, capture: Path) -> None:
+    def __init__(self, capture: Path, selection: Selection) -> None:
         self._capture = capture
+        self._selection = selection
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self.findings: list[tuple[Severity, str, str]] = []
@@ -66,8 +68,11 @@ class Judge:
         from l4strace import pipeline
         from l4strace.wording.verdict import conversations, verdict
 
-        evidence = pipeline.derive(pipeline.read([str(self._capture)]))
+        capture = in_time(pipeline.read([str(self._capture)]), self._selection)
+        evidence = pipeline.derive(capture)
         analysis = pipeline.judge(evidence)
+        if self._selection.of_flows:
+            analysis = findings_of(analysis, of_flows(evidence, self._selection))
         self.findings = [
             (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
         ]

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
+from l4strace.selection import Selection
 from l4strace.watch.kernel_tail import Ends, KernelTail
 from l4strace.wording.names import direction_name
 
@@ -64,16 +65,19 @@ class Lane:
 class Lanes:
     """All lanes, updated from the tables of a `Follower`."""
 
-    def __init__(self, kernel: KernelTail) -> None:
+    def __init__(self, kernel: KernelTail, selection: Selection | None = None) -> None:
         self._kernel = kernel
+        self._selection = selection or Selection()
         self._lanes: dict[tuple[int, bool], Lane] = {}
 
     def update(self, tables: dict[str, Any], seconds: float) -> None:
         """Takes in what came within the last ``seconds``."""
         self._kernel.update()
-        flows = {row["flow"]: row for row in pl.DataFrame(tables["flows"]).iter_rows(named=True)}
+        frame = pl.DataFrame(tables["flows"])
+        flows = {row["flow"]: row for row in frame.iter_rows(named=True)}
+        chosen = pl.col("flow").is_in(self._selection.chosen(frame).implode())
         rounds = _summaries(pl.DataFrame(tables["rounds"]))
-        sending = pl.DataFrame(tables["directions"]).filter(pl.col("data_packets") > 0)
+        sending = pl.DataFrame(tables["directions"]).filter(pl.col("data_packets") > 0, chosen)
         for row in sending.iter_rows(named=True):
             key = (row["flow"], row["forward"])
             lane = self._lanes.get(key) or _new_lane(flows[row["flow"]], row["forward"])

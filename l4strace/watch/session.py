@@ -10,6 +10,7 @@ from rich.live import Live
 
 from l4strace import _native, console
 from l4strace.capture.request import Request
+from l4strace.selection import Selection
 from l4strace.watch import view
 from l4strace.watch.findings import Judge
 from l4strace.watch.kernel_tail import KernelTail
@@ -29,12 +30,12 @@ OTHER_LINES = 14
 class Session:
     """One live view: a recorder, the lanes that follow its capture, and the judge."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, selection: Selection) -> None:
         self._request = request
         self._recorder = Recorder(request)
         log = request.stem.with_name(request.stem.name + ".kernel.ndjson")
-        self._lanes = Lanes(KernelTail(log))
-        self._judge = Judge(self._recorder.capture)
+        self._lanes = Lanes(KernelTail(log), selection)
+        self._judge = Judge(self._recorder.capture, selection)
         self._order = Order()
         self._follower: _native.Follower | None = None
         self._updated = time.monotonic()
