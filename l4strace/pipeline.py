@@ -19,6 +19,7 @@ from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.support.frame import frame
+from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
 from l4strace.wording.order import worst_first
 
@@ -90,7 +91,14 @@ def judge(
                 skipped.append(result)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
     findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
-    return Analysis(tuple(findings), tuple(skipped), asked, frame(evidence, findings))
+    return Analysis(
+        tuple(findings),
+        tuple(skipped),
+        asked,
+        frame(evidence, findings),
+        status(evidence),
+        len(rules.RULES),
+    )
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:

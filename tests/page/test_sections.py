@@ -22,6 +22,7 @@ from l4strace.page.sections import (
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
@@ -53,6 +54,27 @@ def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
     section = verdict.build(quiet)
     assert (section.severity, section.facts) == ("none", ())
     assert section.sentence.startswith("Nothing wrong found")
+
+
+def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
+    section = status.build(case)
+    assert section.answer == "yes"
+    assert section.sentence.startswith("Yes: ")
+    html = fill(build(case))
+    assert html.index('id="status"') < html.index('id="verdict"')
+    assert status.build(quiet).sentence == ""
+
+
+def test_an_empty_capture_is_grey(quiet: Case) -> None:
+    assert verdict.build(quiet).severity == "none"
+    run = quiet.evidence
+    tables = {
+        name: table.clear() for name, table in vars(run).items() if isinstance(table, pl.DataFrame)
+    }
+    empty = dataclasses.replace(run, **tables)
+    nothing = Case(empty, Analysis(()))
+    assert verdict.build(nothing).severity == "unjudged"
+    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
 
 
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:

@@ -19,11 +19,13 @@ from l4strace.page.sections import (
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
 
 SECTIONS: tuple[ModuleType, ...] = (
+    status,
     verdict,
     sharing,
     findings,

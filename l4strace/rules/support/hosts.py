@@ -19,6 +19,12 @@ def name(host: Host) -> str:
     return Path(str(host.get("path", "the host file"))).name
 
 
+def kernel(host: Host) -> str:
+    """`Linux 6.18.44`; empty when the file does not name it."""
+    release = _mapping(host.get("kernel")).get("release")
+    return f"Linux {release}" if isinstance(release, str) and release else ""
+
+
 def sysctl(host: Host, key: str) -> int | None:
     """A numeric sysctl; null when it is absent or not a number."""
     try:
