@@ -179,7 +179,7 @@ def _settings(evidence: Evidence) -> str:
     known = [
         f"net.ipv4.tcp_ecn is {value}{', which only accepts it' if value in ACCEPTING else ''} "
         f"({', '.join(filter(None, (hosts.kernel(host), hosts.name(host))))})"
-        for host in evidence.hosts
+        for host in evidence.host_files
         if (value := hosts.sysctl(host, "net.ipv4.tcp_ecn")) not in (None, REQUESTING)
     ]
     return f": {'; '.join(known)}" if known else ""

@@ -95,14 +95,14 @@ def test_a_setting_that_excludes_the_request_is_named() -> None:
         "sysctls": {"net.ipv4.tcp_ecn": "2"},
     }
     silent = run(
-        flow(syn=0, mode="none", ect1=0), flow(1, syn=0, mode="none", ect1=0), hosts=(host,)
+        flow(syn=0, mode="none", ect1=0), flow(1, syn=0, mode="none", ect1=0), host_files=(host,)
     )
     assert status(silent).sentence == (
         "No: none of 2 flows with data asked for AccECN: net.ipv4.tcp_ecn is 2 (Linux 6.18.44, "
         "run.host.json)."
     )
     asking = {**host, "sysctls": {"net.ipv4.tcp_ecn": "3"}}
-    other = run(flow(syn=0, mode="none", ect1=0), hosts=(asking,))
+    other = run(flow(syn=0, mode="none", ect1=0), host_files=(asking,))
     assert status(other).sentence == "No: flow 0 did not ask for AccECN."
 
 
