@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_rules
+from l4strace.commands.arguments import NoCompanions, Paths, complete_rules, words
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def diagnose(
     from l4strace.commands.page_file import PageFile, command_line
 
     wanted = Format.json if json else format
-    chosen, ignored = _words(select), _words(ignore)
+    chosen, ignored = words(select), words(ignore)
     rules.select(chosen, ignored)
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
@@ -117,11 +117,6 @@ def diagnose(
         with console.stage("page"):
             page.write(evidence, analysis, "" if anonymize else command_line())
     raise typer.Exit(_exit_code(analysis, FailOn.never if wanted is Format.sarif else fail_on))
-
-
-def _words(values: list[str] | None) -> list[str]:
-    """`--select L4S1,L4S301 --select 402` as one list."""
-    return [word for value in values or [] for word in value.replace(",", " ").split()]
 
 
 def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bool) -> str:
