@@ -19,6 +19,7 @@ from l4strace.commands import (
     export,
     flows,
     memory,
+    sweep,
     verify,
     watch,
 )
@@ -31,6 +32,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     diagnose.diagnose,
     flows.flows,
     export.export,
+    sweep.sweep,
     explain.explain,
     verify.verify,
 )
@@ -115,10 +117,13 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _takes_inputs(function: Callable[..., None]) -> bool:
+    """Without arguments such a command has nothing to do, and shows its help."""
+    return not {"paths", "sources"}.isdisjoint(inspect.signature(function).parameters)
+
+
 for _function in COMMANDS:
-    app.command(no_args_is_help="paths" in inspect.signature(_function).parameters)(
-        _with_switches(_function)
-    )
+    app.command(no_args_is_help=_takes_inputs(_function))(_with_switches(_function))
 
 
 def main() -> None:
