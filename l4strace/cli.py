@@ -13,6 +13,7 @@ import typer
 from l4strace import console
 from l4strace.commands import (
     capture,
+    compare,
     diagnose,
     doctor,
     explain,
@@ -33,6 +34,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     flows.flows,
     export.export,
     sweep.sweep,
+    compare.compare,
     explain.explain,
     verify.verify,
 )

@@ -12,7 +12,7 @@ from l4strace.commands.arguments import complete_rules
 from l4strace.commands.diagnose import Format
 
 if TYPE_CHECKING:
-    from l4strace.sweep.study import Done, Measure, Order
+    from l4strace.sweep.study import Done, Order
 
 MEGABYTE = 1_000_000
 
@@ -95,7 +95,7 @@ def sweep(
     """
     from l4strace import rules
     from l4strace.commands.arguments import words
-    from l4strace.sweep import discover, study
+    from l4strace.sweep import discover, pool, study
     from l4strace.sweep.planned import Limits, Options
 
     chosen, ignored = tuple(words(select)), tuple(words(ignore))
@@ -110,16 +110,8 @@ def sweep(
         retry,
     )
     with Countdown("runs") as progress:
-        done = study.sweep(order, _on_cores(workers or os.cpu_count() or 1), progress)
+        done = study.sweep(order, pool.on_cores(workers or os.cpu_count() or 1), progress)
     _report(order, done, Format.json if json else format)
-
-
-def _on_cores(workers: int) -> Measure:
-    from l4strace.sweep import pool
-
-    return lambda todo, options, limits, page: pool.measure_all(
-        todo, options, limits, min(workers, max(1, len(todo))), page
-    )
 
 
 def _report(order: Order, done: Done, wanted: Format) -> None:

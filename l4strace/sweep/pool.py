@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -26,6 +26,7 @@ RUNS_OF_A_WORKER = 200
 """After so many runs a worker starts anew, because allocators give little memory back."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
+Results = Generator[Result, None, None]
 Pages = Callable[[Planned], str]
 """Where the page of a run goes; empty for none."""
 
@@ -132,7 +133,7 @@ def measure_all(
     limits: Limits,
     workers: int,
     page: Pages = lambda _: "",
-) -> Generator[Result, None, None]:
+) -> Results:
     """The result of every run, as they come; all processes end with the iterator."""
     waiting = deque(planned)
     pool: list[Worker] = []
@@ -174,3 +175,10 @@ def _step(pool: list[Worker], limits: Limits) -> Iterator[Result]:
 def one(planned: Planned, options: Options, limits: Limits, page: str = "") -> Result:
     """One run under limits in a process of its own: the task that a cluster runs."""
     return next(measure_all([planned], options, limits, 1, lambda _: page))
+
+
+def on_cores(workers: int) -> Callable[[Sequence[Planned], Options, Limits, Pages], Results]:
+    """`measure_all` with at most ``workers`` processes, as a sweep calls it."""
+    return lambda todo, options, limits, page: measure_all(
+        todo, options, limits, min(workers, len(todo)), page
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -20,8 +20,7 @@ FLUSH_RUNS = 64
 
 Progress = Callable[[int, int], None]
 """Called with runs done and runs to do."""
-Results = Generator[Result, None, None]
-Measure = Callable[[Sequence[Planned], Options, Limits, pool.Pages], Results]
+Measure = Callable[[Sequence[Planned], Options, Limits, pool.Pages], pool.Results]
 
 
 @dataclass(frozen=True)

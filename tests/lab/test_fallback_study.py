@@ -5,6 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from l4strace.compare import comparison, sides, text
+from l4strace.compare.comparison import Measured
 from l4strace.sweep import cells, pool, study
 from l4strace.sweep.cells import Tables
 
@@ -75,11 +77,7 @@ def reproduce(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ta
 
 def swept(table: Path, factory: pytest.TempPathFactory) -> Tables:
     order = study.Order((str(table),), str(factory.mktemp("study")))
-    return study.sweep(order, on_one_core).tables
-
-
-def on_one_core(todo, options, limits, page):
-    return pool.measure_all(todo, options, limits, 1, page)
+    return study.sweep(order, pool.on_cores(1)).tables
 
 
 def grid(tables: Tables, measure: str, key: tuple[str, str, str]) -> pl.DataFrame:
@@ -170,6 +168,37 @@ def test_the_one_spread_that_the_study_names(reproduce: Tables):
 
 def test_nothing_is_measured_where_results_are_given(shared_data: Path, tmp_path: Path):
     order = study.Order((str(shared_data / "fallback-study/extend.csv.gz"),), str(tmp_path / "out"))
-    done = study.sweep(order, on_one_core)
+    done = study.sweep(order, pool.on_cores(1))
     assert done.measured == 0
     assert done.tables["runs"].height == 10_248
+
+
+def compared(extend: Tables, rival: str) -> tuple[Measured, str]:
+    """The share of L4S, unpatched against patched, beside one rival."""
+    tables = sides.where(extend, [f"classic_cca={rival}"])
+    both = sides.of_parameter(tables, "kernel", ["prague-91", "lhagen"])
+    result = comparison.compare(both, ["l4s_share"])
+    return result.measures[0], text.render(result)
+
+
+def differing(measured: Measured, aqm: str) -> set[tuple[int, int]]:
+    cells = measured.cells.filter(pl.col("differs") & (pl.col("p_aqm") == aqm))
+    return set(cells.select("p_rate", "p_rtt").iter_rows())
+
+
+def test_the_patch_cures_dualpi2_and_changes_two_cells_of_codel(extend: Tables):
+    measured, report = compared(extend, "cubic")
+    everywhere = {(rate, rtt) for rate in (8, 16, 32, 64, 128, 256) for rtt in RTTS}
+    assert differing(measured, "DualPI2") == everywhere
+    assert differing(measured, "CoDel") == {(256, 4), (256, 8)}
+    assert "aqm CoDel: differs in 2 of 42 cells, only at rtt 4 to 8, rate 256" in report
+    assert "rtt 4, rate 256: 35 % -> 76 %, +41 points [+36" in report
+    assert "aqm DualPI2: differs in 36 of 42 cells, only at rate 8 to 256" in report
+    assert "cells in which L4S gets below 20 %: 26 -> 1" in report
+    cured = measured.cells.filter(pl.col("differs") & (pl.col("p_aqm") == "DualPI2"))
+    assert (cured["low"] > 0).all()
+
+
+def test_beside_bbr2_the_patch_changes_codel_at_128_mbit_too(extend: Tables):
+    measured, _ = compared(extend, "bbr2")
+    assert differing(measured, "CoDel") == {(128, 4), (256, 4)}

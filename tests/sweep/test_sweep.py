@@ -194,27 +194,21 @@ def mixed(tmp_path: Path, fixtures: Path) -> Path:
     return tmp_path
 
 
-def on_two_cores(
-    todo: Sequence[Planned], options: Options, limits: Limits, page: pool.Pages
-) -> study.Results:
-    return pool.measure_all(todo, options, limits, 2, page)
-
-
 def test_a_run_that_fails_is_a_row_and_an_unchanged_one_is_kept(mixed: Path):
     order = study.Order((str(mixed / "runs.csv"),), str(mixed / "out"), pages=True)
-    done = study.sweep(order, on_two_cores)
+    done = study.sweep(order, pool.on_cores(2))
     status = dict(done.tables["runs"].select("run", "status").iter_rows())
     assert status == {"bad": "failed", "good": "ok", "gone": "failed"}
     assert "3 measured" in summary.text("out", done)
     assert "failed: gone: " in summary.text("out", done)
     assert (mixed / "out" / study.page_name("good")).read_text().startswith("<!doctype html>")
-    again = study.sweep(order, on_two_cores)
+    again = study.sweep(order, pool.on_cores(2))
     assert (again.measured, again.kept) == (0, 3)
     for name, table in SWEEP_TABLES.items():
         assert again.tables[name].equals(done.tables[name])
         assert again.tables[name].columns[: len(table.columns)] == list(table.schema)
     os.utime(mixed / "bad.pcap", ns=(1, 1))
-    assert study.sweep(order, on_two_cores).measured == 1
+    assert study.sweep(order, pool.on_cores(2)).measured == 1
 
 
 def test_a_run_that_hangs_or_takes_too_much_memory_is_a_row(mixed: Path):
@@ -234,7 +228,7 @@ class Killed(BaseException):
 
 def invented(
     todo: Sequence[Planned], options: Options, limits: Limits, page: pool.Pages
-) -> study.Results:
+) -> pool.Results:
     """Results without captures; every third run fails."""
     for planned in todo:
         number = int(planned.name.removeprefix("r"))
