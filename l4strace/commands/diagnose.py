@@ -18,6 +18,7 @@ from l4strace.commands.arguments import (
     Port,
     To,
     complete_rules,
+    words,
 )
 from l4strace.errors import UsageError
 
@@ -92,7 +93,7 @@ def diagnose(
 
     selection = Selection.of(flow, port, host, from_s, to_s)
     wanted = Format.json if json else format
-    chosen, ignored = _words(select), _words(ignore)
+    chosen, ignored = words(select), words(ignore)
     rules.select(chosen, ignored)
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
