@@ -47,6 +47,11 @@ To = Annotated[
 ]  # fmt: skip
 
 
+def words(values: list[str] | None) -> list[str]:
+    """`--select L4S1,L4S301 --select 402` as one list."""
+    return [word for value in values or [] for word in value.replace(",", " ").split()]
+
+
 def complete_rules(incomplete: str) -> list[tuple[str, str]]:
     """Codes of rules with their summary."""
     from l4strace.rules import RULES

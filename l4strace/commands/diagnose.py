@@ -19,6 +19,7 @@ from l4strace.commands.arguments import (
     Port,
     To,
     complete_rules,
+    words,
 )
 from l4strace.errors import UsageError
 
@@ -98,7 +99,7 @@ def diagnose(
 
     selection = Selection.of(flow, port, host, from_s, to_s)
     wanted = Format.json if json else format
-    chosen, ignored = _words(select), _words(ignore)
+    chosen, ignored = words(select), words(ignore)
     rules.select(chosen, ignored)
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
@@ -136,11 +137,6 @@ def diagnose(
     if timings:
         console.note(where.table())
     raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
-
-
-def _words(values: list[str] | None) -> list[str]:
-    """`--select L4S1,L4S301 --select 402` as one list."""
-    return [word for value in values or [] for word in value.replace(",", " ").split()]
 
 
 def _given(paths: Sequence[str], capture: Capture) -> dict[int, str]:

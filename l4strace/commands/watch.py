@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -42,10 +43,11 @@ def watch(
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
 
-    The screen is redrawn every second, with findings as the evidence for them grows. q quits. -o
-    keeps the run like `capture` does; without -o it is recorded to a temporary folder and removed.
-    --filter bounds what is recorded; --flow, --port and --host bound what is shown, --from and --to
-    what the findings look at.
+    The screen is redrawn every second, with findings as the evidence for them grows. s sorts by
+    rate, queue, marks or RTT, j and k scroll, o shows one flow alone, q quits and leaves the
+    verdict. -o keeps the run like `capture` does; without -o it is recorded to a temporary folder
+    and removed. --filter bounds what is recorded; --flow, --port and --host bound what is
+    shown, --from and --to what the findings look at.
 
     \b
     Examples:
@@ -60,6 +62,11 @@ def watch(
     from l4strace.selection import Selection
     from l4strace.watch.session import Session
 
+    if not sys.stdout.isatty():
+        raise UsageError(
+            "standard output is not a terminal, and `watch` draws on one",
+            "Record with `l4strace capture` and read it with `l4strace diagnose`.",
+        )
     selection = Selection.of(flow, port, host, from_s, to_s)
     if not interface:
         raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
@@ -74,11 +81,14 @@ def watch(
             kernel=kernel.value,
             backend=packets.value,
         )
-        recorded = Session(request, selection).run(keep=bool(output))
+        session = Session(request, selection)
+        recorded = session.run(keep=bool(output))
         if not recorded:
             raise CollectorError(
                 "the recorder died", "Run `l4strace capture`: it shows the reason."
             )
+        if session.verdict:
+            console.emit(session.verdict)
         if output:
             recorded = summary.packed(recorded)
             console.note(summary.render(recorded))

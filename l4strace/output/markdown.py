@@ -34,7 +34,9 @@ def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
         f"- {label}: {text(sentence)}"
         for label, sentence in (opening.frame.lines if opening.frame else ())
     )
+    status = f"**L4S:** {text(analysis.status.sentence)}" if analysis.status else ""
     blocks = [
+        status,
         *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_findings(analysis)),
         "\n".join(_evidence(analysis)),

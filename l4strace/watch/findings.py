@@ -41,6 +41,15 @@ class Judge:
         """Stops after the judgment under way."""
         self._over.set()
 
+    def last(self) -> str:
+        """The verdict on the whole run, empty where the run is too large or cannot be read."""
+        try:
+            if self._capture.stat().st_size > MOST_BYTES:
+                return ""
+            return self._judge()
+        except (OSError, L4straceError):
+            return ""
+
     def _work(self) -> None:
         rest = FIRST_AFTER_S
         while not self._over.wait(rest):
@@ -55,8 +64,9 @@ class Judge:
                 self.note = f"not judged yet: {error}"
             rest = max(LEAST_REST_S, REST * (time.monotonic() - began))
 
-    def _judge(self) -> None:
+    def _judge(self) -> str:
         from l4strace import pipeline
+        from l4strace.wording.verdict import conversations, verdict
 
         capture = in_time(pipeline.read([str(self._capture)]), self._selection)
         evidence = pipeline.derive(capture)
@@ -66,3 +76,4 @@ class Judge:
         self.findings = [
             (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
         ]
+        return verdict(analysis, conversations(evidence)).sentence

@@ -46,6 +46,13 @@ class Lane:
     idle_s: float = 0.0
 
     @property
+    def may_be_prague(self) -> bool:
+        """The kernel names Prague; or names nothing, and the flow sends ECT(1) with AccECN."""
+        if self.cc:
+            return self.cc.startswith("prague")
+        return self.mode == "accecn" and self.mix.get("ect1", 0) > self.mix.get("ect0", 0)
+
+    @property
     def zone(self) -> str:
         """The zone of the fallback's score: what Prague takes the bottleneck for."""
         if self.classic_ecn is None:
@@ -80,11 +87,10 @@ class Lanes:
             _rounds(lane, rounds.get(key))
             self._add_kernel(lane)
 
-    def shown(self, most: int) -> list[Lane]:
-        """The busiest lanes, those that sent within the last seconds first."""
+    def busy(self) -> list[Lane]:
+        """Those that sent within the last seconds; all where none did."""
         busy = [lane for lane in self._lanes.values() if lane.idle_s < IDLE_AFTER_S]
-        chosen = busy or list(self._lanes.values())
-        return sorted(chosen, key=lambda lane: -sum(lane.rates))[:most]
+        return busy or list(self._lanes.values())
 
     def __len__(self) -> int:
         return len(self._lanes)
@@ -150,7 +156,7 @@ def _rounds(lane: Lane, row: dict[str, Any] | None) -> None:
     lane.cwnd = row["cwnd_packets"] or lane.cwnd
     if row["alpha"] is not None:
         lane.alpha, lane.alpha_source = row["alpha"], "packets"
-    if row["classic_ecn"] is not None:
+    if row["classic_ecn"] is not None and lane.may_be_prague:
         lane.classic_ecn, lane.classic_source = row["classic_ecn"], "packets"
     lane.queues.append(lane.queue_us or 0.0)
     lane.marks.append(lane.ce_share or 0.0)

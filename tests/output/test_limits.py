@@ -58,5 +58,5 @@ def test_a_ticket_shows_some_and_counts_the_others(run: Evidence, analysis: Anal
 def test_the_page_keeps_its_size(run: Evidence, analysis: Analysis):
     page = render(run, analysis)
     assert len(page.encode()) < MAX_BYTES / 2
-    assert page.count("<article") == 40
+    assert page.count("<article") == len({finding.rule for finding in analysis.findings})
     assert "960 more findings not shown" in page

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped, Status
 from l4strace.output import markdown
 from tests.support.frames import evidence, frame
 
@@ -21,6 +21,12 @@ def test_opens_with_the_verdict_and_lists_findings():
     assert shown.startswith("**bleached here**")
     assert "| **error**, high confidence | L4S104" in shown
     assert "`frame.number in {4, 5}`" in shown
+
+
+def test_whether_this_is_l4s_comes_first():
+    status = Status("no", "No: flow 0 did not ask for AccECN.")
+    shown = markdown.render(RUN, Analysis((finding("bleached here"),), status=status))
+    assert shown.startswith("**L4S:** No: flow 0 did not ask for AccECN.\n\n**bleached here**")
 
 
 def test_markup_in_names_shows_as_it_is():
