@@ -65,9 +65,10 @@ bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the re
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
 
-dist: build ## wheel and SBOM (CycloneDX) in dist/
-	mkdir -p dist
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
+	$(BIN)/python -m pip install --quiet 'maturin>=1.12,<2'
+	# maturin audits the libraries that the wheel needs, and names the oldest manylinux that has them.
+	$(BIN)/maturin build --quiet --release --locked --sdist --out dist
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
 lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip-tools)

@@ -1,10 +1,12 @@
-"""Writes what follows from the code: the manual page and the table of rules (`make docs`)."""
+"""Writes what follows from the code: manual page, table of rules, completions (`make docs`)."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer.main
+from typer._completion_shared import get_completion_script
 
 from l4strace import cli, rules
 from l4strace.commands import manual
@@ -32,7 +34,21 @@ def rules_table() -> str:
     return RULES_HEAD + "\n".join(rows) + "\n"
 
 
-GENERATED = {"l4strace.1": manual_page, "docs/rules.md": rules_table}
+def completion(shell: str) -> str:
+    """The script with which ``shell`` asks l4strace itself what comes next."""
+    return (
+        get_completion_script(prog_name="l4strace", complete_var="_L4STRACE_COMPLETE", shell=shell)
+        + "\n"
+    )
+
+
+GENERATED = {
+    "l4strace.1": manual_page,
+    "docs/rules.md": rules_table,
+    "docs/completion/l4strace.bash": partial(completion, "bash"),
+    "docs/completion/_l4strace": partial(completion, "zsh"),
+    "docs/completion/l4strace.fish": partial(completion, "fish"),
+}
 
 if __name__ == "__main__":
     for name, make in GENERATED.items():
