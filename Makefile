@@ -67,8 +67,10 @@ truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtu
 
 dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	$(BIN)/python -m pip install --quiet 'maturin>=1.12,<2'
+	rm -f dist/*.whl dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
 	# maturin audits the libraries that the wheel needs, and names the oldest manylinux that has them.
-	$(BIN)/maturin build --quiet --release --locked --sdist --out dist
+	$(BIN)/maturin build --quiet --release --locked --out dist
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
 lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip-tools)
