@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import polars as pl
 
-from l4strace import rules
+from l4strace import proof, rules
 from l4strace.derive import queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
@@ -103,6 +104,15 @@ def judge(
         status(evidence),
         len(rules.RULES),
     )
+
+
+def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysis:
+    """``analysis`` with the packets that prove its findings, from one more pass over the captures.
+
+    ``capture`` is as `read` returned it. The pass ends at the last packet that is asked for. With
+    ``copy`` they are cut out as a pcapng file, too.
+    """
+    return replace(analysis, proof=proof.prove(capture, analysis, copy=copy))
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:

@@ -100,6 +100,7 @@ def diagnose(
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress, not no_companions)
+    read = capture
     if anonymize:
         from l4strace.anonymize import anonymized
 
@@ -108,6 +109,10 @@ def diagnose(
         evidence = pipeline.derive(capture)
     with console.stage("judge"):
         analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+    if page is not None or wanted is Format.json:
+        with console.stage("prove"):
+            # A page that hides addresses must not carry the packets themselves.
+            analysis = pipeline.prove(read, analysis, copy=not anonymize)
     summary = _render(wanted, evidence, analysis, color=console.colored_results())
     if page is not None and page.to_stdout:
         console.note(summary)

@@ -14,8 +14,10 @@ GENERATOR = '<meta name="generator" content="l4strace'
 
 
 def headline(text: str) -> str:
-    """The first paragraph of a summary as one line."""
-    return " ".join(text.split("\n\n")[0].split())
+    """The verdict of a summary as one line: the paragraph after the status."""
+    status, verdict, *_ = text.split("\n\n")
+    assert "L4S: " in status
+    return " ".join(verdict.split())
 
 
 @pytest.fixture
@@ -171,3 +173,11 @@ def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Pat
     assert "?:40001 > ?:5201" in result.stdout
     assert result.exit_code == 1
     assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout
+
+
+def test_a_page_without_addresses_carries_no_packets_to_download(call, sample: Path):
+    marker = "data:application/octet-stream"
+    assert marker in call("diagnose", sample, "-o", "-").stdout
+    hidden = call("diagnose", sample, "--anonymize", "-o", "-").stdout
+    assert marker not in hidden
+    assert 'id="packets-' in hidden
