@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from collections import Counter
 
 import polars as pl
 import pytest
 
-from l4strace.derive import hosts as derive_hosts
-from l4strace.model import Analysis, Proof, ProofPacket, Skipped
+from l4strace.model import Analysis, Skipped
 from l4strace.page.build import build
 from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
 from l4strace.page.fill import fill
@@ -19,9 +17,6 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
-    handshakes,
-    hosts,
-    packets,
     paths,
     provenance,
     quality,
@@ -33,9 +28,6 @@ from l4strace.page.sections import (
 )
 from l4strace.wording.amounts import typeset
 from tests.support import synthetic
-from tests.support.frames import frame
-
-CHANGED = "codepoint changed on the path"
 
 
 @pytest.fixture(scope="module")
@@ -176,104 +168,6 @@ def test_paths_distinguish_marks_from_changes(case: Case) -> None:
         ("CE", "marked"),
     ]
     assert ("Not-ECT", "changed") in [(part.arrived, part.kind) for part in second.transitions]
-
-
-def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> None:
-    def at(packets: int, marks: int) -> dict[str, object]:
-        counters = {"packets": packets, "drops": 0, "statistics": {"ecn_mark": marks}}
-        qdisc = {"kind": "dualpi2", "handle": "1:0", "options": {"limit": 10000}, **counters}
-        return {"interfaces": {"e0": {"qdiscs": [qdisc]}}, "netstat": {"TCPDeliveredCE": marks}}
-
-    host = {
-        "path": "runs/run.host.json",
-        "kernel": {"release": "6.18.44", "machine": "x86_64"},
-        "sysctls": {"net.ipv4.tcp_ecn": "2", "net.ipv4.tcp_sack": "1"},
-        "modules": {"tcp_prague": {"parameters": {"prague_ecn_fallback": "1"}}},
-        "interfaces": {"e0": {"offloads": {"tso": True, "gro": False}}},
-        "sockets": [{"sport": 1, "dport": 2, "cc": "prague", "pacing_rate_bps": 1e6}] * 8,
-        "before": at(7, 3),
-        "after": at(1_007, 40),
-    }
-    table = derive_hosts.table(dataclasses.replace(case.evidence, host_files=(host,)))
-    section = hosts.build(Case(dataclasses.replace(case.evidence, hosts=table), case.analysis))
-    (row,) = section.hosts
-    assert (row.name, section.absent) == ("run.host.json", "")
-    assert {fact.name: fact.value for fact in row.facts} == {
-        "kernel": "Linux 6.18.44, x86_64",
-        "tcp_ecn": "2 (accepts classic ECN, requests none)",
-        "offloads of e0": "tso",
-    }
-    (qdisc,) = row.qdiscs
-    assert (qdisc.kind, qdisc.packets, qdisc.drops, qdisc.marks) == ("dualpi2", "1,000", "0", "37")
-    assert row.sockets[0].value.endswith("(paced at 1 Mbit/s) and 2 more")
-    assert [fact.value for fact in row.modules] == ["prague_ecn_fallback 1"]
-    assert [fact.name for fact in row.sysctls] == ["net.ipv4.tcp_sack"]
-    assert [(fact.name, fact.value) for fact in row.counters] == [("TCPDeliveredCE", "37")]
-
-
-def test_without_a_host_file_the_hosts_section_shows_how_to_get_one(case: Case) -> None:
-    assert "l4strace capture writes one" in hosts.build(case).absent
-
-
-def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> None:
-    packet = ProofPacket(
-        source=0, frame=2281, ts_ns=synthetic.at(0.5), flow=0, forward=False, ip_ecn=2,
-        tcp_flags=0x018, ace=6, counters=(1, None, 9000), seq=1, ack=None, payload_bytes=0,
-        named=True, shows="reports 1 more CE packet", offset=24, captured_bytes=66, wire_bytes=66,
-    )  # fmt: skip
-    proof = Proof({0: (packet,)}, b"pcapng", "One is missing.")
-    section = packets.build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof)))
-    (group,) = section.groups
-    (row,) = group.rows
-    assert (group.key, group.source) == ("L4S301-flow-0", "sender.pcapng.xz")
-    assert (row.frame, row.time, row.to, row.codepoint) == ("2281", "0.500000", "client", "ECT(0)")
-    assert (row.flags, row.ace, row.counters) == ("PSH", "110", "E0B 1 E1B 9,000")
-    assert (row.ack, row.named) == ("\N{EN DASH}", True)
-    assert base64.b64decode(section.excerpt) == b"pcapng"
-    assert section.name == "sender-evidence.pcapng"
-    assert (section.about, section.absent) == ("1 packet without payload, 6 B", "One is missing.")
-    html = fill(build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof))))
-    assert 'href="#packets-L4S301-flow-0"' in html
-    assert 'id="packets-L4S301-flow-0"' in html
-
-
-def test_a_handshake_shows_what_the_path_did_to_it(case: Case) -> None:
-    client = {
-        "source": 0, "vantage": "client", "syn_ace": 7, "syn_ecn": 1, "synack_ace": 2,
-        "synack_ecn": 3, "syn_arrived_ecn": 0, "synack_arrived_ecn": 3, "final_ack_ace": 6,
-    }  # fmt: skip
-    server = client | {"source": 1, "vantage": "server", "syn_ecn": 0, "synack_ecn": 1}
-
-    def ladder(*rows: dict[str, object]) -> list[tuple[str, ...]]:
-        flows = pl.concat([frame("flows", **row) for row in rows])
-        run = dataclasses.replace(case.evidence, flows=flows)
-        (found,) = handshakes.build(Case(run, Analysis(()))).ladders
-        return [(rung.sent, rung.arrived, rung.path, rung.kind) for rung in found.rungs]
-
-    assert ladder(client) == [
-        ("ECT(1), ACE 111", "Not-ECT (reflected by the SYN/ACK)", CHANGED, "changed"),
-        (handshakes.UNSEEN, "CE, ACE 010", "", ""),
-        ("ACE 110", handshakes.NOT_SHOWN, "", ""),
-    ]
-    assert ladder(client, server) == [
-        ("ECT(1), ACE 111", "Not-ECT, ACE 111", CHANGED, "changed"),
-        ("ECT(1), ACE 010", "CE, ACE 010", "marked CE on the path", "marked"),
-        ("ACE 110", "ACE 110", "unchanged", "kept"),
-    ]
-    assert ladder(client, server | {"syn_ace": 3})[0][2:] == ("ACE changed on the path", "changed")
-    between = ladder(client | {"vantage": "unknown"})
-    assert between[0][0] == "ECT(1), ACE 111 (seen in between)"
-    assert between[1][1] == "CE (reflected by the final ACK)"
-
-
-def test_many_handshakes_are_counted_and_not_shown(case: Case) -> None:
-    many = frame("flows", flow=list(range(500)), syn_ace=7)
-    run = dataclasses.replace(case.evidence, flows=many)
-    section = handshakes.build(Case(run, Analysis(())))
-    assert len(section.ladders) == handshakes.MAX_FLOWS
-    assert section.left_out.startswith("488 more handshakes")
-    nothing = dataclasses.replace(case.evidence, flows=many.clear())
-    assert handshakes.build(Case(nothing, Analysis(()))).absent == "No handshake was captured."
 
 
 def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:
