@@ -131,6 +131,28 @@ class Status:
 
 
 @dataclass(frozen=True)
+class Check:
+    """One requirement on an L4S sender, and what the run shows of it."""
+
+    requirement: str
+    clause: str
+    """Sections that state it, such as `RFC 9331 4.3 and A.1.4`."""
+    verdict: str
+    """`pass`, `fail` or `not shown`: nothing passes without evidence."""
+    evidence: str
+    """One sentence: the numbers, or what is missing."""
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """The requirements on the sender of one flow direction."""
+
+    flow: int
+    forward: bool
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
 class ProofPacket:
     """One packet that proves a finding, decoded, with the units of the table `packets`."""
 
@@ -183,5 +205,7 @@ class Analysis:
     """Whether this is L4S at all; null where nobody asked."""
     known_rules: int = 0
     """Rules that there are; more than `rules` where only some were asked."""
+    checklists: tuple[Checklist, ...] = ()
+    """The requirements on each L4S sender, the one that sent most first."""
     proof: Proof | None = None
     """The packets behind the findings; null until `pipeline.prove` looks them up."""

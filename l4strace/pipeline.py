@@ -19,6 +19,7 @@ from l4strace.derive import queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
@@ -103,6 +104,7 @@ def judge(
         frame(evidence, findings),
         status(evidence),
         len(rules.RULES),
+        checklists(evidence, findings),
     )
 
 

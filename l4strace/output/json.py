@@ -46,6 +46,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}
             for place, finding in enumerate(analysis.findings)
         ],
+        "checklists": [asdict(checklist) for checklist in analysis.checklists],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }
 

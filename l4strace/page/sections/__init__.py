@@ -11,6 +11,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from l4strace.page.sections import (
+    checklist,
     detector,
     findings,
     flows,
@@ -36,6 +37,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     flows,
     timelines,
     detector,
+    checklist,
     handshakes,
     paths,
     hosts,
