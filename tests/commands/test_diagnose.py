@@ -14,9 +14,9 @@ GENERATOR = '<meta name="generator" content="l4strace'
 
 
 def headline(text: str) -> str:
-    """The verdict of a summary as one line: the paragraph after the status."""
-    status, verdict, *_ = text.split("\n\n")
-    assert "L4S: " in status
+    """The verdict of a summary as one line: what follows the status line."""
+    status, verdict = text.split("\n\n")[:2]
+    assert status.startswith("L4S: ")
     return " ".join(verdict.split())
 
 
