@@ -30,10 +30,18 @@ def timeline(
 
 
 def chart(
-    traces: list[Trace], x_title: str, y_title: str, *, x: dict[str, Any] | None = None
+    traces: list[Trace],
+    x_title: str,
+    y_title: str,
+    *,
+    x: dict[str, Any] | None = None,
+    y: dict[str, Any] | None = None,
+    height: int = HEIGHT,
 ) -> Figure:
-    """A chart over something else than time."""
-    return Figure(traces, _layout(traces, x_title, y_title, x or {}, {}), HEIGHT)
+    """A chart over something else than time; the mouse shows both values."""
+    for trace in traces:
+        trace["hovertemplate"] = f"%{{x:{HOVER_FORMAT}}} {x_title}, %{{y:{HOVER_FORMAT}}} {y_title}"
+    return Figure(traces, _layout(traces, x_title, y_title, x or {}, y or {}), height)
 
 
 def _layout(

@@ -20,6 +20,7 @@ from l4strace.page.sections import (
     rules,
     sharing,
     timelines,
+    traffic,
     verdict,
 )
 
@@ -28,6 +29,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     sharing,
     findings,
     flows,
+    traffic,
     timelines,
     detector,
     paths,
