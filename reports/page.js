@@ -2,7 +2,7 @@
 // it in SCRIPTS (l4strace/page/fill.py). Everything on the page is readable without any of them.
 
 const root = document.documentElement;
-const figures = JSON.parse(document.getElementById("figures").textContent);
+let figures = {}; // by name, unpacked before anything else
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
 const fontFamily = getComputedStyle(document.body).fontFamily;
@@ -190,6 +190,7 @@ async function loadPlotly() {
 }
 
 async function main() {
+  figures = JSON.parse(await unpacked("figures"));
   wire();
   await wireTable();
   visit();

@@ -42,7 +42,9 @@ class Link:
     @cached_property
     def interval(self) -> float:
         """Seconds of the intervals in which the panels count."""
-        return interval_of(self.rounds, self.case.axis.length)
+        # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
+        flows = [self.of(direction) for direction in self.directions] or [self.rounds]
+        return max(interval_of(rounds, self.case.axis.length) for rounds in flows)
 
     @cached_property
     def slots(self) -> pl.DataFrame:
