@@ -17,6 +17,7 @@ from l4strace.commands import (
     doctor,
     explain,
     export,
+    figures,
     flows,
     memory,
     verify,
@@ -31,6 +32,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     diagnose.diagnose,
     flows.flows,
     export.export,
+    figures.figures,
     explain.explain,
     verify.verify,
 )

@@ -77,7 +77,7 @@ def shade(
     start, end = span
     edge = {"color": faint(stroke, 0.5), "width": 1}
     area = {"type": "rect", "xref": "x", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1}
-    fill = {"fillcolor": faint(stroke, 0.1), "line": edge, "layer": "below"}
+    fill = {"fillcolor": faint(stroke, 0.06), "line": edge, "layer": "below"}
     layout.setdefault("shapes", []).append(area | fill)
     place = {"xref": "x", "x": start, "yref": "paper", "y": 1, "xanchor": "left", "yanchor": "top"}
     place["yshift"] = -SHADE_ROW * row
