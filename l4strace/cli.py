@@ -13,6 +13,7 @@ import typer
 from l4strace import console
 from l4strace.commands import (
     capture,
+    compare,
     diagnose,
     doctor,
     explain,
@@ -20,6 +21,7 @@ from l4strace.commands import (
     figures,
     flows,
     memory,
+    sweep,
     verify,
     watch,
 )
@@ -33,6 +35,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     flows.flows,
     export.export,
     figures.figures,
+    sweep.sweep,
+    compare.compare,
     explain.explain,
     verify.verify,
 )
@@ -117,10 +121,13 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _takes_inputs(function: Callable[..., None]) -> bool:
+    """Without arguments such a command has nothing to do, and shows its help."""
+    return not {"paths", "sources"}.isdisjoint(inspect.signature(function).parameters)
+
+
 for _function in COMMANDS:
-    app.command(no_args_is_help="paths" in inspect.signature(_function).parameters)(
-        _with_switches(_function)
-    )
+    app.command(no_args_is_help=_takes_inputs(_function))(_with_switches(_function))
 
 
 def main() -> None:

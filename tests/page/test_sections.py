@@ -8,6 +8,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
+from l4strace.derive import hosts as derive_hosts
 from l4strace.model import Analysis, Severity, Skipped
 from l4strace.page.build import build
 from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
@@ -18,11 +19,13 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
+    hosts,
     paths,
     provenance,
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
@@ -54,6 +57,27 @@ def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
     section = verdict.build(quiet)
     assert (section.severity, section.facts) == ("none", ())
     assert section.sentence.startswith("Nothing wrong found")
+
+
+def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
+    section = status.build(case)
+    assert section.answer == "yes"
+    assert section.sentence.startswith("Yes: ")
+    html = fill(build(case))
+    assert html.index('id="status"') < html.index('id="verdict"')
+    assert status.build(quiet).sentence == ""
+
+
+def test_an_empty_capture_is_grey(quiet: Case) -> None:
+    assert verdict.build(quiet).severity == "none"
+    run = quiet.evidence
+    tables = {
+        name: table.clear() for name, table in vars(run).items() if isinstance(table, pl.DataFrame)
+    }
+    empty = dataclasses.replace(run, **tables)
+    nothing = Case(empty, Analysis(()))
+    assert verdict.build(nothing).severity == "unjudged"
+    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
 
 
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:
@@ -206,6 +230,43 @@ def test_paths_distinguish_marks_from_changes(case: Case) -> None:
         ("CE", "marked"),
     ]
     assert ("Not-ECT", "changed") in [(part.arrived, part.kind) for part in second.transitions]
+
+
+def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> None:
+    def at(packets: int, marks: int) -> dict[str, object]:
+        counters = {"packets": packets, "drops": 0, "statistics": {"ecn_mark": marks}}
+        qdisc = {"kind": "dualpi2", "handle": "1:0", "options": {"limit": 10000}, **counters}
+        return {"interfaces": {"e0": {"qdiscs": [qdisc]}}, "netstat": {"TCPDeliveredCE": marks}}
+
+    host = {
+        "path": "runs/run.host.json",
+        "kernel": {"release": "6.18.44", "machine": "x86_64"},
+        "sysctls": {"net.ipv4.tcp_ecn": "2", "net.ipv4.tcp_sack": "1"},
+        "modules": {"tcp_prague": {"parameters": {"prague_ecn_fallback": "1"}}},
+        "interfaces": {"e0": {"offloads": {"tso": True, "gro": False}}},
+        "sockets": [{"sport": 1, "dport": 2, "cc": "prague", "pacing_rate_bps": 1e6}] * 8,
+        "before": at(7, 3),
+        "after": at(1_007, 40),
+    }
+    table = derive_hosts.table(dataclasses.replace(case.evidence, host_files=(host,)))
+    section = hosts.build(Case(dataclasses.replace(case.evidence, hosts=table), case.analysis))
+    (row,) = section.hosts
+    assert (row.name, section.absent) == ("run.host.json", "")
+    assert {fact.name: fact.value for fact in row.facts} == {
+        "kernel": "Linux 6.18.44, x86_64",
+        "tcp_ecn": "2 (accepts classic ECN, requests none)",
+        "offloads of e0": "tso",
+    }
+    (qdisc,) = row.qdiscs
+    assert (qdisc.kind, qdisc.packets, qdisc.drops, qdisc.marks) == ("dualpi2", "1,000", "0", "37")
+    assert row.sockets[0].value.endswith("(paced at 1 Mbit/s) and 2 more")
+    assert [fact.value for fact in row.modules] == ["prague_ecn_fallback 1"]
+    assert [fact.name for fact in row.sysctls] == ["net.ipv4.tcp_sack"]
+    assert [(fact.name, fact.value) for fact in row.counters] == [("TCPDeliveredCE", "37")]
+
+
+def test_without_a_host_file_the_hosts_section_shows_how_to_get_one(case: Case) -> None:
+    assert "l4strace capture writes one" in hosts.build(case).absent
 
 
 def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:

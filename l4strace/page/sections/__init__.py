@@ -14,17 +14,20 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
+    hosts,
     paths,
     provenance,
     quality,
     rules,
     sharing,
+    status,
     timelines,
     traffic,
     verdict,
 )
 
 SECTIONS: tuple[ModuleType, ...] = (
+    status,
     verdict,
     sharing,
     findings,
@@ -33,6 +36,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     timelines,
     detector,
     paths,
+    hosts,
     quality,
     provenance,
     rules,
