@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths
+from l4strace.commands.arguments import Flow, From, Host, NoCompanions, Paths, Port, To
 from l4strace.commands.destination import Destination
 from l4strace.errors import OutputError
 
@@ -25,6 +25,11 @@ def figures(
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Write into this folder.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files of others.")] = False,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Write every chart of the page as SVG, for papers and tickets.
@@ -35,21 +40,25 @@ def figures(
     \b
     Examples:
       l4strace figures run.pcapng -o charts
-      l4strace figures client.pcap server.pcap -o charts --force
+      l4strace figures client.pcap server.pcap -o charts --flow 1
     """
     from l4strace import pipeline
     from l4strace.page.build import build
     from l4strace.page.case import Case
     from l4strace.page.drawing.svg import svg
+    from l4strace.selection import Selection, findings_of, in_time, of_flows
 
+    selection = Selection.of(flow, port, host, from_s, to_s)
     folder = Path(output)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{output}: cannot be made ({error.strerror})") from error
     with console.Progress("reading") as progress:
-        evidence = pipeline.derive(pipeline.read(paths, progress, not no_companions))
-    charts = build(Case(evidence, pipeline.judge(evidence))).charts
+        capture = pipeline.read(paths, progress, not no_companions)
+        evidence = pipeline.derive(in_time(capture, selection))
+    shown = of_flows(evidence, selection)
+    charts = build(Case(shown, findings_of(pipeline.judge(evidence), shown))).charts
     # All of them first: a file of another stops the command before it writes any.
     places = [Destination(str(folder / f"{chart.key}.svg"), _ours, force) for chart in charts]
     for chart, place in zip(charts, places, strict=True):

@@ -19,6 +19,11 @@ def test_every_chart_is_a_file_that_later_runs_replace(call: Call, sample: Path)
     assert call("figures", sample, "-o", "charts").stdout == first.stdout
 
 
+def test_flows_and_times_are_chosen(call: Call, sample: Path) -> None:
+    written = call("figures", sample, "-o", "charts", "--port", "1").stdout.split()
+    assert written == []
+
+
 def test_a_file_of_another_stays(call: Call, sample: Path) -> None:
     foreign = sample.parent / "traffic-throughput.svg"
     foreign.write_text("<svg/>")
