@@ -124,8 +124,19 @@ function themeButton() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { label(); redraw(); });
 }
 
+// A table that is wider than the screen scrolls by keyboard too, once it can have the focus.
+function reachTables() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const heading = box.closest("section")?.querySelector("h2")?.firstChild.textContent.trim();
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", `Table of the section ${heading}`);
+  }
+}
+
 function wire() {
   themeButton();
+  reachTables();
   wireZoom();
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;

@@ -12,12 +12,15 @@ import axe_core_python
 import polars as pl
 import pytest
 
+from l4strace.model import Analysis
 from l4strace.page import render
 from l4strace.page.render import MAX_BYTES
 from tests.support import chromium, synthetic
 
 FLOWS = 5_000
 """As many as the table of flows holds."""
+SAME = 5
+"""Findings of one rule: three cards are open."""
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -29,6 +32,13 @@ def browser() -> Iterator[chromium.Chromium]:
     with chromium.Chromium(binary) as running:
         running.size(1280)
         yield running
+
+
+def _with_same(analysis: Analysis) -> Analysis:
+    """Findings of one rule, more than are shown unfolded."""
+    (one,) = (finding for finding in analysis.findings if finding.rule == "L4S002")
+    more = tuple(dataclasses.replace(one, message=f"input {n}") for n in range(1, SAME))
+    return dataclasses.replace(analysis, findings=(*analysis.findings, *more))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +77,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     )
     path = tmp_path_factory.mktemp("page") / "run.html"
-    path.write_text(render(many, synthetic.misfire_analysis()), encoding="utf-8")
+    path.write_text(render(many, _with_same(synthetic.misfire_analysis())), encoding="utf-8")
     return path
 
 
@@ -173,6 +183,18 @@ def test_flows_are_sorted_filtered_and_paged(opened: chromium.Chromium) -> None:
     )
 
 
+def test_links_open_what_is_folded_and_buttons_copy(opened: chromium.Chromium) -> None:
+    last = f"document.getElementById('L4S002-{SAME}')"
+    assert not opened.evaluate(f"{last}.checkVisibility()")
+    opened.evaluate(f"location.hash = '#L4S002-{SAME}'")
+    assert opened.evaluate(f"new Promise(r => setTimeout(() => r({last}.checkVisibility()), 50))")
+    copied = (
+        "(button => { button.click(); return new Promise("
+        "r => setTimeout(() => r(button.textContent), 100)); })"
+    )
+    assert opened.evaluate(f"{copied}(document.querySelector('[data-copy]'))") == "\N{CHECK MARK}"
+
+
 def test_a_stray_percent_sign_breaks_nothing(browser: chromium.Chromium, page: Path) -> None:
     browser.load(page, "#marks%&t=2.5,3.5")
     assert browser.evaluate(WINDOWS) == "2.5,3.5"
@@ -233,9 +255,12 @@ def body(browser: chromium.Chromium) -> str:
     return str(browser.evaluate("document.body?.innerText ?? ''"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(browser: chromium.Chromium, page: Path, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_axe_finds_no_violation(
+    browser: chromium.Chromium, page: Path, scheme: str, width: int
+) -> None:
     browser.scheme(scheme)
+    browser.size(width)
     browser.load(page)
     script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
     browser.evaluate(script + "; 1")
@@ -249,6 +274,7 @@ def test_axe_finds_no_violation(browser: chromium.Chromium, page: Path, scheme: 
     )
     assert found == []
     browser.scheme("light")
+    browser.size(1280)
 
 
 def test_nothing_of_this_was_a_complaint(browser: chromium.Chromium) -> None:
