@@ -55,6 +55,7 @@ class Run:
     phases: pl.DataFrame
     spikes: pl.DataFrame
     noise: pl.DataFrame
+    hosts: pl.DataFrame
 
     def __init__(self, evidence: Evidence, analysis: Analysis) -> None:
         self.evidence = evidence

@@ -96,9 +96,9 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         kernel=capture.kernel.filter(ours),
         stats=capture.stats.filter(ours),
         paths=capture.paths.filter(pl.col("near").is_in(sources)),
-        hosts=tuple(
+        host_files=tuple(
             host
-            for host in capture.hosts
+            for host in capture.host_files
             if _named(host["path"]) in mine or _named(host["path"]) not in stems
         ),
         aggregates=capture.aggregates if "bpftrace" in own["kind"] else {},

@@ -130,11 +130,6 @@ def diagnose(
     raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 
-def _words(values: list[str] | None) -> list[str]:
-    """`--select L4S1,L4S301 --select 402` as one list."""
-    return [word for value in values or [] for word in value.replace(",", " ").split()]
-
-
 def _given(paths: Sequence[str], capture: Capture) -> dict[int, str]:
     """The path of each input as it was given; of a companion, where it was found."""
     from l4strace.ingest import named
