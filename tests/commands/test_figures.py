@@ -6,10 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from l4strace.errors import OutputError, UsageError
-from tests.commands.conftest import Call
 
 
-def test_every_chart_is_a_file_that_later_runs_replace(call: Call, sample: Path) -> None:
+def test_every_chart_is_a_file_that_later_runs_replace(call, sample: Path) -> None:
     first = call("figures", sample, "-o", "charts")
     written = [Path(name) for name in first.stdout.split()]
     assert {path.name for path in written} >= {"traffic-throughput.svg", "goodput-flow-0.svg"}
@@ -19,12 +18,12 @@ def test_every_chart_is_a_file_that_later_runs_replace(call: Call, sample: Path)
     assert call("figures", sample, "-o", "charts").stdout == first.stdout
 
 
-def test_flows_and_times_are_chosen(call: Call, sample: Path) -> None:
+def test_flows_and_times_are_chosen(call, sample: Path) -> None:
     written = call("figures", sample, "-o", "charts", "--port", "1").stdout.split()
     assert written == []
 
 
-def test_a_file_of_another_stays(call: Call, sample: Path) -> None:
+def test_a_file_of_another_stays(call, sample: Path) -> None:
     foreign = sample.parent / "traffic-throughput.svg"
     foreign.write_text("<svg/>")
     assert isinstance(call("figures", sample, "-o", sample.parent).exception, UsageError)
@@ -32,5 +31,5 @@ def test_a_file_of_another_stays(call: Call, sample: Path) -> None:
     assert list(sample.parent.glob("*.svg")) == [foreign]
 
 
-def test_a_file_is_no_folder(call: Call, sample: Path) -> None:
+def test_a_file_is_no_folder(call, sample: Path) -> None:
     assert isinstance(call("figures", sample, "-o", sample).exception, OutputError)
