@@ -9,8 +9,8 @@ from plotly.offline import get_plotlyjs
 
 from l4strace import _native
 
-LEVEL = 3
-"""Level 6 saves 4 % for half as much time again."""
+LEVEL = 6
+"""80 kB less than level 3 for 16 ms; level 9 saves another 30 kB for 45 ms."""
 
 
 @lru_cache(maxsize=1)
