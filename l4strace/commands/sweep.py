@@ -106,8 +106,8 @@ def sweep(
         discover.How(name, manifest, tuple(files or ())),
         Options(chosen, ignored),
         Limits(timeout, memory * MEGABYTE),
-        pages,
-        retry,
+        pages=pages,
+        retry=retry,
     )
     with Countdown("runs") as progress:
         done = study.sweep(order, pool.on_cores(workers or os.cpu_count() or 1), progress)

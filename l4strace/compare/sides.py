@@ -69,7 +69,7 @@ def load(place: str, measure: study.Measure) -> Tables:
             Path(source).write_text(
                 _quoted(place) + "\n", encoding="utf-8", errors="surrogateescape"
             )
-        order = study.Order((source,), str(Path(folder, "results")))
+        order = study.Order((source,), str(Path(folder, "results")), page=False)
         return study.sweep(order, measure).tables
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from l4strace.sweep import discover, parameters, pool
+from l4strace.sweep import discover, parameters, places, pool
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.planned import Limits, Options, Planned, Result
 
+PAGE = "index.html"
 FLUSH_S = 3.0
 FLUSH_RUNS = 64
 """How long, and how many, results wait in memory: what a killed sweep does again."""
@@ -33,6 +34,9 @@ class Order:
     options: Options = field(default_factory=Options)
     limits: Limits = field(default_factory=Limits)
     pages: bool = False
+    """Write the page of each run."""
+    page: bool = True
+    """Write the page of the sweep."""
     retry: bool = False
     """Do runs again that failed before."""
 
@@ -62,6 +66,8 @@ def sweep(order: Order, measure: Measure, progress: Progress = lambda _, __: Non
     todo = [one for one in found.planned if kept.get(one.name) != one.fingerprint]
     _measured(dataset, todo, order, measure, progress)
     tables = dataset.finish(_parameters(found))
+    if order.page:
+        _write_page(order, tables)
     return Done(tables, len(todo), len(found.planned) - len(todo))
 
 
@@ -86,6 +92,17 @@ def _measured(
                     batch, since = [], time.monotonic()
         finally:
             dataset.add(batch)
+
+
+def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
+    from l4strace.sweep import page
+
+    here = set(places.names(f"{order.results.rstrip('/')}/pages"))
+    names = {run: page_name(run) for run in tables["runs"]["run"]}
+    linked = {run: path for run, path in names.items() if path.removeprefix("pages/") in here}
+    title = ", ".join(discover.stem(source) for source in order.sources)
+    text = page.render(tables, title, linked)
+    places.write(f"{order.results.rstrip('/')}/{PAGE}", text.encode("utf-8", "replace"))
 
 
 def page_of(order: Order) -> pool.Pages:
