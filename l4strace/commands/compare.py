@@ -13,7 +13,7 @@ from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     from l4strace.compare.sides import Sides
-    from l4strace.sweep.study import Measure
+    from l4strace.sweep.pool import Measure
 
 
 class Correction(str, Enum):

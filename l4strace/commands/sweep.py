@@ -75,6 +75,12 @@ def sweep(
         bool, typer.Option("--pages", help="Write the page of each run, too.")
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False,
+    scheduler: Annotated[
+        str,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."
+        ),
+    ] = "",
     format: Annotated[  # noqa: A002 - the option's name
         Format, typer.Option("--format", "-f", help="What to print on standard output.")
     ] = Format.text,
@@ -86,7 +92,8 @@ def sweep(
     that fails is a row that states why. Killed at any point, the same command goes on where it
     stopped; a run is done again when its files, the options or l4strace changed. RESULTS holds the
     tables runs, flows, findings and measures as Apache Parquet (l4strace/schema/sweep.py), and
-    index.html. A table of results that were made elsewhere enters as it is.
+    index.html. A table of results that were made elsewhere enters as it is. Sources and RESULTS may
+    be URLs that fsspec opens (pip install 'l4strace[cluster]').
 
     \b
     Examples:
@@ -109,8 +116,13 @@ def sweep(
         pages=pages,
         retry=retry,
     )
+    measure = pool.on_cores(workers or os.cpu_count() or 1)
+    if scheduler:
+        from l4strace.sweep.cluster import on_cluster
+
+        measure = on_cluster(scheduler)
     with Countdown("runs") as progress:
-        done = study.sweep(order, pool.on_cores(workers or os.cpu_count() or 1), progress)
+        done = study.sweep(order, measure, progress)
     _report(order, done, Format.json if json else format)
 
 

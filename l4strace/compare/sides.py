@@ -14,6 +14,7 @@ from l4strace.sweep import places, study
 from l4strace.sweep.cells import Tables
 from l4strace.sweep.dataset import ABOUT, Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
+from l4strace.sweep.pool import Measure
 
 BY = "Example: l4strace compare results --by kernel --of unpatched,patched"
 
@@ -49,14 +50,14 @@ def of_parameter(tables: Tables, by: str, of: Sequence[str]) -> Sides:
     return Sides(before, after, (first, second), by)
 
 
-def of_places(before: str, after: str, measure: study.Measure) -> Sides:
+def of_places(before: str, after: str, measure: Measure) -> Sides:
     """Two sweeps, two folders of runs, or two runs; what is not a sweep is measured now."""
     names = (before, after)
     tables = [load(place, measure) for place in names]
     return Sides(tables[0], tables[1], names)
 
 
-def load(place: str, measure: study.Measure) -> Tables:
+def load(place: str, measure: Measure) -> Tables:
     """The tables of a sweep, or of runs that are measured now and not kept."""
     if places.is_folder(place) and ABOUT in places.names(place):
         dataset = Dataset(place)

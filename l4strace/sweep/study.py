@@ -21,7 +21,6 @@ FLUSH_RUNS = 64
 
 Progress = Callable[[int, int], None]
 """Called with runs done and runs to do."""
-Measure = Callable[[Sequence[Planned], Options, Limits, pool.Pages], pool.Results]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Done:
     kept: int
 
 
-def sweep(order: Order, measure: Measure, progress: Progress = lambda _, __: None) -> Done:
+def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __: None) -> Done:
     """Runs the sweep; interrupted at any point, the next call goes on.
 
     Raises InputError and UsageError for sources and places that cannot be used. A run that cannot
@@ -75,7 +74,7 @@ def _measured(
     dataset: Dataset,
     todo: Sequence[Planned],
     order: Order,
-    measure: Measure,
+    measure: pool.Measure,
     progress: Progress,
 ) -> None:
     """Measures ``todo`` and keeps the results in batches, also when interrupted."""
