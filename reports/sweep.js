@@ -32,6 +32,7 @@ function digits(value) {
 function shown(value, unit) {
   if (!Number.isFinite(value)) return "–";
   if (unit === "share") return `${(100 * value).toFixed(1)} %`;
+  if (unit === "points") return `${(100 * value).toFixed(1)} points`;
   for (const [size, name] of SCALES[unit] ?? []) if (Math.abs(value) >= size) return `${digits(value / size)} ${name}`;
   return unit ? `${digits(value)} ${unit}` : digits(value);
 }
@@ -133,6 +134,10 @@ function grouped(measure) {
 
 function range(measure, figures) {
   if (state.statistic === "mean" || state.statistic === "median") {
+    if (measure.center === 0) {
+      const most = Math.max(1e-12, ...figures.map(f => Math.abs(f[state.statistic])).filter(Number.isFinite));
+      return [-most, most];
+    }
     if (measure.unit === "share") return [0, Math.max(1, ...figures.map(f => f[state.statistic]))];
   }
   const values = figures.map(f => f[state.statistic]).filter(Number.isFinite);
@@ -158,7 +163,7 @@ function draw() {
     facet.figures = new Map([...facet.cells].map(([cell, runs]) => [cell, statistics(runs.map(run => measure.values[run]))]));
   }
   const [low, high] = range(measure, facets.flatMap(facet => [...facet.figures.values()]));
-  const diverging = measure.diverging && state.statistic !== "deviation" && state.statistic !== "runs";
+  const diverging = measure.center !== null && state.statistic !== "deviation" && state.statistic !== "runs";
   const palette = diverging ? DIVERGING : SEQUENTIAL;
   const fill = value => color(palette, (value - low) / (high - low || 1));
   const unit = state.statistic === "runs" ? "" : measure.unit;
@@ -179,7 +184,8 @@ function mapOf(axes, facet, fill, unit) {
     const found = facet.figures.get(`${x},${y}`);
     if (!found) return null;
     const value = found[state.statistic];
-    return {found, runs: facet.cells.get(`${x},${y}`), value, text: shown(value, unit), fill: fill(value), x, y};
+    const text = unit === "points" ? (100 * value).toFixed(1) : shown(value, unit);
+    return {found, runs: facet.cells.get(`${x},${y}`), value, text, fill: fill(value), x, y};
   }));
   const corner = element("th", {scope: "col", textContent: [axes.y?.name, axes.x?.name].filter(Boolean).join(" \\ ") || "–"});
   const table = element("table", {className: "map"}, element("caption", {textContent: title}),
@@ -192,9 +198,9 @@ function mapOf(axes, facet, fill, unit) {
 function button(cell, title, place) {
   const {runs, deviation} = cell.found;
   const measure = byName(DATA.measures, state.measure);
-  const spread = Number.isFinite(deviation) ? ` ±${measure.unit === "share" ? (100 * deviation).toFixed(1) : shown(deviation, measure.unit)}` : "";
+  const spread = DATA.of === "cells" ? "" : Number.isFinite(deviation) ? ` ±${measure.unit === "share" ? (100 * deviation).toFixed(1) : shown(deviation, measure.unit)}` : "";
   const made = element("button", {type: "button", "aria-pressed": "false"},
-    element("b", {textContent: cell.text}), element("i", {textContent: `${runs}${spread}`}));
+    element("b", {textContent: cell.text}), element("i", {textContent: DATA.of === "cells" ? noteOf(cell.runs) : `${runs}${spread}`}));
   made.title = `median ${shown(cell.found.median, measure.unit)}, ${shown(cell.found.lowest, measure.unit)} to ${shown(cell.found.highest, measure.unit)}`;
   made.style.background = css(cell.fill);
   made.style.color = ink(cell.fill);
@@ -206,23 +212,31 @@ function button(cell, title, place) {
   return made;
 }
 
+/* Of compared cells: whether they differ. */
+function noteOf(runs) {
+  const differs = runs.filter(run => DATA.differs[state.measure]?.[run]).length;
+  if (runs.length === 1) return differs ? "differs" : "";
+  return `${differs} of ${runs.length}`;
+}
+
 /* The distribution behind a cell, and its runs. */
 function open(cell, measure, title) {
   const MOST = 200;
   const f = cell.found, section = document.getElementById("cell");
   const sorted = [...cell.runs].sort((a, b) => measure.values[a] - measure.values[b]);
-  const text = `${f.runs} runs: mean ${shown(f.mean, measure.unit)}, median ${shown(f.median, measure.unit)}, `
+  const kind = f.runs === 1 ? DATA.of.slice(0, -1) : DATA.of;
+  const text = `${f.runs} ${kind}: mean ${shown(f.mean, measure.unit)}, median ${shown(f.median, measure.unit)}, `
     + `standard deviation ${shown(f.deviation, measure.unit)}, ${shown(f.lowest, measure.unit)} to ${shown(f.highest, measure.unit)}`;
   const rows = sorted.slice(0, MOST).map(run => {
     const page = DATA.pages[run];
     const name = page ? element("a", {href: page.split("/").map(encodeURIComponent).join("/"), textContent: DATA.runs[run]}) : DATA.runs[run];
     return element("tr", {}, element("th", {scope: "row"}, name), element("td", {textContent: shown(measure.values[run], measure.unit)}));
   });
-  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {scope: "col", textContent: "Run"}), element("th", {scope: "col", textContent: measure.title}))), element("tbody", {}, ...rows));
-  document.getElementById("cell-title").textContent = `Runs of ${title}`;
+  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {scope: "col", textContent: DATA.of === "cells" ? "Cell" : "Run"}), element("th", {scope: "col", textContent: measure.title}))), element("tbody", {}, ...rows));
+  document.getElementById("cell-title").textContent = `${DATA.of === "cells" ? "Cells" : "Runs"} of ${title}`;
   document.getElementById("cell-body").replaceChildren(element("p", {textContent: text}), strip(sorted.map(run => measure.values[run]), f, measure),
     element("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Runs of the cell"}, table),
-    ...(sorted.length > MOST ? [element("p", {className: "note", textContent: `${sorted.length - MOST} more runs are in the dataset.`})] : []));
+    ...(sorted.length > MOST ? [element("p", {className: "note", textContent: `${sorted.length - MOST} more are in the dataset.`})] : []));
   section.hidden = false;
   document.getElementById("cell-title").focus();
 }
@@ -236,7 +250,7 @@ function strip(values, f, measure) {
     return made;
   };
   const x = value => 40 + (width - 80) * (f.highest > f.lowest ? (value - f.lowest) / (f.highest - f.lowest) : 0.5);
-  const svg = make("svg", {viewBox: `0 0 ${width} 84`, width, height: 84, class: "strip", role: "img", "aria-label": `Distribution of ${measure.title} over ${f.runs} runs`});
+  const svg = make("svg", {viewBox: `0 0 ${width} 84`, width, height: 84, class: "strip", role: "img", "aria-label": `Distribution of ${measure.title} over ${f.runs} ${DATA.of}`});
   // Neighbours in value stand at different heights, always the same ones.
   values.forEach((value, at) => svg.append(make("circle", {cx: x(value), cy: 14 + (at * 7) % 29, r: 3.2})));
   svg.append(make("line", {x1: x(f.median), x2: x(f.median), y1: 6, y2: 50, "stroke-width": 2}));

@@ -47,6 +47,12 @@ def compare(
     correction: Annotated[
         Correction, typer.Option("--correction", help="holm: no false call; bh: few of the calls.")
     ] = Correction.holm,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PAGE", help="Also write a page of heat maps.")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with every cell.")] = False,
 ) -> None:  # fmt: skip
     """Compare two sets of runs: what differs, in which cells, by how much.
@@ -62,14 +68,22 @@ def compare(
       l4strace compare study --by kernel --of unpatched,patched --where aqm=CoDel
       l4strace compare before.sweep after.sweep -m l4s_share -m L4S301
     """
+    from l4strace.commands.page_file import PageFile, ours
     from l4strace.compare import comparison, document, libraries, text
     from l4strace.output.json import dumps
 
     libraries.library("scipy")
     libraries.library("statsmodels")
+    target = PageFile(output, ours, force) if output else None
     sides = _sides(sources, by, of, where or [])
     result = comparison.compare(sides, measure or [], correction.value)
-    console.emit(dumps(document.document(result)) if json else text.render(result))
+    if target is not None:
+        from l4strace.compare import page
+
+        with target.opened() as file:
+            file.write(page.render(result).encode("utf-8", "replace"))
+    if target is None or not target.to_stdout:
+        console.emit(dumps(document.document(result)) if json else text.render(result))
 
 
 def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides:

@@ -62,7 +62,11 @@ def describe(comparison: Comparison, measured: Measured) -> list[str]:
     split = separating(cells, comparison.parameters)
     groups = _groups(cells, split) if split else [("", cells)]
     for label, group in groups:
-        lines.append(f"  {label}{_differs(group)}{_where(group, comparison.parameters, split)}")
+        where = _where(group, comparison.parameters, split)
+        where += _average(group, measured) if split else ""
+        lines.append(
+            f"  {label}{_differs(group)}{where}{_average(group, measured) if split else ''}"
+        )
         changed = group.filter("differs")
         if changed.height <= MOST_CELLS:
             names = comparison.parameters
@@ -143,6 +147,13 @@ def _mean(measured: Measured) -> str:
     if measured.p_cells is not None:
         text += f" (Wilcoxon p {measured.p_cells:.1g})"
     return text
+
+
+def _average(group: pl.DataFrame, measured: Measured) -> str:
+    changed = group.filter("differs")["difference"]
+    if changed.is_empty():
+        return ""
+    return f"; there {change(float(changed.mean()), measured.unit)} on average"  # type: ignore[arg-type]
 
 
 def _starved(measured: Measured) -> str | None:

@@ -34,32 +34,25 @@ MOST_VALUES = 64
 MOST_RULES = 30
 MOST_FAILED = 200
 MOST_TEXT = 120
-SHARES = ("l4s_share",)
-"""Measures with a fair middle of one half: their colors diverge from there, as in the studies."""
+CENTERS = {"l4s_share": 0.5}
+"""Measures with a fair middle: their colors diverge from there, as in the studies."""
+LEGEND = (
+    "Each cell: the chosen statistic over its runs, below it the number of runs and their standard "
+    "deviation. Choose a cell to see its runs."
+)
 
 
 def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> str:
     """The page as HTML; ``pages`` maps runs to paths of their own pages."""
     runs = tables["runs"]
     good = runs.filter(pl.col("status") == "ok")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(installed.path("reports")),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     failed = failures(runs)
-    return environment.get_template("sweep.html.j2").render(
+    return fill(
+        "sweep.html.j2",
+        data(tables, good, pages or {}),
         title=title,
-        policy=POLICY,
-        style=_asset("page.css"),
-        own_style=_asset("sweep.css"),
-        theme_script=_asset("theme.js"),
-        script=_asset("sweep.js"),
-        figure_script=_asset("sweep_figure.js"),
-        data=embedded(data(tables, good, pages or {})),
+        kind="sweep",
+        legend=LEGEND,
         headline=_headline(runs, good),
         constants=_constants(good),
         findings=by_rule(tables["findings"]).head(MOST_RULES).to_dicts(),
@@ -68,13 +61,36 @@ def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> s
     )
 
 
+def fill(template: str, drawn: dict[str, Any], **values: Any) -> str:
+    """A page with heat maps of ``drawn`` (as `data` makes it): one file that needs nothing else."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(installed.path("reports")),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        policy=POLICY,
+        style=_asset("page.css"),
+        own_style=_asset("sweep.css"),
+        theme_script=_asset("theme.js"),
+        script=_asset("sweep.js"),
+        figure_script=_asset("sweep_figure.js"),
+        data=embedded(drawn),
+        **values,
+    )
+
+
 def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str, Any]:
     """What the script draws from: axes, measures and a number per run and measure."""
     names = runs["run"].to_list()
     return {
-        "runs": [_short(name) for name in names],
+        "of": "runs",
+        "runs": [short(name) for name in names],
         "pages": [pages.get(name) for name in names] if pages else [],
-        "parameters": [axis for name in parameters_of(runs) if (axis := _axis(runs, name))],
+        "parameters": [made for name in parameters_of(runs) if (made := axis(runs, name))],
         "measures": [
             *_measures(tables, names),
             *_rules(tables["findings"], names),
@@ -82,7 +98,7 @@ def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str,
     }
 
 
-def _axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
+def axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
     """A parameter with several values as an axis: its values in order, and that of each run."""
     values = runs[PREFIX + name].to_list()
     different = sorted({value for value in values if value is not None}, key=order)
@@ -91,8 +107,8 @@ def _axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
     place = {value: number for number, value in enumerate(different)}
     places = array("H", (NO_VALUE if value is None else place[value] for value in values))
     return {
-        "name": _short(name),
-        "values": [_short(_plain(value)) for value in different],
+        "name": short(name),
+        "values": [short(_plain(value)) for value in different],
         "numeric": all(order(value)[0] == 0 for value in different),
         "places": b64encode(places.tobytes()).decode(),
     }
@@ -108,12 +124,12 @@ def _measures(tables: Tables, names: Sequence[str]) -> list[dict[str, Any]]:
         quantity = QUANTITIES.get(name)
         found.append(
             {
-                "name": _short(name),
-                "title": quantity.title if quantity else _short(name),
+                "name": short(name),
+                "title": quantity.title if quantity else short(name),
                 "doc": quantity.doc if quantity else "A column of the table of results.",
                 "unit": quantity.unit if quantity else "",
-                "diverging": name in SHARES,
-                "values": _floats([values.get(run) for run in names]),
+                "center": CENTERS.get(name),
+                "values": floats([values.get(run) for run in names]),
             }
         )
     return found
@@ -130,14 +146,14 @@ def _rules(findings: pl.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]
                 "title": f"runs with {rule}",
                 "doc": f"Share of the runs with this finding: l4strace explain {rule}.",
                 "unit": "share",
-                "diverging": False,
-                "values": _floats([float(run in hit) for run in names]),
+                "center": None,
+                "values": floats([float(run in hit) for run in names]),
             }
         )
     return found
 
 
-def _floats(values: Sequence[float | None]) -> str:
+def floats(values: Sequence[float | None]) -> str:
     """Little-endian single precision; NaN where there is no number."""
     nan = float("nan")
     packed = struct.pack(f"<{len(values)}f", *(nan if v is None else v for v in values))
@@ -160,7 +176,7 @@ def _constants(runs: pl.DataFrame) -> list[tuple[str, str]]:
     for name in parameters_of(runs):
         values = runs[PREFIX + name].drop_nulls().unique()
         if len(values) == 1:
-            found.append((_short(name), _short(_plain(values[0]))))
+            found.append((short(name), short(_plain(values[0]))))
     return found
 
 
@@ -169,7 +185,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """One line without control characters, of bounded length."""
     line = printable(text).replace("\n", " ")
     return line if len(line) <= MOST_TEXT else f"{line[: MOST_TEXT - 1]}…"

@@ -25,6 +25,10 @@ def test_two_values_of_a_parameter(call, tmp_path: Path):
     assert document["before"] == "old-91"
     shares = next(one for one in document["measures"] if one["name"] == "l4s_share")
     assert shares["differing_cells"] == 1
+    words = ("compare", "study", "--by", "kernel", "--of", "old,new", "-o")
+    assert call(*words, "page.html").exit_code == 0
+    assert "L4S throughput share" in (tmp_path / "page.html").read_text()
+    assert call(*words, "study.csv").exception is not None
 
 
 def test_a_call_that_does_not_fit(call):

@@ -10,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from l4strace.compare import comparison, sides
+from l4strace.compare import page as compare_page
 from l4strace.schema.sweep import SWEEP_TABLES
 from l4strace.sweep import elsewhere, page
 from l4strace.sweep.cells import Tables
@@ -107,3 +109,21 @@ def test_axe_finds_nothing(browser: chromium.Chromium, path: Path, scheme: str):
         "axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes[0].html])))"
     )
     assert json.loads(found) == []
+
+
+def test_the_page_of_a_comparison_marks_the_cells_that_differ(
+    browser: chromium.Chromium, tmp_path: Path
+):
+    both = sides.of_parameter(sweep(), f"=1+1{EVIL}", ["old", "new"])
+    compared = comparison.compare(both, ["l4s_share"])
+    place = tmp_path / "compare.html"
+    place.write_text(compare_page.render(compared), encoding="utf-8")
+    browser.load(place)
+    assert browser.evaluate("document.querySelectorAll('.map td button').length") == 40
+    assert browser.evaluate("document.querySelector('.map i').textContent") == ""
+    assert browser.evaluate("document.querySelector('.map b').textContent") == "0.0"
+    browser.evaluate("document.querySelector('.map button').click()")
+    place_of_cell = "document.querySelector('#cell-body th[scope=row]').textContent"
+    assert "rate 4, rtt 4: 22 % -> 22 %" in browser.evaluate(place_of_cell)
+    assert browser.complaints == []
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
