@@ -12,6 +12,7 @@ from l4strace import console
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
+    from l4strace.compare.overlay import Side
     from l4strace.compare.sides import Sides
     from l4strace.sweep.pool import Measure
 
@@ -81,7 +82,7 @@ def compare(
         from l4strace.compare import page
 
         with target.opened() as file:
-            file.write(page.render(result).encode("utf-8", "replace"))
+            file.write(page.render(result, _overlaid(sources)).encode("utf-8", "replace"))
     if target is None or not target.to_stdout:
         console.emit(dumps(document.document(result)) if json else text.render(result))
 
@@ -104,6 +105,17 @@ def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides
         before=sides.where(both.before, conditions),
         after=sides.where(both.after, conditions),
     )
+
+
+def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
+    """Two captures for the charts of both; null for anything else."""
+    from l4strace.compare import overlay
+    from l4strace.compare.sides import is_capture
+
+    if len(sources) != 2 or not all(map(is_capture, sources)):
+        return None
+    first, second = (overlay.side([place]) for place in sources)
+    return (first, second) if first and second else None
 
 
 def _on_cores() -> Measure:

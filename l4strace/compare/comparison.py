@@ -42,6 +42,8 @@ class Measured:
 
     @property
     def title(self) -> str:
+        if is_rule(self.name):
+            return "runs with this finding"
         quantity = QUANTITIES.get(self.name)
         return quantity.title if quantity else self.name
 

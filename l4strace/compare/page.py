@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.compare import text
+from l4strace.compare import overlay, text
 from l4strace.compare.comparison import Comparison, Measured
+from l4strace.compare.overlay import Side
 from l4strace.sweep import page
 
 LEGEND = (
@@ -16,13 +17,15 @@ LEGEND = (
 )
 
 
-def render(comparison: Comparison) -> str:
-    """The page as HTML."""
+def render(comparison: Comparison, sides: tuple[Side, Side] | None = None) -> str:
+    """The page as HTML; with ``sides`` two single runs are drawn over each other."""
     first, second = comparison.names
     report = text.render(comparison).splitlines()
     return page.fill(
         "compare.html.j2",
         _data(comparison),
+        maps=bool(comparison.parameters),
+        overlay=_overlay(comparison, sides) if sides else None,
         title=f"{first} / {second}",
         kind="comparison",
         legend=LEGEND,
@@ -33,6 +36,15 @@ def render(comparison: Comparison) -> str:
         failed_more=0,
         lines=[_line(line) for line in report[1:] if line],
     )
+
+
+def _overlay(comparison: Comparison, sides: tuple[Side, Side]) -> dict[str, Any]:
+    return {
+        "names": comparison.names,
+        "flows": [one.flow for one in sides],
+        "charts": overlay.charts(*sides),
+        "phases": overlay.phases(*sides),
+    }
 
 
 def _line(line: str) -> dict[str, Any]:

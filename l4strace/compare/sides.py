@@ -65,13 +65,19 @@ def load(place: str, measure: Measure) -> Tables:
         return dataset.tables()
     with tempfile.TemporaryDirectory(prefix="l4strace-compare-") as folder:
         source = place
-        if not places.is_folder(place) and not place.lower().endswith((".csv", ".csv.gz", ".txt")):
+        if is_capture(place):
             source = str(Path(folder, "run.txt"))
             Path(source).write_text(
                 _quoted(place) + "\n", encoding="utf-8", errors="surrogateescape"
             )
         order = study.Order((source,), str(Path(folder, "results")), page=False)
         return study.sweep(order, measure).tables
+
+
+def is_capture(place: str) -> bool:
+    """Whether the place is one file of a run, neither folder, table nor list."""
+    lists = (".csv", ".csv.gz", ".tsv", ".txt")
+    return not places.is_folder(place) and not place.lower().endswith(lists)
 
 
 def where(tables: Tables, conditions: Sequence[str]) -> Tables:

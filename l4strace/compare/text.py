@@ -17,6 +17,7 @@ from l4strace.wording.quantities import count, digits, quantity, share
 MOST_CELLS = 6
 """Cells that are listed one by one; of more the groups are named."""
 STARVED = "l4s_share"
+CHANCE = "One run a side: whatever differs below may be chance"
 
 
 def render(comparison: Comparison) -> str:
@@ -44,6 +45,9 @@ def head(comparison: Comparison) -> list[str]:
         lines.append(f"Left out: {count(comparison.unpaired, 'cell')} that only one side has")
     if comparison.apart:
         lines.append(f"The sides also differ in: {', '.join(map(one_line, comparison.apart))}")
+    if not any(measured.judged for measured in comparison.measures):
+        lines.append(CHANCE)
+        return lines
     method = METHODS[comparison.method]
     lines.append(
         f"A difference: p below 5 % after {method}'s correction for all cells and measures"
@@ -101,6 +105,8 @@ def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
 
 def value(number: float, unit: str) -> str:
     """A value with its unit."""
+    if unit == "packet":
+        return f"{digits(number)} packets"
     return share(number) if unit == "share" else quantity(number, unit)
 
 
@@ -109,6 +115,8 @@ def change(number: float, unit: str) -> str:
     sign = "+" if number >= 0 else "-"
     if unit == "share":
         return f"{sign}{digits(abs(100 * number))} points"
+    if unit == "packet":
+        return f"{sign}{digits(abs(number))} packets"
     return f"{sign}{quantity(abs(number), unit)}"
 
 
@@ -201,7 +209,7 @@ def _one_run_each(measured: Measured) -> str:
         text = f"{value(before, unit)} -> {value(after, unit)}"
     else:
         text = f"{change(measured.mean_difference, unit)} on average over {rows.height:,} cells"
-    return f"{measured.title} ({measured.name}): {text}; one run a side: this may be chance"
+    return f"{measured.title} ({measured.name}): {text}, not judged: one run a side"
 
 
 def _shown(value: object) -> str:

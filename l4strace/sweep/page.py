@@ -50,6 +50,7 @@ def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> s
     return fill(
         "sweep.html.j2",
         data(tables, good, pages or {}),
+        maps=True,
         title=title,
         kind="sweep",
         legend=LEGEND,

@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.compare import comparison, sides
+from l4strace.compare import comparison, overlay, sides
 from l4strace.compare import page as compare_page
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.sweep import elsewhere, page
+from l4strace.sweep import elsewhere, page, pool
 from l4strace.sweep.cells import Tables
 from tests.support import chromium
 
@@ -103,12 +103,32 @@ def test_axe_finds_nothing(browser: chromium.Chromium, path: Path, scheme: str):
     browser.scheme(scheme)
     browser.load(path)
     browser.evaluate("document.querySelector('.map button').click()")
+    assert violations(browser) == []
+
+
+def violations(browser: chromium.Chromium) -> list[list[str]]:
+    """Rules of axe-core that the page breaks, each with the first element that does."""
     script = importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text()
     browser.evaluate(script + "; 0")
     found = browser.evaluate(
         "axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes[0].html])))"
     )
-    assert json.loads(found) == []
+    return list(json.loads(found))
+
+
+def test_axe_finds_nothing_on_the_page_of_two_runs(
+    browser: chromium.Chromium, tmp_path: Path, fixtures: Path
+):
+    runs = [str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-deaf")]
+    compared = comparison.compare(sides.of_places(runs[0], runs[1], pool.on_cores(1)))
+    first, second = (overlay.side([run]) for run in runs)
+    assert first
+    assert second
+    place = tmp_path / "two.html"
+    place.write_text(compare_page.render(compared, (first, second)), encoding="utf-8")
+    browser.load(place)
+    assert violations(browser) == []
+    assert browser.complaints == []
 
 
 def test_the_page_of_a_comparison_marks_the_cells_that_differ(
