@@ -111,6 +111,26 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Status:
+    """Whether the traffic is L4S at all: how many of its conversations get how far on the way."""
+
+    answer: str
+    """`yes` (some flow gets all the way), `partly` (some is sent as L4S), `no` or `unknown`."""
+    sentence: str
+    """The answer and its reason; stands alone."""
+    flows: int = 0
+    """Conversations with data; all conversations where none carried data."""
+    asked: int = 0
+    """Of those, that asked for AccECN in their handshake."""
+    accecn: int = 0
+    """Of those, that got it."""
+    ect1: int = 0
+    """Of those, whose data is mostly ECT(1)."""
+    l4s_queue: int = 0
+    """Of those, that meet an L4S queue."""
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What the rules found in one run: findings worst first, and what could not be judged."""
 
@@ -120,3 +140,7 @@ class Analysis:
     """The rules that were asked, in the order of their codes."""
     frame: Frame | None = None
     """The opening of the verdict; null where there are no packets."""
+    status: Status | None = None
+    """Whether this is L4S at all; null where nobody asked."""
+    known_rules: int = 0
+    """Rules that there are; more than `rules` where only some were asked."""

@@ -18,7 +18,9 @@ from l4strace.derive import queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
+from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
 from l4strace.wording.order import worst_first
 
@@ -89,8 +91,18 @@ def judge(
             else:
                 skipped.append(result)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
-    findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
-    return Analysis(tuple(findings), tuple(skipped), asked, frame(evidence, findings))
+    findings = sorted(
+        (explained(finding, evidence.host_files) for finding in found.values()),
+        key=lambda finding: worst_first(finding, carried),
+    )
+    return Analysis(
+        tuple(findings),
+        tuple(skipped),
+        asked,
+        frame(evidence, findings),
+        status(evidence),
+        len(rules.RULES),
+    )
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:

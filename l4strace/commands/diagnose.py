@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_rules, words
+from l4strace.commands.answer import FailOn, Format, exit_code, render
+from l4strace.commands.arguments import (
+    Flow,
+    From,
+    Host,
+    NoCompanions,
+    Paths,
+    Port,
+    To,
+    complete_rules,
+    words,
+)
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
-    from l4strace.evidence import Evidence
-    from l4strace.model import Analysis
-
-
-class Format(str, Enum):
-    """What goes to standard output."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    sarif = "sarif"
-    junit = "junit"
-
-
-class FailOn(str, Enum):
-    """The lowest severity that makes the exit code 1."""
-
-    error = "error"
-    warning = "warning"
-    notice = "notice"
-    info = "info"
-    never = "never"
+    from l4strace.commands.answer import Judged
+    from l4strace.evidence import Capture
+    from l4strace.selection import Selection
 
 
 def diagnose(
@@ -70,6 +62,11 @@ def diagnose(
             help="Skip these rules.",
         ),
     ] = None,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
@@ -82,7 +79,8 @@ def diagnose(
     Reads captures (pcap, pcapng; plain, gz, xz or zst; - for standard input), kernel logs and host
     files, and recognizes each by its content. Logs beside a capture with the same stem are read
     too. Prints a summary and writes the page STEM.html beside the first input; with --format other
-    than text only if -o asks for a page.
+    than text only if -o asks for a page. Captures that show no flow in common and do not overlap in
+    time are judged one by one, with a page each.
 
     \b
     Examples:
@@ -91,7 +89,9 @@ def diagnose(
     """
     from l4strace import pipeline, rules
     from l4strace.commands.page_file import PageFile, command_line
+    from l4strace.selection import Selection
 
+    selection = Selection.of(flow, port, host, from_s, to_s)
     wanted = Format.json if json else format
     chosen, ignored = words(select), words(ignore)
     rules.select(chosen, ignored)
@@ -100,40 +100,67 @@ def diagnose(
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress, not no_companions)
+    given = _given(paths, capture)
     if anonymize:
         from l4strace.anonymize import anonymized
 
         capture = anonymized(capture)
-    with console.stage("derive"):
-        evidence = pipeline.derive(capture)
-    with console.stage("judge"):
-        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
-    summary = _render(wanted, evidence, analysis, color=console.colored_results())
+    parts = _parts(capture, selection)
+    if output and len(parts) > 1:
+        raise UsageError(
+            f"the inputs are {len(parts)} unrelated runs, and -o names one page",
+            "Leave -o out for a page beside each, or diagnose them one at a time.",
+        )
+    runs = [_judged(part, selection, chosen, ignored) for part in parts]
+    summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
         console.emit(summary)
     if page is not None:
+        later = (
+            PageFile.plan("", [given[evidence.sources["source"][0]]], True, force)
+            for evidence, _ in runs[1:]
+        )
+        command = "" if anonymize else command_line()
         with console.stage("page"):
-            page.write(evidence, analysis, "" if anonymize else command_line())
-    raise typer.Exit(_exit_code(analysis, FailOn.never if wanted is Format.sarif else fail_on))
+            for place, (evidence, analysis) in zip((page, *later), runs, strict=True):
+                if place is not None:
+                    place.write(evidence, analysis, command)
+    raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 
-def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bool) -> str:
-    from importlib import import_module
+def _given(paths: Sequence[str], capture: Capture) -> dict[int, str]:
+    """The path of each input as it was given; of a companion, where it was found."""
+    from l4strace.ingest import named
 
-    from l4strace.output import text
+    given = {named.registered(path): path for path in paths}
+    return {
+        source: given.get(path, path)
+        for source, path in capture.sources.select("source", "path").iter_rows()
+    }
 
-    if wanted is Format.text:
-        return text.render(evidence, analysis, color=color, width=console.width())
-    rendered: str = import_module(f"l4strace.output.{wanted.value}").render(evidence, analysis)
-    return rendered
+
+def _parts(capture: Capture, selection: Selection) -> list[Capture]:
+    """The unrelated runs of the inputs, without those of which nothing is selected."""
+    from l4strace import separate
+
+    parts = separate.runs(capture)
+    if len(parts) > 1 and selection.of_flows:
+        selection.numbers(capture)
+        parts = [part for part in parts if selection.chosen(part.flows).len()]
+    return parts
 
 
-def _exit_code(analysis: Analysis, fail_on: FailOn) -> int:
-    from l4strace.model import Severity
+def _judged(
+    capture: Capture, selection: Selection, chosen: Sequence[str], ignored: Sequence[str]
+) -> Judged:
+    from l4strace import pipeline
+    from l4strace.selection import findings_of, in_time, of_flows
 
-    if fail_on is FailOn.never:
-        return 0
-    limit = Severity[fail_on.value.upper()]
-    return int(any(finding.severity >= limit for finding in analysis.findings))
+    with console.stage("derive"):
+        evidence = pipeline.derive(in_time(capture, selection))
+    with console.stage("judge"):
+        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+    shown = of_flows(evidence, selection)
+    return shown, findings_of(analysis, shown) if selection.of_flows else analysis

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
+from l4strace.commands.answer import Format
 from l4strace.commands.arguments import complete_rules
-from l4strace.commands.diagnose import Format
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:

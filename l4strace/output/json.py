@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from l4strace.derive.vantage import nearest
@@ -36,6 +37,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "tool": tool(),
+        "status": asdict(analysis.status) if analysis.status else None,
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": capture.sources.to_dicts(),
         "flows": _flows(capture),

@@ -14,8 +14,10 @@ GENERATOR = '<meta name="generator" content="l4strace'
 
 
 def headline(text: str) -> str:
-    """The first paragraph of a summary as one line."""
-    return " ".join(text.split("\n\n")[0].split())
+    """The verdict of a summary as one line: what follows the status line."""
+    status, verdict = text.split("\n\n")[:2]
+    assert status.startswith("L4S: ")
+    return " ".join(verdict.split())
 
 
 @pytest.fixture

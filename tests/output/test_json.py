@@ -3,7 +3,7 @@
 import json
 import math
 
-from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped, Status
 from l4strace.output import json as as_json
 from tests.support.frames import evidence, frame, stack
 
@@ -19,6 +19,16 @@ def test_top_level_keys_are_the_contract():
     assert document["tool"]["name"] == "l4strace"
     assert {"schema", "tool", "sources", "flows", "findings", "skipped"} <= document.keys()
     assert document["flows"] == document["findings"] == document["skipped"] == []
+
+
+def test_the_status_has_its_answer_and_its_counts():
+    known = Status("no", "No: flow 0 did not ask for AccECN.", flows=1)
+    document = json.loads(as_json.render(evidence(), Analysis((), status=known)))
+    assert document["status"] == {
+        "answer": "no", "sentence": known.sentence,
+        "flows": 1, "asked": 0, "accecn": 0, "ect1": 0, "l4s_queue": 0,
+    }  # fmt: skip
+    assert json.loads(as_json.render(evidence(), Analysis(())))["status"] is None
 
 
 def test_a_flow_has_both_directions_with_the_promised_keys():

@@ -8,20 +8,24 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from l4strace.model import Analysis, Skipped
+from l4strace.derive import hosts as derive_hosts
+from l4strace.model import Analysis, Severity, Skipped
 from l4strace.page.build import build
 from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
+from l4strace.page.drawing import smooth
 from l4strace.page.fill import fill
 from l4strace.page.sections import (
     SECTIONS,
     detector,
     findings,
     flows,
+    hosts,
     paths,
     provenance,
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
@@ -55,13 +59,35 @@ def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
     assert section.sentence.startswith("Nothing wrong found")
 
 
+def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
+    section = status.build(case)
+    assert section.answer == "yes"
+    assert section.sentence.startswith("Yes: ")
+    html = fill(build(case))
+    assert html.index('id="status"') < html.index('id="verdict"')
+    assert status.build(quiet).sentence == ""
+
+
+def test_an_empty_capture_is_grey(quiet: Case) -> None:
+    assert verdict.build(quiet).severity == "none"
+    run = quiet.evidence
+    tables = {
+        name: table.clear() for name, table in vars(run).items() if isinstance(table, pl.DataFrame)
+    }
+    empty = dataclasses.replace(run, **tables)
+    nothing = Case(empty, Analysis(()))
+    assert verdict.build(nothing).severity == "unjudged"
+    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
+
+
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:
     card = findings.build(case).cards[0]
-    assert card.flow == "flow 0: 10.0.1.2:40001 → 10.0.3.2:5201"
-    assert (card.flow_key, card.source) == ("flow-0", "sender.pcapng.xz")
-    assert card.time == "t=0.4 s to t=19.8 s"
-    assert dict(card.filters)["these frames"] == "frame.number in {2281, 2340}"
-    assert "tcp.port == 40001" in dict(card.filters)["this flow"]
+    (place,) = card.places
+    assert place.flow == "flow 0: 10.0.1.2:40001 → 10.0.3.2:5201"
+    assert (place.flow_key, place.source) == ("flow-0", "sender.pcapng.xz")
+    assert place.time == "t=0.4 s to t=19.8 s"
+    assert dict(place.filters)["these frames"] == "frame.number in {2281, 2340}"
+    assert "tcp.port == 40001" in dict(place.filters)["this flow"]
 
 
 def test_a_finding_carries_the_doubts_about_its_capture(case: Case) -> None:
@@ -85,9 +111,16 @@ def test_ids_of_findings_are_stable_and_differ(case: Case) -> None:
 def test_flows_show_marks_with_their_bounds(case: Case) -> None:
     rows = flows.build(case).rows
     assert [row.flow for row in rows] == [0, 1]
-    assert rows[0].ce == "352 (352\N{EN DASH}354)"
+    assert rows[0].ce.text == "352 (352\N{EN DASH}354)"
     assert (rows[0].worst, rows[0].bottleneck, rows[0].charted) == ("error", "L4S AQM", True)
     assert [(part.label, part.percent) for part in rows[0].codepoints] == [("ECT(1)", 100.0)]
+
+
+def test_a_flow_shorter_than_a_round_trip_reached_no_rate(case: Case) -> None:
+    run = case.evidence
+    brief = run.directions.with_columns(last_ns=pl.col("first_ns") + 40_000)
+    rows = flows.build(Case(dataclasses.replace(run, directions=brief), case.analysis)).rows
+    assert {row.goodput.text for row in rows} == {""}
 
 
 def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
@@ -101,6 +134,57 @@ def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
         "goodput", "classic_ecn", "queue", "rtt", "marks", "codepoints", "alpha", "window",
         "reductions",
     ]  # fmt: skip
+
+
+def test_charts_shade_when_a_finding_holds(case: Case) -> None:
+    start, end = synthetic.at(5.0), synthetic.at(7.5)
+    spike = dataclasses.replace(
+        case.analysis.findings[0], severity=Severity.WARNING, span_ns=(start, end)
+    )
+    for forward, shaded in ((True, 1), (False, 0)):
+        analysis = Analysis((dataclasses.replace(spike, forward=forward),))
+        section = timelines.build(Case(case.evidence, analysis))
+        first, second = section.flows
+        shapes = [
+            [s for s in chart.spec["layout"].get("shapes", ()) if s["xref"] == "x"]
+            for chart in first.charts
+        ]
+        assert [len(own) for own in shapes] == [shaded] * len(first.charts)
+        assert all((s["x0"], s["x1"]) == (5.0, 7.5) for own in shapes for s in own)
+        assert bool(section.shaded) == bool(shaded)
+        assert not any(
+            s["xref"] == "x" for c in second.charts for s in c.spec["layout"].get("shapes", ())
+        )
+
+
+def test_goodput_counts_over_intervals_of_some_rounds() -> None:
+    starts = [synthetic.at(n * 40e-6) for n in range(1000)]
+    rounds = pl.DataFrame(
+        {
+            "x": [n * 40e-6 for n in range(1000)],
+            "start_ns": starts,
+            "end_ns": [start + 40_000 for start in starts],
+            "acked_bytes": [650_000 if n == 500 else 0 for n in range(1000)],
+            "retransmits": [0] * 1000,
+        }
+    )
+    rates = smooth.per_interval(rounds, smooth.interval_of(rounds, 1.0))
+    # 650 kB within 40 us would be 130 Gbit/s.
+    assert rates["goodput_bps"].max() == 650_000 * 8 / smooth.SHORTEST_S
+    assert rates["goodput_bps"].sum() * smooth.SHORTEST_S == 650_000 * 8
+
+
+def test_the_axis_of_round_trips_need_not_begin_at_zero(case: Case) -> None:
+    charts = {chart.key: chart for chart in timelines.build(case).flows[0].charts}
+    modes = {key: chart.spec["layout"]["yaxis"]["rangemode"] for key, chart in charts.items()}
+    assert (modes["rtt-flow-0"], modes["queue-flow-0"]) == ("normal", "tozero")
+
+
+def test_every_curve_names_its_unit_where_the_mouse_is(case: Case) -> None:
+    for chart in build(case).charts:
+        for trace in chart.spec["data"]:
+            unit = chart.spec["layout"]["yaxis"]["title"]["text"]
+            assert trace.get("hoverinfo") == "skip" or trace["hovertemplate"].endswith(unit)
 
 
 def test_alpha_from_packets_carries_the_bounds_of_the_marks(case: Case) -> None:
@@ -146,6 +230,43 @@ def test_paths_distinguish_marks_from_changes(case: Case) -> None:
         ("CE", "marked"),
     ]
     assert ("Not-ECT", "changed") in [(part.arrived, part.kind) for part in second.transitions]
+
+
+def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> None:
+    def at(packets: int, marks: int) -> dict[str, object]:
+        counters = {"packets": packets, "drops": 0, "statistics": {"ecn_mark": marks}}
+        qdisc = {"kind": "dualpi2", "handle": "1:0", "options": {"limit": 10000}, **counters}
+        return {"interfaces": {"e0": {"qdiscs": [qdisc]}}, "netstat": {"TCPDeliveredCE": marks}}
+
+    host = {
+        "path": "runs/run.host.json",
+        "kernel": {"release": "6.18.44", "machine": "x86_64"},
+        "sysctls": {"net.ipv4.tcp_ecn": "2", "net.ipv4.tcp_sack": "1"},
+        "modules": {"tcp_prague": {"parameters": {"prague_ecn_fallback": "1"}}},
+        "interfaces": {"e0": {"offloads": {"tso": True, "gro": False}}},
+        "sockets": [{"sport": 1, "dport": 2, "cc": "prague", "pacing_rate_bps": 1e6}] * 8,
+        "before": at(7, 3),
+        "after": at(1_007, 40),
+    }
+    table = derive_hosts.table(dataclasses.replace(case.evidence, host_files=(host,)))
+    section = hosts.build(Case(dataclasses.replace(case.evidence, hosts=table), case.analysis))
+    (row,) = section.hosts
+    assert (row.name, section.absent) == ("run.host.json", "")
+    assert {fact.name: fact.value for fact in row.facts} == {
+        "kernel": "Linux 6.18.44, x86_64",
+        "tcp_ecn": "2 (accepts classic ECN, requests none)",
+        "offloads of e0": "tso",
+    }
+    (qdisc,) = row.qdiscs
+    assert (qdisc.kind, qdisc.packets, qdisc.drops, qdisc.marks) == ("dualpi2", "1,000", "0", "37")
+    assert row.sockets[0].value.endswith("(paced at 1 Mbit/s) and 2 more")
+    assert [fact.value for fact in row.modules] == ["prague_ecn_fallback 1"]
+    assert [fact.name for fact in row.sysctls] == ["net.ipv4.tcp_sack"]
+    assert [(fact.name, fact.value) for fact in row.counters] == [("TCPDeliveredCE", "37")]
+
+
+def test_without_a_host_file_the_hosts_section_shows_how_to_get_one(case: Case) -> None:
+    assert "l4strace capture writes one" in hosts.build(case).absent
 
 
 def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:
@@ -207,7 +328,7 @@ def test_every_section_is_on_the_page(case: Case) -> None:
 
 
 def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
-    run, count = case.evidence, 5_000
+    run, count = case.evidence, MAX_LISTED + 1
     numbers = pl.DataFrame({"number": range(count)}, schema={"number": pl.UInt32})
 
     def multiplied(table: pl.DataFrame) -> pl.DataFrame:
@@ -220,17 +341,34 @@ def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
     )
     report = build(Case(many, Analysis(())))
     assert len(report["flows"].rows) == MAX_LISTED
-    assert f"{count - MAX_LISTED:,} more flow directions" in report["flows"].left_out
+    assert len(report["flows"].first) == flows.PAGE_ROWS
+    assert report["flows"].left_out.startswith("Not listed: 1 more flow direction ")
     assert len(report["timelines"].flows) == MAX_CHARTED
 
 
 def test_many_findings_are_counted_and_not_shown(case: Case) -> None:
-    section = findings.build(Case(case.evidence, Analysis(case.analysis.findings * 100)))
+    many = [
+        dataclasses.replace(finding, message=f"{finding.message} {number}")
+        for number in range(100)
+        for finding in case.analysis.findings
+    ]
+    section = findings.build(Case(case.evidence, Analysis(tuple(many))))
     shown = Counter(card.rule for card in section.cards)
     rules_found = {finding.rule for finding in case.analysis.findings}
     assert shown == dict.fromkeys(rules_found, findings.MAX_OF_A_RULE)
     assert section.left_out.startswith("400 more findings")
-    assert len(section.cards[0].caveats) == 1
+    assert len(section.cards[0].caveats) == findings.MAX_CAVEATS
+    first = section.groups[0]
+    assert len(first.cards) == findings.OPEN_OF_A_RULE
+    assert first.more == "17 more findings of L4S301"
+
+
+def test_findings_in_the_same_words_share_a_card(case: Case) -> None:
+    worst = case.analysis.findings[0]
+    alike = (worst, dataclasses.replace(worst, flow=1), dataclasses.replace(worst, message="other"))
+    first, second = findings.build(Case(case.evidence, Analysis(alike))).cards
+    assert [place.key for place in first.places] == ["L4S301-flow-0", "L4S301-flow-1"]
+    assert [place.key for place in second.places] == ["L4S301-flow-0-2"]
 
 
 @pytest.fixture(scope="module")
@@ -271,11 +409,12 @@ def test_the_figures_of_a_log_are_of_the_flow_that_it_holds_most_of(logged: Case
 
 def test_a_kernel_log_alone_shows_nothing_of_packets(logged: Case) -> None:
     row = flows.build(logged).rows[0]
-    assert (row.payload, row.goodput, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert (row.payload.text, row.goodput.text, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert row.payload.value is None
     assert paths.build(logged).absent.startswith("No capture among the inputs")
     assert sharing.build(logged).charts == ()
 
 
 def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
-    filters = dict(findings.build(logged).cards[0].filters)
+    filters = dict(findings.build(logged).cards[0].places[0].filters)
     assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"

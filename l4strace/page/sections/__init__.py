@@ -14,16 +14,19 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
+    hosts,
     paths,
     provenance,
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
 
 SECTIONS: tuple[ModuleType, ...] = (
+    status,
     verdict,
     sharing,
     findings,
@@ -31,6 +34,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     timelines,
     detector,
     paths,
+    hosts,
     quality,
     provenance,
     rules,
