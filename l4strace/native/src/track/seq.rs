@@ -26,6 +26,12 @@ impl SeqSpace {
         self.at + i64::from(raw.wrapping_sub(self.raw) as i32)
     }
 
+    /// Where the highest number lies.
+    #[inline]
+    pub fn highest(&self) -> i64 {
+        self.at
+    }
+
     /// Moves the reference up, so that 2 GB on either side of it stay distinct.
     #[inline]
     pub fn advance(&mut self, raw: u32, at: i64) {

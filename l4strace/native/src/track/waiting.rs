@@ -55,17 +55,17 @@ impl Tracker {
 
     /// Follows the packets that wait; call it before looking at flows and rounds.
     pub fn flush(&mut self) {
-        let Waiting { packets, turns } = &mut self.waiting;
+        let Waiting { mut packets, mut turns } = std::mem::take(&mut self.waiting);
         turns.sort_unstable();
         for turns in turns.chunks(AHEAD) {
-            ask(&self.flows, packets, turns);
+            ask(&self.flows, &packets, turns);
             for turn in turns {
-                let packet = &packets[usize::from(turn.at)];
-                self.flows[turn.flow as usize].packet(packet, usize::from(turn.side), &mut self.rounds);
+                self.follow(&packets[usize::from(turn.at)], turn.flow, usize::from(turn.side));
             }
         }
         turns.clear();
         packets.clear();
+        self.waiting = Waiting { packets, turns };
     }
 }
 
