@@ -45,7 +45,7 @@ impl Numbering {
     /// `None` for a conversation that tracking did not keep.
     pub fn place(&mut self, packet: &Packet) -> Option<Place> {
         let at = match &mut self.flows {
-            Flows::Alone(table) => table.intern(packet, table.hash(&packet.key)),
+            Flows::Alone(table) => table.intern(packet, table.keys.hash(&packet.key)),
             Flows::Tracked(flows) => flows.place(packet)?,
         };
         let flow = at.flow as usize;

@@ -123,9 +123,7 @@ impl Flow {
         if self.is_stray(p, side) {
             return self.stray(p, side, rows);
         }
-        if self.held.is_some() {
-            self.forget_held();
-        }
+        self.confirm(side);
         self.here(p, side, rows);
         Followed::Here
     }
@@ -138,11 +136,15 @@ impl Flow {
         if !self.goes_on_after_gap() {
             return Followed::Elsewhere;
         }
-        for (p, side) in self.take_held() {
-            self.skip_gap(&p, side);
-            self.here(&p, side, rows);
-        }
+        let held = self.take_held();
+        held.iter().for_each(|(p, side)| self.skip_gap(p, *side));
+        self.all(&held, rows);
         Followed::Here
+    }
+
+    /// Packets that are known to lie where the conversation is.
+    pub(super) fn all(&mut self, packets: &Held, rows: &mut Vec<RoundRow>) {
+        packets.iter().for_each(|(p, side)| self.here(p, *side, rows));
     }
 
     /// A packet that lies where the conversation is.

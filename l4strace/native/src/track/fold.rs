@@ -46,6 +46,11 @@ impl Tracker {
             flow.id = new(flow.id).unwrap_or_default();
             flow.successor = flow.successor.and_then(new);
         }
+        self.resumed.retain_mut(|(_, id)| {
+            let kept = new(*id);
+            *id = kept.unwrap_or_default();
+            kept.is_some()
+        });
         for row in &mut self.rounds {
             row.flow = new(row.flow).unwrap_or_default();
         }

@@ -15,9 +15,11 @@ mod flow;
 mod fold;
 mod handshake;
 mod holes;
+mod keys;
 mod prefetch;
 mod reports;
 mod retrace;
+mod reuse;
 mod round;
 mod segments;
 mod sender;
@@ -46,7 +48,6 @@ pub use unify::{unify, Member};
 pub use vantage::Vantage;
 
 use crate::packet::Packet;
-use strays::Followed;
 use waiting::Waiting;
 
 /// As many conversations stay in a second-level cache by themselves.
@@ -62,6 +63,8 @@ pub struct Tracker {
     /// Conversations without data that were dropped, and with how many conversations to look again.
     folded: u64,
     fold_at: usize,
+    /// First frame since when a conversation has its ports again, and its number.
+    resumed: Vec<(u64, u32)>,
 }
 
 impl Tracker {
@@ -77,44 +80,9 @@ impl Tracker {
             return self.wait(packets);
         }
         for p in packets {
-            let at = self.intern(p, self.table.hash(&p.key));
+            let at = self.intern(p, self.table.keys.hash(&p.key));
             self.follow(p, at.flow, usize::from(!at.forward));
         }
-    }
-
-    #[inline]
-    fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
-        if self.flows[flow as usize].successor.is_some() {
-            flow = self.latest(flow);
-        }
-        if self.flows[flow as usize].packet(p, side, &mut self.rounds) == Followed::Elsewhere {
-            self.restart(flow);
-        }
-    }
-
-    /// The conversation that has the ports of `flow` now; packets may have been numbered before it began.
-    #[cold]
-    fn latest(&mut self, flow: u32) -> u32 {
-        let mut latest = flow;
-        while let Some(next) = self.flows[latest as usize].successor {
-            latest = next;
-        }
-        self.flows[flow as usize].successor = Some(latest);
-        latest
-    }
-
-    /// What `flow` holds are the first packets of another connection on its ports.
-    #[cold]
-    fn restart(&mut self, flow: u32) {
-        let held = self.flows[flow as usize].take_held();
-        let Some((first, side)) = held.first() else { return };
-        let at = self.table.restart(flow, first, *side);
-        self.flows[flow as usize].successor = Some(at.flow);
-        let mut new = Flow::new(at.flow, u64::from(at.flow) + self.folded, first);
-        for (p, side) in &held {
-            new.packet(p, *side, &mut self.rounds);
-        }
-        self.flows.push(new);
     }
 
     #[inline]
@@ -125,11 +93,6 @@ impl Tracker {
             self.flows.push(Flow::new(at.flow, serial, p));
         }
         at
-    }
-
-    /// First frame and number of every conversation, for [`Retrace`].
-    pub fn starts(&self) -> Vec<(u64, u32)> {
-        self.flows.iter().map(|flow| (flow.first_frame, flow.id)).collect()
     }
 
     /// Ends what still runs; call once after the last packet.

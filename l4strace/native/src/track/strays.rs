@@ -3,7 +3,7 @@
 //! others around them show which.
 
 use super::direction::Direction;
-use super::flow::Flow;
+use super::flow::{Ended, Flow};
 use crate::packet::{flag, Packet};
 
 /// Further ahead of the highest known number, or further behind what is acknowledged, no packet of the
@@ -72,25 +72,32 @@ impl Flow {
     /// True when those that are held prove each other.
     #[cold]
     pub(super) fn hold(&mut self, p: &Packet, side: usize) -> bool {
-        let held = self.held.get_or_insert_default();
         if p.flags & flag::RST != 0 {
             self.dirs[side].totals.rarely().out_of_window += 1;
             return false;
         }
-        if held.last().is_some_and(|last| !agrees(last, p, side)) {
+        let last = self.held.as_ref().and_then(|held| held.last());
+        if last.is_some_and(|last| !agrees(last, p, side)) {
             self.forget_held();
         }
         let held = self.held.get_or_insert_default();
-        if held
-            .iter()
-            .any(|(q, s)| *s == side && (q.seq, q.ack, q.payload_len) == (p.seq, p.ack, p.payload_len))
-        {
+        let numbers = |p: &Packet, side: usize| (side, p.seq, p.ack, p.payload_len);
+        if held.iter().any(|(q, s)| numbers(q, *s) == numbers(p, side)) {
             // The same one over and over is no proof.
             self.dirs[side].totals.rarely().out_of_window += 1;
             return false;
         }
         held.push((*p, side));
         held.len() >= PROOF || held.iter().any(|(_, s)| *s != side)
+    }
+
+    /// A packet of `side` lies where the connection is: what is held of that side does not. (After a gap the
+    /// other side's answers to what was sent before it still come.)
+    #[inline]
+    pub(super) fn confirm(&mut self, side: usize) {
+        if self.held.as_ref().is_some_and(|held| held.iter().any(|(_, s)| *s == side)) {
+            self.forget_held();
+        }
     }
 
     /// The packets that are held were stray.
@@ -105,11 +112,21 @@ impl Flow {
         self.held.take().map_or_else(Vec::new, |held| *held)
     }
 
+    /// The held packets lie where this connection is, which went on after a SYN that was none of it.
+    pub(super) fn fits(&self, held: &Held) -> bool {
+        self.ended == Ended::Open
+            && self.dirs.iter().all(|dir| dir.space.started())
+            && held.iter().all(|(p, side)| !self.is_stray(p, *side))
+    }
+
     /// The held packets come after a gap in the capture, which skipped numbers of one side; those of another
     /// connection have numbers of their own on both sides, or lie behind.
     pub(super) fn goes_on_after_gap(&self) -> bool {
         let Some((p, side)) = self.held.as_ref().and_then(|held| held.first()) else { return false };
         let (me, peer) = (&self.dirs[*side], &self.dirs[side ^ 1]);
+        if !me.space.started() || !peer.space.started() {
+            return false; // no more than a SYN so far
+        }
         let acks = p.flags & flag::ACK != 0;
         match (me.is_far(p.seq), acks && peer.is_far(p.ack)) {
             (true, false) => acks && me.is_far_ahead(p.seq),

@@ -5,9 +5,8 @@
 //! reader of the same capture gives the same numbers.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::prefetch::prefetch;
+use super::keys::Keys;
 use crate::packet::{flag, FlowKey, Packet};
 
 /// How the client was identified.
@@ -29,20 +28,6 @@ pub struct Interned {
     pub new: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    tag: u32,
-    /// Number of the entry from 1; 0 is free.
-    entry: u32,
-}
-
-/// One key and the directional id that its packets have now.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: FlowKey,
-    id: u32,
-}
-
 /// One conversation: its key in the direction client to server, and what distinguishes a retransmitted
 /// SYN from a new conversation on the same ports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +39,8 @@ struct Conversation {
     /// First number known of each side: its ISN, its first packet's or what the peer acknowledged first.
     at: [Option<u32>; 2],
     answered: bool,
+    /// The conversation whose ports a SYN of this one took.
+    before: Option<u32>,
 }
 
 /// How far two packets of one conversation may lie apart that two networks show at the same time.
@@ -64,35 +51,20 @@ fn is_near(at: Option<u32>, raw: u32) -> bool {
 }
 
 /// Conversations seen so far. Grows with conversations only.
+#[derive(Default)]
 pub struct FlowTable {
-    slots: Vec<Slot>,
-    entries: Vec<Entry>,
+    pub keys: Keys,
     conversations: Vec<Conversation>,
     /// Latest conversation between two ends, whatever the network; kept from the first packet that
     /// names a network.
     ends: Option<HashMap<FlowKey, u32>>,
-    seed: u64,
-}
-
-impl Default for FlowTable {
-    fn default() -> Self {
-        // A random seed, because the addresses in a capture are chosen by strangers.
-        let seed = RandomState::new().build_hasher().finish();
-        FlowTable {
-            slots: vec![Slot::default(); 64],
-            entries: Vec::new(),
-            conversations: Vec::new(),
-            ends: None,
-            seed,
-        }
-    }
 }
 
 impl FlowTable {
     /// Number and direction of the packet's conversation; `hash` is that of its key.
     #[inline]
     pub fn intern(&mut self, packet: &Packet, hash: u64) -> Interned {
-        match self.find(&packet.key, hash) {
+        match self.keys.find(&packet.key, hash) {
             Some(id) if packet.flags & flag::SYN == 0 => seen(id),
             Some(id) => self.syn(id, packet),
             None => self.unknown(packet),
@@ -157,7 +129,7 @@ impl FlowTable {
 
     /// The packet begins a conversation, whatever the table holds.
     pub fn begin(&mut self, packet: &Packet) -> Interned {
-        match self.find(&packet.key, self.hash(&packet.key)) {
+        match self.keys.find(&packet.key, self.keys.hash(&packet.key)) {
             Some(id) if packet.flags & flag::SYN == 0 => self.restart(id >> 1, packet, (id & 1) as usize),
             _ => self.insert(packet),
         }
@@ -165,7 +137,7 @@ impl FlowTable {
 
     /// The packet's conversation, if it is one of the table's.
     pub fn known(&mut self, packet: &Packet) -> Option<Interned> {
-        let id = match self.find(&packet.key, self.hash(&packet.key)) {
+        let id = match self.keys.find(&packet.key, self.keys.hash(&packet.key)) {
             Some(id) => id,
             None => self.join(packet)?,
         };
@@ -182,13 +154,24 @@ impl FlowTable {
         let at = if side == 0 { at } else { [at[1], at[0]] }.map(Some);
         let new = self.conversations.len() as u32;
         self.conversations.push(Conversation { key, at, ..Conversation::default() });
+        self.resume(new, flow);
+        Interned { flow: new, forward: side == 0, new: true }
+    }
+
+    /// The ports that `flow` has are those of `heir`.
+    pub fn resume(&mut self, heir: u32, flow: u32) {
+        let key = self.conversations[flow as usize].key;
         for (key, id) in [(key, 2 * flow), (key.reversed(), 2 * flow + 1)] {
             // A SYN that came since may have taken the ports already.
-            if self.find(&key, self.hash(&key)) == Some(id) {
-                self.put(key, 2 * new + (id & 1));
+            if self.keys.find(&key, self.keys.hash(&key)) == Some(id) {
+                self.keys.put(key, 2 * heir + (id & 1));
             }
         }
-        Interned { flow: new, forward: side == 0, new: true }
+    }
+
+    /// The conversation whose ports a SYN of `flow` took, with the same client.
+    pub fn before(&self, flow: u32) -> Option<u32> {
+        self.conversations[flow as usize].before
     }
 
     /// A key that was not seen before: a new conversation, or one that another network shows as well.
@@ -207,8 +190,8 @@ impl FlowTable {
             self.ends = Some(flows.map(|(known, flow)| (known.key.ends(), flow)).collect());
         }
         let id = self.elsewhere(packet)?;
-        self.put(packet.key, id);
-        self.put(packet.key.reversed(), id ^ 1);
+        self.keys.put(packet.key, id);
+        self.keys.put(packet.key.reversed(), id ^ 1);
         Some(id)
     }
 
@@ -222,82 +205,28 @@ impl FlowTable {
     }
 
     fn insert(&mut self, packet: &Packet) -> Interned {
-        let (forward, conversation) = identify(packet);
+        let (forward, mut conversation) = identify(packet);
         let flow = self.conversations.len() as u32;
+        let before = self.keys.find(&conversation.key, self.keys.hash(&conversation.key));
+        // With client and server the other way round it would be another conversation in any case.
+        conversation.before = before.filter(|id| id & 1 == 0).map(|id| id >> 1);
         self.conversations.push(conversation);
         if let Some(ends) = &mut self.ends {
             ends.insert(conversation.key.ends(), flow);
         }
-        self.put(conversation.key, 2 * flow);
-        self.put(conversation.key.reversed(), 2 * flow + 1);
+        self.keys.put(conversation.key, 2 * flow);
+        self.keys.put(conversation.key.reversed(), 2 * flow + 1);
         Interned { flow, forward, new: true }
-    }
-
-    /// From now on packets of `key` have this id.
-    fn put(&mut self, key: FlowKey, id: u32) {
-        if (self.entries.len() + 1) * 2 > self.slots.len() {
-            self.grow();
-        }
-        let hash = self.hash(&key);
-        match self.slot(&key, hash) {
-            Ok(entry) => self.entries[entry].id = id,
-            Err(free) => {
-                self.entries.push(Entry { key, id });
-                self.slots[free] = Slot { tag: (hash >> 32) as u32, entry: self.entries.len() as u32 };
-            }
-        }
-    }
-
-    /// Asks for the slot of a hash.
-    #[inline]
-    pub fn prefetch(&self, hash: u64) {
-        prefetch(&self.slots[hash as usize & (self.slots.len() - 1)]);
-    }
-
-    /// Asks for the key that a hash most likely means, once its slot is here.
-    #[inline]
-    pub fn prefetch_key(&self, hash: u64) {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at].entry != 0 && self.slots[at].tag != (hash >> 32) as u32 {
-            at = (at + 1) & mask;
-        }
-        if let Some(entry) = self.entries.get((self.slots[at].entry as usize).wrapping_sub(1)) {
-            prefetch(entry);
-        }
-    }
-
-    #[inline]
-    fn find(&self, key: &FlowKey, hash: u64) -> Option<u32> {
-        self.slot(key, hash).ok().map(|entry| self.entries[entry].id)
-    }
-
-    /// The key's entry, or the free slot where it would stand.
-    #[inline]
-    fn slot(&self, key: &FlowKey, hash: u64) -> Result<usize, usize> {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot.entry == 0 {
-                return Err(at);
-            }
-            if slot.tag == (hash >> 32) as u32 && self.entries[slot.entry as usize - 1].key == *key {
-                return Ok(slot.entry as usize - 1);
-            }
-            at = (at + 1) & mask;
-        }
     }
 
     /// Drops conversations: `numbers` has the new number of those that stay, by the old one.
     pub fn keep(&mut self, numbers: &[Option<u32>]) {
         let mut stays = numbers.iter().map(Option::is_some);
-        self.conversations.retain(|_| stays.next().unwrap_or(false));
-        self.entries.retain_mut(|entry| {
-            let number = numbers[(entry.id >> 1) as usize];
-            entry.id = number.map_or(0, |number| 2 * number + (entry.id & 1));
-            number.is_some()
+        self.conversations.retain_mut(|known| {
+            known.before = known.before.and_then(|before| numbers[before as usize]);
+            stays.next().unwrap_or(false)
         });
+        self.keys.keep(|id| Some(2 * numbers[(id >> 1) as usize]? + (id & 1)));
         if let Some(ends) = &mut self.ends {
             ends.retain(|_, flow| {
                 let number = numbers[*flow as usize];
@@ -305,31 +234,6 @@ impl FlowTable {
                 number.is_some()
             });
         }
-        self.rehash(self.slots.len());
-    }
-
-    fn grow(&mut self) {
-        self.rehash(self.slots.len() * 2);
-    }
-
-    fn rehash(&mut self, size: usize) {
-        self.slots = vec![Slot::default(); size];
-        for (entry, number) in self.entries.iter().zip(1..) {
-            let hash = self.hash(&entry.key);
-            if let Err(free) = self.slot(&entry.key, hash) {
-                self.slots[free] = Slot { tag: (hash >> 32) as u32, entry: number };
-            }
-        }
-    }
-
-    #[inline]
-    pub fn hash(&self, key: &FlowKey) -> u64 {
-        let word = |a: &[u8; 16], i: usize| u64::from_ne_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
-        let ports = (u64::from(key.src_port) << 16) | u64::from(key.dst_port);
-        let rest = u64::from(key.network.number()) << 32 | ports;
-        let a = fold(word(&key.src, 0) ^ self.seed, word(&key.src, 1) ^ 0x9e37_79b9_7f4a_7c15);
-        let b = fold(word(&key.dst, 0) ^ a, word(&key.dst, 1) ^ 0xc2b2_ae3d_27d4_eb4f);
-        fold(b ^ rest, self.seed ^ 0x1656_67b1_9e37_79f9)
     }
 }
 
@@ -351,12 +255,6 @@ impl Conversation {
             _ => is_near(self.at[side], packet.seq) && is_near(self.at[side ^ 1], packet.ack),
         }
     }
-}
-
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[inline]

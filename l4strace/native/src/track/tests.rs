@@ -12,25 +12,21 @@ const MS: i64 = 1_000_000;
 struct Talk {
     tracker: Tracker,
     frame: u64,
+    said: Vec<Packet>,
 }
 
 impl Talk {
     fn new() -> Self {
-        Talk { tracker: Tracker::default(), frame: 0 }
+        Talk { tracker: Tracker::default(), frame: 0, said: Vec::new() }
     }
 
     fn say(&mut self, from: u8, ms: i64, flags: u16, ace: u8, p: Packet) -> &mut Self {
         self.frame += 1;
         let (key, version) = (packet(from).key, 4);
         let flags = flags | (u16::from(ace) << 6);
-        self.tracker.packets(&[Packet {
-            frame: self.frame,
-            ts_ns: ms * MS,
-            key,
-            ip_version: version,
-            flags,
-            ..p
-        }]);
+        let p = Packet { frame: self.frame, ts_ns: ms * MS, key, ip_version: version, flags, ..p };
+        self.said.push(p);
+        self.tracker.packets(&[p]);
         self
     }
 

@@ -37,10 +37,10 @@ impl Tracker {
         let mut hashes = [0; AHEAD];
         for packets in packets.chunks(AHEAD) {
             for (p, hash) in packets.iter().zip(&mut hashes) {
-                *hash = self.table.hash(&p.key);
-                self.table.prefetch(*hash);
+                *hash = self.table.keys.hash(&p.key);
+                self.table.keys.prefetch(*hash);
             }
-            hashes[..packets.len()].iter().for_each(|&hash| self.table.prefetch_key(hash));
+            hashes[..packets.len()].iter().for_each(|&hash| self.table.keys.prefetch_key(hash));
             for (p, &hash) in packets.iter().zip(&hashes) {
                 let at = self.intern(p, hash);
                 let held = self.waiting.packets.len() as u16;

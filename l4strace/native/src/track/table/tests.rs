@@ -4,7 +4,7 @@ use super::*;
 use crate::track::testing::{packet, A, B};
 
 fn intern(table: &mut FlowTable, p: &Packet) -> Interned {
-    table.intern(p, table.hash(&p.key))
+    table.intern(p, table.keys.hash(&p.key))
 }
 
 fn syn(from: u8, seq: u32) -> Packet {

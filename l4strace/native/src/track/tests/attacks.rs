@@ -69,16 +69,61 @@ fn ports_used_again_without_a_syn_are_another_conversation() {
 }
 
 #[test]
+fn an_injected_syn_does_not_take_the_ports() {
+    let mut talk = Talk::accecn();
+    go_on(&mut talk, 0, 50);
+    talk.say(A, 80, flag::SYN, 7, Packet { seq: 3_000_000_000, ..Packet::default() });
+    go_on(&mut talk, 50, 50);
+    talk.end();
+    let data = |flow: &Flow| flow.dirs[0].totals.data_packets;
+    assert_eq!(talk.tracker.flows.iter().map(data).collect::<Vec<_>>(), [100, 0]);
+    assert_eq!(talk.fed_back(), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_second_pass_finds_the_same_conversations() {
+    let mut talk = Talk::accecn();
+    let mut packets = Vec::new();
+    go_on(&mut talk, 0, 50);
+    let base = Packet { ack: 900_000_000, payload_len: 1000, ..Packet::default() };
+    talk.say(A, 80, flag::SYN, 7, Packet { seq: 3_000_000_000, ..Packet::default() });
+    go_on(&mut talk, 50, 20);
+    let first = talk.frame + 1;
+    for n in 0..20u32 {
+        talk.say(A, 9000 + i64::from(n), flag::ACK, 5, Packet { seq: 700_000_000 + 1000 * n, ..base });
+    }
+    std::mem::swap(&mut packets, &mut talk.said);
+    talk.end();
+    assert_eq!(talk.tracker.flows.len(), 3);
+    let mut again = Retrace::new(talk.tracker.starts());
+    let flows: Vec<u32> = packets.iter().filter_map(|p| Some(again.place(p)?.flow)).collect();
+    assert_eq!(flows.len(), packets.len());
+    for (p, flow) in packets.iter().zip(flows) {
+        let expected = match p {
+            p if p.frame >= first => 2,
+            p if p.seq == 3_000_000_000 => 1,
+            _ => 0,
+        };
+        assert_eq!(flow, expected, "frame {}", p.frame);
+    }
+}
+
+#[test]
 fn a_gap_of_the_capture_is_no_other_conversation() {
     let mut talk = Talk::accecn();
     go_on(&mut talk, 0, 50);
     for n in 0..20u32 {
         let at = 90 + i64::from(n);
-        talk.data(at, 200_000 + n).ack(at + 20, 200_001 + n, 5);
+        // What comes back first are answers to what the capture lacks.
+        talk.data(at, 200_000 + n).ack(at, 60 + n, 5);
+    }
+    for n in 0..20u32 {
+        talk.ack(110 + i64::from(n), 200_001 + n, 5);
     }
     talk.end();
     assert_eq!(talk.tracker.flows.len(), 1);
-    assert_eq!(talk.tracker.flows[0].dirs[0].totals.data_packets, 70);
+    let totals = &talk.tracker.flows[0].dirs[0].totals;
+    assert_eq!((totals.data_packets, totals.rare().out_of_window), (70, 0));
 }
 
 #[test]
