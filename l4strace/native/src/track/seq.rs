@@ -26,6 +26,12 @@ impl SeqSpace {
         self.at + i64::from(raw.wrapping_sub(self.raw) as i32)
     }
 
+    /// `raw` lies less than `within` from the highest number, on either side.
+    #[inline]
+    pub fn is_near(&self, raw: u32, within: u32) -> bool {
+        (raw.wrapping_sub(self.raw) as i32).unsigned_abs() < within
+    }
+
     /// Where the highest number lies.
     #[inline]
     pub fn highest(&self) -> i64 {

@@ -30,6 +30,11 @@ impl Direction {
     /// The number, of this direction, lies far outside of it; backwards is no gap of the capture.
     #[inline]
     fn is_far(&self, raw: u32) -> bool {
+        !self.space.is_near(raw, AHEAD as u32) && self.is_far_indeed(raw)
+    }
+
+    #[cold]
+    fn is_far_indeed(&self, raw: u32) -> bool {
         if !self.space.started() {
             return false;
         }
