@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import polars as pl
 
-from l4strace import rules
+from l4strace import proof, rules
 from l4strace.derive import queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
@@ -105,7 +107,17 @@ def judge(
         frame(evidence, findings),
         status(evidence),
         len(rules.RULES),
+        checklists(evidence, findings),
     )
+
+
+def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysis:
+    """``analysis`` with the packets that prove its findings, from one more pass over the captures.
+
+    ``capture`` is as `read` returned it. The pass ends at the last packet that is asked for. With
+    ``copy`` they are cut out as a pcapng file, too.
+    """
+    return replace(analysis, proof=proof.prove(capture, analysis, copy=copy))
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:

@@ -106,7 +106,7 @@ def diagnose(
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress, not no_companions)
-    given = _given(paths, capture)
+    read, given = capture, _given(paths, capture)
     if anonymize:
         from l4strace.anonymize import anonymized
 
@@ -118,6 +118,13 @@ def diagnose(
             "Leave -o out for a page beside each, or diagnose them one at a time.",
         )
     runs = [_judged(part, selection, chosen, ignored) for part in parts]
+    if page is not None or wanted is Format.json:
+        with console.stage("prove"):
+            # A page that hides addresses must not carry the packets themselves.
+            runs = [
+                (evidence, pipeline.prove(read, analysis, copy=not anonymize))
+                for evidence, analysis in runs
+            ]
     with console.stage("summary"):
         summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:

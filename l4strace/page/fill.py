@@ -40,7 +40,7 @@ def fill(report: Report) -> str:
         title=report.title,
         policy=POLICY,
         strokes=STROKES,
-        figures=embedded(figures),
+        figures=packed(embedded(figures)),
         colours=embedded(dark_of_light()),
         bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
         style=_asset("page.css"),

@@ -184,3 +184,11 @@ def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Pat
     assert "?:40001 > ?:5201" in result.stdout
     assert result.exit_code == 1
     assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout
+
+
+def test_a_page_without_addresses_carries_no_packets_to_download(call, sample: Path):
+    marker = "data:application/octet-stream"
+    assert marker in call("diagnose", sample, "-o", "-").stdout
+    hidden = call("diagnose", sample, "--anonymize", "-o", "-").stdout
+    assert marker not in hidden
+    assert 'id="packets-' in hidden

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from l4strace import _native, installed
 
-LEVEL = 3
-"""Level 6 saves 4 % for half as much time again."""
+LEVEL = 6
+"""80 kB less than level 3 for 16 ms; level 9 saves another 30 kB for 45 ms."""
 HEAD_BYTES = 4096
 """The script states its version near its top."""
 
