@@ -147,6 +147,7 @@ DIRECTIONS = Table(
         Column("retransmits", U64, "", "Data packets whose bytes had been sent before, reordering excluded."),
         Column("retransmitted_bytes", U64, "byte", "Payload of those."),
         Column("out_of_order", U64, "", "Packets that arrived late here without being retransmissions."),
+        Column("overtaken", U64, "", "Data packets that the receiver reported after later ones (SACK) although they were sent once: reordering, as ACKs show it anywhere. Null without data."),
         Column("duplicates", U64, "", "Exact copies (same IP id and bytes) seen twice by the capture."),
         Column("max_payload", U32, "byte", "Largest payload of one packet."),
         Column("super_packets", U64, "", "Packets with more payload than the other side's MSS: segmentation or receive offload."),
