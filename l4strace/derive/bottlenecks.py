@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import queue_features, unmarked
+from l4strace.derive import agreement, queue_features, sharing, unmarked
 from l4strace.derive.company import FRAME_BYTES
 from l4strace.derive.noise import HIDES
+from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
     ALONE,
     NO_VERDICT,
@@ -27,15 +28,6 @@ from l4strace.derive.unmarked import (
 )
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
-
-L4S_MARK_US = 2000.0
-"""DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel from
-5 ms, PIE from 15 ms. Prague's own detector takes 2000 us for the border (D0_LG)."""
-
-PACKETS = 2.25
-"""On a slow link the border is this many times of a packet: DualPI2 marks no queue of one packet,
-so one waits and one is sent when it marks (sch_dualpi2.c, must_drop and step by packets). Measured:
-at most 1.9 behind DualPI2 at 4 and 5 Mbit/s; CoDel's 5 ms are 2.25 packets at 5.5 Mbit/s."""
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp.
@@ -50,10 +42,6 @@ MIN_MARKS = 3
 MOMENT_S = 5.0
 """Length of a direction from which marks in one tenth of its time only do not stand for the rest.
 By eye: shorter ones are slow start and little more."""
-
-MIN_SLOTS = 10
-"""Slots shared with another flow from which the two are compared: with 10, a correlation beyond
-0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
 
 MIN_ISOLATED = 3
 """Slots that show one queue far longer than another: no chance makes a ratio of three. By eye."""
@@ -76,10 +64,11 @@ APART_US = 8000.0
 """Distance of two marking delays that no single AQM has: more than CoDel's 5 ms (RFC 8289) with
 half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both flows alike."""
 
-SAME_QUEUE_CORR = 0.5
-OWN_QUEUE_CORR = 0.2
-"""Correlation of two flows' queue delays: one queue above the first, a queue each below the second.
-By eye; see MIN_SLOTS."""
+MIN_HIGH, MIN_PACKETS = 3, 20
+HARDLY, HALF = 0.2, 0.5
+"""Rounds whose packets all waited beyond the border, and parts of them (of their packets, where
+feedback counts) without a mark: a step below the border marks them all, CoDel, PIE and RED a packet
+now and then. By eye."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -88,14 +77,13 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     features = queue_features.features(capture)
-    rows = [_row(row) for row in features.iter_rows(named=True)]
+    rows = agreement.agreed([_row(row) for row in features.iter_rows(named=True)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
 def _row(f: Features) -> dict[str, Any]:
     rate = f["rate_bps"] or None
     f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
-    f["mark_limit_us"] = max(L4S_MARK_US, PACKETS * (f["serialisation_us"] or 0.0))
     f["noise_us"] = f["hides_us"] or 0.0
     if f["marked_owd_us"] is not None:
         # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
@@ -105,6 +93,11 @@ def _row(f: Features) -> dict[str, Any]:
         )
         f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
+    if kind == "classic" and not _with_ect1(f) and confidence > ALONE:
+        confidence, reason = (
+            ALONE,
+            f"{reason} No ECT(1) packet shows whether it has a second queue.",
+        )
     return f | {
         "kind": kind,
         "confidence": confidence,
@@ -126,12 +119,14 @@ def _verdict(f: Features) -> Verdict:
     if f["deaf"]:
         return _unknown("The ACE counter is mangled, so marks cannot be seen round by round.")
     if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
-        return _unknown("Every packet is CE, so the marks show nothing about a queue.")
+        return _all_marked(f)
     if f["marks"] >= MIN_MARKS:
         return _from_marks(f)
     if f["marks"] and _far_above(f):
         kind, confidence, reason = _deep_marks(f)
         return kind, min(ALONE, confidence), reason
+    if f["all_marks"] >= MIN_MARKS:
+        return _marked_early(f)
     if f["erased"]:
         return _unknown("The path erases ECN codepoints, so no queue behind it could mark.")
     beside = _beside_l4s(f)
@@ -140,6 +135,40 @@ def _verdict(f: Features) -> Verdict:
     if f["marked_as"] == "not_ect":
         return unmarked.not_ect(f, _compared(f, "classic"), _compared(f, "scalable"))
     return unmarked.verdict(f)
+
+
+def _all_marked(f: Features) -> Verdict:
+    """Marks without a threshold: what the neighbors see decides."""
+    isolated = _compared(f, "classic") and _isolated(f, "classic_own_queue_us", "classic_queue_us")
+    if f["marked_as"] == "ect1" and isolated:
+        return (
+            "l4s",
+            OWN_MARKS,
+            f"Nearly every packet is CE at {f['queue_delay_us'] / 1000:.2f} ms of queue delay, "
+            f"while classic flows wait {f['classic_queue_us'] / 1000:.1f} ms in their own.",
+        )
+    return _unknown("Every packet is CE, so the marks show nothing about a queue.")
+
+
+def _marked_early(f: Features) -> Verdict:
+    """Marks in the start only, whose queue grows from none: the first one came at the step."""
+    first = f["first_marking_us"]
+    if (
+        f["marked_as"] == "ect1"
+        and f["began"]
+        and first is not None
+        and first <= f["mark_limit_us"]
+    ):
+        reason = f"Marks began at {first / 1000:.2f} ms of queue delay when the flow started."
+        return "l4s", PARTLY, reason
+    return _beside_l4s(f) or _unknown(
+        "Cannot be determined: nearly all marks fell while the flow started."
+    )
+
+
+def _with_ect1(f: Features) -> bool:
+    """ECT(1) packets went along: without them, a dual queue is a classic AQM."""
+    return f["marked_as"] == "ect1" or bool(f["scalable_slots"])
 
 
 def _far_above(f: Features) -> bool:
@@ -151,11 +180,13 @@ def _far_above(f: Features) -> bool:
 def _from_marks(f: Features) -> Verdict:
     """Low marks, deep marks, or noise between the two."""
     delay, limit = f["marking_delay_us"], f["mark_limit_us"]
+    if delay is None:
+        return _beside_l4s(f) or _unknown(
+            "Cannot be determined: no RTT sample belongs to a marked packet."
+        )
     apart = _thresholds_apart(f) or _own_queue(f)
     if apart is not None:
         return apart
-    if delay is None:
-        return _unknown("Cannot be determined: no RTT sample belongs to a marked packet.")
     if delay <= limit:
         return _shallow_marks(f)
     if delay - f["noise_us"] > limit:
@@ -185,12 +216,17 @@ def _at(f: Features) -> str:
     return f"Marks begin at {f['marking_delay_us'] / 1000:.2f} ms of queue delay"
 
 
-def _compared(f: Features, company: str) -> bool:
-    return (f[f"{company}_slots"] or 0) >= MIN_SLOTS
+_compared = sharing.compared
+_same_queue = sharing.one_queue
 
 
-def _same_queue(f: Features, company: str) -> bool:
-    return (f[f"{company}_corr"] or 0.0) >= SAME_QUEUE_CORR
+def _tolerated(f: Features) -> bool:
+    """Queues beyond the border stood without marks, or with few: no step lies below it."""
+    if f["crossed"] >= MIN_HIGH:
+        return True
+    if f["classic_feedback"]:
+        return bool(f["high_unmarked"] >= max(MIN_HIGH, HARDLY * f["high_rounds"]))
+    return bool(f["high_acked"] >= MIN_PACKETS and f["high_marks"] <= HALF * f["high_acked"])
 
 
 def _isolated(f: Features, short: str, long: str) -> bool:
@@ -209,13 +245,16 @@ def _thresholds_apart(f: Features) -> Verdict | None:
         return None
     delays = (f["marking_delay_us"], other)
     low, high = delays if mate == "classic" else delays[::-1]
-    if high - low < max(APART_US, f["noise_us"]) or low > f["mark_limit_us"] + f["noise_us"]:
+    if high - low < max(APART_US, f["noise_us"]) or _same_queue(f, mate):
+        return None
+    # Noise of some milliseconds moves the marks of an L4S AQM; more of it hides which AQM it is.
+    if low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]):
         return None
     reason = (
         f"ECT(1) packets are marked from {low / 1000:.2f} ms of queue delay, others from "
         f"{high / 1000:.1f} ms: two queues."
     )
-    return "l4s", TWO_QUEUES, reason
+    return "l4s", TWO_QUEUES if low <= f["mark_limit_us"] else PARTLY, reason
 
 
 def _shallow_marks(f: Features) -> Verdict:
@@ -227,6 +266,8 @@ def _shallow_marks(f: Features) -> Verdict:
             "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
             "already contain queue."
         )
+    if f["marked_as"] != "ect1" and (verdict := _not_ect1_shallow(f)):
+        return verdict
     if f["marked_as"] != "ect1":
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
             return "shallow", OWN_MARKS, f"{_at(f)} for packets that are not ECT(1)."
@@ -238,6 +279,23 @@ def _shallow_marks(f: Features) -> Verdict:
     if not _compared(f, "classic"):
         return "l4s", OWN_MARKS, f"{_at(f)}; no classic flow shows how the AQM treats others."
     return _beside_classic(f)
+
+
+def _not_ect1_shallow(f: Features) -> Verdict | None:
+    """Low marks without a step: PIE and PI2 go on marking when the queue has drained."""
+    low = (f["scalable_mark_delay_us"] or f["mark_limit_us"] + 1) <= f["mark_limit_us"]
+    if _compared(f, "scalable") and f["scalable_marks"] >= MIN_MARKS and low:
+        alike = sharing.words(f, "scalable")
+        if f["marked_rounds"] < OFTEN_MARKED * f["rounds"]:
+            return "l4s", PARTLY, f"{_at(f)}, but far less often than those of ECT(1) flows."
+        if not _same_queue(f, "scalable"):
+            reason = (
+                f"{_at(f)}; ECT(1) flows are marked, too, but wait less or more (delays {alike})."
+            )
+            return "l4s", PARTLY, reason
+    if _tolerated(f):
+        return "classic", PARTLY, f"{_at(f)}, yet longer queues often get none."
+    return None
 
 
 def _beside_classic(f: Features) -> Verdict:
@@ -256,26 +314,23 @@ def _beside_classic(f: Features) -> Verdict:
     if not also:
         return "l4s", PARTLY, f"{_at(f)}; classic flows wait {other:.1f} ms and are hardly marked."
     shared = f"{_at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
-    correlation = f["classic_corr"] or 0.0
-    if correlation < SAME_QUEUE_CORR and f["noise_us"] > f["mark_limit_us"]:
-        return _unknown(_hidden(f, "whether the flows share the queue"))
-    if correlation <= OWN_QUEUE_CORR:
-        reason = f"{shared}, but the delays move independently ({correlation:.2f})."
-        return "per-flow", PARTLY, reason
-    confidence = SEEN_BY_OTHERS if correlation >= SAME_QUEUE_CORR else PARTLY
-    return "shallow", confidence, f"{shared}: one queue (correlation {correlation:.2f})."
+    if f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"]):
+        return "l4s", PARTLY, f"{_at(f)}; classic flows often wait longer without a mark."
+    alike = sharing.words(f, "classic")
+    if _same_queue(f, "classic"):
+        confidence = SEEN_BY_OTHERS if sharing.sure(f, "classic") else PARTLY
+        return "shallow", confidence, f"{shared}: one queue (delays {alike})."
+    if sharing.own_queues(f, "classic") and f["noise_us"] <= f["mark_limit_us"]:
+        return "per-flow", PARTLY, f"{shared}, but the delays move independently ({alike})."
+    return _unknown(f"Cannot be determined: {_lower(shared)}, the delays are {alike}.")
 
 
 def _beside_l4s(f: Features) -> Verdict | None:
     """An unmarked flow beside ECT(1) flows that the same path marks at an L4S delay."""
+    if f["marked_as"] == "ect1" or not _compared(f, "scalable"):
+        return None
     delay = f["scalable_mark_delay_us"]
-    if (
-        f["marked_as"] == "ect1"
-        or not _compared(f, "scalable")
-        or delay is None
-        or f["scalable_marked_slots"] < MIN_MARKS
-        or delay > f["mark_limit_us"]
-    ):
+    if delay is None or f["scalable_marked_slots"] < MIN_MARKS or delay > f["mark_limit_us"]:
         return None
     reason = f"ECT(1) flows of the path are marked at {delay / 1000:.2f} ms, this flow is not."
     return "l4s", PARTLY, reason
@@ -299,6 +354,11 @@ def _own_queue(f: Features) -> Verdict | None:
 
 
 def _deep_marks(f: Features) -> Verdict:
+    if f["marks"] >= MIN_MARKS and not _tolerated(f):
+        return _unknown(
+            f"Cannot be determined: {_lower(_at(f))}, but no queue beyond the border of "
+            f"{f['mark_limit_us'] / 1000:.1f} ms went unmarked: the threshold may lie below it."
+        )
     mates = [c for c in ("scalable", "classic") if _compared(f, c)]
     if not mates:
         return (
@@ -307,20 +367,20 @@ def _deep_marks(f: Features) -> Verdict:
             f"{_at(f)}; a lone flow cannot show whether others share the queue.",
         )
     mate = mates[0]
-    correlation = f[f"{mate}_corr"] or 0.0
-    if correlation >= SAME_QUEUE_CORR:
-        reason = (
-            f"{_at(f)} and the other flows wait as long at the same time "
-            f"(correlation {correlation:.2f}): one queue."
-        )
-        return "classic", SEEN_BY_OTHERS, reason
-    if f["noise_us"] > f["mark_limit_us"]:
+    alike = sharing.words(f, mate)
+    noisy = f["noise_us"] > f["mark_limit_us"]
+    if _same_queue(f, mate) and (not noisy or sharing.sure(f, mate)):
+        reason = f"{_at(f)} and the other flows wait as long at the same time (delays {alike})."
+        return "classic", SEEN_BY_OTHERS if sharing.sure(f, mate) else OWN_MARKS, reason
+    if noisy:
         return _unknown(_hidden(f, "whether the flows share the queue"))
-    if correlation <= OWN_QUEUE_CORR:
-        reason = f"{_at(f)} and the other flows' delay moves on its own ({correlation:.2f})."
-        return "per-flow", PARTLY, reason
-    return (
-        "classic",
-        PARTLY,
-        f"{_at(f)}; the other flows' delay moves partly along ({correlation:.2f}).",
+    if sharing.own_queues(f, mate):
+        return "per-flow", OWN_MARKS, f"{_at(f)} and the other flows' delay differs ({alike})."
+    return _unknown(
+        "Cannot be determined: the delays of the flows show neither one queue nor a queue each "
+        f"({alike})."
     )
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]

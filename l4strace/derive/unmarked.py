@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from l4strace.derive import sharing
+from l4strace.derive.noise import HIDES
 from l4strace.wording.quantities import count
 
 Features = dict[str, Any]
@@ -30,8 +32,8 @@ copies. Not counted: the classic queue of DualPI2 without any ECT(1), which show
 Rules that accuse a sender ask for 0.8 (`rules.support.subjects.ISOLATED_CONFIDENCE`)."""
 
 QUEUE_US = 2000.0
-"""Queue delay from which a queue stands, where nothing is marked: the border between L4S and
-classic marking (bottlenecks.L4S_MARK_US)."""
+"""Queue delay from which a queue stands, where nothing is marked: Prague's reference for a classic
+queue (D0, 2000 us)."""
 
 DEEP_QUEUE = 5
 """Multiple of QUEUE_US that stands for a queue without a mark or a loss. By eye."""
@@ -61,9 +63,6 @@ drops at a few different delays."""
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
 
-SAME_QUEUE_CORR = 0.5
-"""As in bottlenecks."""
-
 MIN_MARKS = 3
 """As in bottlenecks."""
 
@@ -77,7 +76,7 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
         if (
             compared
             and f[f"{mate}_marks"] >= MIN_MARKS
-            and (f[f"{mate}_corr"] or 0.0) >= SAME_QUEUE_CORR
+            and sharing.one_queue(f, mate)
             and (f[f"{mate}_mark_delay_us"] or 0.0) > f["mark_limit_us"] + f["noise_us"]
         ):
             reason = (
@@ -93,8 +92,8 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
 
 def verdict(f: Features) -> Verdict:
     """ECN-capable packets without a mark, or with too few to judge."""
-    if f["marks"]:
-        marks = count(f["marks"], "mark")
+    if f["all_marks"]:
+        marks = count(f["all_marks"], "mark")
         return (
             "unknown",
             NO_VERDICT,
@@ -152,6 +151,11 @@ def _lossless(f: Features) -> Verdict:
     if f["queue_max_us"] is None:
         return "unknown", NO_VERDICT, "No RTT sample shows the queue."
     highest, high = f["queue_max_us"], f["queue_high_us"] or 0.0
+    if highest < _standing(f) and f["noise_us"] > QUEUE_US:
+        reason = (
+            f"Cannot be determined: {f['noise_us'] / HIDES / 1000:.1f} ms of jitter hide the queue."
+        )
+        return "unknown", NO_VERDICT, reason
     if highest < _standing(f):
         return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
     if f["self_limited"] >= SELF_LIMITED and highest < DEEP_QUEUE * QUEUE_US:

@@ -13,6 +13,7 @@ def features(**changed: Any) -> dict[str, Any]:
     """A flow at 20 Mbit/s that lost 12 packets in six rounds at 1 ms of queue."""
     plain = {
         "marks": 0,
+        "all_marks": 0,
         "lost": 12,
         "losses": 12,
         "lost_us": 1_000.0,
