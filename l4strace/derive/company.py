@@ -131,7 +131,8 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_gap` (mean
     difference in parts of the longer of the two), `_marks`, `_marked_slots` with any, `_high` and
     `_high_unmarked` (rounds beyond the border, and those of them without a mark), and
-    `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below). Needs
+    `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
+    of the slots with a longer queue that have marks). Needs
     `marking_us` and `above_us`. Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
@@ -186,6 +187,8 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             "other_queue"
         )
     )
+    marked = pl.col("other_marks") > 0
+    mark_delay = pl.col("all_mark_queue").filter(marked).quantile(LOW)
     return others.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
@@ -206,10 +209,8 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             .alias(f"{name}_{high}")
             for high in ("high", "high_unmarked")
         ),
-        pl.col("all_mark_queue")
-        .filter(pl.col("other_marks") > 0)
-        .quantile(LOW)
-        .alias(f"{name}_mark_delay_us"),
+        mark_delay.alias(f"{name}_mark_delay_us"),
+        marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
     )
 
 

@@ -29,7 +29,7 @@ path has a floor that a tenth of its rounds touch, a queue that never drains has
 0.018 for a path 61 ms longer behind PIE, 0.08 for Prague that holds CoDel's queue (lab run e)."""
 
 OVERTAKEN = 3
-"""Overtaken packets from which a direction's path counts as reordering: by eye."""
+"""Overtaken packets of a direction from which its path counts as reordering: by eye."""
 
 NEEDED = (
     *KEY,
@@ -78,7 +78,7 @@ def least() -> pl.Expr:
     before, after = (own.shift(step).over(KEY).fill_null(own) for step in (1, -1))
     three = (before, own, after)
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
-    overtakes = pl.col("overtaken").fill_null(0) >= OVERTAKEN
+    overtakes = pl.col("overtaken").fill_null(0).max().over("source", "path") >= OVERTAKEN
     return pl.when(overtakes & own.is_not_null()).then(middle).otherwise(own)
 
 

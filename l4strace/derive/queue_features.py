@@ -114,6 +114,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             queue.quantile(HIGH).alias("queue_high_us"),
             marking.quantile(LOW).alias("marking_delay_us"),
             marking.median().alias("marking_median_us"),
+            marked.filter(queue >= marking.quantile(LOW)).mean().alias("stepped"),
             (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
             pl.col("floor_us").first(),
             marked.sum().alias("marked_rounds"),
