@@ -47,6 +47,10 @@ MOST_AT_ONCE = 10
 """Packets lost per round with losses up to which they may be lost at random: a buffer that
 overflows in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
 
+CONGESTED = 0.5
+"""Part of the packets with marks from which an AQM is the cause of losses: DualPI2 drops when a
+rival overloads it that ignores marks (drop_overload of sch_dualpi2.c). By eye."""
+
 SAME_HEIGHT = 0.8
 """Lower tenth of the delays at loss, as part of the upper tenth, from which losses come at one
 height. Measured behind a FIFO: 0.95; behind PIE and RED without a mark: 0.4 to 0.6."""
@@ -111,9 +115,10 @@ def _standing(f: Features) -> float:
 def idle_loss(f: Features) -> bool:
     """Losses in several rounds, few at once, most of them without a queue.
 
-    Noise may blur a queue of some milliseconds, not one of many.
+    Noise may blur a queue of some milliseconds, not one of many. Where every second packet is
+    marked, the path is congested however short its queue is, and an overloaded AQM drops.
     """
-    if f["lost_us"] is None:
+    if f["lost_us"] is None or f["marks"] > CONGESTED * f["acked"]:
         return False
     shallow = f["lost_us"] < min(_standing(f), DEEP_QUEUE * QUEUE_US)
     few = f["losses"] <= MOST_AT_ONCE * f["lost_rounds"]
