@@ -12,74 +12,16 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import queue_features, unmarked
+from l4strace.derive import agreement, marked, queue_features, sharing, unmarked
 from l4strace.derive.company import FRAME_BYTES
-from l4strace.derive.noise import HIDES
-from l4strace.derive.unmarked import (
-    ALONE,
-    NO_VERDICT,
-    OWN_MARKS,
-    PARTLY,
-    SEEN_BY_OTHERS,
-    TWO_QUEUES,
-    Features,
-    Verdict,
-)
+from l4strace.derive.marked import MIN_MARKS
+from l4strace.derive.unmarked import ALONE, NO_VERDICT, Features, Verdict
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
-
-L4S_MARK_US = 2000.0
-"""DualPI2 marks at a 1 ms step or by the coupled ramp below it; CoDel from
-5 ms, PIE from 15 ms. Prague's own detector takes 2000 us for the border (D0_LG)."""
-
-PACKETS = 2.25
-"""On a slow link the border is this many times of a packet: DualPI2 marks no queue of one packet,
-so one waits and one is sent when it marks (sch_dualpi2.c, must_drop and step by packets). Measured:
-at most 1.9 behind DualPI2 at 4 and 5 Mbit/s; CoDel's 5 ms are 2.25 packets at 5.5 Mbit/s."""
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp.
 By eye: a step marks every packet above it, the coupled ramp a few percent."""
-
-EVERY_PACKET = 0.95
-"""Marked share from which marks carry no information (rule L4S403). By eye."""
-
-MIN_MARKS = 3
-"""Fewer marks have no typical delay. By eye."""
-
-MOMENT_S = 5.0
-"""Length of a direction from which marks in one tenth of its time only do not stand for the rest.
-By eye: shorter ones are slow start and little more."""
-
-MIN_SLOTS = 10
-"""Slots shared with another flow from which the two are compared: with 10, a correlation beyond
-0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
-
-MIN_ISOLATED = 3
-"""Slots that show one queue far longer than another: no chance makes a ratio of three. By eye."""
-
-NAMED_MS = 0.5
-"""Jitter below which it is not what hides a queue: a quarter of the border."""
-
-ALSO_MARKED = 2
-"""Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
-
-OFTEN_MARKED = 0.2
-"""Share of the slots in which classic packets are marked, from which a shallow queue marks them as
-it does ECT(1). By eye: one overshoot is in one slot, a shared step marks in most."""
-
-ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
-"""A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
-By eye, between DualPI2's targets of 15 ms and 1 ms (RFC 9332 appendix A.1)."""
-
-APART_US = 8000.0
-"""Distance of two marking delays that no single AQM has: more than CoDel's 5 ms (RFC 8289) with
-half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both flows alike."""
-
-SAME_QUEUE_CORR = 0.5
-OWN_QUEUE_CORR = 0.2
-"""Correlation of two flows' queue delays: one queue above the first, a queue each below the second.
-By eye; see MIN_SLOTS."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -88,14 +30,13 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     features = queue_features.features(capture)
-    rows = [_row(row) for row in features.iter_rows(named=True)]
+    rows = agreement.agreed([_row(row) for row in features.iter_rows(named=True)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
 def _row(f: Features) -> dict[str, Any]:
     rate = f["rate_bps"] or None
     f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
-    f["mark_limit_us"] = max(L4S_MARK_US, PACKETS * (f["serialisation_us"] or 0.0))
     f["noise_us"] = f["hides_us"] or 0.0
     if f["marked_owd_us"] is not None:
         # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
@@ -105,6 +46,9 @@ def _row(f: Features) -> dict[str, Any]:
         )
         f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
+    if kind == "classic" and not _with_ect1(f) and confidence > ALONE:
+        confidence = ALONE
+        reason += " No ECT(1) packet shows whether it has a second queue."
     return f | {
         "kind": kind,
         "confidence": confidence,
@@ -124,203 +68,23 @@ def _marking(f: Features) -> str | None:
 
 def _verdict(f: Features) -> Verdict:
     if f["deaf"]:
-        return _unknown("The ACE counter is mangled, so marks cannot be seen round by round.")
-    if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
-        return _unknown("Every packet is CE, so the marks show nothing about a queue.")
-    if f["marks"] >= MIN_MARKS:
-        return _from_marks(f)
-    if f["marks"] and _far_above(f):
-        kind, confidence, reason = _deep_marks(f)
-        return kind, min(ALONE, confidence), reason
+        reason = "The ACE counter is mangled, so marks cannot be seen round by round."
+        return "unknown", NO_VERDICT, reason
+    seen = marked.verdict(f)
+    if seen is not None:
+        return seen
     if f["erased"]:
-        return _unknown("The path erases ECN codepoints, so no queue behind it could mark.")
-    beside = _beside_l4s(f)
+        reason = "The path erases ECN codepoints, so no queue behind it could mark."
+        return "unknown", NO_VERDICT, reason
+    beside = marked.beside_l4s(f)
     if beside is not None:
         return beside
     if f["marked_as"] == "not_ect":
-        return unmarked.not_ect(f, _compared(f, "classic"), _compared(f, "scalable"))
+        compared = (sharing.compared(f, mates) for mates in ("classic", "scalable"))
+        return unmarked.not_ect(f, *compared)
     return unmarked.verdict(f)
 
 
-def _far_above(f: Features) -> bool:
-    """Even one mark shows a classic AQM when it comes this late."""
-    least = f["mark_limit_us"] + f["noise_us"] + APART_US
-    return f["marking_delay_us"] is not None and bool(f["marking_delay_us"] > least)
-
-
-def _from_marks(f: Features) -> Verdict:
-    """Low marks, deep marks, or noise between the two."""
-    delay, limit = f["marking_delay_us"], f["mark_limit_us"]
-    apart = _thresholds_apart(f) or _own_queue(f)
-    if apart is not None:
-        return apart
-    if delay is None:
-        return _unknown("Cannot be determined: no RTT sample belongs to a marked packet.")
-    if delay <= limit:
-        return _shallow_marks(f)
-    if delay - f["noise_us"] > limit:
-        return _deep_marks(f)
-    if _compared(f, "classic") and _same_queue(f, "classic") and f["queue_delay_us"] > 2 * limit:
-        # Noise moves each flow on its own; a queue that both wait in moves them together.
-        return "classic", PARTLY, f"{_at(f)}, and the other flows wait as long at the same time."
-    return _unknown(_hidden(f, f"the queue (marks come at {delay / 1000:.1f} ms)"))
-
-
-def _hidden(f: Features, what: str) -> str:
-    jitter = f["noise_us"] / HIDES / 1000
-    if jitter < NAMED_MS:
-        return (
-            "Cannot be determined: marks come at "
-            f"{f['marking_delay_us'] / 1000:.1f} ms, near the border of "
-            f"{f['mark_limit_us'] / 1000:.1f} ms between L4S and classic AQMs."
-        )
-    return f"Cannot be determined: {jitter:.1f} ms of jitter hide {what}."
-
-
-def _unknown(reason: str) -> Verdict:
-    return "unknown", NO_VERDICT, reason
-
-
-def _at(f: Features) -> str:
-    return f"Marks begin at {f['marking_delay_us'] / 1000:.2f} ms of queue delay"
-
-
-def _compared(f: Features, company: str) -> bool:
-    return (f[f"{company}_slots"] or 0) >= MIN_SLOTS
-
-
-def _same_queue(f: Features, company: str) -> bool:
-    return (f[f"{company}_corr"] or 0.0) >= SAME_QUEUE_CORR
-
-
-def _isolated(f: Features, short: str, long: str) -> bool:
-    """Queue delay `long` is far above queue delay `short`, noise apart."""
-    least = min(f["noise_us"], f[short])
-    return bool(f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least)
-
-
-def _thresholds_apart(f: Features) -> Verdict | None:
-    """ECT(1) packets are marked at a far shorter delay than others: two thresholds, two queues."""
-    mate = "classic" if f["marked_as"] == "ect1" else "scalable"
-    if not _compared(f, mate) or f[f"{mate}_marked_slots"] < MIN_MARKS:
-        return None
-    other = f[f"{mate}_mark_delay_us"]
-    if other is None or f["marking_delay_us"] is None:
-        return None
-    delays = (f["marking_delay_us"], other)
-    low, high = delays if mate == "classic" else delays[::-1]
-    if high - low < max(APART_US, f["noise_us"]) or low > f["mark_limit_us"] + f["noise_us"]:
-        return None
-    reason = (
-        f"ECT(1) packets are marked from {low / 1000:.2f} ms of queue delay, others from "
-        f"{high / 1000:.1f} ms: two queues."
-    )
-    return "l4s", TWO_QUEUES, reason
-
-
-def _shallow_marks(f: Features) -> Verdict:
-    limit = f["mark_limit_us"]
-    # A queue that hides in the smallest RTT is no longer than that RTT.
-    hidden = 0.0 if f["began"] or f["flat"] else f["floor_us"]
-    if f["marking_delay_us"] + hidden > limit:
-        return _unknown(
-            "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
-            "already contain queue."
-        )
-    if f["marked_as"] != "ect1":
-        if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
-            return "shallow", OWN_MARKS, f"{_at(f)} for packets that are not ECT(1)."
-        return "classic", PARTLY, f"{_at(f)}, mostly at {f['marking_median_us'] / 1000:.1f} ms."
-    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
-        return _unknown(
-            f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
-        )
-    if not _compared(f, "classic"):
-        return "l4s", OWN_MARKS, f"{_at(f)}; no classic flow shows how the AQM treats others."
-    return _beside_classic(f)
-
-
-def _beside_classic(f: Features) -> Verdict:
-    """Marks at an L4S delay, and classic flows on the path."""
-    other = f["classic_queue_us"] / 1000
-    if _isolated(f, "classic_own_queue_us", "classic_queue_us"):
-        reason = f"{_at(f)}, while classic flows wait {other:.1f} ms in a queue of their own."
-        return "l4s", TWO_QUEUES, reason
-    delay = f["classic_mark_delay_us"]
-    also = (
-        delay is not None
-        and f["classic_marks"] >= MIN_MARKS
-        and f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
-        and delay <= ALSO_MARKED * f["mark_limit_us"]
-    )
-    if not also:
-        return "l4s", PARTLY, f"{_at(f)}; classic flows wait {other:.1f} ms and are hardly marked."
-    shared = f"{_at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
-    correlation = f["classic_corr"] or 0.0
-    if correlation < SAME_QUEUE_CORR and f["noise_us"] > f["mark_limit_us"]:
-        return _unknown(_hidden(f, "whether the flows share the queue"))
-    if correlation <= OWN_QUEUE_CORR:
-        reason = f"{shared}, but the delays move independently ({correlation:.2f})."
-        return "per-flow", PARTLY, reason
-    confidence = SEEN_BY_OTHERS if correlation >= SAME_QUEUE_CORR else PARTLY
-    return "shallow", confidence, f"{shared}: one queue (correlation {correlation:.2f})."
-
-
-def _beside_l4s(f: Features) -> Verdict | None:
-    """An unmarked flow beside ECT(1) flows that the same path marks at an L4S delay."""
-    delay = f["scalable_mark_delay_us"]
-    if (
-        f["marked_as"] == "ect1"
-        or not _compared(f, "scalable")
-        or delay is None
-        or f["scalable_marked_slots"] < MIN_MARKS
-        or delay > f["mark_limit_us"]
-    ):
-        return None
-    reason = f"ECT(1) flows of the path are marked at {delay / 1000:.2f} ms, this flow is not."
-    return "l4s", PARTLY, reason
-
-
-def _own_queue(f: Features) -> Verdict | None:
-    """Other flows wait far less at the same time: this flow has a queue of its own."""
-    for mate in ("scalable", "classic"):
-        few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
-        if not few or not _isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
-            continue
-        other = f[f"{mate}_queue_us"] / 1000
-        at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
-        if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
-            reason = f"{_at(f)}, while ECT(1) flows are marked at {at / 1000:.2f} ms: two queues."
-            return "l4s", SEEN_BY_OTHERS, reason
-        if f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]:
-            reason = f"{_at(f)}, while other flows wait only {other:.2f} ms: separate queues."
-            return "per-flow", OWN_MARKS, reason
-    return None
-
-
-def _deep_marks(f: Features) -> Verdict:
-    mates = [c for c in ("scalable", "classic") if _compared(f, c)]
-    if not mates:
-        return (
-            "classic",
-            ALONE,
-            f"{_at(f)}; a lone flow cannot show whether others share the queue.",
-        )
-    mate = mates[0]
-    correlation = f[f"{mate}_corr"] or 0.0
-    if correlation >= SAME_QUEUE_CORR:
-        reason = (
-            f"{_at(f)} and the other flows wait as long at the same time "
-            f"(correlation {correlation:.2f}): one queue."
-        )
-        return "classic", SEEN_BY_OTHERS, reason
-    if f["noise_us"] > f["mark_limit_us"]:
-        return _unknown(_hidden(f, "whether the flows share the queue"))
-    if correlation <= OWN_QUEUE_CORR:
-        reason = f"{_at(f)} and the other flows' delay moves on its own ({correlation:.2f})."
-        return "per-flow", PARTLY, reason
-    return (
-        "classic",
-        PARTLY,
-        f"{_at(f)}; the other flows' delay moves partly along ({correlation:.2f}).",
-    )
+def _with_ect1(f: Features) -> bool:
+    """ECT(1) packets went along: without them, a dual queue is a classic AQM."""
+    return f["marked_as"] == "ect1" or bool(f["scalable_slots"])

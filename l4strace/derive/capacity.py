@@ -42,6 +42,13 @@ in bursts, which made trains of eight up to 16 % too fast in the emulated links.
 MIN_TRAINS, TRAIN_PART, AGREE = 5, 0.1, 0.04
 """What makes a level of trains: by eye; jitter of a tenth of their length spreads them by 10 %."""
 
+PLATEAU, MIN_PLATEAU = 0.7, 10
+"""Part of the slots with a standing queue, and their number, that deliver the same (within AGREE):
+the path is full there, and trains that are faster were compressed behind it. By eye."""
+
+PROBE_PACKETS = 8
+"""Packets of a marked round from which its train spans eight deliveries (track/train.rs)."""
+
 NEEDED = (
     *KEY,
     *("round", "start_ns", "end_ns", "acked_bytes", "acked_packets", "retransmits", "train_bps"),
@@ -55,7 +62,8 @@ def slots(capture: Capture) -> pl.DataFrame:
     """One row a slot of each path that carried enough.
 
     Columns: `source`, `path`, `slot`, `start_ns`, `end_ns`, `first_ns` and `last_ns` (data in it),
-    `delivered_bps`, `train_bps`, `marks`,
+    `delivered_bps`, `train_bps`, `probe_bps` (fastest train of a round with marks, whose packets so
+    waited for each other), `marks`,
     `acked` (packets), `lost` (retransmissions), `least_us` (smallest RTT), `queue_us` (what even
     the fastest packet of one of the flows waited, above the smallest RTT of that flow), `floor_us`
     (the same of all flows), `peak_us` (largest mean RTT of a round above it), `base_us` (smallest
@@ -66,6 +74,7 @@ def slots(capture: Capture) -> pl.DataFrame:
     if rounds.is_empty():
         return pl.DataFrame(schema=_EMPTY)
     parts = _parts(rounds)
+    probe = (pl.col("marks") > 0) & (pl.col("acked_packets") >= PROBE_PACKETS)
     sums = parts.group_by(*PATH, "slot").agg(
         pl.col("width").first(),
         pl.col("begin").min().alias("first_ns"),
@@ -74,6 +83,7 @@ def slots(capture: Capture) -> pl.DataFrame:
         *((pl.col(c) * pl.col("part")).sum().alias(c) for c in ("marks", "acked_packets", "lost")),
         pl.col("rtt_min_us").min().alias("least_us"),
         pl.col("peak_us").max(),
+        pl.col("train_bps").filter(probe).max().alias("probe_bps"),
         pl.col("base_us").first(),
         _held_back().alias("held_back"),
     )
@@ -104,7 +114,8 @@ _EMPTY = {
     "source": pl.UInt16(),
     "path": pl.String(),
     **dict.fromkeys(("slot", "start_ns", "end_ns", "first_ns", "last_ns"), pl.Int64()),
-    **dict.fromkeys(("delivered_bps", "train_bps", "marks", "acked", "lost"), pl.Float64()),
+    **dict.fromkeys(("delivered_bps", "train_bps", "probe_bps"), pl.Float64()),
+    **dict.fromkeys(("marks", "acked", "lost"), pl.Float64()),
     **dict.fromkeys(
         ("least_us", "queue_us", "floor_us", "peak_us", "base_us", "held_back"), pl.Float64()
     ),
@@ -188,6 +199,13 @@ def estimate(delivered: list[float], trains: list[float]) -> float:
         if end - begin > most:
             best, most = above[(begin + end - 1) // 2], end - begin
     return best
+
+
+def plateau(delivered: list[float]) -> float | None:
+    """What slots with a standing queue deliver, if nearly all deliver the same; else None."""
+    full = quantile(delivered, 0.5)
+    level = sum(abs(rate - full) <= AGREE * full for rate in delivered)
+    return full if level >= max(MIN_PLATEAU, PLATEAU * len(delivered)) else None
 
 
 def quantile(values: list[float], share: float) -> float:

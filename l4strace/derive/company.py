@@ -128,9 +128,12 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     """What the other flows of the same path saw while a direction sent, one row a direction.
 
     Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
-    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_marks`,
-    `_marked_slots` with any, and `_mark_delay_us` (queue at which marks set in: a tenth of the
-    slots lie below). Needs `marking_us`. Slots are as long as two rounds of the slowest flow.
+    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_gap` (mean
+    difference in parts of the longer of the two), `_marks`, `_marked_slots` with any, `_high` and
+    `_high_unmarked` (rounds beyond the border, and those of them without a mark), and
+    `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
+    of the slots with a longer queue that have marks). Needs
+    `marking_us` and `above_us`. Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()
@@ -145,6 +148,7 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
 def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
     length = (pl.col("end_ns") - pl.col("start_ns")).median().over(KEY)
     width = (2 * length.max().over("source", "path")).clip(lower_bound=BIN_NS)
+    high = (pl.col("above_us") > 0).fill_null(False)
     return (
         rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
         .group_by(*KEY, "path", "marked_as", "slot")
@@ -152,6 +156,8 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
             pl.col("marking_us").min().alias("mark_queue_us"),
+            high.sum().cast(pl.Int64).alias("high"),
+            (high & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
         )
         .drop_nulls("queue_delay_us")
     )
@@ -168,6 +174,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
             pl.col("mark_queue_us").min().alias("all_mark_queue"),
+            pl.col("high", "high_unmarked").sum().cast(pl.Int64).name.prefix("all_"),
         )
     )
     own = member.cast(pl.Int64)
@@ -180,17 +187,30 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             "other_queue"
         )
     )
+    marked = pl.col("other_marks") > 0
+    mark_delay = pl.col("all_mark_queue").filter(marked).quantile(LOW)
     return others.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
         pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
         pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
+        (
+            (pl.col("queue_delay_us") - pl.col("other_queue")).abs().sum()
+            / pl.max_horizontal("queue_delay_us", "other_queue").sum()
+        )
+        .fill_nan(None)
+        .alias(f"{name}_gap"),
         pl.col("other_marks").sum().alias(f"{name}_marks"),
         (pl.col("other_marks") > 0).sum().cast(pl.Int64).alias(f"{name}_marked_slots"),
-        pl.col("all_mark_queue")
-        .filter(pl.col("other_marks") > 0)
-        .quantile(LOW)
-        .alias(f"{name}_mark_delay_us"),
+        *(
+            (pl.col(f"all_{high}") - own * pl.col(high))
+            .sum()
+            .cast(pl.Int64)
+            .alias(f"{name}_{high}")
+            for high in ("high", "high_unmarked")
+        ),
+        mark_delay.alias(f"{name}_mark_delay_us"),
+        marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
     )
 
 

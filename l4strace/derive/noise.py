@@ -130,18 +130,14 @@ def _verdict() -> list[pl.Expr]:
 
 
 def _reordered(capture: Capture) -> pl.DataFrame:
-    """Packets of each direction that arrived late, as any capture behind the reordering saw them.
-
-    The tracker takes some late packets for retransmissions; what the capture near the receiver
-    calls retransmitted beyond what left the sender was late.
+    """Packets of each direction that arrived late: as a capture behind the reordering saw them, or
+    as ACKs reported them to any capture, which knows no retransmission from a late packet's copy.
     """
-    rows = capture.directions.select(*KEY, "data_packets", "out_of_order", "retransmits")
+    rows = capture.directions.select(*KEY, "data_packets", "out_of_order", "overtaken")
     there = ["flow", "forward"]
-    sent = pl.col("retransmits").min().over(there)
-    doubled = pl.when(pl.len().over(there) > 1).then(pl.col("retransmits") - sent).otherwise(0)
-    late = pl.col("out_of_order").fill_null(0) + doubled.fill_null(0)
+    late = pl.max_horizontal("out_of_order", "overtaken").fill_null(0)
     return (
-        rows.with_columns(pl.col("data_packets", "out_of_order", "retransmits").cast(pl.Int64))
+        rows.with_columns(pl.col("data_packets", "out_of_order", "overtaken").cast(pl.Int64))
         .with_columns(late.max().over(there).alias("late_packets"))
         .with_columns(
             (pl.col("late_packets") / pl.col("data_packets").max().over(there)).alias("late_share")

@@ -108,16 +108,27 @@ def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
         }
 
 
+def _size(slots: list[Slot], trains: list[float]) -> float:
+    """Capacity of a phase with busy slots."""
+    busy = [s for s in slots if s["busy"]]
+    standing = [s["delivered_bps"] for s in busy if (s["queue_us"] or 0.0) >= changes.QUEUE_US]
+    level = capacity.plateau(standing) if 2 * len(standing) >= len(busy) else None
+    return level or capacity.estimate([s["delivered_bps"] for s in busy], trains)
+
+
 def _row(slots: list[Slot]) -> dict[str, Any]:
     delivered = [s["delivered_bps"] for s in slots]
     trains = [s["train_bps"] for s in slots if s["train_bps"]]
     full = [s["delivered_bps"] for s in slots if s["busy"]]
     level = changes.shown(slots)
-    size = capacity.estimate(full, trains) if level is not None else 0.0
+    size = _size(slots, trains) if level is not None else 0.0
     # No slot delivers more than the path carries; one may hold bits of its neighbor.
     most = sorted(delivered)[-TOP:][0]
     if most > TOP_RATIO * size:
         size = max(most, capacity.estimate(delivered, trains))
+    if level is None:
+        # Flows that never fill the path had a queue where they were marked: at its own rate.
+        size = max([size, *(s["probe_bps"] for s in slots if s["probe_bps"])])
     marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
     least = [s["least_us"] for s in slots if s["least_us"] is not None]
     return {

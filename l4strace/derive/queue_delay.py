@@ -2,9 +2,10 @@
 
 The smallest is taken over all flows of the path and the whole run, as one input saw them: a flow
 that starts into a standing queue never sees its own smallest RTT. A flow whose own floor is flat
-has a longer path: its own smallest RTT counts. A route that becomes longer
-during the run reads as queue. At the receiver the time from data to its ACK holds no
-queue at all, so a direction captured there has none.
+has a longer path: its own smallest RTT counts. Where packets overtake others, a single short RTT is
+one that skipped a part of the path. A route that becomes longer during the run reads as queue. At
+the receiver the time from data to its ACK holds no queue at all, so a direction captured there has
+none.
 
 Chart, findings, bottlenecks and spikes all take this one. Only `watch` shows the tracker's running
 estimate, above the smallest RTT of the direction so far: it cannot wait for the end of the run.
@@ -27,6 +28,9 @@ FLAT_SHARE = 0.04
 path has a floor that a tenth of its rounds touch, a queue that never drains has none. Measured:
 0.018 for a path 61 ms longer behind PIE, 0.08 for Prague that holds CoDel's queue (lab run e)."""
 
+OVERTAKEN = 3
+"""Overtaken packets of a direction from which its path counts as reordering: by eye."""
+
 NEEDED = (
     *KEY,
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
@@ -41,10 +45,7 @@ NEEDED = (
 @kept
 def rounds(capture: Capture) -> pl.DataFrame:
     """The table `rounds` with its column `queue_delay_us`, in us; rows and order are kept."""
-    of = company.directions(capture).select(*KEY, "path", "vantage")
-    seen = capture.rounds.select(*KEY, "rtt_min_us", "rtt_mean_us").join(
-        of, on=KEY, how="left", maintain_order="left"
-    )
+    seen = _seen(capture, "rtt_mean_us")
     seen = seen.join(_bases(seen), on=KEY, how="left", maintain_order="left")
     holds_queue = pl.col("vantage").ne_missing(receiver())
     above = (pl.col("rtt_mean_us") - pl.col("base_us")).clip(lower_bound=0)
@@ -58,25 +59,39 @@ def bases(capture: Capture) -> pl.DataFrame:
 
     `floor_rise_us` is how far a tenth of its rounds stay above its own smallest RTT.
     """
-    of = company.directions(capture).select(*KEY, "path", "vantage")
-    return _bases(capture.rounds.select(*KEY, "rtt_min_us").join(of, on=KEY, how="left"))
+    return _bases(_seen(capture))
+
+
+def _seen(capture: Capture, *more: str) -> pl.DataFrame:
+    """RTTs of all rounds in their order, with what is known of their direction."""
+    of = company.directions(capture).select(*KEY, "path", "vantage", "overtaken")
+    rounds = capture.rounds.select(*KEY, "start_ns", "rtt_min_us", *more)
+    return rounds.join(of, on=KEY, how="left", maintain_order="left")
+
+
+def least() -> pl.Expr:
+    """Smallest RTT of a round; where packets overtake others, one that a round beside it confirms.
+
+    The median of three rounds in a row: a packet that overtook has no company.
+    """
+    own = pl.col("rtt_min_us")
+    before, after = (own.shift(step).over(KEY).fill_null(own) for step in (1, -1))
+    three = (before, own, after)
+    middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
+    overtakes = pl.col("overtaken").fill_null(0).max().over("source", "path") >= OVERTAKEN
+    return pl.when(overtakes & own.is_not_null()).then(middle).otherwise(own)
 
 
 def _bases(seen: pl.DataFrame) -> pl.DataFrame:
     holds_queue = pl.col("vantage").ne_missing(receiver())
-    own = (
-        seen.filter(holds_queue)
-        .group_by(*KEY, "path")
-        .agg(
-            pl.col("rtt_min_us").min().alias("floor_us"),
-            (pl.col("rtt_min_us").quantile(LOW) - pl.col("rtt_min_us").min()).alias(
-                "floor_rise_us"
-            ),
-        )
+    near = seen.filter(holds_queue).with_columns(least().alias("rtt_min_us"))
+    own = near.group_by(*KEY, "path").agg(
+        pl.col("rtt_min_us").min().alias("floor_us"),
+        (pl.col("rtt_min_us").quantile(LOW) - pl.col("rtt_min_us").min()).alias("floor_rise_us"),
     )
-    least = pl.col("floor_us").min().over("source", "path")
-    longer = pl.col("floor_rise_us") <= FLAT_SHARE * (pl.col("floor_us") - least)
-    base = pl.when(longer).then("floor_us").otherwise(least)
+    smallest = pl.col("floor_us").min().over("source", "path")
+    longer = pl.col("floor_rise_us") <= FLAT_SHARE * (pl.col("floor_us") - smallest)
+    base = pl.when(longer).then("floor_us").otherwise(smallest)
     return own.select(*KEY, base.alias("base_us"), "floor_us", "floor_rise_us")
 
 

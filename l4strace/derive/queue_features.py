@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, noise, queue_delay
+from l4strace.derive import company, noise, phases, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
 
@@ -21,6 +21,16 @@ FLAT_US = 100.0
 """Rise of the floor above its smallest RTT in a tenth of the rounds, up to which it was seen empty:
 a tenth of DualPI2's step. Measured: at most 30 us behind DualPI2, 400 us and more behind CoDel."""
 
+L4S_MARK_US = 3000.0
+"""Border of marking delays: DualPI2 marks at a step of 1 ms (RFC 9332 appendix A.1) or, configured
+for slow and bursty links, 2 ms; CoDel from 5 ms (RFC 8289), RED and PIE about there or later. ACKs
+report a mark up to a packet late, so the border is above the longest step."""
+
+PACKETS = 2.25
+"""On a slow link the border is this many times of a packet: DualPI2 marks no queue of one packet,
+so one waits and one is sent when it marks (sch_dualpi2.c, must_drop and step by packets). Measured:
+at most 1.9 behind DualPI2 at 4 and 5 Mbit/s; CoDel's 5 ms are 2.25 packets at 5.5 Mbit/s."""
+
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
@@ -29,21 +39,43 @@ def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     whole = _marking(queue_delay.on_paths(capture))
     rounds = company.steady(whole)
-    rated = rounds.join(company.rates(rounds), on=["source", "path"], how="left")
+    rated = _rated(capture, rounds)
     whole_path = rated.group_by("source", "path").agg(_losses("path_"))
     own = (
         _own(rated)
-        .join(_start(whole), on=KEY, how="left")
+        .join(_start(_rated(capture, whole)), on=KEY, how="left")
         .join(whole_path, on=["source", "path"], how="left")
         .drop("path")
     )
-    near = rounds.join(own.select(KEY), on=KEY, how="semi")
+    near = rated.join(own.select(KEY), on=KEY, how="semi")
     return (
         own.join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
         .join(company.neighbours(near), on=KEY, how="left")
         .sort(KEY)
+    )
+
+
+def _rated(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rounds with `rate_bps` of their path, `mark_limit_us` and `above_us`.
+
+    Flows that never filled the path deliver less than it carries, so its capacity counts.
+    `above_us`: what every packet of the round waited beyond the border and the noise.
+    """
+    path = ["source", "path"]
+    length = pl.col("end_ns") - pl.col("start_ns")
+    sizes = phases.of(capture).group_by(path).agg(pl.col("capacity_bps").sort_by(length).last())
+    rates = company.rates(rounds).join(sizes, on=path, how="left")
+    rates = rates.with_columns(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"))
+    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * company.packet_us())
+    hides = noise.table(capture).select(*KEY, noise_us=pl.col("hides_us").fill_null(0.0))
+    above = pl.col("rtt_min_us") - pl.col("base_us") - pl.col("mark_limit_us")
+    return (
+        rounds.join(rates.drop("capacity_bps"), on=path, how="left")
+        .join(hides, on=KEY, how="left")
+        .with_columns(limit.alias("mark_limit_us"))
+        .with_columns((above - pl.col("noise_us").fill_null(0.0)).alias("above_us"))
     )
 
 
@@ -76,11 +108,13 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
+            pl.col("mark_limit_us").first(),
             pl.col("acked_packets").sum().alias("acked"),
             queue.median().alias("queue_delay_us"),
             queue.quantile(HIGH).alias("queue_high_us"),
             marking.quantile(LOW).alias("marking_delay_us"),
             marking.median().alias("marking_median_us"),
+            marked.filter(queue >= marking.quantile(LOW)).mean().alias("stepped"),
             (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
             pl.col("floor_us").first(),
             marked.sum().alias("marked_rounds"),
@@ -114,8 +148,25 @@ def _losses(of: str) -> list[pl.Expr]:
 
 
 def _start(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Largest queue of the whole direction, its start included."""
-    return rounds.group_by(KEY).agg(pl.col("queue_delay_us").max().alias("queue_max_us"))
+    """Largest queue and marks of the whole direction, its start included.
+
+    `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
+    marks, and how many had none. `crossed`: rounds in which the queue passed the border long before
+    the first mark.
+    """
+    high, marked = (pl.col("above_us") > 0).fill_null(False), pl.col("marks") > 0
+    late = pl.col("marking_us") - pl.col("mark_limit_us") > 2 * pl.col("noise_us").fill_null(0.0)
+    below = pl.col("rtt_min_us") - pl.col("base_us") < pl.col("mark_limit_us")
+    return rounds.group_by(KEY).agg(
+        high.sum().alias("high_rounds"),
+        pl.col("acked_packets").filter(high).sum().alias("high_acked"),
+        pl.col("marks").filter(high).sum().alias("high_marks"),
+        (high & ~marked).sum().alias("high_unmarked"),
+        (marked & late & below).fill_null(False).sum().alias("crossed"),
+        pl.col("queue_delay_us").max().alias("queue_max_us"),
+        pl.col("marks").sum().alias("all_marks"),
+        pl.col("marking_us").min().alias("first_marking_us"),
+    )
 
 
 def _one_way(capture: Capture) -> pl.DataFrame:

@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-The share of data packets that arrive behind later ones, where a capture stood behind the
-reordering: from 0.1 % and ten packets on.
+The share of data packets that arrive behind later ones: as a capture behind the reordering saw
+them, or as the receiver's SACKs reported them to any capture. From 0.1 % and ten packets on.
 
 Why it matters
 --------------
@@ -17,7 +17,7 @@ Evidence
 When it is wrong
 ----------------
 A capture on a host with several receive queues can show packets in another order than the wire. A
-capture at the sender alone shows no reordering.
+late packet that the sender retransmitted in the meantime counts only behind the reordering.
 
 What to do
 ----------

@@ -5,7 +5,7 @@ import random
 import polars as pl
 import pytest
 
-from l4strace.derive import bottlenecks
+from l4strace.derive import bottlenecks, marked
 from tests.support.frames import MS, capture, frame, rounds, stack
 
 PRAGUE = frame("directions", flow=0, data_ect1=1000)
@@ -315,7 +315,7 @@ def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
     row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marks))
     assert (row["kind"], row["confidence"]) == ("classic", 0.5)
     low = [1 if i == 99 else 0 for i in range(200)]
-    row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 6_000), ce_best=low))
+    row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 2_900), ce_best=low))
     assert row["kind"] == "unknown"
 
 
@@ -355,4 +355,36 @@ def test_marks_without_an_rtt_of_their_own_name_no_aqm() -> None:
         "classic_corr": 0.5,
         "scalable_slots": 0,
     }
-    assert bottlenecks._from_marks(features)[0] == "unknown"
+    assert marked._from_marks(features)[0] == "unknown"
+
+
+def test_marks_in_every_long_queue_do_not_show_where_marking_begins() -> None:
+    """A loss-blind rival holds the queue above a step: all packets are marked, at 20 ms."""
+    queue = sawtooth(20_000, 24_000)
+    tables = both(queue, queue, [38] * 200, [1] * 200)
+    row = verdict(0, **tables)
+    assert row["kind"] == "unknown"
+    assert "may lie below" in str(row["reason"])
+
+
+def test_without_ect1_packets_a_second_queue_cannot_be_excluded() -> None:
+    queue = sawtooth(4_000, 8_000)
+    echoes = marked_above(queue, 7_000, 1)
+    lone = of(queue, flow=1, ce_best=None, ece_acks=echoes)
+    pair = stack(lone, of(queue, flow=0, ce_best=None, ece_acks=echoes))
+    directions = stack(CUBIC, frame("directions", flow=0, data_ect0=1000))
+    row = verdict(1, directions=directions, rounds=pair)
+    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
+    assert "second queue" in str(row["reason"])
+
+
+def test_a_capture_with_a_step_of_two_milliseconds_is_l4s() -> None:
+    queue = sawtooth(200, 2_600)
+    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 2_050)))
+    assert row["kind"] == "l4s"
+
+
+def test_marks_of_the_start_name_the_step_where_the_queue_is_empty_afterwards() -> None:
+    queue = [*sawtooth(0, 1_100, 10, 10), *[50.0] * 190]
+    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 900)))
+    assert (row["kind"], row["confidence"]) == ("l4s", 0.6)

@@ -64,3 +64,9 @@ def test_single_trains_and_scattered_ones_do_not() -> None:
 
 def test_no_slots_without_rounds() -> None:
     assert capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
+
+
+def test_a_standing_queue_shows_the_rate_of_the_path_whatever_the_trains() -> None:
+    assert capacity.plateau([49e6, 49.4e6, 48.8e6, *[49.1e6] * 9, 45e6]) == 49.1e6
+    assert capacity.plateau([49e6] * 9) is None
+    assert capacity.plateau([30e6 + 1e6 * n for n in range(20)]) is None

@@ -68,3 +68,22 @@ def test_a_path_filled_once_and_left_low_keeps_its_capacity() -> None:
 
 def test_no_rounds_no_phases() -> None:
     assert phases.table(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
+
+
+def test_marks_of_the_first_flight_show_a_path_that_is_never_full() -> None:
+    """Ten packets at once queued at 30 Mbit/s; then the flow grows from 0.5 Mbit/s."""
+    acked = [10, *range(2, 51)]
+    made = rounds(
+        50,
+        start_ns=[175 * MS * n for n in range(50)],
+        end_ns=[175 * MS * (n + 1) for n in range(50)],
+        acked_packets=acked,
+        acked_bytes=[n * 1448 for n in acked],
+        ce_best=[2] + [0] * 49,
+        rtt_min_us=175_000.0,
+        rtt_mean_us=175_200.0,
+        train_bps=[30e6, *(n * 70e3 for n in acked[1:])],
+    )
+    row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
+    assert (row["capacity_bps"], row["capacity_shown"]) == (30e6, False)
+    assert row["low_share"] == 1.0

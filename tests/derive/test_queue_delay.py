@@ -79,3 +79,15 @@ def test_the_trackers_running_estimate_stays_out(fixtures: Path) -> None:
     read = pipeline.read([str(fixtures / "healthy/healthy.pcap.xz")])
     assert read.rounds["queue_delay_us"].null_count() == read.rounds.height > 0
     assert pipeline.derive(read).rounds["queue_delay_us"].null_count() < read.rounds.height
+
+
+def test_a_packet_that_overtook_others_sets_no_base() -> None:
+    """Half of the RTT once, where the path lets packets overtake; elsewhere it is the RTT."""
+    rtts = [20_000.0] * 10 + [10_000.0] + [20_000.0] * 9
+    for overtaken, delay in ((5, 1_000.0), (0, 11_000.0)):
+        made = capture(
+            flows=frame("flows"),
+            directions=frame("directions", overtaken=overtaken),
+            rounds=rounds(20, rtt_min_us=rtts, rtt_mean_us=21_000.0),
+        )
+        assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [delay] * 20

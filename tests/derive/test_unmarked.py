@@ -13,6 +13,8 @@ def features(**changed: Any) -> dict[str, Any]:
     """A flow at 20 Mbit/s that lost 12 packets in six rounds at 1 ms of queue."""
     plain = {
         "marks": 0,
+        "all_marks": 0,
+        "acked": 5_000,
         "lost": 12,
         "losses": 12,
         "lost_us": 1_000.0,
@@ -46,6 +48,7 @@ def test_few_losses_without_a_queue_are_random() -> None:
         {"losses": 310, "lost": 310},  # a buffer that overflowed in slow start
         {"lost_us": 92_000.0, "noise_us": 95_000.0},  # noise does not explain a queue of 92 ms
         {"lost_rounds": 2},
+        {"marks": 4_000},  # an overloaded AQM drops
     ],
 )
 def test_losses_of_a_queue_are_not_random(changed: dict[str, Any]) -> None:

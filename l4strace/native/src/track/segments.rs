@@ -58,6 +58,17 @@ impl Segment {
     fn is(&self, mark: u16) -> bool {
         self.marks & mark != 0
     }
+
+    /// Its packets, if it was sent once and earlier ACKs reported bytes behind it: a lost packet would
+    /// have been retransmitted.
+    #[inline]
+    fn late_after(&self, reported: i64) -> u64 {
+        if self.end() <= reported && !self.is(RETRANSMITTED) {
+            u64::from(self.weight())
+        } else {
+            0
+        }
+    }
 }
 
 /// What one ACK delivered.
@@ -82,6 +93,10 @@ pub struct Segments {
     pub una: i64,
     holes: Holes,
     sack_before: [(i64, i64); 4],
+    /// Highest byte that an ACK reported, cumulatively or by SACK.
+    reported: i64,
+    /// Packets reported after a later one, although sent once: the path let others overtake them.
+    pub overtaken: u64,
     sacked_bytes: u64,
     sacked_packets: u32,
     packets: u32,
@@ -91,7 +106,7 @@ pub struct Segments {
 
 impl Segments {
     pub fn new(at: i64) -> Self {
-        Segments { max: at, una: at, ..Segments::default() }
+        Segments { max: at, una: at, reported: at, ..Segments::default() }
     }
 
     /// The segments that come next: an ACK takes from the front, data goes to the back.
@@ -238,6 +253,7 @@ impl Segments {
             retransmitted |= s.is(RETRANSMITTED);
             newest = None;
             if !s.is(SACKED) {
+                self.overtaken += s.late_after(self.reported);
                 got.add(&s);
                 newest = Some(s);
             }
@@ -253,6 +269,7 @@ impl Segments {
             got.packets += (unseen as u64).div_ceil(u64::from(mss.max(1))).min(1 << 20) as u32;
         }
         self.una = ack;
+        self.reported = self.reported.max(ack);
         if self.max < ack {
             self.max = ack;
         }
@@ -285,6 +302,7 @@ impl Segments {
     /// Selective acknowledgement; returns what is newly delivered.
     pub fn sack(&mut self, blocks: &[(i64, i64)], got: &mut Delivered) {
         let mut now = [(0, 0); 4];
+        let mut highest = self.reported;
         for (i, &(left, right)) in blocks.iter().take(4).enumerate() {
             now[i] = (left, right);
             if right <= self.una || right > self.max || left >= right {
@@ -293,8 +311,10 @@ impl Segments {
             // Blocks are repeated and grow: look at the new part only.
             let known = self.sack_before.iter().find(|b| b.0 == left && b.1 <= right && b.1 > b.0);
             self.mark(known.map_or(left, |b| b.1), right, got);
+            highest = highest.max(right);
         }
         self.sack_before = now;
+        self.reported = highest;
     }
 
     fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
@@ -305,6 +325,7 @@ impl Segments {
             }
             self.looks -= 1;
             if !s.is(SACKED) && s.start >= left {
+                self.overtaken += s.late_after(self.reported);
                 s.marks |= SACKED;
                 self.sacked_bytes += u64::from(s.len);
                 self.sacked_packets += u32::from(s.weight());

@@ -136,3 +136,30 @@ fn without_acks_memory_stays_bounded() {
     }
     assert_eq!(s.ring.len(), MOST);
 }
+
+#[test]
+fn a_packet_reported_after_later_ones_was_overtaken_unless_it_was_sent_twice() {
+    let mut s = sent(8);
+    let mut got = Delivered::default();
+    // 200..300 comes before 0..200; 400..500 was lost.
+    s.sack(&[(200, 300)], &mut got);
+    assert_eq!(s.overtaken, 0);
+    s.sack(&[(100, 300)], &mut got);
+    assert_eq!(s.overtaken, 1);
+    s.ack(400, 20 * MS, 100);
+    assert_eq!(s.overtaken, 2, "0..100 came last, 300..400 in its turn");
+    s.sack(&[(500, 700)], &mut got);
+    s.send(&data(400, 50), MS);
+    s.ack(800, 60 * MS, 100);
+    assert_eq!(s.overtaken, 2);
+}
+
+#[test]
+fn a_lost_ack_is_no_reordering() {
+    let mut s = sent(4);
+    let mut got = Delivered::default();
+    // The ACK that first reported 100..200 was lost.
+    s.sack(&[(100, 300)], &mut got);
+    s.sack(&[(100, 400)], &mut got);
+    assert_eq!(s.overtaken, 0);
+}

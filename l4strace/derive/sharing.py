@@ -1,0 +1,71 @@
+"""Whether a flow direction and the others of its path wait in one queue.
+
+One queue delays all packets of a moment alike: the delays of two flows are equal at any time, not
+merely parallel. Flows with a queue each may move together too: they share the rate, so both
+queues grow when a flow joins. Measured on 144 pairs of emulated and recorded flows: the mean gap is
+at most 0.34 of the longer delay in 85 % of pairs in one queue (the others had a wrong base RTT, and
+moved alike), and above 0.28 in all pairs with a queue each. RED whose queue swings faster than the
+slots leaves no correlation, but hardly a gap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Features = dict[str, Any]
+
+MIN_SLOTS = 10
+"""Slots shared with another flow from which the two are compared: with 10, a correlation beyond
+0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
+
+EQUAL, NEARLY_EQUAL = 0.1, 0.3
+"""Mean gap between two delays, in parts of the longer one, that one queue leaves. See above."""
+
+SURE = 0.25
+"""Mean gap of correlated delays that leaves no doubt: see above."""
+
+CORRELATED, PARALLEL = 0.5, 0.85
+"""Correlations that bear out the second gap, and that show one queue whatever the gap (a base RTT
+that no packet saw moves one of the delays as a whole)."""
+
+APARTS = ((0.15, 0.2), (0.5, 0.5), (0.7, 0.8))
+"""Gap above, and correlation up to which, flows have a queue each: the farther apart, the less
+their moves count."""
+
+
+def compared(f: Features, mates: str) -> bool:
+    """Flows of the class ``mates`` were there long enough."""
+    return (f[f"{mates}_slots"] or 0) >= MIN_SLOTS
+
+
+def one_queue(f: Features, mates: str) -> bool:
+    """The delays are equal at the same time."""
+    gap, correlation = _gap(f, mates), _correlation(f, mates)
+    nearly = gap <= NEARLY_EQUAL and correlation >= CORRELATED
+    return gap <= EQUAL or nearly or correlation >= PARALLEL
+
+
+def own_queues(f: Features, mates: str) -> bool:
+    """The delays differ, and move on their own."""
+    gap, correlation = _gap(f, mates), _correlation(f, mates)
+    return any(gap > far and correlation <= most for far, most in APARTS)
+
+
+def sure(f: Features, mates: str) -> bool:
+    """Equal and parallel: neither is chance."""
+    return _gap(f, mates) <= SURE and _correlation(f, mates) >= CORRELATED
+
+
+def _gap(f: Features, mates: str) -> float:
+    gap = f[f"{mates}_gap"]
+    return 1.0 if gap is None else float(gap)
+
+
+def _correlation(f: Features, mates: str) -> float:
+    return float(f[f"{mates}_corr"] or 0.0)
+
+
+def words(f: Features, mates: str) -> str:
+    """`on average 8 % apart, correlation 0.91`."""
+    apart = f"{100 * _gap(f, mates):.0f} % apart on average"
+    return f"{apart}, correlation {_correlation(f, mates):.2f}"

@@ -1,0 +1,51 @@
+"""Flows of one path do not contradict each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from l4strace.derive.agreement import agreed
+
+
+def row(kind: str, confidence: float, **changed: Any) -> dict[str, Any]:
+    plain = {
+        "source": 0,
+        "path": "a>b",
+        "kind": kind,
+        "confidence": confidence,
+        "marks": 20,
+        "marked_as": "ect0",
+        "marking_delay_us": 900.0,
+        "reason": "own",
+    }
+    return plain | changed
+
+
+def kinds(*rows: dict[str, Any]) -> list[tuple[str, float]]:
+    return [(one["kind"], one["confidence"]) for one in agreed(list(rows))]
+
+
+def test_the_surest_flow_of_a_path_decides() -> None:
+    found = agreed([row("l4s", 0.95, marked_as="ect1"), row("unknown", 0.0), row("shallow", 0.7)])
+    assert [one["kind"] for one in found] == ["l4s"] * 3
+    assert found[1]["confidence"] == 0.6
+    assert "0.90 ms" in found[1]["reason"]
+
+
+def test_flows_as_sure_as_each_other_leave_the_kind_open() -> None:
+    assert kinds(row("l4s", 0.7), row("per-flow", 0.7))[1] == ("unknown", 0.0)
+
+
+def test_other_paths_and_what_the_queue_is_to_packets_without_ecn_stay() -> None:
+    other = row("classic", 0.5, path="a>c")
+    plain = row("unmarked", 0.6, marked_as="not_ect")
+    idle = row("none", 0.6)
+    assert kinds(row("l4s", 0.9), other, plain, idle)[1:] == [
+        ("classic", 0.5),
+        ("unmarked", 0.6),
+        ("none", 0.6),
+    ]
+
+
+def test_a_flow_without_marks_decides_for_none() -> None:
+    assert kinds(row("fifo", 0.9, marks=0), row("classic", 0.6))[1] == ("classic", 0.6)

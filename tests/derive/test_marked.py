@@ -1,0 +1,68 @@
+"""What marks show, from the features of one direction (whole scenes: test_bottlenecks)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from l4strace.derive import marked
+
+
+def features(**changed: Any) -> dict[str, Any]:
+    """A lone ECT(1) flow whose marks come at 8 ms of queue delay."""
+    plain = {
+        "marked_as": "ect1",
+        "marks": 20,
+        "all_marks": 20,
+        "acked": 5_000,
+        "classic_feedback": False,
+        "queue_delay_us": 7_000.0,
+        "queue_high_us": 9_000.0,
+        "marking_delay_us": 8_000.0,
+        "marking_median_us": 8_500.0,
+        "first_marking_us": 8_000.0,
+        "mark_limit_us": 3_000.0,
+        "noise_us": 0.0,
+        "high_rounds": 50,
+        "high_acked": 1_000,
+        "high_marks": 20,
+        "high_unmarked": 40,
+        "crossed": 0,
+        "classic_slots": 0,
+        "scalable_slots": 0,
+        "began": True,
+    }
+    return plain | changed
+
+
+def test_deep_marks_of_a_queue_that_stood_unmarked_are_classic() -> None:
+    assert marked.verdict(features())[:2] == ("classic", 0.5)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"high_marks": 990},  # every packet beyond the border is marked: so may those below be
+        {"high_acked": 0, "high_marks": 0},
+        {"classic_feedback": True, "high_unmarked": 2},
+    ],
+)
+def test_marks_of_every_long_queue_show_no_threshold(changed: dict[str, Any]) -> None:
+    assert marked.verdict(features(**changed))[0] == "unknown"
+
+
+def test_a_queue_that_passed_the_border_unmarked_shows_one() -> None:
+    passed = features(high_acked=0, high_marks=0, crossed=3)
+    assert marked.verdict(passed)[0] == "classic"
+
+
+def test_one_mark_counts_where_many_packets_waited_without() -> None:
+    few = {"marks": 1, "all_marks": 1, "high_marks": 1, "marking_delay_us": 5_000.0}
+    kind, confidence, _ = marked.verdict(features(**few, first_marking_us=5_000.0))
+    assert (kind, confidence) == ("classic", 0.5)
+    assert marked.verdict(features(**few, first_marking_us=5_000.0, high_acked=50)) is None
+
+
+def test_no_marks_show_nothing() -> None:
+    assert marked.verdict(features(marks=0, all_marks=0, high_marks=0)) is None

@@ -1,0 +1,48 @@
+"""One queue or a queue each, from the gap and the correlation of two delays."""
+
+from __future__ import annotations
+
+import pytest
+
+from l4strace.derive import sharing
+
+
+def features(gap: float | None, corr: float | None, slots: int = 50) -> dict[str, object]:
+    return {"classic_gap": gap, "classic_corr": corr, "classic_slots": slots}
+
+
+@pytest.mark.parametrize(
+    ("gap", "corr", "one", "each"),
+    [
+        (0.05, 0.9, True, False),
+        (0.04, 0.08, True, False),  # RED swings within a slot
+        (0.28, 0.6, True, False),
+        (0.59, 0.93, True, False),  # a base RTT that no packet saw
+        (0.32, 0.58, False, False),  # two queues of CoDel that a third flow fills
+        (0.29, 0.01, False, True),
+        (0.77, 0.76, False, True),  # both start at once
+        (None, None, False, True),
+    ],
+)
+def test_equal_delays_are_one_queue_and_parallel_ones_are_not(
+    gap: float | None, corr: float | None, one: bool, each: bool
+) -> None:
+    f = features(gap, corr)
+    assert (sharing.one_queue(f, "classic"), sharing.own_queues(f, "classic")) == (one, each)
+
+
+def test_only_equal_and_parallel_delays_leave_no_doubt() -> None:
+    assert sharing.sure(features(0.1, 0.7), "classic")
+    assert not sharing.sure(features(0.05, 0.1), "classic")
+    assert not sharing.sure(features(0.3, 0.7), "classic")
+
+
+def test_flows_that_met_for_a_moment_are_not_compared() -> None:
+    assert not sharing.compared(features(0.1, 0.9, slots=9), "classic")
+    assert sharing.compared(features(0.1, 0.9, slots=10), "classic")
+
+
+def test_the_words_give_both_numbers() -> None:
+    assert (
+        sharing.words(features(0.08, 0.91), "classic") == "8 % apart on average, correlation 0.91"
+    )
