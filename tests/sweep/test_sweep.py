@@ -100,6 +100,14 @@ def test_lists_and_tables_name_runs(tmp_path: Path):
     assert runs["b"].fingerprint != runs["a"].fingerprint
 
 
+def test_a_place_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "grid").mkdir()
+    monkeypatch.chdir(tmp_path / "grid")
+    assert [discover.stem(one) for one in (".", "../grid/", "x/extend.csv.gz", "s3://b/r")] == [
+        "grid", "grid", "extend", "r",
+    ]  # fmt: skip
+
+
 def test_no_runs_is_an_error(tmp_path: Path):
     with pytest.raises(errors.UsageError, match="no run found"):
         found(tmp_path)
