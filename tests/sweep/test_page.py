@@ -89,8 +89,9 @@ def test_a_cell_opens_its_runs(browser: chromium.Chromium, path: Path):
 def test_runs_of_no_plan_are_all_shown(browser: chromium.Chromium, tmp_path: Path):
     """Parameters that some runs lack hide none of them, and filter none at first."""
     frame = pl.DataFrame(
-        {"aqm": ["codel", None, "pie", "pie"], "rtt": [4, 8, None, 4], "note": ["a", "b", "c", None],
-         "link": ["x", None, None, None], "prague goodput": [1e6, 2e6, 3e6, 4e6]}
+        {"aqm": ["codel", None, "pie", "pie"], "rtt": [4, 8, None, 4],
+         "note": ["a", "b", "c", None], "link": ["x", None, None, None],
+         "prague goodput": [1e6, 2e6, 3e6, 4e6]}
     )  # fmt: skip
     tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
     place = tmp_path / "index.html"
