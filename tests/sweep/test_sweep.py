@@ -231,6 +231,19 @@ def test_a_run_that_hangs_or_takes_too_much_memory_is_a_row(mixed: Path):
     )  # fmt: skip
 
 
+def test_a_process_that_is_gone_is_a_row(mixed: Path):
+    worker = pool.Worker()
+    try:
+        worker._process.kill()
+        worker._process.wait()
+        worker.start(Planned("good", (str(mixed / "good.pcap.xz"),)), NO_OPTIONS, "")
+        result = worker.answer()
+    finally:
+        worker.stop()
+    assert result
+    assert (result.run["run"], result.run["status"]) == ("good", "memory")
+
+
 class Killed(BaseException):
     """Stands for SIGKILL: nothing of ours runs after it."""
 
