@@ -132,7 +132,7 @@ class Run:
         """The HTML page that `l4strace diagnose` writes."""
         from l4strace import page
 
-        return page.render(self.evidence, self.analysis)
+        return page.render(self.evidence, pipeline.prove(self.evidence, self.analysis))
 
 
 def open_run(

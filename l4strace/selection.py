@@ -164,6 +164,7 @@ def findings_of(analysis: Analysis, shown: Capture) -> Analysis:
         analysis,
         findings=tuple(finding for finding in analysis.findings if finding.flow in flows),
         skipped=tuple(skipped for skipped in analysis.skipped if skipped.flow in flows),
+        checklists=tuple(one for one in analysis.checklists if one.flow in flows),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from l4strace import console
 from l4strace.commands.destination import Destination
+from l4strace.timings import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -38,7 +39,9 @@ class PageFile(Destination):
     def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
         from l4strace.ingest.named import shown
-        from l4strace.page import render
+
+        with timed("import"):
+            from l4strace.page import render
 
         page = render(evidence, analysis, command=command).encode("utf-8", "replace")
         with self.opened() as file:

@@ -24,13 +24,21 @@ def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.D
     Each frame has the columns of the `packets` table. Raises InputError when an input cannot be
     read a second time, as standard input cannot.
     """
-    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).to_dicts():
-        if not Path(named.opened(source["path"])).is_file():
-            raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-        numbers = _numbers(capture, source["source"])
-        offset = source["clock_offset_ns"] or 0
-        for frame in _frames(source["path"], source["source"], numbers, progress):
-            yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
+    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES))["source"]:
+        yield from of_source(capture, source, progress)
+
+
+def of_source(
+    capture: Capture, number: int, progress: Progress | None = None
+) -> Iterator[pl.DataFrame]:
+    """The packets of the capture that is input ``number`` of a run, likewise."""
+    source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
+    if not Path(named.opened(source["path"])).is_file():
+        raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
+    starts = _starts(capture, number)
+    offset = source["clock_offset_ns"] or 0
+    for frame in _frames(source["path"], number, starts, progress):
+        yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
@@ -59,17 +67,21 @@ def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
     return register_io_source(source, schema=TABLES["packets"].schema)
 
 
-def _numbers(capture: Capture, source: int) -> list[int]:
-    """Numbers of the source's conversations in the order in which it shows them."""
+def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
+    """First frame and number of each of the source's conversations."""
     rows = capture.directions.filter(pl.col("source") == source)
-    order = rows.group_by("flow").agg(pl.col("first_frame").min()).sort("first_frame")
-    return order["flow"].to_list()
+    return list(
+        rows.group_by("flow")
+        .agg(pl.col("first_frame").min())
+        .select("first_frame", "flow")
+        .iter_rows()
+    )
 
 
 def _frames(
-    path: str, source: int, numbers: list[int] | None, progress: Progress | None
+    path: str, source: int, starts: list[tuple[int, int]] | None, progress: Progress | None
 ) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(named.opened(path), source, numbers)
+    stream = _native.packets(named.opened(path), source, starts)
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

@@ -11,10 +11,13 @@ from __future__ import annotations
 from types import ModuleType
 
 from l4strace.page.sections import (
+    checklist,
     detector,
     findings,
     flows,
+    handshakes,
     hosts,
+    packets,
     paths,
     provenance,
     quality,
@@ -22,6 +25,7 @@ from l4strace.page.sections import (
     sharing,
     status,
     timelines,
+    traffic,
     verdict,
 )
 
@@ -30,9 +34,13 @@ SECTIONS: tuple[ModuleType, ...] = (
     verdict,
     sharing,
     findings,
+    packets,
     flows,
+    traffic,
     timelines,
     detector,
+    checklist,
+    handshakes,
     paths,
     hosts,
     quality,
