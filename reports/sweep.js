@@ -2,7 +2,6 @@
 /* Heat maps over two parameters, the others as facets and filters; text enters as text only. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const NO_VALUE = 0xffff;
 const STATISTICS = {mean: "mean", median: "median", deviation: "standard deviation", runs: "number of runs"};
 
 function bytes(text) { return Uint8Array.from(atob(text), c => c.charCodeAt(0)); }
@@ -52,7 +51,7 @@ function explained(measure, axis, runs) {
   const all = [];
   for (const run of runs) {
     const value = measure.values[run], place = axis.places[run];
-    if (Number.isNaN(value) || place === NO_VALUE) continue;
+    if (Number.isNaN(value)) continue;
     all.push(value);
     if (!groups.has(place)) groups.set(place, []);
     groups.get(place).push(value);
@@ -70,15 +69,25 @@ const ALL_RUNS = DATA.runs.map((_, run) => run);
 const byName = (list, name) => list.find(one => one.name === name) ?? null;
 const state = {measure: DATA.measures[0]?.name, statistic: "mean", x: "", y: "", across: "", down: "", filters: {}};
 
-/* First view: the two numeric parameters with most values as axes, what differs most as facets. */
+/* First view: the two numeric parameters with most values as axes, what differs most as facets.
+   Parameters that every run has come first: the others describe a part of the runs. */
 function begin() {
-  const axes = [...DATA.parameters].sort((a, b) => (b.numeric - a.numeric) || (b.values.length - a.values.length));
+  const rank = (a, b) => (b.complete - a.complete) || (b.numeric - a.numeric) || (b.values.length - a.values.length);
+  const axes = [...DATA.parameters].sort(rank);
   [state.x, state.y] = [axes[0]?.name ?? "", axes[1]?.name ?? ""];
   const measure = byName(DATA.measures, state.measure);
-  const rest = axes.slice(2).map(axis => [axis.name, measure ? explained(measure, axis, ALL_RUNS)?.part ?? 0 : 0]);
-  rest.sort((a, b) => b[1] - a[1]);
-  [state.across, state.down] = [rest[0]?.[0] ?? "", rest[1]?.[0] ?? ""];
-  for (const [name] of rest.slice(2)) state.filters[name] = "0";
+  const rest = axes.slice(2).map(axis => [axis, measure ? explained(measure, axis, ALL_RUNS)?.part ?? 0 : 0]);
+  rest.sort((a, b) => (b[0].complete - a[0].complete) || (b[1] - a[1]));
+  const facets = rest.filter(([axis]) => axis.complete && axis.values.length <= 8).slice(0, 2).map(([axis]) => axis.name);
+  [state.across, state.down] = [facets[0] ?? "", facets[1] ?? ""];
+  for (const [axis] of rest) if (!facets.includes(axis.name) && balanced(axis)) state.filters[axis.name] = "0";
+}
+
+/* In a planned grid each value has about as many runs, so that one of them is a whole figure. */
+function balanced(axis) {
+  const counts = new Array(axis.values.length).fill(0);
+  for (const place of axis.places) counts[place] += 1;
+  return axis.complete && 2 * Math.min(...counts) >= Math.max(...counts);
 }
 
 function taken() { return new Set([state.x, state.y, state.across, state.down].filter(Boolean)); }
@@ -121,7 +130,6 @@ function grouped(measure) {
   for (const run of filtered()) {
     if (Number.isNaN(measure.values[run])) continue;
     const [x, y, across, down] = ["x", "y", "across", "down"].map(key => at(key, run));
-    if ([x, y, across, down].includes(NO_VALUE)) continue;
     const name = `${down},${across}`;
     if (!facets.has(name)) facets.set(name, {across, down, cells: new Map()});
     const cells = facets.get(name).cells, cell = `${x},${y}`;

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import polars as pl
 
@@ -248,7 +248,9 @@ def _plain_name(source: str) -> str:
 
 def stem(source: str) -> str:
     """`dir/extend.csv.gz` -> `extend`."""
-    name = source.rstrip("/").rpartition("/")[2] or source
+    name = source.rstrip("/").rpartition("/")[2]
+    if name in ("", ".", ".."):
+        name = Path(source).resolve().name or "root"
     for ending in (*COMPRESSIONS, *TABLES, *LISTS, *CAPTURES, *LOGS):
         name = name.removesuffix(ending) or name
     return name

@@ -25,10 +25,9 @@ from l4strace.sweep.dataset import parameters_of
 from l4strace.sweep.measures import QUANTITIES
 from l4strace.sweep.parameters import PREFIX, order
 from l4strace.sweep.summary import by_rule, failures
+from l4strace.wording.amounts import NONE
 from l4strace.wording.quantities import count
 
-NO_VALUE = 0xFFFF
-"""In the place of a parameter that a run has not; also the bound of different values."""
 MOST_VALUES = 64
 """Values that an axis can show; a parameter with more is no axis but stays in the dataset."""
 MOST_RULES = 30
@@ -100,18 +99,23 @@ def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str,
 
 
 def axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
-    """A parameter with several values as an axis: its values in order, and that of each run."""
+    """A parameter with several values as an axis: its values in order, and that of each run.
+
+    `complete` is false when some runs have no value: they stand under a dash, as the last one.
+    """
     values = runs[PREFIX + name].to_list()
     different = sorted({value for value in values if value is not None}, key=order)
-    if not 1 < len(different) <= MOST_VALUES:
+    complete = None not in values
+    labels = [short(_plain(value)) for value in different] + ([] if complete else [NONE])
+    if not 1 < len(labels) <= MOST_VALUES:
         return None
-    place = {value: number for number, value in enumerate(different)}
-    places = array("H", (NO_VALUE if value is None else place[value] for value in values))
+    place = {value: number for number, value in enumerate(different)} | {None: len(different)}
     return {
         "name": short(name),
-        "values": [short(_plain(value)) for value in different],
+        "values": labels,
         "numeric": all(order(value)[0] == 0 for value in different),
-        "places": b64encode(places.tobytes()).decode(),
+        "complete": complete,
+        "places": b64encode(array("H", (place[value] for value in values)).tobytes()).decode(),
     }
 
 
@@ -168,15 +172,15 @@ def _headline(runs: pl.DataFrame, good: pl.DataFrame) -> str:
 
 
 def _varied(runs: pl.DataFrame) -> list[str]:
-    return [n for n in parameters_of(runs) if runs[PREFIX + n].drop_nulls().n_unique() > 1]
+    return [name for name in parameters_of(runs) if runs[PREFIX + name].n_unique() > 1]
 
 
 def _constants(runs: pl.DataFrame) -> list[tuple[str, str]]:
-    """Parameters with one value."""
+    """Parameters with one value that all runs have."""
     found = []
     for name in parameters_of(runs):
-        values = runs[PREFIX + name].drop_nulls().unique()
-        if len(values) == 1:
+        values = runs[PREFIX + name].unique()
+        if len(values) == 1 and values[0] is not None:
             found.append((short(name), short(_plain(values[0]))))
     return found
 

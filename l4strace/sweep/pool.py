@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -62,10 +63,11 @@ class Worker:
         self.runs = 0
 
     def start(self, planned: Planned, options: Options, page: str) -> None:
-        """Begins with one run. Raises OSError when the process is gone."""
+        """Begins with one run; that the process is gone shows in its answer."""
         self.planned, self._since = planned, time.monotonic()
         self.runs += 1
-        self.connection.send((planned, options, page))
+        with suppress(OSError):
+            self.connection.send((planned, options, page))
 
     def answer(self) -> Result | None:
         """The result of the run, or null when the process reports that it is ready.

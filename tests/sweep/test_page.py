@@ -86,6 +86,25 @@ def test_a_cell_opens_its_runs(browser: chromium.Chromium, path: Path):
     assert "3 runs: mean" in browser.evaluate("document.querySelector('#cell-body p').textContent")
 
 
+def test_runs_of_no_plan_are_all_shown(browser: chromium.Chromium, tmp_path: Path):
+    """Parameters that some runs lack hide none of them, and filter none at first."""
+    frame = pl.DataFrame(
+        {"aqm": ["codel", None, "pie", "pie"], "rtt": [4, 8, None, 4],
+         "note": ["a", "b", "c", None], "link": ["x", None, None, None],
+         "prague goodput": [1e6, 2e6, 3e6, 4e6]}
+    )  # fmt: skip
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    place = tmp_path / "index.html"
+    html = page.render(tables | elsewhere.tables(frame, "s"), "s")
+    place.write_text(html, encoding="utf-8")
+    browser.load(place)
+    counts = (
+        "[...document.querySelectorAll('.map i')].reduce((n, i) => n + parseInt(i.textContent), 0)"
+    )
+    assert browser.evaluate(counts) == 4
+    assert "The same in all runs" not in html
+
+
 def test_numbers_are_those_of_the_dataset(browser: chromium.Chromium, path: Path):
     """Share of the cell with rate 4 and RTT 4: mean of 10.4, 11.4 and 12.4 of 40 more."""
     browser.load(path)

@@ -100,6 +100,14 @@ def test_lists_and_tables_name_runs(tmp_path: Path):
     assert runs["b"].fingerprint != runs["a"].fingerprint
 
 
+def test_a_place_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "grid").mkdir()
+    monkeypatch.chdir(tmp_path / "grid")
+    assert [discover.stem(one) for one in (".", "../grid/", "x/extend.csv.gz", "s3://b/r")] == [
+        "grid", "grid", "extend", "r",
+    ]  # fmt: skip
+
+
 def test_no_runs_is_an_error(tmp_path: Path):
     with pytest.raises(errors.UsageError, match="no run found"):
         found(tmp_path)
@@ -221,6 +229,19 @@ def test_a_run_that_hangs_or_takes_too_much_memory_is_a_row(mixed: Path):
     assert (result.run["status"], result.run["error"]) == (
         "memory", "needs more than 1.05 MB of memory",
     )  # fmt: skip
+
+
+def test_a_process_that_is_gone_is_a_row(mixed: Path):
+    worker = pool.Worker()
+    try:
+        worker._process.kill()
+        worker._process.wait()
+        worker.start(Planned("good", (str(mixed / "good.pcap.xz"),)), NO_OPTIONS, "")
+        result = worker.answer()
+    finally:
+        worker.stop()
+    assert result
+    assert (result.run["run"], result.run["status"]) == ("good", "memory")
 
 
 class Killed(BaseException):
