@@ -19,6 +19,7 @@ from l4strace.commands import (
     export,
     flows,
     memory,
+    redact,
     verify,
     watch,
 )
@@ -31,6 +32,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     diagnose.diagnose,
     flows.flows,
     export.export,
+    redact.redact,
     explain.explain,
     verify.verify,
 )

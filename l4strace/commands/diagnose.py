@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_rules
+from l4strace.commands import inputs
+from l4strace.commands.arguments import Anonymize, Key, NoCompanions, Paths, complete_rules
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ def diagnose(
             help="Skip these rules.",
         ),
     ] = None,
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
-    ] = False,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
@@ -98,12 +98,7 @@ def diagnose(
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
-    with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress, not no_companions)
-    if anonymize:
-        from l4strace.anonymize import anonymized
-
-        capture = anonymized(capture)
+    capture = inputs.read(paths, anonymize, key, not no_companions)
     with console.stage("derive"):
         evidence = pipeline.derive(capture)
     with console.stage("judge"):

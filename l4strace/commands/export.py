@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_tables
+from l4strace.commands import inputs
+from l4strace.commands.arguments import Anonymize, Key, NoCompanions, Paths, complete_tables
 from l4strace.commands.destination import Destination
 from l4strace.errors import L4straceError, OutputError, UsageError
 
@@ -41,6 +42,8 @@ def export(
         typer.Option("--format", "-f", help="[default: by the name of FILE, else csv]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
@@ -64,13 +67,16 @@ def export(
         raise UsageError(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
-    with console.Progress("reading") as progress:
-        if table == "packets":
-            _write(_packets(paths, progress, not no_companions), target, wanted)
-        else:
-            capture = pipeline.read(paths, progress, not no_companions)
-            frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
-            _write(frame.lazy(), target, wanted)
+    if table != "packets":
+        capture = inputs.read(paths, anonymize, key, not no_companions)
+        frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
+        _write(frame.lazy(), target, wanted)
+        return
+    with (
+        inputs.opened(paths, anonymize, key, not no_companions) as found,
+        console.Progress("reading") as progress,
+    ):
+        _write(_packets(found, progress, not no_companions), target, wanted)
 
 
 def _packets(paths: list[str], progress: console.Progress, companions: bool) -> pl.LazyFrame:

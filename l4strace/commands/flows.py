@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths
+from l4strace.commands import inputs
+from l4strace.commands.arguments import Anonymize, Key, NoCompanions, Paths
 
 
 def flows(
@@ -15,6 +16,8 @@ def flows(
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
     ] = False,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
@@ -27,13 +30,11 @@ def flows(
       l4strace flows run.pcapng
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
-    from l4strace import pipeline
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
 
-    with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress, not no_companions)
+    capture = inputs.read(paths, anonymize, key, not no_companions)
     if json:
         console.emit(as_json.render(capture, Analysis(())))
     elif capture.flows.height:
