@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from l4strace.ingest import untrusted
@@ -18,6 +18,7 @@ from l4strace.schema.words import EVENTS
 FIELDS = frozenset(name for name in SAMPLES if name != "extra")
 PLACES = frozenset(("ring", "nested", "skipped", "late_polls", "write", "map", "log", "poll"))
 """Where samples are lost (collectors/FORMAT.md)."""
+ENDINGS = ("duration", "signal", "exit", "error")
 COLLECTOR = re.compile(r"(?:bcc|tracefs|diag|kprobes)/[a-z_]{1,20} [\d.]{1,9}")
 LAYOUT = re.compile(r"P\d|btf|tcp_probe|parameters|values|tracepoint|given")
 UNREAD = b"-"
@@ -81,7 +82,7 @@ def _header(record: dict[str, Any], mask: Mask) -> dict[str, Any]:
         "machine": words.value(str(record.get("machine")), mask),
         "command": [],
         "clock": _clock(clock),
-        "fields": {n: kind for n, kind in fields.items() if n in FIELDS and kind in TYPES},
+        "fields": {n: kind for n, kind in fields.items() if n in FIELDS and _one_of(TYPES, kind)},
         "parameters": {
             words.key(name, mask): words.value(str(value), mask)
             for name, value in untrusted.mapping(record.get("parameters")).items()
@@ -96,7 +97,7 @@ def _clock(clock: dict[str, Any]) -> dict[str, Any]:
         for name in ("unix_offset_ns", "uncertainty_ns")
         if (number := _number(clock.get(name))) is not None
     }
-    return copy | ({"id": clock["id"]} if clock.get("id") in CLOCKS else {})
+    return copy | ({"id": clock["id"]} if _one_of(CLOCKS, clock.get("id")) else {})
 
 
 def _layout(layout: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _trailer(record: dict[str, Any], _mask: Mask) -> dict[str, Any]:
         "ts_ns": _number(record.get("ts_ns")),
         **counts,
         "clock": _clock(untrusted.mapping(record.get("clock"))),
-        "ended": ended if ended in ("duration", "signal", "exit", "error") else None,
+        "ended": ended if _one_of(ENDINGS, ended) else None,
     }
 
 
@@ -133,7 +134,7 @@ def _counts(value: object, names: frozenset[str]) -> dict[str, Any]:
 def _lost(record: dict[str, Any], _mask: Mask) -> dict[str, Any]:
     where = record.get("where")
     numbers = {name: _number(record.get(name)) for name in ("ts_ns", "count")}
-    return {"type": "lost", "where": where if where in PLACES else "other", **numbers}
+    return {"type": "lost", "where": where if _one_of(PLACES, where) else "other", **numbers}
 
 
 def _note(record: dict[str, Any], _mask: Mask) -> dict[str, Any]:
@@ -159,6 +160,10 @@ RECORDS = {
 
 def _number(value: object) -> int | None:
     return untrusted.whole(value, most=2**64)
+
+
+def _one_of(words: Container[str], value: object) -> bool:
+    return isinstance(value, str) and value in words
 
 
 def _matching(value: object, pattern: re.Pattern[str]) -> str | None:
