@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-CASES = int(os.environ.get("L4STRACE_HOSTILE_CASES", "240")) // 8
+CASES = int(os.environ.get("L4STRACE_HOSTILE_CASES", "240")) // 24
 
 
 def test_copies_of_hostile_files_hold_nothing_and_are_judged_alike() -> None:

@@ -1,7 +1,9 @@
 """Copies that can be shared: the same findings, under other addresses and names."""
 
 import re
+import shutil
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,23 @@ def test_times_and_lengths_stay(magic: int, order: str, tmp_path: Path) -> None:
     before, after = (pl.DataFrame(_native.track([p])["sources"]) for p in (str(path), copy))
     same = [name for name in before.columns if name not in ("path", "bytes")]
     assert after.select(same).rows() == before.select(same).rows()
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark_finds_no_wrong_checksum(fixtures: Path, tmp_path: Path) -> None:
+    (copy,) = copied([fixtures / "accecn-bleached/sender.pcap.xz"], tmp_path)
+    plain = tmp_path / "plain.pcap"
+    plain.write_bytes(b"".join(_native.read_text(copy)))
+    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    fields = ["-e", "ip.checksum.status", "-e", "tcp.checksum.status", "-e", "tcp.len"]
+    command = ["tshark", "-r", str(plain), "-c", "400", *checks, "-T", "fields", *fields]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    good, unverified = "1", "2"
+    assert {ip for ip, _, _ in rows} == {good}
+    assert {tcp for _, tcp, length in rows if length == "0"} == {good}
+    # The payload is gone, and its packets count as cut.
+    assert {tcp for _, tcp, length in rows if length != "0"} == {unverified}
 
 
 def pcapng(*blocks: bytes) -> bytes:
