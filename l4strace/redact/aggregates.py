@@ -19,9 +19,10 @@ NAMES = frozenset(
 
 
 def known(maps: Mapping[str, Any]) -> dict[str, Any]:
-    """The counters of ``maps`` that rules read and that are numbers."""
-    return {
+    """The counters of ``maps`` that rules read; one `@other` for all that are left out."""
+    kept = {
         name: value
         for name, value in maps.items()
         if name.removeprefix("@") in NAMES and isinstance(value, int)
     }
+    return kept if len(kept) == len(maps) else kept | {"@other": 0}

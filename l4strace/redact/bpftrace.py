@@ -32,7 +32,8 @@ def _line(line: bytes, mask: Mask) -> bytes:
     if kind == "printf" and isinstance(data, str):
         copy = "".join(_printed(part, mask) for part in data.splitlines(keepends=True))
     elif kind in ("map", "hist", "stats"):
-        copy = known(untrusted.mapping(data)) if kind == "map" else {}
+        # What is no object stays none.
+        copy = known(data) if isinstance(data, dict) else 0
     elif kind == "lost_events":
         copy = {"events": untrusted.whole(untrusted.mapping(data).get("events"))}
     else:

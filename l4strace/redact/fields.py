@@ -20,7 +20,7 @@ NUMBERS = vocabulary("""
 """)
 """Fields that the importers of trace events and bpftrace read."""
 SOCKETS = frozenset(("sk", "sock", "skaddr", "sock_cookie"))
-NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,9})?|0x[0-9a-fA-F]{1,16}")
+NUMBER = re.compile(r"-?\d{1,400}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|0x[0-9a-fA-F]{1,16}")
 NOTHING = "redacted=1"
 """Stands for fields of which none is known: the line still counts as an event."""
 
@@ -40,8 +40,8 @@ def _kept(fields: list[tuple[str, str]], mask: Mask) -> Iterator[str]:
             yield f"{name}={value}"
         elif name in SOCKETS and value:
             yield f"{name}={mask.socket(value)}"
-        elif name in ("saddr", "daddr") and (address := mask.address(value)):
-            yield f"{name}={address}"
+        elif name in ("saddr", "daddr") and value:
+            yield f"{name}={mask.host(value)}"
         elif name in ("src", "dest") and (endpoint := mask.endpoint(value)):
             yield f"{name}={endpoint}"
         elif name == "cc" and value:

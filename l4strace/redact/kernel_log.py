@@ -27,9 +27,20 @@ UNREAD = b"-"
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
     """Blocks of whole lines -> the same with every line redacted, in the same order."""
+    first = True
     for block in blocks:
-        lines = (_line(line, mask) for line in block.splitlines() if line.strip())
-        yield b"".join(line + b"\n" for line in lines if line)
+        rest = block
+        if first:
+            # A reader knows the header by its place.
+            head, _, rest = block.partition(b"\n")
+            yield _dumped(_header(untrusted.record(head) or {}, mask)) + b"\n"
+            first = False
+        lines = (_line(line, mask) for line in rest.splitlines() if line.strip())
+        yield b"".join(line + b"\n" for line in lines)
+
+
+def _dumped(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
 
 
 def _line(line: bytes, mask: Mask) -> bytes:
@@ -39,7 +50,7 @@ def _line(line: bytes, mask: Mask) -> bytes:
     if record is None or (make is None and kind is not None and not isinstance(kind, str)):
         return UNREAD
     copy = make(record, mask) if make else {}
-    return UNREAD if copy is None else json.dumps(copy, separators=(",", ":")).encode()
+    return UNREAD if copy is None else _dumped(copy)
 
 
 def _sample(record: dict[str, Any], mask: Mask) -> dict[str, Any] | None:
@@ -64,8 +75,8 @@ def _event(text: str, _mask: Mask) -> str:
 TEXTS = {
     "event": _event,
     "sk": lambda text, mask: mask.socket(text),
-    "saddr": lambda text, mask: mask.address(text),
-    "daddr": lambda text, mask: mask.address(text),
+    "saddr": lambda text, mask: mask.host(text),
+    "daddr": lambda text, mask: mask.host(text),
     "cc": words.congestion_control,
 }
 
@@ -142,14 +153,11 @@ def _note(record: dict[str, Any], _mask: Mask) -> dict[str, Any]:
 
 
 def _aggregate(record: dict[str, Any], _mask: Mask) -> dict[str, Any] | None:
-    copy = known({str(record.get("name")): record.get("value")})
-    return {"type": "aggregate"} | next(
-        ({"name": name, "value": value} for name, value in copy.items()), {"name": "other"}
-    )
+    ((name, value),) = known({str(record.get("name")): record.get("value")}).items()
+    return {"type": "aggregate", "name": name, "value": value}
 
 
 RECORDS = {
-    "header": _header,
     "sample": _sample,
     "lost": _lost,
     "aggregate": _aggregate,

@@ -82,12 +82,16 @@ class Mask:
         return self._map.address(text.strip("[]").partition("%")[0])
 
     def endpoint(self, text: str) -> str | None:
-        """`10.0.1.2:80` or `[fd00::1]:80` with its address mapped; null for any other text."""
+        """`10.0.1.2:80`, `[fd00::1]:80` or `name:80` with its host mapped; null for other text."""
         found = ENDPOINT.fullmatch(text)
-        address = self.address(found[1]) if found else None
-        if found is None or address is None:
+        if found is None:
             return None
-        return f"[{address}]:{found[2]}" if ":" in address else f"{address}:{found[2]}"
+        host = self.host(found[1])
+        return f"[{host}]:{found[2]}" if ":" in host else f"{host}:{found[2]}"
+
+    def host(self, text: str) -> str:
+        """An address mapped, or another name; nothing stays nothing."""
+        return self.address(text) or (self.name(text) if text else "")
 
     def mac(self, text: str) -> str:
         """An Ethernet address mapped."""

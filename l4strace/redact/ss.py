@@ -34,7 +34,7 @@ PART = re.compile(
     r"pacing_gain|cwnd_gain|rtt_transition|fallback|classic_ecn|frac_cwnd|wnd):"
     r"(-?[\d.]+(?:[eE][+-]?\d+)?(?:%|[kKMGT]?bps)?|rate|scalable|none|additive)"
 )
-VALUE = re.compile(r"-?[\d.]+(?:/[\d.]+|,[\d.]+)*(?:ms|us|s)?(?:\([\d.]+%\))?")
+VALUE = re.compile(r"-?[\d.]+(?:[eE][+-]?\d{1,3})?(?:/[\d.]+|,[\d.]+)*(?:ms|us|s)?(?:\([\d.]+%\))?")
 RATE = re.compile(r"[\d.]+[kKMGT]?bps")
 
 
@@ -80,8 +80,10 @@ def _info(text: str, mask: Mask) -> Iterator[str]:
     for at, token in enumerate(tokens):
         name, colon, value = token.partition(":")
         follower = tokens[at + 1] if at + 1 < len(tokens) else ""
-        if token in FLAGS or (colon and name in NUMBERS and VALUE.fullmatch(value)):
+        if token in FLAGS:
             yield token
+        elif colon and name in NUMBERS:
+            yield token if VALUE.fullmatch(value) else f"{name}:?"
         elif name == "sk" and re.fullmatch("[0-9a-f]+", value):
             yield f"sk:{mask.socket(value)}"
         elif token in RATES and RATE.fullmatch(follower):

@@ -42,7 +42,8 @@ def test_every_command_reads_anonymized(call: Any, sample: Path) -> None:
         assert hidden.exit_code == 0
         assert ADDRESS not in hidden.stdout
         assert "/l4strace-" not in hidden.stdout
-        assert len(hidden.stdout.splitlines()) == len(plain.stdout.splitlines())
+        # A longer address may take a line of its own.
+        assert len(hidden.stdout.splitlines()) >= len(plain.stdout.splitlines()) > 1
 
 
 def test_what_is_left_out_is_named(call: Any, sample: Path) -> None:

@@ -35,6 +35,8 @@ pub struct Redactor {
     format: Format,
     map: Map,
     packer: Option<Packer>,
+    /// The copy has its first bytes, by which it is recognised.
+    begun: bool,
     pub counts: Counts,
 }
 
@@ -64,7 +66,15 @@ impl Redactor {
             window.consume(pcap::HEADER as u64);
             Format::Pcap(pcap)
         };
-        Ok(Redactor { source, window, format, map, packer: Some(packer), counts: Counts::default() })
+        Ok(Redactor {
+            source,
+            window,
+            format,
+            map,
+            packer: Some(packer),
+            begun: false,
+            counts: Counts::default(),
+        })
     }
 
     /// Bytes of the copy; `None` after the last.
@@ -80,8 +90,10 @@ impl Redactor {
         while out.len() < PIECE && end.is_none() {
             end = self.record(&mut out);
         }
+        self.begun |= !out.is_empty();
         packer.add(&out)?;
         if let Some(end) = end {
+            self.begin(&mut packer)?;
             // The copy of a capture that was cut is cut too: what is true of the one is of the other.
             packer.add(self.ending(&end))?;
             return packer.finish();
@@ -89,6 +101,14 @@ impl Redactor {
         let piece = packer.take();
         self.packer = Some(packer);
         Ok(piece)
+    }
+
+    /// A capture that ends within its first block is one all the same.
+    fn begin(&mut self, packer: &mut Packer) -> io::Result<()> {
+        match self.format {
+            Format::Pcapng(_) if !self.begun => packer.add(&pcapng::section()),
+            _ => Ok(()),
+        }
     }
 
     /// Bytes of the input so far, before decompression.

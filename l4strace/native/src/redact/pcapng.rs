@@ -19,10 +19,7 @@ pub fn block(reader: &Pcapng, bytes: &[u8], out: &mut Vec<u8>) {
     let rest = |at: usize| bytes.get(at..size).unwrap_or_default();
     match field(0) {
         SECTION => {
-            let mut body = ORDER.to_le_bytes().to_vec();
-            // Version 1.0, length unknown.
-            body.extend([1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
-            write(SECTION, &body, out);
+            out.extend(section());
         }
         INTERFACE if size >= 16 => {
             let mut body = u32::from(u16_at(bytes, 8, reader.swapped)).to_le_bytes().to_vec();
@@ -52,6 +49,15 @@ pub fn block(reader: &Pcapng, bytes: &[u8], out: &mut Vec<u8>) {
         PACKET | ENHANCED_PACKET | SIMPLE_PACKET => enhanced([NOWHERE, 0, 0, 0], &[], 0, out),
         _ => {}
     }
+}
+
+/// A section of version 1.0 and of unknown length.
+pub fn section() -> Vec<u8> {
+    let mut body = ORDER.to_le_bytes().to_vec();
+    body.extend([1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    let mut out = Vec::new();
+    write(SECTION, &body, &mut out);
+    out
 }
 
 /// Appends a packet with `left` as its bytes; times and interface are those of the block.
