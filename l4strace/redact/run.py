@@ -105,6 +105,8 @@ def _log(path: str, mask: Mask) -> Pieces:
     if importer is read_flent.read:
         yield from _document(path, mask, flent.redacted, read_flent.MOST_BYTES)
         return
+    if importer not in BY_LINE:
+        raise InputError(f"{path}: a log of a kind that redact does not know")
     lines = untrusted.Lines(path, BLOCK)
     packer = _native.Packer(lines.compression)
     for block in BY_LINE[importer](_checked(path, lines, importer), mask):

@@ -168,6 +168,17 @@ def test_what_cannot_be_redacted_has_no_copy(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.pcap"]
 
 
+def test_a_dialect_that_nobody_taught_redact_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("l4strace.redact.run.BY_LINE", {})
+    log = tmp_path / "run.ss.txt"
+    log.write_text("# t=1795252715.25\nESTAB 0 0 10.0.1.2:1 10.0.3.2:2\n")
+    (copy,) = redact([str(log)], Folder(str(tmp_path / "out")), MASK)
+    assert "does not know" in copy.left_out
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_nothing_is_replaced_and_no_link_is_followed(tmp_path: Path) -> None:
     source = tmp_path / "run.pcap"
     source.write_bytes(files.pcap([bytes(60)]))
