@@ -22,8 +22,10 @@ class Stop:
         os.set_blocking(self._wake_write, False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
+        # Not for those that we start: each has a parent of its own.
+        parent = os.environ.pop(PARENT, None) or os.getppid()
         if with_parent:
-            follow_parent(int(os.environ.get(PARENT) or os.getppid()))
+            follow_parent(int(parent))
 
     def _on_signal(self, _number, _frame):
         self.reason = self.reason or "signal"

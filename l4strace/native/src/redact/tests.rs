@@ -207,12 +207,12 @@ fn frames(count: usize, mut check: impl FnMut(u32, &[u8], u32)) {
 
 #[test]
 fn a_copy_decodes_as_its_original() {
-    frames(200_000, same);
+    frames(10_000, same);
 }
 
 #[test]
 fn no_payload_is_left() {
-    frames(20_000, |link_type, data, wire| {
+    frames(2_000, |link_type, data, wire| {
         let copy = redacted(link_type, data, wire);
         for secret in
             [&b"nobody"[..], b"10.0.1.2", b"example", &[10, 0, 1, 2], &[10, 0, 3, 4], &[2, 1, 2, 3, 4, 5]]
