@@ -10,6 +10,7 @@ COLLECTORS = {
     "bcc": ("kernel.bcc", "kernel state from kprobes, by BCC"),
     "tracefs": ("kernel.tracefs", "kernel state from tracepoints"),
     "diag": ("kernel.diag", "kernel state by polling inet_diag"),
+    "sweep": ("kernel.sweep", "remove what killed collectors left in the kernel"),
     "pack": ("run.pack", "a kernel log, a frame each second"),
     "host": ("host.describe", "what this host is set to"),
     "doctor": ("host.doctor", "what this host can do"),

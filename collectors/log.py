@@ -143,4 +143,6 @@ def finish(log, stop, body):
             log.close(ended)
         except OSError as error:
             tell({"error": "log not closed: %s" % error})
-            os._exit(1)
+            # What the stream still holds cannot be written at exit either; the caller tidies up.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), log.stream.fileno())
+            raise SystemExit(1) from None

@@ -8,6 +8,8 @@ import signal
 import time
 
 PR_SET_PDEATHSIG = 1
+PARENT = "L4STRACE_PARENT"
+"""Environment variable that names the process which started a collector with --with-parent."""
 
 
 class Stop:
@@ -20,8 +22,10 @@ class Stop:
         os.set_blocking(self._wake_write, False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
+        # Not for those that we start: each has a parent of its own.
+        parent = os.environ.pop(PARENT, None) or os.getppid()
         if with_parent:
-            follow_parent()
+            follow_parent(int(parent))
 
     def _on_signal(self, _number, _frame):
         self.reason = self.reason or "signal"
@@ -43,12 +47,19 @@ class Stop:
             select.select([self._wake_read, *extra], [], [], seconds)
 
 
-def follow_parent():
-    """Ask the kernel for SIGTERM when the parent dies, so that `kill -9` of it leaves nothing."""
-    parent = os.getppid()
+def follow_parent(parent):
+    """Ask the kernel for SIGTERM when the parent dies, so that `kill -9` of it leaves nothing.
+
+    `parent` is the id that it had when it started us: it may be gone before we come to ask.
+    """
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def child_environment():
+    """Return the environment of a child that is to end with us."""
+    return dict(os.environ, **{PARENT: str(os.getpid())})
 
 
 def tell(record):

@@ -153,3 +153,40 @@ class LogLines:
     def finish(self) -> ArrowTable | None: ...
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
+
+class AddressMap:
+    """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
+
+    def __init__(self, key: bytes) -> None: ...
+    def address(self, text: str) -> str | None:
+        """An IPv4 or IPv6 address mapped; None for any other text."""
+
+    def mac(self, address: bytes) -> bytes:
+        """The six bytes of an Ethernet address mapped."""
+
+class RedactedCapture:
+    """Bytes of a capture's redacted copy, compressed as the capture is.
+
+    Raises InputError for what is no capture.
+    """
+
+    def __init__(self, path: str, key: bytes) -> None: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Packets, and those of an unknown link type, which are empty in the copy."""
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes read, and size of the input or 0."""
+
+class Packer:
+    """Compresses bytes as `gz`, `xz` or `zst`; None leaves them as they are."""
+
+    def __init__(self, compression: str | None) -> None: ...
+    def add(self, data: bytes) -> bytes:
+        """Takes bytes; returns those that are compressed by now."""
+
+    def finish(self, cut: bool = False) -> bytes:
+        """The rest; with ``cut`` without the mark of a whole file."""

@@ -21,6 +21,7 @@ from l4strace.commands import (
     figures,
     flows,
     memory,
+    redact,
     sweep,
     verify,
     watch,
@@ -37,6 +38,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     figures.figures,
     sweep.sweep,
     compare.compare,
+    redact.redact,
     explain.explain,
     verify.verify,
 )

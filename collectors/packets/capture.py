@@ -11,8 +11,9 @@ import sys
 import tempfile
 import time
 
-from files import create, write_all
+from files import create
 from packets import copying, dumpcap, pcapng
+from packets.joining import join
 from packets.programs import BACKENDS, choose
 from process import Stop, cannot, tell
 
@@ -60,6 +61,7 @@ def main(arguments=None):
     # The pieces of a ring lie in a folder that nobody else may enter.
     folder = os.path.dirname(arguments.write) or "."
     arguments.pieces = tempfile.mkdtemp(prefix=".l4strace-", dir=folder) if arguments.ring else None
+    tell({"pieces": arguments.pieces})
     try:
         module = dumpcap if backend == "dumpcap" else copying
         result = module.capture(arguments, stop, backend)
@@ -103,14 +105,3 @@ def count_missing(interfaces, written):
         own = row.pop("written", written if len(interfaces) == 1 else None)
         if own is not None:
             row["dropped"] = max(row["dropped"] or 0, row["received"] - own)
-
-
-def join(files, output):
-    """Put the ring's files, oldest first, behind each other: pcapng allows several sections."""
-    for path in files:
-        with open(path, "rb") as part:
-            while True:
-                data = part.read(1 << 20)
-                if not data:
-                    break
-                write_all(output, data)

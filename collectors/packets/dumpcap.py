@@ -1,5 +1,6 @@
 """Packets through dumpcap: it drops privileges and writes pcapng with drop counts by itself."""
 
+import functools
 import glob
 import os
 import re
@@ -36,7 +37,11 @@ def command(arguments):
 
 def files(arguments):
     """Return the pieces of a ring in order of time."""
-    found = glob.glob(os.path.join(glob.escape(arguments.pieces), "*"))
+    return pieces_of(arguments.pieces)
+
+
+def pieces_of(folder):
+    found = glob.glob(os.path.join(glob.escape(folder), "*"))
     return sorted(found, key=lambda path: (os.path.getmtime(path), path))
 
 
@@ -80,7 +85,7 @@ def capture(arguments, stop, _backend):
         stdout=subprocess.DEVNULL if arguments.ring else arguments.output_fd,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=follow_parent,
+        preexec_fn=functools.partial(follow_parent, os.getpid()),
     )
     output = Output(process)
     watch(process, output, stop, arguments)

@@ -1,5 +1,6 @@
 """One tcpdump per interface, its classic pcap read from a pipe."""
 
+import functools
 import os
 import re
 import signal
@@ -32,7 +33,7 @@ class Tcpdump:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=follow_parent,
+            preexec_fn=functools.partial(follow_parent, os.getpid()),
         )
         self.data = b""
         self.received = self.dropped = None

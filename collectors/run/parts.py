@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 
+from process import child_environment
+
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder or zipapp that holds all collectors."""
 PACK_SECONDS = 30.0
+SWEEP_SECONDS = 10.0
 TAIL_LINES = 20
 
 
@@ -50,6 +53,7 @@ class Part:
             stderr=subprocess.PIPE,
             start_new_session=True,
             pass_fds=fds,
+            env=child_environment(),
         )
         os.set_blocking(self.process.stderr.fileno(), False)
         self.data = b""
@@ -125,6 +129,15 @@ class Part:
             return "killed by signal %d" % -code
         noise = [line for line in self.noise if line.strip()]
         return noise[-1].strip()[:300] if noise else "ended with code %s" % code
+
+
+def sweep_after(part):
+    """Remove what a kernel part that was killed left in the kernel; return what stays or None."""
+    if (part.process.poll() or 0) >= 0:
+        return None
+    sweeper = Part("sweep", program("sweep", []))
+    code = sweeper.wait(SWEEP_SECONDS)
+    return " ".join(sweeper.notes) or sweeper.why() if code else None
 
 
 class Packer:

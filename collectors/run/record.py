@@ -16,11 +16,12 @@ import time
 from files import Files
 from host import describe, interfaces
 from packets.programs import choose
+from packets.salvage import salvage
 from process import Stop
 from run import filters
 from run.control import Control
 from run.offloads import Offloads, restore_left
-from run.parts import Packer, Part, packing, program
+from run.parts import Packer, Part, packing, program, sweep_after
 
 SOURCES = ("bcc", "tracefs", "diag")
 """Kernel state, best first."""
@@ -167,6 +168,7 @@ class Recording:
             return True
         part.ask_to_stop()
         part.wait(5.0)
+        self.sweep(part)
         packer.wait()
         self.files.empty(self.log)
         remedy = part.told.get("remedy")
@@ -200,6 +202,8 @@ class Recording:
             if part:
                 part.ask_to_stop()
                 part.wait(5.0)
+        if self.kernel:
+            self.sweep(self.kernel)
         if self.packer:
             self.packer.wait()
         self.restore_offloads()
@@ -287,6 +291,7 @@ class Recording:
         if self.packets:
             self.packets.ask_to_stop()
             code = self.packets.wait(STOP_SECONDS)
+            self.see_to_packets()
         packed = self.finish_kernel()
         self.restore_offloads()
         self.pass_on_notes()
@@ -300,12 +305,27 @@ class Recording:
         self.tell({"summary": summary})
         return 0 if not self.died else 1
 
+    def sweep(self, part):
+        """A part that was killed had no time to tidy up after itself."""
+        stays = sweep_after(part)
+        if stays:
+            self.warn(stays)
+
+    def see_to_packets(self):
+        """Count what a packet part left that was killed before it could."""
+        if "packets" in self.packets.told:
+            return
+        output = self.files.open[self.arguments.output + PACKETS]
+        pieces = self.packets.told.get("pieces")
+        self.packets.told["packets"] = salvage(output, pieces, self.packets.why())
+
     def finish_kernel(self):
         """Stop the collector; return what reached the disk of its log."""
         if not self.kernel:
             return {}
         self.kernel.ask_to_stop()
         self.kernel.wait(STOP_SECONDS)
+        self.sweep(self.kernel)
         packed, trouble = self.packer.wait()
         if trouble:
             self.died["kernel log"] = trouble

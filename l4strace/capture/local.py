@@ -34,7 +34,8 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     ]
     if request.command:
         command += ["--", *request.command]
-    process = subprocess.Popen(command, pass_fds=(write_end,))
+    environment = os.environ | {"L4STRACE_PARENT": str(os.getpid())}
+    process = subprocess.Popen(command, pass_fds=(write_end,), env=environment)
     os.close(write_end)
     last: dict[str, Any] = {}
     with passing_signals(process), os.fdopen(read_end, "rb") as lines:

@@ -18,6 +18,22 @@ NoCompanions = Annotated[
     ),
 ]
 
+Anonymize = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize",
+        help="Read redacted copies (see l4strace redact): no addresses, names or payload.",
+    ),
+]
+
+Key = Annotated[
+    str,
+    typer.Option(
+        "--key", metavar="FILE|TEXT",
+        help="The same key maps addresses and names alike in every run. [default: random]",
+    ),
+]  # fmt: skip
+
 
 Flow = Annotated[
     list[int] | None,

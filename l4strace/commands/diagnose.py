@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
 from l4strace import timings as where
+from l4strace.commands import inputs
 from l4strace.commands.answer import FailOn, Format, exit_code, render
 from l4strace.commands.arguments import (
+    Anonymize,
     Flow,
     From,
     Host,
+    Key,
     NoCompanions,
     Paths,
     Port,
@@ -68,9 +71,8 @@ def diagnose(
     host: Host = None,
     from_s: From = None,
     to_s: To = None,
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
-    ] = False,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
     timings: Annotated[
         bool, typer.Option("--timings", help="Print where the time went to standard error.")
@@ -104,27 +106,23 @@ def diagnose(
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
-    with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress, not no_companions)
-    read, given = capture, _given(paths, capture)
-    if anonymize:
-        from l4strace.anonymize import anonymized
-
-        capture = anonymized(capture)
-    parts = _parts(capture, selection)
-    if output and len(parts) > 1:
-        raise UsageError(
-            f"the inputs are {len(parts)} unrelated runs, and -o names one page",
-            "Leave -o out for a page beside each, or diagnose them one at a time.",
-        )
-    runs = [_judged(part, selection, chosen, ignored) for part in parts]
-    if page is not None or wanted is Format.json:
-        with console.stage("prove"):
-            # A page that hides addresses must not carry the packets themselves.
-            runs = [
-                (evidence, pipeline.prove(read, analysis, copy=not anonymize))
-                for evidence, analysis in runs
-            ]
+    with inputs.opened(paths, anonymize, key, not no_companions) as found:
+        read = inputs.tracked(found, not no_companions)
+        given = _given(found, read)
+        parts = _parts(inputs.plain(read) if anonymize else read, selection)
+        if output and len(parts) > 1:
+            raise UsageError(
+                f"the inputs are {len(parts)} unrelated runs, and -o names one page",
+                "Leave -o out for a page beside each, or diagnose them one at a time.",
+            )
+        runs = [_judged(part, selection, chosen, ignored) for part in parts]
+        if page is not None or wanted is Format.json:
+            with console.stage("prove"):
+                # A page that hides addresses must not carry the packets themselves.
+                runs = [
+                    (evidence, pipeline.prove(read, analysis, copy=not anonymize))
+                    for evidence, analysis in runs
+                ]
     with console.stage("summary"):
         summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:
@@ -146,11 +144,11 @@ def diagnose(
     raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 
-def _given(paths: Sequence[str], capture: Capture) -> dict[int, str]:
+def _given(paths: Mapping[str, str], capture: Capture) -> dict[int, str]:
     """The path of each input as it was given; of a companion, where it was found."""
     from l4strace.ingest import named
 
-    given = {named.registered(path): path for path in paths}
+    given = {named.registered(path): own for path, own in paths.items()}
     return {
         source: given.get(path, path)
         for source, path in capture.sources.select("source", "path").iter_rows()

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands import table_file
+from l4strace.commands import inputs, table_file
 from l4strace.commands.arguments import (
+    Anonymize,
     Flow,
     From,
     Host,
+    Key,
     NoCompanions,
     Paths,
     Port,
@@ -26,6 +28,7 @@ from l4strace.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from l4strace.evidence import Capture
     from l4strace.selection import Selection
 
 
@@ -46,6 +49,8 @@ def export(
     host: Host = None,
     from_s: From = None,
     to_s: To = None,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
@@ -72,24 +77,26 @@ def export(
         raise UsageError(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
-    with console.Progress("reading") as progress:
-        if table == "packets":
-            frame = _packets(paths, progress, not no_companions, selection)
-        else:
-            frame = _of_run(table, paths, progress, not no_companions, selection)
+    if table != "packets":
+        capture = inputs.read(paths, anonymize, key, not no_companions)
+        table_file.write(_of_run(table, capture, selection), target, wanted)
+        return
+    with (
+        inputs.opened(paths, anonymize, key, not no_companions) as found,
+        console.Progress("reading") as progress,
+    ):
+        frame = _packets(list(found), progress, not no_companions, selection)
         table_file.write(frame, target, wanted)
 
 
-def _of_run(
-    table: str, paths: list[str], progress: console.Progress, companions: bool, selection: Selection
-) -> pl.LazyFrame:
+def _of_run(table: str, capture: Capture, selection: Selection) -> pl.LazyFrame:
     """A table of the run; rules are asked only for what they found."""
     from l4strace import pipeline
     from l4strace.output import frames
     from l4strace.schema import FOUND
     from l4strace.selection import findings_of, in_time, of_flows
 
-    evidence = pipeline.derive(in_time(pipeline.read(paths, progress, companions), selection))
+    evidence = pipeline.derive(in_time(capture, selection))
     shown = of_flows(evidence, selection)
     if table in FOUND:
         found = findings_of(pipeline.judge(evidence), shown)

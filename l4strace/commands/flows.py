@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Flow, From, Host, NoCompanions, Paths, Port, To
+from l4strace.commands import inputs
+from l4strace.commands.arguments import (
+    Anonymize,
+    Flow,
+    From,
+    Host,
+    Key,
+    NoCompanions,
+    Paths,
+    Port,
+    To,
+)
 
 
 def flows(
@@ -20,6 +31,8 @@ def flows(
     host: Host = None,
     from_s: From = None,
     to_s: To = None,
+    anonymize: Anonymize = False,
+    key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
@@ -32,15 +45,13 @@ def flows(
       l4strace flows run.pcapng
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
-    from l4strace import pipeline
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
     from l4strace.selection import Selection, in_time, of_flows
 
     selection = Selection.of(flow, port, host, from_s, to_s)
-    with console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(paths, progress, not no_companions)
+    capture = inputs.read(paths, anonymize, key, not no_companions)
     capture = of_flows(in_time(capture, selection), selection)
     if json:
         console.emit(as_json.render(capture, Analysis(())))

@@ -148,12 +148,8 @@ DIRECTIONS = Table(
         Column("retransmits", U64, "", "Data packets whose bytes had been sent before, reordering excluded."),
         Column("retransmitted_bytes", U64, "byte", "Payload of those."),
         Column("out_of_order", U64, "", "Packets that arrived late here without being retransmissions."),
-<<<<<<< HEAD
-        Column("duplicates", U64, "", "Copies of packets that the capture holds twice (two interfaces, before and after an offload): in no other count."),
-=======
         Column("overtaken", U64, "", "Data packets that the receiver reported after later ones (SACK) although they were sent once: reordering, as ACKs show it anywhere. Null without data."),
-        Column("duplicates", U64, "", "Exact copies (same IP id and bytes) seen twice by the capture."),
->>>>>>> verdict
+        Column("duplicates", U64, "", "Copies of packets that the capture holds twice (two interfaces, before and after an offload): in no other count."),
         Column("max_payload", U32, "byte", "Largest payload of one packet."),
         Column("super_packets", U64, "", "Packets with more payload than the other side's MSS: segmentation or receive offload."),
         Column("outer_inner_differ", U64, "", "Tunnelled packets whose outer and inner codepoint differ."),

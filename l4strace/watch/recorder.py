@@ -34,6 +34,7 @@ class Recorder:
         self._process = subprocess.Popen(
             [*command, "--plain", *request.options()],
             pass_fds=(write_end,),
+            env=os.environ | {"L4STRACE_PARENT": str(os.getpid())},
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ import pytest
 
 from l4strace import _native
 from tests.support.network import LEFT_ADDRESS, Network, needs_root, network
+from tests.support.processes import descendants, trace_instances
 
 pytestmark = [pytest.mark.root, needs_root]
 
@@ -30,25 +31,6 @@ def log_of(stem: Path) -> list[dict[str, object]]:
     path = next(stem.parent.glob(f"{stem.name}.kernel.ndjson*"))
     text = b"".join(_native.read_text(str(path)))
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
-
-
-def descendants(pid: int) -> dict[int, str]:
-    """Process ids below `pid` with their command lines."""
-    found = {}
-    listed = subprocess.run(
-        ["ps", "-ww", "-eo", "pid,ppid,args", "--no-headers"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
-    below = {pid}
-    for _ in range(6):
-        for own, parent, words in rows:
-            if int(parent) in below and int(own) not in below:
-                below.add(int(own))
-                found[int(own)] = words
-    return found
 
 
 def find(pid: int, word: str, but: str = "\0") -> int:
@@ -86,16 +68,6 @@ def assert_readable(stem: Path) -> int:
     return int(records)
 
 
-def instances() -> list[str]:
-    """Trace instances of ours that are left on this host."""
-    folder = "/sys/kernel/tracing"
-    script = f"[ -d {folder}/instances ] || mount -t tracefs t {folder}; ls {folder}/instances"
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
-    ours = [name for name in done.stdout.split() if name.startswith("l4strace-")]
-    # Other captures may run on this machine: left is what belongs to nobody.
-    return [name for name in ours if not Path("/proc", name.rpartition("-")[2]).exists()]
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_everything(net: Network, tmp_path: Path, number: signal.Signals) -> None:
     process = begin(net, tmp_path / "run", "--kernel", "tracefs")
@@ -110,7 +82,7 @@ def test_a_signal_closes_everything(net: Network, tmp_path: Path, number: signal
     assert trailer["lost"] == {}
     host = json.loads((tmp_path / "run.host.json").read_text())
     assert host["complete"] is True
-    assert instances() == []
+    assert trace_instances() == set()
 
 
 def test_a_duration_ends_it(net: Network, tmp_path: Path) -> None:
@@ -144,7 +116,7 @@ def test_a_killed_part_leaves_the_others(
     process = begin(net, tmp_path / "again", "--kernel", "tracefs")
     process.send_signal(signal.SIGINT)
     end(process)
-    assert instances() == [], "the next run sweeps what a killed one left"
+    assert trace_instances() == set(), "the next run sweeps what a killed one left"
 
 
 def test_kill_9_of_the_supervisor_closes_the_parts(net: Network, tmp_path: Path) -> None:
@@ -156,7 +128,7 @@ def test_kill_9_of_the_supervisor_closes_the_parts(net: Network, tmp_path: Path)
     time.sleep(2)
     assert_readable(tmp_path / "run")
     assert log_of(tmp_path / "run")[-1]["type"] == "trailer"
-    assert instances() == []
+    assert trace_instances() == set()
 
 
 def test_kill_9_of_l4strace_itself_closes_the_parts(net: Network, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.test_endings import assert_readable, begin, descendants, end, find, log_of
+from tests.capture.test_endings import assert_readable, begin, end, find, log_of
 from tests.support.network import Network, needs_root, network
+from tests.support.processes import descendants
 
 pytestmark = [pytest.mark.root, needs_root]
 MODULES = ("json", "argparse", "log", "process", "kernel", "host", "run", "packets", "zlib")

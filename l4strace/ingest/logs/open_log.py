@@ -60,16 +60,28 @@ def _within_bounds(log: Log) -> Log:
 
 def take_stated_clock(log: Log) -> None:
     """Takes the offset from a `clock.txt` beside the log, if the log itself has none."""
-    if log.unix_offset_ns is not None or log.path == "-":
+    if log.unix_offset_ns is not None:
         return
-    folder = Path(log.path).parent
-    for path in (folder / f"{files.stem(log.path)}.clock.txt", folder / "clock.txt"):
-        try:
-            found = STATED.search(path.read_text(errors="replace")[:4096])
-        except OSError:
-            continue
-        if found:
+    for path in clock_files(log.path):
+        if clock := stated_clock(path):
             log.clock = "monotonic"
-            log.unix_offset_ns = untrusted.time_ns(int(found[1][:MOST_DIGITS]))
-            log.uncertainty_ns = untrusted.time_ns(int((found[2] or "0")[:MOST_DIGITS])) or 0
+            log.unix_offset_ns, log.uncertainty_ns = clock
             return
+
+
+def clock_files(path: str) -> tuple[Path, ...]:
+    """Where the clock of the log ``path`` may be stated; the nearer name comes first."""
+    folder = Path(path).parent
+    return () if path == "-" else (folder / f"{files.stem(path)}.clock.txt", folder / "clock.txt")
+
+
+def stated_clock(path: Path) -> tuple[int | None, int] | None:
+    """Offset and uncertainty in ns that the file states; null when it states none."""
+    try:
+        found = STATED.search(path.read_text(errors="replace")[:4096])
+    except OSError:
+        return None
+    if found is None:
+        return None
+    offset = untrusted.time_ns(int(found[1][:MOST_DIGITS]))
+    return offset, untrusted.time_ns(int((found[2] or "0")[:MOST_DIGITS])) or 0

@@ -7,6 +7,7 @@ pub mod packet;
 pub mod pair;
 pub mod prague;
 pub mod read;
+pub mod redact;
 pub mod run;
 pub mod stats;
 pub mod track;

@@ -6,6 +6,7 @@ mod follower;
 mod ktext;
 mod prague;
 mod reading;
+mod redact;
 mod seam;
 mod stats;
 mod tables;
@@ -18,6 +19,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ktext::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
+    redact::register(m)?;
     stats::register(m)?;
     tables::register(m)?;
     track::register(m)?;

@@ -12,13 +12,13 @@ mod error;
 mod fragments;
 mod info;
 mod input;
-mod pcap;
-mod pcapng;
-mod record;
+pub(crate) mod pcap;
+pub(crate) mod pcapng;
+pub(crate) mod record;
 mod resolution;
 mod source;
 mod stream;
-mod window;
+pub(crate) mod window;
 
 pub use chunks::Chunks;
 pub use decoder::{Decoder, Next};

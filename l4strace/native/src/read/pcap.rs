@@ -11,7 +11,7 @@ const MAX_CAPTURED: u32 = 128 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Pcap {
-    swapped: bool,
+    pub swapped: bool,
     record_header: usize,
     fraction_ns: i64,
     link_type: u32,

@@ -5,15 +5,15 @@ use super::record::{u16_at, u32_at, Record, Step, NEEDED};
 use super::resolution::Resolution;
 use crate::stats::{Loss, Stats};
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
+pub const SECTION: u32 = 0x0a0d_0d0a;
+pub const INTERFACE: u32 = 1;
 /// Obsolete, but still written by old devices.
-const PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
+pub const PACKET: u32 = 2;
+pub const SIMPLE_PACKET: u32 = 3;
+pub const STATISTICS: u32 = 5;
+pub const ENHANCED_PACKET: u32 = 6;
 
-const ORDER: u32 = 0x1a2b_3c4d;
+pub const ORDER: u32 = 0x1a2b_3c4d;
 /// A block larger than this is damage: the largest packets are 128 MiB.
 const MAX_BLOCK: u32 = 256 << 20;
 /// Options beyond this are not looked at.
@@ -39,7 +39,7 @@ struct Interface {
 /// Reader of one file: knows its current section.
 #[derive(Clone, Debug, Default)]
 pub struct Pcapng {
-    swapped: bool,
+    pub swapped: bool,
     interfaces: Vec<Interface>,
     last_ns: i64,
     /// Drops so far, over all sections and interfaces.
@@ -255,14 +255,14 @@ impl Pcapng {
         self.drop_on(id, |interface| interface.count_between(drops));
     }
 
-    fn u64_of(&self, value: &[u8]) -> u64 {
+    pub fn u64_of(&self, value: &[u8]) -> u64 {
         let (first, second) = (u32_at(value, 0, self.swapped), u32_at(value, 4, self.swapped));
         let (low, high) = if self.swapped { (second, first) } else { (first, second) };
         u64::from(high) << 32 | u64::from(low)
     }
 
     /// Options as (code, value) until the end mark, the end of the block, or nonsense.
-    fn options<'a>(&self, data: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+    pub fn options<'a>(&self, data: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
         let swapped = self.swapped;
         let mut rest = &data[..data.len().min(MAX_OPTIONS)];
         std::iter::from_fn(move || {

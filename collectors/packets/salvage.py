@@ -1,0 +1,48 @@
+"""What a killed packet part left: its file is brought into order and counted."""
+
+import os
+import shutil
+import time
+
+from packets import dumpcap, pcapng
+from packets.joining import join
+
+SETTLE_SECONDS = 5.0
+"""dumpcap notices the death of its parent and still writes what it holds."""
+STABLE_SECONDS = 0.5
+
+
+def salvage(output, pieces, reason):
+    """Return the counts of a packet part that could not state them.
+
+    `output` is the open capture, `pieces` the folder of a ring or None, which is removed.
+    """
+    found = dumpcap.pieces_of(pieces) if pieces else []
+    settle(lambda: [size(path) for path in found] or os.fstat(output).st_size)
+    if pieces:
+        for path in found:
+            with open(path, "r+b") as piece:
+                pcapng.mend(piece.fileno(), time.time_ns(), reason)
+        try:
+            join(found, output)
+        finally:
+            shutil.rmtree(pieces, ignore_errors=True)
+    cut = pcapng.mend(output, time.time_ns(), reason)
+    counts = {"packets": pcapng.walk(output)[1], "interfaces": {}, "ended": reason}
+    return dict(counts, cut_bytes=cut, bytes=os.fstat(output).st_size)
+
+
+def settle(sizes):
+    """Wait until nobody writes any more."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    before = None
+    while time.monotonic() < deadline and before != sizes():
+        before = sizes()
+        time.sleep(STABLE_SECONDS)
+
+
+def size(path):
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

@@ -1,0 +1,62 @@
+"""`l4strace redact`: copies of a run that can be shared."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.arguments import Key, NoCompanions, Paths
+from l4strace.errors import InputError
+
+FORGOTTEN = (
+    "The key was random and is forgotten: another run maps addresses differently. "
+    "Use --key to redact several runs alike."
+)
+
+
+def redact(
+    paths: Paths,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write the copies here.")
+    ],
+    key: Key = "",
+    no_companions: NoCompanions = False,
+) -> None:
+    """Write copies of captures, logs and host files that can be shared.
+
+    The copies have the same names, times and lengths, and give the same findings. IP addresses are
+    mapped so that common prefixes stay common, Ethernet addresses and names become
+    others, payload, comments, secrets and TCP options that l4strace does not read are removed,
+    checksums are right again. Headers, ports, sequence numbers and times stay: who knows the
+    traffic can still recognize it. What cannot be redacted is left out. File names stay.
+
+    \b
+    Examples:
+      l4strace redact run.pcapng -o shared
+      l4strace redact client.pcap server.pcap --key secret.key -o shared
+    """
+    from l4strace.redact import mask
+    from l4strace.redact.output import Folder
+    from l4strace.redact.run import redact as redacted
+
+    secret = mask.Mask(mask.key(key))
+    folder = Folder(output)
+    with console.Progress("redacting") as progress, console.stage("redact"):
+        copies = redacted(paths, folder, secret, not no_companions, progress)
+    for copy in copies:
+        if copy.left_out:
+            console.note(f"{copy.path}: left out: {copy.left_out}")
+            continue
+        console.emit(f"{output.rstrip('/') or '/'}/{copy.name}")
+        if copy.emptied:
+            console.note(
+                f"{copy.path}: {copy.emptied:,} packets of an unknown link type: their times and "
+                "lengths alone are kept"
+            )
+    if not key:
+        console.note(FORGOTTEN)
+    missing = [copy.path for copy in copies if copy.left_out and not copy.beside]
+    if missing:
+        raise InputError(f"not redacted: {', '.join(missing)}", "Do not share the originals.")

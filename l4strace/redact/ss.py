@@ -1,0 +1,95 @@
+"""Logs of `ss -tin`: times, sockets, TCP's own numbers; no processes, users, interfaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from l4strace.redact import words
+from l4strace.redact.mask import Mask
+from l4strace.redact.words import vocabulary
+
+TIME = re.compile(
+    r"\s*(?:#\s*)?(?:(?:t=)?\d{9,10}(?:\.\d+)?(?=\s|$)"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\s*$)"
+)
+SOCKET = re.compile(
+    r"\s*(?:tcp\s+)?(?P<state>[A-Z][A-Z0-9-]{2,14})\s+(?P<queues>\d+\s+\d+)\s+"
+    r"(?P<here>\S+:\d+)\s+(?P<there>\S+:\d+)"
+)
+NUMBERS = vocabulary("""
+    wscale rto backoff rtt ato mss pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans
+    bytes_acked bytes_received segs_out segs_in data_segs_out data_segs_in lastsnd lastrcv
+    lastack delivered delivered_ce busy rwnd_limited sndbuf_limited unacked retrans lost sacked
+    dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ooopack snd_wnd rcv_wnd
+    rehash minrtt notsent rcv_ssthresh tcp-ulp-mptcp received_ce received_e0 received_e1
+    received_ce_bytes
+""")
+RATES = frozenset(("send", "pacing_rate", "delivery_rate", "max_pacing_rate"))
+FLAGS = vocabulary("""
+    ts sack ecn ecnseen accecn app_limited fastopen cookie
+""")
+PART = re.compile(
+    r"(alpha|ai_ack_increase|max_burst|round|rtt_indep|ce_state|ab_ecn|ab_tot|bw|mrtt|"
+    r"pacing_gain|cwnd_gain|rtt_transition|fallback|classic_ecn|frac_cwnd|wnd):"
+    r"(-?[\d.]+(?:[eE][+-]?\d+)?(?:%|[kKMGT]?bps)?|rate|scalable|none|additive)"
+)
+VALUE = re.compile(r"-?[\d.]+(?:[eE][+-]?\d{1,3})?(?:/[\d.]+|,[\d.]+)*(?:ms|us|s)?(?:\([\d.]+%\))?")
+RATE = re.compile(r"[\d.]+[kKMGT]?bps")
+
+
+def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
+    """Blocks of whole lines -> the same with every line redacted, in the same order."""
+    for block in blocks:
+        lines = block.decode("utf-8", "replace").split("\n")
+        yield "\n".join(_line(line, mask) for line in lines).encode()
+
+
+def _line(line: str, mask: Mask) -> str:
+    time = TIME.match(line)
+    rest = line[time.end() :] if time else line
+    socket = SOCKET.match(rest)
+    shown = time[0].strip() if time else ""
+    if socket is not None:
+        ends = [mask.endpoint(_unzoned(socket[name])) for name in ("here", "there")]
+        if None in ends:
+            return shown
+        state = socket["state"] if socket["state"] in STATES else "ESTAB"
+        start = f"{state} {' '.join(socket['queues'].split())} {ends[0]} {ends[1]}"
+        rest = rest[socket.end() :]
+        return " ".join((*filter(None, [shown, start]), *_info(rest, mask)))
+    kept = " ".join(_info(rest, mask))
+    indent = "\t " if kept and rest[:1].isspace() and not time else ""
+    return indent + " ".join(filter(None, [shown, kept]))
+
+
+STATES = vocabulary("""
+    ESTAB SYN-SENT SYN-RECV FIN-WAIT-1 FIN-WAIT-2 TIME-WAIT CLOSE-WAIT LAST-ACK CLOSING LISTEN
+    UNCONN
+""")
+
+
+def _unzoned(endpoint: str) -> str:
+    """`[fe80::1%eth0]:80` and `fe80::1%eth0:80` without the name of the interface."""
+    return re.sub(r"%[^\]:]*", "", endpoint)
+
+
+def _info(text: str, mask: Mask) -> Iterator[str]:
+    """TCP's own words and numbers, in their order."""
+    tokens = text.split()
+    for at, token in enumerate(tokens):
+        name, colon, value = token.partition(":")
+        follower = tokens[at + 1] if at + 1 < len(tokens) else ""
+        if token in FLAGS:
+            yield token
+        elif colon and name in NUMBERS:
+            yield token if VALUE.fullmatch(value) else f"{name}:?"
+        elif name == "sk" and re.fullmatch("[0-9a-f]+", value):
+            yield f"sk:{mask.socket(value)}"
+        elif token in RATES and RATE.fullmatch(follower):
+            yield f"{token} {follower}"
+        elif not colon and follower.startswith(("wscale:", "rto:")):
+            yield words.congestion_control(token, mask)
+        elif colon and name in words.CONGESTION_CONTROLS and value.startswith("("):
+            kept = [part for part in value.strip("()").split(",") if PART.fullmatch(part)]
+            yield f"{name}:({','.join(kept)})"

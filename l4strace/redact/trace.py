@@ -1,0 +1,61 @@
+"""Trace events as text: times, known events with known fields; no task names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from l4strace.ingest.logs.samples import EVENTS as PROBED
+from l4strace.redact import fields
+from l4strace.redact.mask import Mask
+from l4strace.schema.words import EVENTS
+
+LINE = re.compile(
+    r".*?\[(?P<cpu>\d{1,6})\](?:[^\[\]]*?[\s\]])?(?P<time>\d{1,12}\.\d{6,9}):\s+"
+    r"(?:[\w.]+:)*(?P<event>[A-Za-z_.][\w.]*):(?=\s|$)(?P<rest>.*)"
+)
+"""The first time with six decimals after a CPU: a task's name (15 bytes) cannot hold both."""
+LOCATION = re.compile(r"\s*\([^)]*\)")
+WRITTEN = re.compile(r"#\s*entries-in-buffer/entries-written:\s*(\d{1,19})/(\d{1,19})")
+LOST = re.compile(r"LOST (\d{1,19}) EVENT", re.IGNORECASE)
+PRINTED = frozenset(("tracing_mark_write", "print", "bprint", "bputs"))
+PROBE = re.compile(r"[pr]_(.+)_\d+")
+SUFFIX = re.compile(r"\.(?:isra|constprop|part)\..*")
+UNREAD = "-"
+"""As unreadable as the line that it stands for."""
+
+
+def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
+    """Blocks of whole lines -> the same with every line redacted, in the same order."""
+    for block in blocks:
+        text = block.decode("utf-8", "replace")
+        # Not splitlines(): only `\n` ends a line here, as in the reader.
+        lines = (_line(line.rstrip(), mask) for line in text.removesuffix("\n").split("\n"))
+        yield "".join(f"{line}\n" for line in lines).encode()
+
+
+def _line(line: str, mask: Mask) -> str:
+    if found := LINE.fullmatch(line):
+        return _event(found, mask)
+    if found := LOST.search(line):
+        return f"CPU:0 [LOST {found[1]} EVENTS]"
+    if found := WRITTEN.match(line):
+        return f"# entries-in-buffer/entries-written: {found[1]}/{found[2]}"
+    if line.startswith("# tracer:"):
+        return "# tracer: nop"
+    return "#" if line.startswith("#") else UNREAD if line else ""
+
+
+def _event(found: re.Match[str], mask: Mask) -> str:
+    if found["event"] in PRINTED:
+        return ""
+    kept = fields.redacted(LOCATION.sub("", found["rest"], count=1), mask)
+    if kept is None:
+        return UNREAD
+    return f"task-0 [{found['cpu']}] ..... {found['time']}: {event_name(found['event'])}: {kept}"
+
+
+def event_name(event: str) -> str:
+    """The reader's name of a known event; `other` for all that the reader leaves out."""
+    bare = SUFFIX.sub("", PROBE.sub(r"\1", event))
+    return bare if bare in PROBED or bare in EVENTS else "other"

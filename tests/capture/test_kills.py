@@ -1,0 +1,157 @@
+"""Parts of a recording killed at random moments, a third of the runs on a disk that fills up.
+
+L4STRACE_KILLS=200 runs that many; run N draws the same moments for ever. What a run leaves opens or
+is refused in one line, and the host is as it was before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from l4strace import _native, pipeline
+from l4strace.errors import InputError
+from tests.support.network import Network, needs_root, network
+from tests.support.processes import descendants, trace_instances
+
+pytestmark = [pytest.mark.root, needs_root]
+
+KILLS = int(os.environ.get("L4STRACE_KILLS", "3"))
+END_SECONDS = 40.0
+PARTS = ("collectors record", "collectors packets", "collectors tracefs", "collectors pack")
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Network]:
+    with network() as made:
+        yield made
+
+
+@contextmanager
+def folder(place: Path, size_kb: int | None) -> Iterator[Path]:
+    """A folder, on a small disk of its own if it has a size."""
+    place.mkdir()
+    if size_kb is None:
+        yield place
+        return
+    options = ["-t", "tmpfs", "-o", f"size={size_kb}k"]
+    subprocess.run(["mount", *options, "tmpfs", str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def alive(pids: dict[int, str]) -> dict[int, str]:
+    """Those of the processes that still run under their command lines."""
+    found = {}
+    for pid, words in pids.items():
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+        except OSError:
+            continue
+        if line and line == words.strip():
+            found[pid] = words
+    return found
+
+
+def kill_one(process: subprocess.Popen[str], chance: Random) -> dict[int, str]:
+    """Ends a part, or the program itself, by KILL or TERM; returns all that ran."""
+    ran = descendants(process.pid) | {process.pid: cmdline(process.pid)}
+    parts = [pid for pid, words in ran.items() if any(part in words for part in PARTS)]
+    victim = chance.choice([process.pid, *parts])
+    number = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+    print(number, ran[victim])
+    with suppress(ProcessLookupError):
+        os.kill(victim, number)
+    return ran
+
+
+def cmdline(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+
+
+def ended(process: subprocess.Popen[str], ran: dict[int, str], chance: Random) -> str:
+    """What it printed. A recording that goes on without the part is ended as by Ctrl-C."""
+    time.sleep(chance.random())
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=END_SECONDS)
+    deadline = time.monotonic() + END_SECONDS
+    while left := alive(ran):
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.1)
+    return err
+
+
+def opens(place: Path) -> None:
+    """Whatever is there is read, or refused in a line; a recording says where it breaks off."""
+    names = sorted(path.name for path in place.iterdir())
+    assert [name for name in names if not name.startswith("run.")] == [], "a file of nobody's"
+    assert [name for name in names if name.endswith(".part")] == []
+    capture = place / "run.pcapng"
+    inputs = [str(capture)] if capture.exists() else [str(place / name) for name in names]
+    if not inputs:
+        return
+    if any(Path(path).stat().st_size == 0 for path in inputs):
+        # Ended before its first packet.
+        with pytest.raises(InputError, match="is empty"):
+            pipeline.read(inputs)
+        return
+    run = pipeline.read(inputs)
+    host = place / "run.host.json"
+    if host.exists() and host.stat().st_size:
+        assert [h["path"] for h in run.hosts] == [str(host)]
+    if run.sources.filter(kind="pcapng").height:
+        records, _ = _native.walk(str(capture))
+        assert run.sources.filter(kind="pcapng")["records"].item() == records
+
+
+def is_counted(place: Path, err: str) -> None:
+    """The summary, where there is one, counts the packets that are in the file."""
+    host = place / "run.host.json"
+    if not host.exists() or "recorded " not in err or "no space" in err.lower():
+        return
+    if not (summary := json.loads(host.read_text() or "{}").get("capture")):
+        return
+    capture = place / "run.pcapng"
+    if not capture.exists():
+        assert summary["packets"] == {}
+        return
+    records = _native.walk(str(capture))[0] if capture.stat().st_size else 0
+    assert summary["packets"].get("packets") == records, summary
+    assert f"packets: {records:,} written" in err
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_a_killed_run_opens_and_leaves_nothing(net: Network, tmp_path: Path, number: int) -> None:
+    chance = Random(f"kill {number}")
+    size = chance.choice((64, 200, 600)) if number % 3 == 2 else None
+    backend = chance.choice(("dumpcap", "tcpdump", "ring"))
+    words = ["--kernel", "tracefs", "--packets", backend]
+    words += ["--ring", "1"] if chance.random() < 0.25 else []
+    before = trace_instances()
+    with folder(tmp_path / "disk", size) as place:
+        process = net.start_capture("-o", str(place / "run"), *words)
+        traffic = net.start(net.left, *net.send(4, "100M"), stdout=subprocess.DEVNULL)
+        try:
+            time.sleep(chance.uniform(0.3, 4.0))
+            ran = kill_one(process, chance)
+            err = ended(process, ran, chance)
+        finally:
+            process.kill()
+            traffic.kill()
+            traffic.wait()
+        assert "Traceback" not in err, err
+        opens(place)
+        is_counted(place, err)
+    assert trace_instances() <= before, err
