@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from l4strace import timings
 from l4strace.errors import OutputError
 
 PROGRESS_AFTER_S = 0.5
@@ -158,10 +159,10 @@ def fail(message: str, hint: str = "") -> None:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Times one stage of the work for `--verbose`."""
-    start = time.perf_counter()
-    yield
-    detail(f"{name}: {time.perf_counter() - start:.3f} s")
+    """Times one stage of the work for `--verbose` and `--timings`."""
+    with timings.timed(name) as timing:
+        yield
+    detail(f"{name}: {timing.wall_s:.3f} s")
 
 
 class Progress:

@@ -24,6 +24,7 @@ from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
+from l4strace.timings import timed
 from l4strace.wording.order import worst_first
 
 DERIVE = "derive"
@@ -50,7 +51,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     diagnosis is not lost; ``strict`` lets it raise.
     """
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
-    values["rounds"] = queue_delay.rounds(capture)
+    with timed("queue_delay"):
+        values["rounds"] = queue_delay.rounds(capture)
     broken: list[str] = []
     tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
     return Evidence(**values | tables | {"broken": tuple(broken)})
@@ -60,7 +62,8 @@ def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFr
     """One derived table; empty where odd data breaks it, which ``broken`` then states."""
     module = import_module(f"l4strace.derive.{name}")
     try:
-        return TABLES[name].conform(module.table(capture))
+        with timed(name):
+            return TABLES[name].conform(module.table(capture))
     except Exception as error:
         if broken is None:
             raise
@@ -119,7 +122,8 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysi
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
     try:
-        return rule.check(evidence)
+        with timed(rule.code):
+            return rule.check(evidence)
     except Exception as error:
         if strict:
             raise

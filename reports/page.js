@@ -2,7 +2,7 @@
 // it in SCRIPTS (l4strace/page/fill.py). Everything on the page is readable without any of them.
 
 const root = document.documentElement;
-const figures = JSON.parse(document.getElementById("figures").textContent);
+let figures = {}; // by name, unpacked before anything else
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
 const fontFamily = getComputedStyle(document.body).fontFamily;
@@ -124,8 +124,19 @@ function themeButton() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { label(); redraw(); });
 }
 
+// A table that is wider than the screen scrolls by keyboard too, once it can have the focus.
+function reachTables() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const heading = box.closest("section")?.querySelector("h2")?.firstChild.textContent.trim();
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", `Table of the section ${heading}`);
+  }
+}
+
 function wire() {
   themeButton();
+  reachTables();
   wireZoom();
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;
@@ -190,6 +201,7 @@ async function loadPlotly() {
 }
 
 async function main() {
+  figures = JSON.parse(await unpacked("figures"));
   wire();
   await wireTable();
   visit();

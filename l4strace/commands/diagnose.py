@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
+from l4strace import timings as where
 from l4strace.commands.answer import FailOn, Format, exit_code, render
 from l4strace.commands.arguments import (
     Flow,
@@ -71,6 +72,9 @@ def diagnose(
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
     no_companions: NoCompanions = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Print where the time went to standard error.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
@@ -87,7 +91,9 @@ def diagnose(
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
-    from l4strace import pipeline, rules
+    where.forget()
+    with where.timed("import"):
+        from l4strace import pipeline, rules
     from l4strace.commands.page_file import PageFile, command_line
     from l4strace.selection import Selection
 
@@ -119,7 +125,8 @@ def diagnose(
                 (evidence, pipeline.prove(read, analysis, copy=not anonymize))
                 for evidence, analysis in runs
             ]
-    summary = render(wanted, runs, fail_on)
+    with console.stage("summary"):
+        summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
@@ -134,6 +141,8 @@ def diagnose(
             for place, (evidence, analysis) in zip((page, *later), runs, strict=True):
                 if place is not None:
                     place.write(evidence, analysis, command)
+    if timings:
+        console.note(where.table())
     raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -32,23 +34,13 @@ SCRIPTS = ("zoom.js", "save.js", "table.js", "page.js")
 
 def fill(report: Report) -> str:
     """The page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(installed.path("reports")),
-        autoescape=True,
-        finalize=_shown,
-        # Compiled anew in every run: folding constants costs more than it saves.
-        optimized=False,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["packed"] = packed
     figures = {chart.key: chart.spec for chart in report.charts}
-    return environment.get_template("page.html.j2").render(
+    template = environment().get_template("page.html.j2")
+    return template.render(
         title=report.title,
         policy=POLICY,
         strokes=STROKES,
-        figures=embedded(figures),
+        figures=packed(embedded(figures)),
         colours=embedded(dark_of_light()),
         bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
         style=_asset("page.css"),
@@ -57,6 +49,33 @@ def fill(report: Report) -> str:
         sections=report.sections,
         **{section.name: section.data for section in report.sections},
     )
+
+
+def environment() -> jinja2.Environment:
+    """The templates: as `l4strace.page.prepare` compiled them, else compiled when needed."""
+    ready = prepared()
+    sources = jinja2.FileSystemLoader(installed.path("reports"))
+    templates = jinja2.Environment(
+        loader=jinja2.ModuleLoader(ready) if ready.is_dir() else sources,
+        autoescape=True,
+        finalize=_shown,
+        # Where they are compiled anew in every run, folding constants costs more than it saves.
+        optimized=False,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["packed"] = packed
+    return templates
+
+
+def prepared() -> Path:
+    """Where the compiled templates lie if they were prepared: the name states of which sources."""
+    reports = installed.path("reports")
+    key = blake2b(jinja2.__version__.encode(), digest_size=8)
+    for template in sorted(reports.rglob("*.j2")):
+        key.update(template.read_bytes())
+    return reports / "prepared" / f"templates-{key.hexdigest()}"
 
 
 def packed(text: str) -> Markup:

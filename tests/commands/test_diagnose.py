@@ -1,6 +1,7 @@
 """`diagnose`: streams, formats, exit codes, and what it writes where."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -117,6 +118,16 @@ def test_quiet_prints_results_only(call, sample: Path):
 
 def test_verbose_times_the_stages(call, sample: Path):
     assert "derive: " in call("diagnose", sample, "--no-html", "-v").stderr
+
+
+def test_timings_account_for_every_second(call, sample: Path):
+    shown = call("diagnose", sample, "--timings").stderr
+    rows = re.findall(r"^(\S[\w -]*?)(?: +[\d.]+ s)? +([\d.]+) s$", shown, re.MULTILINE)
+    cpu = {name: float(seconds) for name, seconds in rows}
+    assert {"import", "read", "derive", "judge", "summary", "page", "in all"} <= cpu.keys()
+    total = cpu.pop("in all")
+    assert sum(cpu.values()) == pytest.approx(total, abs=0.01)
+    assert re.search(r"^  L4S\d{3} ", shown, re.MULTILINE)
 
 
 def test_logs_beside_a_capture_are_found(call, fixtures: Path, tmp_path: Path):

@@ -12,11 +12,15 @@ import axe_core_python
 import polars as pl
 import pytest
 
+from l4strace.model import Analysis
 from l4strace.page import render
+from l4strace.page.render import MAX_BYTES
 from tests.support import chromium, synthetic
 
-FLOWS = 60
-"""More than two pages of the table of flows."""
+FLOWS = 5_000
+"""As many as the table of flows holds."""
+SAME = 5
+"""Findings of one rule: three cards are open."""
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -30,9 +34,16 @@ def browser() -> Iterator[chromium.Chromium]:
         yield running
 
 
+def _with_same(analysis: Analysis) -> Analysis:
+    """Findings of one rule, more than are shown unfolded."""
+    (one,) = (finding for finding in analysis.findings if finding.rule == "L4S002")
+    more = tuple(dataclasses.replace(one, message=f"input {n}") for n in range(1, SAME))
+    return dataclasses.replace(analysis, findings=(*analysis.findings, *more))
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The misfire among many flows without charts, whose ECN mode has a hostile reason."""
+    """The misfire among many flows that differ in all numbers; the mode has a hostile reason."""
     run = synthetic.misfire()
     numbers = pl.DataFrame({"number": range(2, FLOWS)}, schema={"number": pl.UInt32})
 
@@ -41,15 +52,39 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spread = one.join(numbers, how="cross").with_columns(pl.col("number").alias("flow"))
         return pl.concat([table, spread.with_columns(**changed).select(table.columns)])
 
-    few = (pl.col("number") * 1000).cast(pl.UInt64)
+    number = pl.col("number")
+
+    def any_number(below: int) -> pl.Expr:
+        return number.hash(below) % below
+
     many = dataclasses.replace(
         run,
-        flows=with_many(run.flows, mode_reason=pl.lit(HOSTILE)),
-        directions=with_many(run.directions, payload_bytes=few),
+        flows=with_many(
+            run.flows,
+            client=pl.format("10.9.{}.{}", number // 250, number % 250),
+            client_port=any_number(60_000).cast(pl.UInt16),
+            mode_reason=pl.lit(HOSTILE),
+        ),
+        directions=with_many(
+            run.directions,
+            payload_bytes=(number * 1000).cast(pl.UInt64),
+            acked_bytes=any_number(10**8),
+            data_ect0=any_number(9000),
+            data_ce=any_number(500),
+            retransmits=any_number(300),
+            rtt_min_us=any_number(10**5).cast(pl.Float64),
+            rtt_mean_us=any_number(10**6).cast(pl.Float64),
+        ),
     )
     path = tmp_path_factory.mktemp("page") / "run.html"
-    path.write_text(render(many, synthetic.misfire_analysis()), encoding="utf-8")
+    path.write_text(render(many, _with_same(synthetic.misfire_analysis())), encoding="utf-8")
     return path
+
+
+def test_thousands_of_flows_keep_the_budget(opened: chromium.Chromium, page: Path) -> None:
+    assert page.stat().st_size <= MAX_BYTES
+    # As high as with two flows and one page of the table: 13 screens.
+    assert opened.evaluate("document.documentElement.scrollHeight") < 13 * 900
 
 
 @pytest.fixture
@@ -123,21 +158,21 @@ def click(browser: chromium.Chromium, selector: str) -> None:
 
 
 def test_flows_are_sorted_filtered_and_paged(opened: chromium.Chromium) -> None:
-    assert opened.evaluate(RANGE) == f"1\N{EN DASH}25 of {FLOWS}"
+    assert opened.evaluate(RANGE) == f"1\N{EN DASH}25 of {FLOWS:,}"
     click(opened, "#flow-on")
     click(opened, "#flow-on")
-    assert opened.evaluate(RANGE) == f"51\N{EN DASH}{FLOWS} of {FLOWS}"
-    assert opened.evaluate("document.getElementById('flow-on').disabled")
+    assert opened.evaluate(RANGE) == f"51\N{EN DASH}75 of {FLOWS:,}"
     click(opened, "#flow-table th:nth-child(3) button")
     assert opened.evaluate(SHOWN)[:3] == [1, 0, FLOWS - 1]
     click(opened, "#flow-table th:nth-child(3) button")
     assert opened.evaluate(SHOWN)[:3] == [2, 3, 4]
     assert opened.evaluate("document.querySelectorAll('[aria-sort]').length") == 1
     opened.evaluate(
-        "document.getElementById('flow-words').value = 'FLOW 42 classic';"
+        "document.getElementById('flow-words').value = 'Classic 10.9.0.42:';"
         "document.getElementById('flow-words').dispatchEvent(new Event('input'))"
     )
     assert opened.evaluate(SHOWN) == [42]
+    assert opened.evaluate("document.getElementById('flow-on').disabled")
     # A link to a flow that the filter hides brings it back.
     opened.evaluate("location.hash = '#flow-37'")
     assert opened.evaluate("document.getElementById('flow-words').value") == ""
@@ -146,6 +181,18 @@ def test_flows_are_sorted_filtered_and_paged(opened: chromium.Chromium) -> None:
     assert opened.evaluate(
         f"[...document.querySelectorAll('[title]')].some(e => e.title === '{HOSTILE}')"
     )
+
+
+def test_links_open_what_is_folded_and_buttons_copy(opened: chromium.Chromium) -> None:
+    last = f"document.getElementById('L4S002-{SAME}')"
+    assert not opened.evaluate(f"{last}.checkVisibility()")
+    opened.evaluate(f"location.hash = '#L4S002-{SAME}'")
+    assert opened.evaluate(f"new Promise(r => setTimeout(() => r({last}.checkVisibility()), 50))")
+    copied = (
+        "(button => { button.click(); return new Promise("
+        "r => setTimeout(() => r(button.textContent), 100)); })"
+    )
+    assert opened.evaluate(f"{copied}(document.querySelector('[data-copy]'))") == "\N{CHECK MARK}"
 
 
 def test_a_stray_percent_sign_breaks_nothing(browser: chromium.Chromium, page: Path) -> None:
@@ -200,17 +247,20 @@ def test_without_scripts_the_page_tells_what_it_lacks(
         time.sleep(0.05)
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
     assert "Scripts are off" in text
-    assert "flow 37\n" in text.replace(" \n", "\n")
-    assert "flow 36" not in text
+    assert f"flow {FLOWS - 23}\n" in text.replace(" \n", "\n")
+    assert f"flow {FLOWS - 24}" not in text
 
 
 def body(browser: chromium.Chromium) -> str:
     return str(browser.evaluate("document.body?.innerText ?? ''"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(browser: chromium.Chromium, page: Path, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_axe_finds_no_violation(
+    browser: chromium.Chromium, page: Path, scheme: str, width: int
+) -> None:
     browser.scheme(scheme)
+    browser.size(width)
     browser.load(page)
     script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
     browser.evaluate(script + "; 1")
@@ -224,6 +274,7 @@ def test_axe_finds_no_violation(browser: chromium.Chromium, page: Path, scheme: 
     )
     assert found == []
     browser.scheme("light")
+    browser.size(1280)
 
 
 def test_nothing_of_this_was_a_complaint(browser: chromium.Chromium) -> None:

@@ -30,10 +30,18 @@ def timeline(
 
 
 def chart(
-    traces: list[Trace], x_title: str, y_title: str, *, x: dict[str, Any] | None = None
+    traces: list[Trace],
+    x_title: str,
+    y_title: str,
+    *,
+    x: dict[str, Any] | None = None,
+    y: dict[str, Any] | None = None,
+    height: int = HEIGHT,
 ) -> Figure:
-    """A chart over something else than time."""
-    return Figure(traces, _layout(traces, x_title, y_title, x or {}, {}), HEIGHT)
+    """A chart over something else than time; the mouse shows both values."""
+    for trace in traces:
+        trace["hovertemplate"] = f"%{{x:{HOVER_FORMAT}}} {x_title}, %{{y:{HOVER_FORMAT}}} {y_title}"
+    return Figure(traces, _layout(traces, x_title, y_title, x or {}, y or {}), height)
 
 
 def _layout(
@@ -69,7 +77,7 @@ def shade(
     start, end = span
     edge = {"color": faint(stroke, 0.5), "width": 1}
     area = {"type": "rect", "xref": "x", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1}
-    fill = {"fillcolor": faint(stroke, 0.1), "line": edge, "layer": "below"}
+    fill = {"fillcolor": faint(stroke, 0.06), "line": edge, "layer": "below"}
     layout.setdefault("shapes", []).append(area | fill)
     place = {"xref": "x", "x": start, "yref": "paper", "y": 1, "xanchor": "left", "yanchor": "top"}
     place["yshift"] = -SHADE_ROW * row

@@ -25,6 +25,7 @@ from l4strace.page.sections import (
     sharing,
     status,
     timelines,
+    traffic,
     verdict,
 )
 
@@ -35,6 +36,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     findings,
     packets,
     flows,
+    traffic,
     timelines,
     detector,
     checklist,

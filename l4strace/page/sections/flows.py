@@ -120,7 +120,7 @@ def _row(
         reason=row["mode_reason"] or "",
         sender=sender,
         payload=Amount(data_size(totals["payload_bytes"]), totals["payload_bytes"]),
-        goodput=Amount("" if rate is None else bit_rate(rate), rate),
+        goodput=Amount("" if rate is None else bit_rate(rate), rate and round(rate)),
         codepoints=_codepoints(totals),
         ce=_ce(totals),
         retransmits=Amount(number(totals["retransmits"]), totals["retransmits"]),
