@@ -10,7 +10,7 @@ from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
 from l4strace.output.json import tool
-from l4strace.wording import measures
+from l4strace.wording import measures, paths
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
@@ -40,6 +40,7 @@ def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
         *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_findings(analysis)),
         "\n".join(_evidence(analysis)),
+        text(" ".join(paths.statements(capture))),
         "\n".join(_sources(capture)),
         "\n".join(_flows(capture, analysis)),
         "\n".join(_skipped(analysis)),

@@ -17,11 +17,11 @@ SHOWN = 8
 
 def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
     """Nothing unless two captures saw the same packets."""
-    matched = capture.paths.filter(capture.paths["matched"] > 0)
-    carried = paths.with_data(capture.paths, capture.directions)
-    if matched.is_empty():
+    facts = paths.statements(capture)
+    if not facts:
         return
-    yield wrapped(paths.sentence(matched.to_dicts()), width)
+    yield wrapped(" ".join(facts), width)
+    carried = paths.with_data(capture.paths, capture.directions)
     rows = [_cells(row) for row in carried.head(SHOWN).iter_rows(named=True)]
     if not rows:
         return

@@ -49,35 +49,40 @@ def _search(
     handshakes: dict[int, dict[str, Any]],
 ) -> dict[Lookup, list[pl.DataFrame]]:
     found: dict[Lookup, list[pl.DataFrame]] = {lookup: [] for lookup in lookups}
-    last = max((frame for lookup in lookups for frame in lookup.frames), default=0)
-    flows = pl.Series(sorted({lookup.flow for lookup in lookups if lookup.flow is not None}))
-    frames = pl.Series(sorted({frame for lookup in lookups for frame in lookup.frames}))
     codes = [row["final_ack_frame"] for row in handshakes.values() if row["final_ack_frame"]]
     accecn = {flow for flow, row in handshakes.items() if row["mode"] == "accecn"}
-    around = dict.fromkeys((lookup for lookup in lookups if lookup.flow is not None), AROUND)
+    around = {lookup: AROUND if lookup.flow is not None else 0 for lookup in lookups}
     for batch in stream.of_source(capture, source):
-        first_ns, end = batch["ts_ns"].min(), batch["frame"].max()
-        # What a span has not shown by its end it will not show later.
-        around = {k: n for k, n in around.items() if n and not _past(k, first_ns)}
-        if not around and isinstance(end, int) and batch["frame"][0] > last:
-            break
-        candidates = batch.filter(
-            pl.col("flow").is_in(flows.implode()) | pl.col("frame").is_in(frames.implode())
+        first, last = batch["frame"][0], batch["frame"][-1]
+        earliest_ns, latest_ns = batch.select(pl.col("ts_ns").min(), end=pl.col("ts_ns").max()).row(
+            0
         )
-        if candidates.is_empty():
+        # What a span has not shown by its end it will not show later.
+        around |= {one: 0 for one in lookups if one.span_ns and one.span_ns[1] < earliest_ns}
+        if not any(around[one] or max(one.frames, default=0) >= first for one in lookups):
+            break
+        searched = [
+            one
+            for one in lookups
+            if (around[one] and (one.span_ns is None or one.span_ns[0] <= latest_ns))
+            or any(first <= frame <= last for frame in one.frames)
+        ]
+        if not searched:
             continue
-        known = _with_changes(candidates, codes)
-        for lookup in lookups:
-            found[lookup].append(known.filter(pl.col("frame").is_in(list(lookup.frames))))
-            if lookup in around:
-                telling = known.filter(_telling(lookup, lookup.flow in accecn))
-                found[lookup].append(telling.head(around[lookup]))
-                around[lookup] -= found[lookup][-1].height
+        known = _with_changes(_candidates(batch, searched), codes)
+        for lookup in searched:
+            named = known.filter(pl.col("frame").is_in(list(lookup.frames)))
+            telling = known.filter(_telling(lookup, lookup.flow in accecn)).head(around[lookup])
+            around[lookup] -= telling.height
+            found[lookup] += [named, telling]
     return found
 
 
-def _past(lookup: Lookup, now_ns: object) -> bool:
-    return lookup.span_ns is not None and isinstance(now_ns, int) and now_ns > lookup.span_ns[1]
+def _candidates(batch: pl.DataFrame, lookups: Sequence[Lookup]) -> pl.DataFrame:
+    """Packets of the flows that are searched, and the named frames."""
+    flows = sorted({one.flow for one in lookups if one.flow is not None})
+    frames = sorted({frame for one in lookups for frame in one.frames})
+    return batch.filter(pl.col("flow").is_in(flows) | pl.col("frame").is_in(frames))
 
 
 def _with_changes(rows: pl.DataFrame, codes: Sequence[int]) -> pl.DataFrame:
@@ -108,7 +113,7 @@ def _telling(lookup: Lookup, accecn: bool) -> pl.Expr:
     control = pl.col("tcp_flags") & (SYN | RST) != 0
     repeats = pl.col("repeats") & lookup.losses
     shown = changed | marked | control | repeats | pl.col("code")
-    telling = shown & (pl.col("flow") == lookup.flow)
+    telling = shown & (pl.col("flow") == pl.lit(lookup.flow, pl.UInt32))
     if lookup.span_ns is None:
         return telling
     return telling & pl.col("ts_ns").is_between(*lookup.span_ns)

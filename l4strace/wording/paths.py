@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.evidence import Capture
 from l4strace.schema.words import CODEPOINTS
 from l4strace.wording.quantities import count
 
@@ -56,3 +57,50 @@ def sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         f"{count(seen, 'packet')} at both ends: {lost:,} lost, {changes:,} re-marked, "
         f"{marks:,} marked."
     )
+
+
+def statements(capture: Capture) -> list[str]:
+    """What two captures show to be right, after the sentence above; nothing with one capture.
+
+    A statement covers every direction that both ends saw; one exception, and it is not made: the
+    rules name the fault.
+    """
+    rows = capture.paths.filter(pl.col("matched") > 0)
+    if rows.is_empty():
+        return []
+    facts = (
+        sentence(rows.to_dicts()),
+        _feedback_kept(capture, rows),
+        _marks_reported(capture, rows),
+    )
+    return [fact for fact in facts if fact]
+
+
+def _feedback_kept(capture: Capture, rows: pl.DataFrame) -> str:
+    """The fields that carry AccECN passed the path as they were sent."""
+    if capture.flows.filter(pl.col("mode") == "accecn").is_empty():
+        return ""
+    faults = rows.select(pl.col("ace_changed", "option_stripped", "option_changed").sum()).row(0)
+    if any(faults):
+        return ""
+    return "AE, CWR and ECE arrived as sent in every packet, and so did every AccECN option."
+
+
+def _marks_reported(capture: Capture, rows: pl.DataFrame) -> str:
+    """The sender's feedback against the CE packets that arrived at the far end."""
+    sent = capture.directions.select(
+        "flow", "forward", "ce_fed_back_lo", "ce_fed_back_hi", near="source"
+    )
+    arrived = capture.directions.select("flow", "forward", "ce", far="source")
+    accecn = capture.flows.filter(pl.col("mode") == "accecn").select("flow", near="source")
+    both = (
+        rows.join(accecn, on=["flow", "near"], how="semi")
+        .join(sent, on=["flow", "forward", "near"])
+        .join(arrived, on=["flow", "forward", "far"])
+        .filter(pl.col("ce_fed_back_lo").is_not_null() & (pl.col("ce") > 0))
+    )
+    fits = pl.col("ce").is_between("ce_fed_back_lo", "ce_fed_back_hi")
+    if both.is_empty() or not both.select(fits.all()).item():
+        return ""
+    marks = count(int(both["ce"].sum()), "CE packet")
+    return f"The feedback accounts for all {marks} that arrived."

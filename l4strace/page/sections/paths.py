@@ -10,7 +10,7 @@ import polars as pl
 from l4strace.page.case import Case
 from l4strace.schema.words import CAPTURES, CODEPOINTS
 from l4strace.wording import paths as wording
-from l4strace.wording.amounts import duration, number, share
+from l4strace.wording.amounts import duration, number, share, typeset
 from l4strace.wording.names import FANCY_ARROW, direction_name
 from l4strace.wording.quantities import count
 
@@ -73,7 +73,7 @@ def build(case: Case) -> PathsSection:
     left_out = (
         f"{count(more, 'more direction')} not shown (l4strace export paths)." if more > 0 else ""
     )
-    return PathsSection(rows, wording.sentence(table.to_dicts()), left_out, "")
+    return PathsSection(rows, typeset(" ".join(wording.statements(case.evidence))), left_out, "")
 
 
 def _absent(case: Case) -> str:
