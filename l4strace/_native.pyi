@@ -49,7 +49,9 @@ class Follower:
 def track(
     paths: list[str], progress: Callable[[int, int], Any] | None = None
 ) -> dict[str, Any]: ...
-def packets(path: str, source: int = 0, numbers: list[int] | None = None) -> PacketBatches:
+def packets(
+    path: str, source: int = 0, starts: list[tuple[int, int]] | None = None
+) -> PacketBatches:
     """Batches of the `packets` table; ``numbers`` of its flows by first packet."""
 
 def walk(path: str) -> tuple[int, int]:

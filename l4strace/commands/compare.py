@@ -12,8 +12,9 @@ from l4strace import console
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
+    from l4strace.compare.overlay import Side
     from l4strace.compare.sides import Sides
-    from l4strace.sweep.study import Measure
+    from l4strace.sweep.pool import Measure
 
 
 class Correction(str, Enum):
@@ -47,6 +48,12 @@ def compare(
     correction: Annotated[
         Correction, typer.Option("--correction", help="holm: no false call; bh: few of the calls.")
     ] = Correction.holm,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PAGE", help="Also write a page of heat maps.")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with every cell.")] = False,
 ) -> None:  # fmt: skip
     """Compare two sets of runs: what differs, in which cells, by how much.
@@ -62,14 +69,22 @@ def compare(
       l4strace compare study --by kernel --of unpatched,patched --where aqm=CoDel
       l4strace compare before.sweep after.sweep -m l4s_share -m L4S301
     """
+    from l4strace.commands.page_file import PageFile, ours
     from l4strace.compare import comparison, document, libraries, text
     from l4strace.output.json import dumps
 
     libraries.library("scipy")
     libraries.library("statsmodels")
+    target = PageFile(output, ours, force) if output else None
     sides = _sides(sources, by, of, where or [])
     result = comparison.compare(sides, measure or [], correction.value)
-    console.emit(dumps(document.document(result)) if json else text.render(result))
+    if target is not None:
+        from l4strace.compare import page
+
+        with target.opened() as file:
+            file.write(page.render(result, _overlaid(sources)).encode("utf-8", "replace"))
+    if target is None or not target.to_stdout:
+        console.emit(dumps(document.document(result)) if json else text.render(result))
 
 
 def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides:
@@ -90,6 +105,17 @@ def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides
         before=sides.where(both.before, conditions),
         after=sides.where(both.after, conditions),
     )
+
+
+def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
+    """Two captures for the charts of both; null for anything else."""
+    from l4strace.compare import overlay
+    from l4strace.compare.sides import is_capture
+
+    if len(sources) != 2 or not all(map(is_capture, sources)):
+        return None
+    first, second = (overlay.side([place]) for place in sources)
+    return (first, second) if first and second else None
 
 
 def _on_cores() -> Measure:

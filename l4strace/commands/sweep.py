@@ -10,8 +10,10 @@ import typer
 from l4strace import console
 from l4strace.commands.answer import Format
 from l4strace.commands.arguments import complete_rules
+from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
+    from l4strace.sweep.cells import Tables
     from l4strace.sweep.study import Done, Order
 
 MEGABYTE = 1_000_000
@@ -75,6 +77,22 @@ def sweep(
         bool, typer.Option("--pages", help="Write the page of each run, too.")
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False,
+    scheduler: Annotated[
+        str,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline", metavar="FILE",
+            help="Report what became worse than in this file or sweep; exit with 1 if anything.",
+        ),
+    ] = "",
+    write_baseline: Annotated[
+        str, typer.Option("--write-baseline", metavar="FILE", help="Keep the numbers as baseline.")
+    ] = "",
     format: Annotated[  # noqa: A002 - the option's name
         Format, typer.Option("--format", "-f", help="What to print on standard output.")
     ] = Format.text,
@@ -86,7 +104,8 @@ def sweep(
     that fails is a row that states why. Killed at any point, the same command goes on where it
     stopped; a run is done again when its files, the options or l4strace changed. RESULTS holds the
     tables runs, flows, findings and measures as Apache Parquet (l4strace/schema/sweep.py), and
-    index.html. A table of results that were made elsewhere enters as it is.
+    index.html. A table of results that were made elsewhere enters as it is. Sources and RESULTS may
+    be URLs that fsspec opens (pip install 'l4strace[cluster]').
 
     \b
     Examples:
@@ -100,18 +119,49 @@ def sweep(
 
     chosen, ignored = tuple(words(select)), tuple(words(ignore))
     rules.select(chosen, ignored)
+    wanted = Format.json if json else format
+    known = _known(baseline, wanted)
     order = study.Order(
         tuple(sources),
         output or f"{discover.stem(sources[0])}.sweep",
         discover.How(name, manifest, tuple(files or ())),
         Options(chosen, ignored),
         Limits(timeout, memory * MEGABYTE),
-        pages,
-        retry,
+        pages=pages,
+        retry=retry,
     )
+    measure = pool.on_cores(workers or os.cpu_count() or 1)
+    if scheduler:
+        from l4strace.sweep.cluster import on_cluster
+
+        measure = on_cluster(scheduler)
     with Countdown("runs") as progress:
-        done = study.sweep(order, pool.on_cores(workers or os.cpu_count() or 1), progress)
-    _report(order, done, Format.json if json else format)
+        done = study.sweep(order, measure, progress)
+    if write_baseline:
+        from l4strace.compare import baseline as keeping
+
+        keeping.save(write_baseline, done.tables)
+    if baseline:
+        raise typer.Exit(_regressions(order, done, known, baseline, wanted))
+    _report(order, done, wanted)
+
+
+def _known(baseline: str, wanted: Format) -> Tables:
+    """The baseline, read before the work; empty without one. Raises UsageError, InputError."""
+    if not baseline:
+        if wanted not in (Format.text, Format.json):
+            raise UsageError(
+                f"--format {wanted.value} reports regressions", "Name a baseline with --baseline."
+            )
+        return {}
+    if wanted is Format.markdown:
+        raise UsageError("a sweep has no form in Markdown", "Use text, json, sarif or junit.")
+    from l4strace.compare import baseline as keeping
+    from l4strace.compare import libraries
+
+    libraries.library("scipy")
+    libraries.library("statsmodels")
+    return keeping.load(baseline)
 
 
 def _report(order: Order, done: Done, wanted: Format) -> None:
@@ -121,8 +171,28 @@ def _report(order: Order, done: Done, wanted: Format) -> None:
         from l4strace.output.json import dumps
 
         console.emit(dumps(summary.document(order.results, done)))
-        return
-    console.emit(summary.text(order.results, done))
+    else:
+        console.emit(summary.text(order.results, done))
+
+
+def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Format) -> int:
+    """Prints what became worse; the exit code: SARIF always 0, else 1 for a regression."""
+    from l4strace.compare import baseline, document, text
+    from l4strace.output import json, junit, sarif
+
+    compared = baseline.against(known, done.tables, (place, order.results))
+    analysis = baseline.judge(compared, known, done.tables)
+    if wanted is Format.json:
+        findings = [json.finding_value(finding) for finding in analysis.findings]
+        console.emit(json.dumps(document.document(compared) | {"regressions": findings}))
+    elif wanted in (Format.sarif, Format.junit):
+        module = sarif if wanted is Format.sarif else junit
+        console.emit(module.render(baseline.capture(order.results), analysis))
+    else:
+        lines = [f"{one.severity.name.lower()}: {one.message}" for one in analysis.findings]
+        lines += [f"not judged: {one.rule}: {one.reason}" for one in analysis.skipped]
+        console.emit("\n".join([*text.head(compared), *(lines or ["Nothing became worse."])]))
+    return int(bool(analysis.findings) and wanted is not Format.sarif)
 
 
 class Countdown(console.Progress):

@@ -42,6 +42,8 @@ class Measured:
 
     @property
     def title(self) -> str:
+        if is_rule(self.name):
+            return "runs with this finding"
         quantity = QUANTITIES.get(self.name)
         return quantity.title if quantity else self.name
 
@@ -66,14 +68,17 @@ class Comparison:
     """Parameters whose values the sides do not share: they differ in these, too."""
 
 
-def compare(sides: Sides, wanted: Sequence[str] = (), method: str = "holm") -> Comparison:
+def compare(
+    sides: Sides, wanted: Sequence[str] = (), method: str = "holm", *, one_is_enough: bool = False
+) -> Comparison:
     """Compares the ``wanted`` measures, or all that both sides have.
 
-    Raises UsageError when there is nothing to compare.
+    With ``one_is_enough`` a single run of the second side is held against the spread of the first
+    (`statistics.beyond`). Raises UsageError when there is nothing to compare.
     """
     before, after, parameters, apart = _aligned(sides)
     names = list(wanted) or _shared(before, after)
-    frames = [(name, _paired(before, after, name, parameters)) for name in names]
+    frames = [(name, _paired(before, after, name, parameters, one_is_enough)) for name in names]
     found = [(name, frame) for name, frame in frames if frame is not None and frame.height]
     if not found:
         raise UsageError(
@@ -130,7 +135,7 @@ def _shared(before: Tables, after: Tables) -> list[str]:
 
 
 def _paired(
-    before: Tables, after: Tables, measure: str, parameters: Sequence[str]
+    before: Tables, after: Tables, measure: str, parameters: Sequence[str], one_is_enough: bool
 ) -> pl.DataFrame | None:
     """One row per cell that both sides have; null where a side lacks the measure."""
     columns = [PREFIX + name for name in parameters]
@@ -146,7 +151,13 @@ def _paired(
     joined = first.join(
         second.with_columns(keys), on=["_", *columns], suffix="_after", nulls_equal=True
     ).sort(columns, nulls_last=True)
-    effects = statistics.effects(list(joined.select("value", "value_after").iter_rows()))
+    pairs = list(joined.select("value", "value_after").iter_rows())
+    effects = statistics.effects(pairs)
+    if one_is_enough:
+        effects = [
+            statistics.beyond(first, second, one)
+            for (first, second), one in zip(pairs, effects, strict=True)
+        ]
     return joined.select(
         *columns,
         runs_before=pl.col("value").list.len(),
@@ -189,7 +200,7 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     differs = (pl.col("p_corrected") < statistics.LEVEL).alias("differs")
     return Measured(
         name,
-        "share" if _is_rule(name) else unit,
+        "share" if is_rule(name) else unit,
         frame.drop("deviation").with_columns(corrected).with_columns(differs),
         float(frame["difference"].mean()),  # type: ignore[arg-type]
         statistics.paired(frame["difference"].to_list()),
@@ -197,7 +208,7 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     )
 
 
-def _is_rule(name: str) -> bool:
+def is_rule(name: str) -> bool:
     return name.startswith("L4S") and name[3:].isdigit()
 
 

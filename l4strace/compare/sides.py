@@ -14,6 +14,7 @@ from l4strace.sweep import places, study
 from l4strace.sweep.cells import Tables
 from l4strace.sweep.dataset import ABOUT, Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
+from l4strace.sweep.pool import Measure
 
 BY = "Example: l4strace compare results --by kernel --of unpatched,patched"
 
@@ -49,14 +50,14 @@ def of_parameter(tables: Tables, by: str, of: Sequence[str]) -> Sides:
     return Sides(before, after, (first, second), by)
 
 
-def of_places(before: str, after: str, measure: study.Measure) -> Sides:
+def of_places(before: str, after: str, measure: Measure) -> Sides:
     """Two sweeps, two folders of runs, or two runs; what is not a sweep is measured now."""
     names = (before, after)
     tables = [load(place, measure) for place in names]
     return Sides(tables[0], tables[1], names)
 
 
-def load(place: str, measure: study.Measure) -> Tables:
+def load(place: str, measure: Measure) -> Tables:
     """The tables of a sweep, or of runs that are measured now and not kept."""
     if places.is_folder(place) and ABOUT in places.names(place):
         dataset = Dataset(place)
@@ -64,13 +65,19 @@ def load(place: str, measure: study.Measure) -> Tables:
         return dataset.tables()
     with tempfile.TemporaryDirectory(prefix="l4strace-compare-") as folder:
         source = place
-        if not places.is_folder(place) and not place.lower().endswith((".csv", ".csv.gz", ".txt")):
+        if is_capture(place):
             source = str(Path(folder, "run.txt"))
             Path(source).write_text(
                 _quoted(place) + "\n", encoding="utf-8", errors="surrogateescape"
             )
-        order = study.Order((source,), str(Path(folder, "results")))
+        order = study.Order((source,), str(Path(folder, "results")), page=False)
         return study.sweep(order, measure).tables
+
+
+def is_capture(place: str) -> bool:
+    """Whether the place is one file of a run, neither folder, table nor list."""
+    lists = (".csv", ".csv.gz", ".tsv", ".txt")
+    return not places.is_folder(place) and not place.lower().endswith(lists)
 
 
 def where(tables: Tables, conditions: Sequence[str]) -> Tables:

@@ -17,6 +17,7 @@ from l4strace.wording.quantities import count, digits, quantity, share
 MOST_CELLS = 6
 """Cells that are listed one by one; of more the groups are named."""
 STARVED = "l4s_share"
+CHANCE = "One run a side: whatever differs below may be chance"
 
 
 def render(comparison: Comparison) -> str:
@@ -44,6 +45,9 @@ def head(comparison: Comparison) -> list[str]:
         lines.append(f"Left out: {count(comparison.unpaired, 'cell')} that only one side has")
     if comparison.apart:
         lines.append(f"The sides also differ in: {', '.join(map(one_line, comparison.apart))}")
+    if not any(measured.judged for measured in comparison.measures):
+        lines.append(CHANCE)
+        return lines
     method = METHODS[comparison.method]
     lines.append(
         f"A difference: p below 5 % after {method}'s correction for all cells and measures"
@@ -62,7 +66,11 @@ def describe(comparison: Comparison, measured: Measured) -> list[str]:
     split = separating(cells, comparison.parameters)
     groups = _groups(cells, split) if split else [("", cells)]
     for label, group in groups:
-        lines.append(f"  {label}{_differs(group)}{_where(group, comparison.parameters, split)}")
+        where = _where(group, comparison.parameters, split)
+        where += _average(group, measured) if split else ""
+        lines.append(
+            f"  {label}{_differs(group)}{where}{_average(group, measured) if split else ''}"
+        )
         changed = group.filter("differs")
         if changed.height <= MOST_CELLS:
             names = comparison.parameters
@@ -97,6 +105,8 @@ def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
 
 def value(number: float, unit: str) -> str:
     """A value with its unit."""
+    if unit == "packet":
+        return f"{digits(number)} packets"
     return share(number) if unit == "share" else quantity(number, unit)
 
 
@@ -105,6 +115,8 @@ def change(number: float, unit: str) -> str:
     sign = "+" if number >= 0 else "-"
     if unit == "share":
         return f"{sign}{digits(abs(100 * number))} points"
+    if unit == "packet":
+        return f"{sign}{digits(abs(number))} packets"
     return f"{sign}{quantity(abs(number), unit)}"
 
 
@@ -143,6 +155,13 @@ def _mean(measured: Measured) -> str:
     if measured.p_cells is not None:
         text += f" (Wilcoxon p {measured.p_cells:.1g})"
     return text
+
+
+def _average(group: pl.DataFrame, measured: Measured) -> str:
+    changed = group.filter("differs")["difference"]
+    if changed.is_empty():
+        return ""
+    return f"; there {change(float(changed.mean()), measured.unit)} on average"  # type: ignore[arg-type]
 
 
 def _starved(measured: Measured) -> str | None:
@@ -190,7 +209,7 @@ def _one_run_each(measured: Measured) -> str:
         text = f"{value(before, unit)} -> {value(after, unit)}"
     else:
         text = f"{change(measured.mean_difference, unit)} on average over {rows.height:,} cells"
-    return f"{measured.title} ({measured.name}): {text}; one run a side: this may be chance"
+    return f"{measured.title} ({measured.name}): {text}, not judged: one run a side"
 
 
 def _shown(value: object) -> str:

@@ -35,9 +35,9 @@ def of_source(
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
     if not Path(named.opened(source["path"])).is_file():
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-    numbers = _numbers(capture, number)
+    starts = _starts(capture, number)
     offset = source["clock_offset_ns"] or 0
-    for frame in _frames(source["path"], number, numbers, progress):
+    for frame in _frames(source["path"], number, starts, progress):
         yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
 
 
@@ -67,17 +67,21 @@ def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
     return register_io_source(source, schema=TABLES["packets"].schema)
 
 
-def _numbers(capture: Capture, source: int) -> list[int]:
-    """Numbers of the source's conversations in the order in which it shows them."""
+def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
+    """First frame and number of each of the source's conversations."""
     rows = capture.directions.filter(pl.col("source") == source)
-    order = rows.group_by("flow").agg(pl.col("first_frame").min()).sort("first_frame")
-    return order["flow"].to_list()
+    return list(
+        rows.group_by("flow")
+        .agg(pl.col("first_frame").min())
+        .select("first_frame", "flow")
+        .iter_rows()
+    )
 
 
 def _frames(
-    path: str, source: int, numbers: list[int] | None, progress: Progress | None
+    path: str, source: int, starts: list[tuple[int, int]] | None, progress: Progress | None
 ) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(named.opened(path), source, numbers)
+    stream = _native.packets(named.opened(path), source, starts)
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

@@ -2,8 +2,9 @@
 
 What it checks
 --------------
-Packets that have an unsupported link type, lengths that contradict each other, an encrypted or
-unknown tunnel, no timestamp, or a timestamp before 1970 or after 2116.
+Packets that have an unsupported link type, IP fragments that do not make a whole packet, lengths
+that contradict each other, an encrypted or unknown tunnel, no timestamp, or a timestamp before 1970
+or after 2116.
 
 Why it matters
 --------------
@@ -12,16 +13,19 @@ elsewhere.
 
 Evidence
 --------
-`stats` rows `unknown_link_type`, `bad_lengths`, `opaque`, `no_timestamp` and `bad_timestamps`;
-`sources.records`.
+`stats` rows `unknown_link_type`, `ip_fragments`, `bad_lengths`, `opaque`, `no_timestamp` and
+`bad_timestamps`; `sources.records`.
 
 When it is wrong
 ----------------
-Traffic other than TCP, such as ESP of another service, counts too.
+Traffic other than TCP, such as ESP of another service, counts too. Fragments of a tunnel's own
+packets count, although their first one shows the packet within.
 
 What to do
 ----------
 Capture inside the tunnel, or on an interface with a supported link type (the README lists them).
+For fragments, capture without a port filter, which drops all but the first, and lower the MTU or
+MSS.
 
 References
 ----------
@@ -37,10 +41,16 @@ from l4strace.schema.words import Stat
 CODE = "L4S007"
 WORDS = {
     Stat.UNKNOWN_LINK_TYPE: "with an unsupported link type were left out",
+    Stat.IP_FRAGMENTS: "in IP fragments that do not make a whole packet were left out",
     Stat.BAD_LENGTHS: "with contradictory length fields were left out",
     Stat.OPAQUE: "in encrypted or unknown tunnels were left out",
     Stat.NO_TIMESTAMP: "without a timestamp were left out",
     Stat.BAD_TIMESTAMPS: "with a timestamp outside 1970 to 2116 were set to the nearest of the two",
+}
+ACTION = "Capture inside the tunnel, or on an interface with a supported link type."
+ACTIONS = {
+    Stat.BAD_TIMESTAMPS: "Check the clock of the capturing host.",
+    Stat.IP_FRAGMENTS: "Capture without a port filter, or lower the MSS so that nothing fragments.",
 }
 MANY = 0.1
 """Share of all records that makes the finding a warning. By eye."""
@@ -59,9 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Severity.WARNING if row["count"] >= MANY * (row["records"] or 0) else Severity.NOTICE,
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
-            "Check the clock of the capturing host."
-            if row["name"] == Stat.BAD_TIMESTAMPS
-            else "Capture inside the tunnel, or on an interface with a supported link type.",
+            ACTIONS.get(row["name"], ACTION),
             source=row["source"],
             measures=(
                 Measure("such packets", row["count"], "", "0"),

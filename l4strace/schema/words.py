@@ -48,6 +48,8 @@ class Stat:
     BAD_TIMESTAMPS = "bad_timestamps"
     OPAQUE = "opaque"
     SEEN_TWICE = "seen_twice"
+    OUT_OF_WINDOW = "out_of_window"
+    FLOWS_FOLDED = "flows_folded"
 
     NO_TRAILER = "no_trailer"
     LINES_UNREAD = "lines_unread"

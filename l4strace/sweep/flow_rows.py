@@ -7,7 +7,7 @@ import polars as pl
 from l4strace.derive import company, queue_delay, vantage
 from l4strace.evidence import Evidence
 from l4strace.prague.constants import SCALABLE_THRESHOLD
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.sweep import SWEEP_FLOWS
 
 LEAST_BYTES = 29_200
@@ -30,10 +30,10 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
             ce_share=pl.coalesce("ce_fed_back_best", "data_ce") / pl.col("data_packets"),
         )
         .join(_rounds(evidence), on=KEY, how="left")
-        .join(_cuts(evidence), on=KEY, how="left")
+        .join(_cuts(evidence), on=DIRECTION, how="left")
         .join(_laws(evidence), on=KEY, how="left")
-        .join(_detector(evidence), on=["flow", "forward"], how="left")
-        .join(_labels(evidence), on=["flow", "forward"], how="left")
+        .join(_detector(evidence), on=DIRECTION, how="left")
+        .join(_labels(evidence), on=DIRECTION, how="left")
         .join(_capacity(evidence), on=["source", "path"], how="left")
     )  # fmt: skip
     total = pl.col("goodput_bps").sum().over("path")
@@ -58,9 +58,17 @@ def _rounds(evidence: Evidence) -> pl.DataFrame:
 
 
 def _cuts(evidence: Evidence) -> pl.DataFrame:
-    """Reductions after CE whose law is known, and how many of them are classic."""
-    known = evidence.cuts.filter((pl.col("cause") == "ce") & pl.col("law").is_not_null())
-    return known.group_by(KEY).agg(
+    """Reductions after CE whose law is known, and how many of them are classic.
+
+    Those that a kernel log holds, else those that the packets nearest to the sender show.
+    """
+    logged = evidence.cuts.filter(pl.col("origin") == "kernel")
+    shown = vantage.once(evidence, evidence.cuts.filter(pl.col("origin") != "kernel"))
+    rest = shown.join(logged, on=DIRECTION, how="anti")
+    known = pl.concat([logged, rest]).filter(
+        (pl.col("cause") == "ce") & pl.col("law").is_not_null()
+    )
+    return known.group_by(DIRECTION).agg(
         cuts=pl.len(), classic_cuts=pl.col("law").is_in(CLASSIC_LAWS).sum()
     )
 
@@ -72,7 +80,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 def _detector(evidence: Evidence) -> pl.DataFrame:
     """Share of the logged steps at scores from 8 on, where the floor begins to act."""
     logged = evidence.detector.filter(pl.col("score").is_not_null())
-    return logged.group_by("flow", "forward").agg(
+    return logged.group_by(DIRECTION).agg(
         time_classic=(pl.col("score") >= SCALABLE_THRESHOLD).mean()
     )
 
@@ -80,7 +88,7 @@ def _detector(evidence: Evidence) -> pl.DataFrame:
 def _labels(evidence: Evidence) -> pl.DataFrame:
     """Congestion control, where a log names it."""
     named = evidence.kernel.filter(pl.col("cc").is_not_null() & pl.col("flow").is_not_null())
-    return named.group_by("flow", "forward").agg(label=pl.col("cc").mode().sort().first())
+    return named.group_by(DIRECTION).agg(label=pl.col("cc").mode().sort().first())
 
 
 def _capacity(evidence: Evidence) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -29,6 +30,8 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 Results = Generator[Result, None, None]
 Pages = Callable[[Planned], str]
 """Where the page of a run goes; empty for none."""
+Measure = Callable[[Sequence[Planned], Options, Limits, Pages], Results]
+"""How runs are measured: here on all cores, or elsewhere."""
 
 
 class Worker:
@@ -172,12 +175,24 @@ def _step(pool: list[Worker], limits: Limits) -> Iterator[Result]:
             yield result
 
 
+_own = threading.local()
+
+
 def one(planned: Planned, options: Options, limits: Limits, page: str = "") -> Result:
-    """One run under limits in a process of its own: the task that a cluster runs."""
-    return next(measure_all([planned], options, limits, 1, lambda _: page))
+    """One run under limits in a child process: the task that a cluster runs.
+
+    Each thread keeps its process for the next run; it ends with this one.
+    """
+    worker: Worker | None = getattr(_own, "worker", None)
+    if worker is None or not _usable(worker):
+        worker = _own.worker = Worker()
+    worker.start(planned, options, page)
+    while True:
+        for result in _step([worker], limits):
+            return result
 
 
-def on_cores(workers: int) -> Callable[[Sequence[Planned], Options, Limits, Pages], Results]:
+def on_cores(workers: int) -> Measure:
     """`measure_all` with at most ``workers`` processes, as a sweep calls it."""
     return lambda todo, options, limits, page: measure_all(
         todo, options, limits, min(workers, len(todo)), page

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from l4strace.sweep import discover, parameters, pool
+from l4strace.sweep import discover, parameters, places, pool
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.planned import Limits, Options, Planned, Result
 
+PAGE = "index.html"
 FLUSH_S = 3.0
 FLUSH_RUNS = 64
 """How long, and how many, results wait in memory: what a killed sweep does again."""
 
 Progress = Callable[[int, int], None]
 """Called with runs done and runs to do."""
-Measure = Callable[[Sequence[Planned], Options, Limits, pool.Pages], pool.Results]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Order:
     options: Options = field(default_factory=Options)
     limits: Limits = field(default_factory=Limits)
     pages: bool = False
+    """Write the page of each run."""
+    page: bool = True
+    """Write the page of the sweep."""
     retry: bool = False
     """Do runs again that failed before."""
 
@@ -46,7 +49,7 @@ class Done:
     kept: int
 
 
-def sweep(order: Order, measure: Measure, progress: Progress = lambda _, __: None) -> Done:
+def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __: None) -> Done:
     """Runs the sweep; interrupted at any point, the next call goes on.
 
     Raises InputError and UsageError for sources and places that cannot be used. A run that cannot
@@ -62,6 +65,8 @@ def sweep(order: Order, measure: Measure, progress: Progress = lambda _, __: Non
     todo = [one for one in found.planned if kept.get(one.name) != one.fingerprint]
     _measured(dataset, todo, order, measure, progress)
     tables = dataset.finish(_parameters(found))
+    if order.page:
+        _write_page(order, tables)
     return Done(tables, len(todo), len(found.planned) - len(todo))
 
 
@@ -69,7 +74,7 @@ def _measured(
     dataset: Dataset,
     todo: Sequence[Planned],
     order: Order,
-    measure: Measure,
+    measure: pool.Measure,
     progress: Progress,
 ) -> None:
     """Measures ``todo`` and keeps the results in batches, also when interrupted."""
@@ -86,6 +91,17 @@ def _measured(
                     batch, since = [], time.monotonic()
         finally:
             dataset.add(batch)
+
+
+def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
+    from l4strace.sweep import page
+
+    here = set(places.names(f"{order.results.rstrip('/')}/pages"))
+    names = {run: page_name(run) for run in tables["runs"]["run"]}
+    linked = {run: path for run, path in names.items() if path.removeprefix("pages/") in here}
+    title = ", ".join(discover.stem(source) for source in order.sources)
+    text = page.render(tables, title, linked)
+    places.write(f"{order.results.rstrip('/')}/{PAGE}", text.encode("utf-8", "replace"))
 
 
 def page_of(order: Order) -> pool.Pages:

@@ -9,6 +9,7 @@ import ctypes
 import os
 import signal
 import warnings
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from l4strace import console
@@ -42,6 +43,7 @@ def main(descriptor: int) -> None:
 
 def answer(planned: Planned, options: Options, page: str = "") -> Result:
     """The result of one run; what goes wrong with it is its row."""
+    files = planned.files
     try:
         with places.fetched(planned.files) as files:
             local = Planned(planned.name, files, planned.parameters)
@@ -55,10 +57,17 @@ def answer(planned: Planned, options: Options, page: str = "") -> Result:
     except MemoryError:
         return failed(planned, "memory", "out of memory")
     except L4straceError as error:
-        return failed(planned, "failed", str(error))
+        return failed(planned, "failed", _named(str(error), planned.files, files))
     except BaseException as error:
         # A panic of native code is not an Exception, so that nobody takes it for one of Python's.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         first = (str(error).splitlines() or [""])[0]
         return failed(planned, "failed", f"{type(error).__name__}: {first}: please report this")
+
+
+def _named(message: str, names: Sequence[str], copies: Sequence[str]) -> str:
+    """``message`` with the names that the user gave, in place of those of local copies."""
+    for name, copy in zip(names, copies, strict=True):
+        message = message.replace(copy, name)
+    return message

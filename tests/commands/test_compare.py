@@ -25,8 +25,37 @@ def test_two_values_of_a_parameter(call, tmp_path: Path):
     assert document["before"] == "old-91"
     shares = next(one for one in document["measures"] if one["name"] == "l4s_share")
     assert shares["differing_cells"] == 1
+    words = ("compare", "study", "--by", "kernel", "--of", "old,new", "-o")
+    assert call(*words, "page.html").exit_code == 0
+    assert "L4S throughput share" in (tmp_path / "page.html").read_text()
+    assert call(*words, "study.csv").exception is not None
 
 
 def test_a_call_that_does_not_fit(call):
     assert "--of" in str(call("compare", "a", "--by", "kernel").exception)
     assert "two places" in str(call("compare", "a").exception)
+
+
+def test_a_regression_fails_ci(call, tmp_path: Path):
+    (tmp_path / "good.csv").write_text(TABLE)
+    worse = TABLE
+    for i in range(6):
+        share = 45 + i % 3
+        worse = worse.replace(
+            f"CoDel,40,{i},{share},{100 - share}", f"CoDel,40,{i},{share - 40},95"
+        )
+    (tmp_path / "bad.csv").write_text(worse)
+    first = call("sweep", "good.csv", "-o", "good", "--write-baseline", "base.parquet", "-q")
+    assert first.exit_code == 0
+    same = call("sweep", "good.csv", "-o", "again", "--baseline", "base.parquet")
+    assert (same.exit_code, "Nothing became worse." in same.stdout) == (0, True)
+    bad = call("sweep", "bad.csv", "-o", "bad", "--baseline", "good")
+    assert bad.exit_code == 1
+    assert "L4S throughput share became worse in 2 of 4 cells" in bad.stdout
+    words = ("sweep", "bad.csv", "-o", "bad", "--baseline", "good", "--format")
+    junit, sarif = call(*words, "junit"), call(*words, "sarif")
+    assert (junit.exit_code, sarif.exit_code) == (1, 0)
+    assert 'classname="l4s_share"' in junit.stdout
+    (run,) = json.loads(sarif.stdout)["runs"]
+    assert "l4s_share" in [result["ruleId"] for result in run["results"]]
+    assert "--baseline" in call("sweep", "bad.csv", "--format", "junit").exception.hint

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from l4strace import errors
-from l4strace.compare import comparison, document, libraries, sides, statistics, text
+from l4strace.compare import comparison, document, libraries, overlay, page, sides, statistics, text
 from l4strace.compare.sides import Sides
 from l4strace.schema.sweep import SWEEP_TABLES
 from l4strace.sweep import pool
@@ -33,8 +33,12 @@ def test_intervals_of_95_percent_cover_in_93_to_97_percent(n: int, spread: float
     assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
 
 
-def test_no_difference_is_called_in_95_percent_of_studies_without_one():
-    """300 studies of 10 cells; a study calls when any of its cells does."""
+def test_no_difference_is_called_in_95_percent_of_studies_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """100 studies of 10 cells; a study calls when any of its cells does."""
+    # statsmodels collects garbage at each call, which takes as long as the whole test.
+    monkeypatch.setattr("gc.collect", lambda: 0)
     a, b = samples(10, 0.0, seed=2)
     p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue.reshape(-1, 10)
     assert statistics.chance(a[0], b[0]) == pytest.approx(p[0, 0])
@@ -137,7 +141,9 @@ def test_one_run_a_side_claims_nothing():
     both = sides.of_parameter(study(MISFIRE, runs=1), "kernel", ["old", "new"])
     compared = comparison.compare(both)
     assert compared.measures[0].cells["differs"].to_list() == [None] * 4
-    assert "one run a side: this may be chance" in text.render(compared)
+    report = text.render(compared)
+    assert "One run a side: whatever differs below may be chance" in report
+    assert "not judged: one run a side" in report
 
 
 def test_cells_of_one_side_are_left_out_and_counted():
@@ -187,7 +193,7 @@ def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     assert "l4strace[compare]" in raised.value.hint
 
 
-def test_two_captures_are_measured(fixtures: Path):
+def test_two_captures_are_measured_and_drawn_over_each_other(fixtures: Path):
     places = [
         str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-acks-lost")
     ]
@@ -195,3 +201,13 @@ def test_two_captures_are_measured(fixtures: Path):
     compared = comparison.compare(both)
     assert not any(measured.judged for measured in compared.measures)
     assert "may be chance" in text.render(compared)
+    first, second = (overlay.side([place]) for place in places)
+    assert first
+    assert second
+    html = page.render(compared, (first, second))
+    assert "Both runs over the same axes" in html
+    goodput = overlay.charts(first, second)[0]
+    assert all(path.startswith("M86") for path in goodput["paths"])
+    assert goodput["y"][0][1] == "0 bit/s"
+    assert html.count('class="overlay"') == len(overlay.charts(first, second))
+    assert "t=0.0 s to " in overlay.phases(first, second)[0]["first"]

@@ -6,8 +6,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import l4strace
 from l4strace import cli
+from l4strace.ingest import load
 from l4strace.ingest.logs import open_log
+from l4strace.ingest.packets import batches
 from tests.support.tracking import tracked
 
 TRUTH = {
@@ -17,6 +20,7 @@ TRUTH = {
     "dupv4id0": (400, 0, None),
     "opt24": (60_000, 0, 868_800_000),
     "inj": (2000, 0, None),
+    "frag8000": (8000, 0, None),
 }
 """Name -> data packets, retransmissions, CE bytes that the options report."""
 
@@ -31,6 +35,30 @@ def test_numbers_are_the_true_ones(shared_data: Path, name: str) -> None:
         assert data["ceb_bytes"] == ce_bytes
     if name.startswith("dup"):
         assert "seen_twice" in tables["stats"]["name"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("name", "packets"),
+    [("vlan", [400, 300]), ("vni", [400, 300]), ("reusenosyn", [400, 300, 200])],
+)
+def test_flows_on_the_same_ports_are_kept_apart(
+    shared_data: Path, name: str, packets: list[int]
+) -> None:
+    path = shared_data / "attacks" / f"{name}.pcap.xz"
+    tables = tracked(path)
+    data = tables["directions"].filter(pl.col("data_packets") > 0).sort("flow")
+    assert data["data_packets"].to_list() == packets
+    assert data["retransmits"].sum() == 0
+    assert tables["flows"]["network"].null_count() == (0 if name.startswith("v") else 3)
+    sent = pl.concat(batches(load.load([str(path)]))).filter(pl.col("payload_len") > 0)
+    assert sent.group_by("flow").len().sort("flow")["len"].to_list() == packets
+
+
+def test_a_clock_set_forward_is_a_step(shared_data: Path) -> None:
+    run = l4strace.open(shared_data / "attacks" / "clockfwd.pcap.xz")
+    assert "L4S503" not in run.findings["rule"].to_list()
+    (found,) = run.findings.filter(rule="L4S006").iter_rows(named=True)
+    assert "set forward by 3,600.0 s" in found["message"]
 
 
 def test_drop_counters_near_their_end_do_not_wrap(shared_data: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_patch_cures_dualpi2_and_changes_two_cells_of_codel(extend: Tables):
     assert differing(measured, "CoDel") == {(256, 4), (256, 8)}
     assert "aqm CoDel: differs in 2 of 42 cells, only at rtt 4 to 8, rate 256" in report
     assert "rtt 4, rate 256: 35 % -> 76 %, +41 points [+36" in report
-    assert "aqm DualPI2: differs in 36 of 42 cells, only at rate 8 to 256" in report
+    assert "aqm DualPI2: differs in 36 of 42 cells, only at rate 8 to 256; there +3" in report
     assert "cells in which L4S gets below 20 %: 26 -> 1" in report
     cured = measured.cells.filter(pl.col("differs") & (pl.col("p_aqm") == "DualPI2"))
     assert (cured["low"] > 0).all()

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from l4strace import _native
@@ -124,13 +125,26 @@ def test_an_ip_length_of_zero_is_a_super_packet(tmp_path: Path) -> None:
     assert row["payload_len"] == len(frame) - 14 - 40
 
 
-def test_only_the_first_fragment_is_decoded(tmp_path: Path) -> None:
-    first, later = bytearray(FRAME), bytearray(FRAME)
-    first[20:22] = b"\x20\x00"
-    later[20:22] = b"\x00\x10"
-    assert [row["frame"] for row in _rows(tmp_path, files.pcap([bytes(first), bytes(later)]))] == [
-        1
-    ]
+def test_fragments_make_one_packet_or_are_counted(tmp_path: Path) -> None:
+    payload = bytes(3000)
+    pieces = [(0, 1480, True), (1480, 1480, True), (2960, 60, False)]
+    whole = SEGMENT[:20] + payload
+    frames = [fragment(whole[at : at + size], at, more) for at, size, more in pieces]
+    (row,) = _rows(tmp_path, files.pcap(frames))
+    assert (row["frame"], row["payload_len"]) == (3, 3000)
+    path = tmp_path / "part.pcap"
+    path.write_bytes(files.pcap(frames[:2] + frames[:1]))
+    tables = _native.track([str(path)])
+    assert pl.DataFrame(tables["flows"]).is_empty()
+    stats = pl.DataFrame(tables["stats"])
+    assert stats.select("name", "count").rows() == [("ip_fragments", 3)]
+
+
+def fragment(data: bytes, at: int, more: bool) -> bytes:
+    packet = bytearray(outer_v4(6, data, 1))
+    packet[4:6] = b"\x00\x07"
+    packet[6:8] = ((0x2000 if more else 0) | at // 8).to_bytes(2, "big")
+    return ethernet(bytes(packet))
 
 
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:

@@ -78,7 +78,23 @@ def test_a_flood_of_syns_on_the_same_ports_in_two_captures(tmp_path: Path) -> No
     syns = pcap([frame(n % 50_000 * 7, 0, SYN) for n in range(100_000)])
     paths = zipped(tmp_path / "a.gz", syns), zipped(tmp_path / "b.gz", syns)
     tables = tracked(*paths)
-    assert tables["flows"]["flow"].n_unique() == 100_000
+    # Connections without data beyond a limit are counted only.
+    kept = tables["flows"]["flow"].n_unique()
+    (folded, same) = tables["stats"].filter(pl.col("name") == "flows_folded")["count"]
+    assert kept < 90_000
+    assert kept + folded == 100_000
+    assert folded == same
+
+
+def test_a_flood_of_syns_hides_no_connection(tmp_path: Path) -> None:
+    begin = [frame(100, 0, SYN), frame(500, 101, SYN | ACK, ports=(443, 40000))]
+    data = [frame(101 + 100 * n, 501, payload=100) for n in range(10)]
+    flood = [frame(7, 0, SYN, ports=(n // 60_000 + 1, n % 60_000 + 1)) for n in range(150_000)]
+    path = zipped(tmp_path / "flood.gz", pcap(begin + flood[:75_000] + data + flood[75_000:]))
+    tables = tracked(path)
+    assert tables["flows"].height < 90_000
+    (sent,) = tables["directions"].filter(pl.col("data_packets") > 0).iter_rows(named=True)
+    assert sent["data_packets"] == 10
 
 
 def test_a_storm_of_equal_acks_that_the_other_capture_lacks(tmp_path: Path) -> None:

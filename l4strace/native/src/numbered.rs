@@ -1,8 +1,7 @@
 //! Packets with what only their conversation shows: flow number, direction, unwrapped numbers.
 
 use crate::packet::{flag, Packet};
-use crate::track::FlowTable;
-use crate::track::SeqSpace;
+use crate::track::{FlowTable, Retrace, SeqSpace};
 
 /// Where a packet stands in its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,25 +17,48 @@ pub struct Place {
 /// Gives every packet its place; memory grows with conversations only.
 #[derive(Default)]
 pub struct Numbering {
-    table: FlowTable,
+    flows: Flows,
     /// Sequence spaces of client [0] and server [1], by flow.
     spaces: Vec<[SeqSpace; 2]>,
 }
 
+/// Where the numbers of conversations come from.
+enum Flows {
+    /// The order in which the capture shows them.
+    Alone(FlowTable),
+    /// What tracking found.
+    Tracked(Retrace),
+}
+
+impl Default for Flows {
+    fn default() -> Self {
+        Flows::Alone(FlowTable::default())
+    }
+}
+
 impl Numbering {
-    pub fn place(&mut self, packet: &Packet) -> Place {
-        let interned = self.table.intern(packet, self.table.hash(&packet.key));
-        let flow = interned.flow as usize;
+    /// Numbers as tracking gave them: first frame and number of each conversation.
+    pub fn tracked(starts: Vec<(u64, u32)>) -> Self {
+        Numbering { flows: Flows::Tracked(Retrace::new(starts)), ..Numbering::default() }
+    }
+
+    /// `None` for a conversation that tracking did not keep.
+    pub fn place(&mut self, packet: &Packet) -> Option<Place> {
+        let at = match &mut self.flows {
+            Flows::Alone(table) => table.intern(packet, table.keys.hash(&packet.key)),
+            Flows::Tracked(flows) => flows.place(packet)?,
+        };
+        let flow = at.flow as usize;
         if flow >= self.spaces.len() {
             self.spaces.resize(flow + 1, Default::default());
         }
-        let side = usize::from(!interned.forward);
         let spaces = &mut self.spaces[flow];
+        let side = usize::from(!at.forward);
         spaces[side].start(packet.seq, 0);
         let seq = spaces[side].unwrap(packet.seq);
         spaces[side].advance(packet.seq, seq);
         let ack = packet.has(flag::ACK).then(|| place_ack(&mut spaces[side ^ 1], packet));
-        Place { flow: interned.flow, forward: interned.forward, seq, ack }
+        Some(Place { flow: at.flow, forward: at.forward, seq, ack })
     }
 }
 
@@ -64,11 +86,11 @@ mod tests {
     fn numbers_are_relative_to_the_syn_and_do_not_wrap() {
         let mut numbering = Numbering::default();
         let isn = u32::MAX - 2;
-        let syn = numbering.place(&packet(true, flag::SYN, isn, 0));
+        let syn = numbering.place(&packet(true, flag::SYN, isn, 0)).unwrap();
         assert_eq!(syn, Place { flow: 0, forward: true, seq: 0, ack: None });
-        let synack = numbering.place(&packet(false, flag::SYN | flag::ACK, 7, isn.wrapping_add(1)));
+        let synack = numbering.place(&packet(false, flag::SYN | flag::ACK, 7, isn.wrapping_add(1))).unwrap();
         assert_eq!(synack, Place { flow: 0, forward: false, seq: 0, ack: Some(1) });
-        let data = numbering.place(&packet(true, flag::ACK, isn.wrapping_add(1000), 8));
+        let data = numbering.place(&packet(true, flag::ACK, isn.wrapping_add(1000), 8)).unwrap();
         assert_eq!((data.seq, data.ack), (1000, Some(1)));
     }
 
@@ -76,14 +98,14 @@ mod tests {
     fn a_capture_that_begins_with_the_answer_keeps_the_scale_of_the_syn() {
         let mut numbering = Numbering::default();
         numbering.place(&packet(false, flag::SYN | flag::ACK, 7, 101));
-        assert_eq!(numbering.place(&packet(true, flag::ACK, 101, 8)).seq, 1);
+        assert_eq!(numbering.place(&packet(true, flag::ACK, 101, 8)).unwrap().seq, 1);
     }
 
     #[test]
     fn the_reset_of_a_closed_port_may_lie_anywhere() {
         let mut numbering = Numbering::default();
         numbering.place(&packet(true, flag::ACK, 100, 8));
-        let reset = numbering.place(&packet(true, flag::RST, 50, 0));
+        let reset = numbering.place(&packet(true, flag::RST, 50, 0)).unwrap();
         assert_eq!((reset.seq, reset.ack), (-50, None));
     }
 }

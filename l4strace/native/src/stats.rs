@@ -16,7 +16,7 @@ pub enum Loss {
     NotIp,
     /// UDP, ICMP and the like.
     NotTcp,
-    /// Later fragments: they carry no TCP header.
+    /// Fragments of packets that could not be put together.
     IpFragments,
     /// Length fields that contradict each other.
     BadLengths,
@@ -32,10 +32,14 @@ pub enum Loss {
     ClockSteps,
     /// Packets that the capture holds twice, from two interfaces or two stages of an offload: counted once.
     SeenTwice,
+    /// Packets far outside of what their conversation had in flight: left out.
+    OutOfWindow,
+    /// Conversations without data that were too many to be kept.
+    FlowsFolded,
 }
 
 /// All of them, in the order of the table.
-pub const LOSSES: [Loss; 14] = [
+pub const LOSSES: [Loss; 16] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -50,6 +54,8 @@ pub const LOSSES: [Loss; 14] = [
     Loss::Opaque,
     Loss::ClockSteps,
     Loss::SeenTwice,
+    Loss::OutOfWindow,
+    Loss::FlowsFolded,
 ];
 
 impl Loss {
@@ -69,13 +75,15 @@ impl Loss {
             Loss::Opaque => "opaque",
             Loss::ClockSteps => "clock_steps",
             Loss::SeenTwice => "seen_twice",
+            Loss::OutOfWindow => "out_of_window",
+            Loss::FlowsFolded => "flows_folded",
         }
     }
 
     /// `info`, `loss` or `error`, as in the `stats` table.
     pub fn severity(self) -> &'static str {
         match self {
-            Loss::NotIp | Loss::NotTcp | Loss::IpFragments | Loss::SeenTwice => "info",
+            Loss::NotIp | Loss::NotTcp | Loss::SeenTwice => "info",
             Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::BadTimestamps => "error",
             _ => "loss",
         }

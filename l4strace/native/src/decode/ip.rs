@@ -1,9 +1,12 @@
 //! IPv4 (RFC 791), IPv6 (RFC 8200) and its extension headers, and what they carry.
 
-use super::bytes::{after, be16, head};
-use super::{tcp, tunnel, Decoded, Layers};
+use super::bytes::{after, be16, be32, head};
+use super::{tcp, tunnel, Decoded, Fragment, Layers};
 use crate::packet::{Address, Tunnel};
 use crate::stats::Loss;
+
+/// IANA's protocol number.
+const TCP: u8 = 6;
 
 /// By the version nibble.
 pub(super) fn any(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
@@ -29,10 +32,18 @@ pub(super) fn v4(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     packet.ip_id = Some(be16(ip, 4));
     packet.key.src = mapped(ip, 12);
     packet.key.dst = mapped(ip, 16);
-    if be16(ip, 6) & 0x1fff != 0 {
-        return Err(Loss::IpFragments);
-    }
     let (rest, length) = after(data, length, header_len)?;
+    // More fragments follow, or this is not the first.
+    if be16(ip, 6) & 0x3fff != 0 {
+        let (id, place) = (u32::from(be16(ip, 4)), be16(ip, 6));
+        let is_last = place & 0x2000 == 0;
+        return fragment(
+            layers,
+            ip[9],
+            rest,
+            Fragment { id, offset: u32::from(place & 0x1fff) * 8, len: length, is_last },
+        );
+    }
     payload(layers, ip[9], rest, length)
 }
 
@@ -80,6 +91,7 @@ fn enter(layers: &mut Layers, traffic_class: u8) -> Decoded {
         layers.packet.outer_ecn = Some(layers.packet.ip_ecn);
     }
     layers.ip_headers += 1;
+    layers.fragment = None;
     layers.packet.dscp = traffic_class >> 2;
     layers.packet.ip_ecn = traffic_class & 3;
     Ok(())
@@ -94,13 +106,24 @@ fn mapped(ip: &[u8; 20], at: usize) -> Address {
 #[inline]
 fn payload(layers: &mut Layers, protocol: u8, data: &[u8], length: u32) -> Decoded {
     match protocol {
-        6 => tcp::tcp(layers, data, length),
+        TCP => tcp::tcp(layers, data, length),
         17 => tunnel::udp(layers, data, length),
         4 => inside(layers, Tunnel::IpInIp, |l| v4(l, data, length)),
         41 => inside(layers, Tunnel::IpInIp, |l| v6(l, data, length)),
         47 => inside(layers, Tunnel::Gre, |l| tunnel::gre(l, data, length)),
         _ => extension(layers, protocol, data, length),
     }
+}
+
+/// One fragment of several. What a tunnel carries is read from the first one alone: its inner header states
+/// the length.
+#[cold]
+fn fragment(layers: &mut Layers, protocol: u8, data: &[u8], fragment: Fragment) -> Decoded {
+    layers.fragment = (protocol == TCP).then_some(fragment);
+    if fragment.offset > 0 {
+        return Err(Loss::IpFragments);
+    }
+    payload(layers, protocol, data, fragment.len)
 }
 
 /// Only the outermost tunnel is named.
@@ -130,8 +153,13 @@ fn extension(layers: &mut Layers, protocol: u8, data: &[u8], length: u32) -> Dec
     };
     if protocol == 44 {
         layers.packet.ip_id = Some(be16(header, 6));
-        if be16(header, 2) & 0xfff8 != 0 {
-            return Err(Loss::IpFragments);
+        let (rest, len) = after(data, length, size)?;
+        let (id, place) = (be32(header, 4), be16(header, 2));
+        // Neither offset nor more to come: an atomic fragment (RFC 6946) is a whole packet.
+        if place & 0xfff9 != 0 {
+            let is_last = place & 1 == 0;
+            let part = Fragment { id, offset: u32::from(place & 0xfff8), len, is_last };
+            return fragment(layers, header[0], rest, part);
         }
     }
     let (rest, length) = after(data, length, size)?;

@@ -12,6 +12,15 @@ mod tunnel;
 use crate::packet::Packet;
 use crate::stats::Loss;
 
+/// Where a fragment lies in the payload of its IP packet, which begins with the TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    pub id: u32,
+    pub offset: u32,
+    pub len: u32,
+    pub is_last: bool,
+}
+
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -19,6 +28,9 @@ pub enum Outcome {
     Tcp,
     /// The packet is filled in, but some lengths in it contradict each other.
     OddTcp(Loss),
+    /// Part of a TCP packet. Addresses and codepoint are filled in; the rest in the first fragment only,
+    /// where `payload_len` is that of the fragment.
+    Part(Fragment),
     /// Not a TCP packet that can be decoded; the packet's flow fields are meaningless.
     Not(Loss),
 }
@@ -28,10 +40,11 @@ pub enum Outcome {
 /// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps.
 #[inline]
 pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
-    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None };
-    match link::link(&mut layers, link_type, data, wire_len) {
-        Ok(()) => layers.odd.map_or(Outcome::Tcp, Outcome::OddTcp),
-        Err(loss) => Outcome::Not(loss),
+    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None, fragment: None };
+    match (link::link(&mut layers, link_type, data, wire_len), layers.fragment) {
+        (Ok(()) | Err(Loss::IpFragments), Some(fragment)) => Outcome::Part(fragment),
+        (Ok(()), None) => layers.odd.map_or(Outcome::Tcp, Outcome::OddTcp),
+        (Err(loss), _) => Outcome::Not(loss),
     }
 }
 
@@ -44,6 +57,8 @@ struct Layers<'p> {
     ip_headers: u8,
     steps: u8,
     odd: Option<Loss>,
+    /// Set by the innermost IP header.
+    fragment: Option<Fragment>,
 }
 
 impl Layers<'_> {

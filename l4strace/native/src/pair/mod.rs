@@ -30,7 +30,7 @@ use window::Waiting;
 
 use crate::packet::Packet;
 use crate::read::{self, Input, PacketStream, ReadError};
-use crate::track::FlowTable;
+use crate::track::Retrace;
 
 /// One capture, as tracking left it.
 pub struct Tracked {
@@ -38,6 +38,8 @@ pub struct Tracked {
     pub span: Span,
     /// By local flow.
     pub facts: Vec<Facts>,
+    /// First frame of each local flow.
+    pub starts: Vec<(u64, u32)>,
     pub rounds: Rounds,
 }
 
@@ -54,7 +56,7 @@ pub struct Pairing {
 /// A second reader of one capture.
 struct Reader {
     stream: PacketStream,
-    table: FlowTable,
+    flows: Retrace,
     /// Timestamp of the last packet, on the capture's own clock; `None` at the end.
     reached_ns: Option<i64>,
     rough_clock_ns: i64,
@@ -69,7 +71,7 @@ pub struct Pairer {
 
 impl Pairer {
     /// `None` when no conversation was seen twice, or an input cannot be read a second time.
-    pub fn new(inputs: Vec<Tracked>) -> Result<Option<Self>, ReadError> {
+    pub fn new(mut inputs: Vec<Tracked>) -> Result<Option<Self>, ReadError> {
         let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
         let spans: Vec<_> = inputs.iter().map(|input| input.span).collect();
         let plan = Plan::new(&facts, &spans);
@@ -78,10 +80,10 @@ impl Pairer {
         }
         let clocks = plan.rough_clocks(inputs.len());
         let mut readers = Vec::with_capacity(inputs.len());
-        for (input, rough_clock_ns) in inputs.iter().zip(clocks) {
+        for (input, rough_clock_ns) in inputs.iter_mut().zip(clocks) {
             readers.push(Reader {
                 stream: read::open(&input.input)?,
-                table: FlowTable::default(),
+                flows: Retrace::new(std::mem::take(&mut input.starts)),
                 reached_ns: Some(input.span.first_ns),
                 rough_clock_ns,
             });
@@ -96,14 +98,15 @@ impl Pairer {
         let readers = self.readers.iter().enumerate();
         let next = readers.filter_map(|(s, reader)| behind(reader).map(|ns| (ns, s))).min();
         let Some((_, source)) = next else { return Ok(false) };
-        let Reader { stream, table, reached_ns, .. } = &mut self.readers[source];
+        let Reader { stream, flows, reached_ns, .. } = &mut self.readers[source];
         let (plan, rounds) = (&mut self.plan, &mut self.rounds);
         let mut reached = *reached_ns;
         let more = stream.next_batch(&mut |packets| {
             for packet in packets {
                 reached = reached.max(Some(packet.ts_ns));
-                let at = table.intern(packet, table.hash(&packet.key));
-                see(plan, rounds, source as u16, packet, at.flow, at.forward);
+                if let Some(at) = flows.place(packet) {
+                    see(plan, rounds, source as u16, packet, at.flow, at.forward);
+                }
             }
         })?;
         *reached_ns = if more { reached } else { None };

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::fragments::Fragments;
 use super::info::{Kind, SourceInfo};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::record::{Record, Step};
-use crate::decode::{self, Outcome};
+use crate::decode::{self, Fragment, Outcome};
 use crate::packet::Packet;
 use crate::stats::{Loss, Stats};
 
@@ -43,6 +44,7 @@ pub struct Decoder {
     header: usize,
     pub info: SourceInfo,
     pub stats: Stats,
+    fragments: Fragments,
     offset: u64,
 }
 
@@ -59,7 +61,8 @@ impl Decoder {
         } else {
             return Err(describe(start));
         };
-        Ok(Decoder { format, header, info, stats: Stats::default(), offset: 0 })
+        let (stats, fragments) = (Stats::default(), Fragments::default());
+        Ok(Decoder { format, header, info, stats, fragments, offset: 0 })
     }
 
     /// Looks at the next record and decodes it into `packet`.
@@ -168,11 +171,23 @@ impl Decoder {
         match decode::frame(record.link_type, record.bytes(bytes), record.wire_len, packet) {
             Outcome::Tcp => {}
             Outcome::OddTcp(loss) => self.stats.count(loss, frame),
+            Outcome::Part(part) => return self.fragment(&part, packet),
             Outcome::Not(loss) => {
                 self.stats.count(loss, frame);
                 return false;
             }
         }
+        self.info.tcp_packets += 1;
+        true
+    }
+
+    /// A packet when all its fragments are here.
+    #[cold]
+    fn fragment(&mut self, part: &Fragment, packet: &mut Packet) -> bool {
+        let (whole, given_up) = self.fragments.add(part, packet);
+        self.stats.add(Loss::IpFragments, given_up);
+        let Some(whole) = whole else { return false };
+        *packet = whole;
         self.info.tcp_packets += 1;
         true
     }
@@ -187,6 +202,7 @@ impl Decoder {
 
     /// To be called at the end of input, with how many bytes were left over.
     pub fn finish(&mut self, left: u64) {
+        self.stats.add(Loss::IpFragments, self.fragments.left());
         if let Format::Pcapng(pcapng) = &self.format {
             self.stats.set(Loss::CaptureDrops, pcapng.drops());
         }

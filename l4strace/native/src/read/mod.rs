@@ -9,6 +9,7 @@
 mod chunks;
 mod decoder;
 mod error;
+mod fragments;
 mod info;
 mod input;
 mod pcap;

@@ -41,7 +41,11 @@ impl Capture {
         };
         stats.add(Loss::ClockSteps, sum(|totals| u64::from(totals.clock_steps)));
         stats.add(Loss::SeenTwice, sum(|totals| totals.duplicates));
-        stats.explain(Loss::ClockSteps, || "Timestamps of a flow direction ran back by over 1 ms.".into());
+        stats.add(Loss::OutOfWindow, sum(|totals| totals.rare().out_of_window));
+        stats.add(Loss::FlowsFolded, self.tracker.folded());
+        stats.explain(Loss::ClockSteps, || {
+            "Timestamps of a flow direction ran back by over 1 ms, or were set forward.".into()
+        });
         stats.rows()
     }
 
@@ -74,6 +78,7 @@ impl Capture {
                 last_ns: self.info.last_ns.unwrap_or_default(),
             },
             facts: facts.collect(),
+            starts: tracker.starts(),
             rounds: Rounds::new(tracker.rounds.iter().map(|r| (r.flow, r.forward, r.start_ns, r.end_ns))),
         }
     }

@@ -57,8 +57,7 @@ impl<R: Read> Follower<R> {
             capture.info.path.clone_from(&self.path);
             capture.read.clone_from(&decoder.stats);
         }
-        let known = self.run.numbers[0].len() as u32;
-        self.run.numbers[0].extend(known..capture.tracker.flows.len() as u32);
+        self.run.numbers[0] = capture.tracker.flows.iter().map(|flow| flow.serial).collect();
         Ok(&self.run)
     }
 

@@ -26,7 +26,8 @@ pub struct Totals {
     pub duplicates: u64,
     pub max_payload: u32,
     pub super_packets: u64,
-    pub outer_inner_differ: u64,
+    /// Absent in most directions.
+    rare: Option<Box<Rare>>,
     pub ece_acks: u64,
     pub cwr_packets: u64,
     pub acks: u64,
@@ -41,6 +42,30 @@ pub struct Totals {
     ip_id: u16,
     /// The packet's IP id is the last one plus one: no packet of this direction is missing.
     pub gapless: bool,
+}
+
+/// Counts that few directions have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rare {
+    /// Tunnelled packets whose outer and inner codepoint differ.
+    pub outer_differs: u64,
+    /// Of those with CE outside and ECT inside: marked within the tunnel.
+    pub outer_ce: u64,
+    /// Of those with Not-ECT outside: not to be marked within the tunnel.
+    pub outer_not_ect: u64,
+    /// Packets far outside of the window.
+    pub out_of_window: u64,
+    /// By how much the clock of the capture was set forward, in sum.
+    pub clock_ahead_ns: i64,
+}
+
+impl Rare {
+    fn tunnelled(&mut self, outer: u8, inner: u8) {
+        self.outer_differs += 1;
+        let ect = inner == ecn::ECT0 || inner == ecn::ECT1;
+        self.outer_ce += u64::from(outer == ecn::CE && ect);
+        self.outer_not_ect += u64::from(outer == ecn::NOT_ECT);
+    }
 }
 
 /// What the direction's own packets showed of the counter and the option that they carry.
@@ -103,7 +128,9 @@ impl Totals {
         self.last_ns = p.ts_ns;
         self.ecn[usize::from(p.ip_ecn & 3)] += 1;
         self.options_cut += u64::from(p.options_cut);
-        self.outer_inner_differ += u64::from(p.outer_ecn.is_some_and(|o| o != p.ip_ecn));
+        if let Some(outer) = p.outer_ecn.filter(|&outer| outer != p.ip_ecn) {
+            self.rarely().tunnelled(outer, p.ip_ecn);
+        }
         if p.ip_ecn == ecn::CE && self.first_ce.is_none() {
             self.first_ce = Some((p.ts_ns, p.frame));
         }
@@ -112,6 +139,15 @@ impl Totals {
         } else if p.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
             self.acks += 1;
         }
+    }
+
+    pub fn rare(&self) -> Rare {
+        self.rare.as_deref().copied().unwrap_or_default()
+    }
+
+    #[cold]
+    pub fn rarely(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     #[inline]

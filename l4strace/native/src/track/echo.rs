@@ -8,11 +8,16 @@ use super::prefetch::prefetch;
 /// older TSval gives no sample.
 const MOST: usize = 2048;
 
+/// Ticks that show the rate of a timestamp clock, to a tenth.
+const RATE_TICKS: f64 = 10.0;
+
 /// TSvals that one direction sent.
 #[derive(Debug, Default)]
 pub struct Echoes {
     sent: VecDeque<(u32, i64)>,
+    first: (u32, i64),
     last: Option<u32>,
+    last_ns: i64,
     pub min_ns: Option<i64>,
 }
 
@@ -24,12 +29,45 @@ impl Echoes {
             Some(last) if last == tsval || (tsval.wrapping_sub(last) as i32) < 0 => return false,
             _ => {}
         }
-        self.last = Some(tsval);
+        if self.last.is_none() {
+            self.first = (tsval, ts_ns);
+        }
+        (self.last, self.last_ns) = (Some(tsval), ts_ns);
         if self.sent.len() >= MOST {
             self.sent.pop_front();
         }
         self.sent.push_back((tsval, ts_ns));
         true
+    }
+
+    /// The TSvals so far show how fast their clock ticks.
+    pub fn shows_rate(&self) -> bool {
+        self.last.is_some_and(|last| f64::from(last.wrapping_sub(self.first.0)) >= RATE_TICKS)
+            && self.last_ns > self.first.1
+    }
+
+    /// By how much the capture's clock ran ahead of the sender's timestamp clock since the last TSval, where
+    /// the TSvals before show its rate.
+    pub fn ahead_ns(&self, tsval: u32, ts_ns: i64) -> Option<i64> {
+        let ticks = f64::from(self.last?.wrapping_sub(self.first.0));
+        let elapsed = self.last_ns.saturating_sub(self.first.1);
+        let passed = ts_ns.saturating_sub(self.last_ns);
+        if !self.shows_rate() {
+            return None;
+        }
+        let rate = ticks / elapsed as f64;
+        // A silence that is longer than half the timestamp's range shows nothing.
+        if rate * passed as f64 > f64::from(i32::MAX) {
+            return None;
+        }
+        let shown = f64::from(tsval.wrapping_sub(self.last?) as i32) / rate;
+        let ahead = passed as f64 - shown.max(0.0);
+        (ahead > passed as f64 / 2.0).then_some(ahead as i64)
+    }
+
+    /// No TSval that was sent so far gives a sample.
+    pub fn forget(&mut self) {
+        self.sent.clear();
     }
 
     /// The TSvals that come next.
@@ -64,6 +102,23 @@ impl Echoes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_runs_ahead_shows_against_the_timestamps() {
+        let mut e = Echoes::default();
+        const MS: i64 = 1_000_000;
+        assert_eq!(e.ahead_ns(5, 0), None);
+        (0..100).for_each(|ms| {
+            e.send(ms as u32, ms * MS);
+        });
+        let hour = 3_600_000 * MS;
+        // The flow was silent for an hour, or the clock was set.
+        assert_eq!(e.ahead_ns(99 + 3_600_000, 99 * MS + hour), None);
+        let ahead = e.ahead_ns(104, 99 * MS + hour).expect("set forward");
+        assert!((ahead - (hour - 5 * MS)).abs() < MS, "{ahead}");
+        // The timestamps may have wrapped.
+        assert_eq!(e.ahead_ns(104, 99 * MS + 1000 * hour), None);
+    }
 
     #[test]
     fn a_stamp_gives_one_sample_from_its_first_sending() {

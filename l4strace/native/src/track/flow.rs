@@ -1,11 +1,13 @@
 //! One conversation: hands each packet to the parts that follow it.
 
+use super::clock::PAUSE_NS;
 use super::data::{first_byte, weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
 use super::round::{Limit, RoundRow};
 use super::segments::{Delivered, Sent};
-use super::sender::{Context, Sender, Wait};
+use super::sender::{Sender, Wait};
+use super::strays::{Followed, Held};
 use super::twice::Remembered;
 use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};
@@ -40,6 +42,8 @@ impl Ended {
 #[derive(Debug)]
 pub struct Flow {
     pub id: u32,
+    /// Conversations that began before it, whether they were kept or not: never changes.
+    pub serial: u32,
     pub dirs: [Direction; 2],
     pub handshake: Box<Handshake>,
     pub tunnel: Tunnel,
@@ -48,8 +52,9 @@ pub struct Flow {
     pub vantage: Vantage,
     pub first_ns: i64,
     pub last_ns: i64,
+    pub first_frame: u64,
     /// Its last packet, before the one that is being followed.
-    last_frame: u64,
+    pub(super) last_frame: u64,
     /// The capture saw SYN and SYN/ACK, so the AccECN counters at their initial values.
     pub(super) from_start: bool,
     /// `None` until the handshake is over.
@@ -61,9 +66,13 @@ pub struct Flow {
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of a round that ended with nothing in flight, by side, until data follows.
-    drained_row: [Option<usize>; 2],
+    pub(super) drained_row: [Option<usize>; 2],
     /// By side; present once the capture showed a packet twice.
     pub(super) remembered: Option<Box<[Remembered; 2]>>,
+    /// Packets far outside of the window, until it is clear what they are.
+    pub(super) held: Option<Box<Held>>,
+    /// The conversation that took over its ports without a SYN.
+    pub(super) successor: Option<u32>,
 }
 
 /// How one packet relates to those before it.
@@ -76,9 +85,10 @@ struct Place {
 }
 
 impl Flow {
-    pub fn new(id: u32, p: &Packet) -> Self {
+    pub fn new(id: u32, serial: u64, p: &Packet) -> Self {
         Flow {
             id,
+            serial: serial as u32,
             dirs: Default::default(),
             handshake: Box::default(),
             tunnel: p.tunnel,
@@ -87,6 +97,7 @@ impl Flow {
             vantage: Vantage::Unknown,
             first_ns: p.ts_ns,
             last_ns: p.ts_ns,
+            first_frame: p.frame,
             last_frame: p.frame,
             from_start: false,
             mode: None,
@@ -96,6 +107,8 @@ impl Flow {
             shift: [None; 2],
             drained_row: [None; 2],
             remembered: None,
+            held: None,
+            successor: None,
         }
     }
 
@@ -106,8 +119,41 @@ impl Flow {
 
     /// Follows one packet of side `side`; a finished round is appended to `rows`.
     #[inline]
-    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
-        self.last_ns = p.ts_ns;
+    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Followed {
+        if self.is_stray(p, side) {
+            return self.stray(p, side, rows);
+        }
+        self.confirm(side);
+        self.here(p, side, rows);
+        Followed::Here
+    }
+
+    #[cold]
+    fn stray(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Followed {
+        if !self.hold(p, side) {
+            return Followed::Here;
+        }
+        if !self.goes_on_after_gap() {
+            return Followed::Elsewhere;
+        }
+        let held = self.take_held();
+        held.iter().for_each(|(p, side)| self.skip_gap(p, *side));
+        self.all(&held, rows);
+        Followed::Here
+    }
+
+    /// Packets that are known to lie where the conversation is.
+    pub(super) fn all(&mut self, packets: &Held, rows: &mut Vec<RoundRow>) {
+        packets.iter().for_each(|(p, side)| self.here(p, *side, rows));
+    }
+
+    /// A packet that lies where the conversation is.
+    #[inline]
+    fn here(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+        let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
+        if p.ts_ns.saturating_sub(before_ns) > PAUSE_NS {
+            self.paused(p, side, before_ns, rows);
+        }
         if self.is_seen_twice(p, side) {
             return self.seen_twice(side);
         }
@@ -286,58 +332,6 @@ impl Flow {
         self.feedback(p, side, ack, newer, &got);
         if self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.wait == Wait::Ack && s.round_is_acked()) {
             self.round_acked(p, side ^ 1, rows);
-        }
-    }
-
-    /// The round's data is acknowledged: it is over here, or once the sender has reacted.
-    fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
-        if !self.vantage.is_far(side == 0) {
-            return self.end_round(side, p, rows);
-        }
-        let half = self.halves()[side ^ 1].unwrap_or(0);
-        if let Some(sender) = self.dirs[side].sender.as_mut() {
-            sender.wait = match p.timestamps {
-                Some((tsval, _)) => Wait::Echo(tsval),
-                None => Wait::Until(p.ts_ns + half),
-            };
-        }
-    }
-
-    fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Vec<RoundRow>) {
-        self.look_around();
-        let context = self.context(side);
-        if let Some(sender) = self.dirs[side].sender.as_mut() {
-            rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
-            self.drained_row[side] = (!sender.round.open && !rows.is_empty()).then(|| rows.len() - 1);
-        }
-    }
-
-    /// Ends the rounds that still run at the end of the capture.
-    pub fn finish(&mut self, rows: &mut Vec<RoundRow>) {
-        self.look_around();
-        for side in 0..2 {
-            let context = self.context(side);
-            let last_ns = self.last_ns;
-            if let Some(sender) = self.dirs[side].sender.as_mut().filter(|s| s.round.open) {
-                rows.extend(sender.end_round(last_ns, context.last_frame, &context));
-            }
-        }
-    }
-
-    /// The rows of the rounds so far are gone.
-    pub(super) fn forget_rounds(&mut self) {
-        self.drained_row = [None; 2];
-    }
-
-    fn context(&self, side: usize) -> Context {
-        let mode = self.mode();
-        Context {
-            flow: self.id,
-            forward: side == 0,
-            accecn: mode == Mode::AccEcn,
-            far: self.vantage.is_far(side == 0),
-            mss: self.mss[side],
-            last_frame: self.last_frame,
         }
     }
 

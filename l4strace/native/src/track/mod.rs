@@ -4,20 +4,27 @@
 mod ace;
 mod alpha;
 mod burst;
+mod clock;
 mod counters;
 mod data;
 mod direction;
 mod echo;
+mod ending;
 mod feedback;
 mod flow;
+mod fold;
 mod handshake;
 mod holes;
+mod keys;
 mod prefetch;
 mod reports;
+mod retrace;
+mod reuse;
 mod round;
 mod segments;
 mod sender;
 mod seq;
+mod strays;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -33,6 +40,7 @@ pub use counters::{CEB, E0B, E1B};
 pub use direction::{Direction, Totals};
 pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
+pub use retrace::Retrace;
 pub use round::RoundRow;
 pub use seq::SeqSpace;
 pub use table::{FlowTable, Initiator, Interned};
@@ -52,6 +60,11 @@ pub struct Tracker {
     pub flows: Vec<Flow>,
     pub rounds: Vec<RoundRow>,
     waiting: Waiting,
+    /// Conversations without data that were dropped, and with how many conversations to look again.
+    folded: u64,
+    fold_at: usize,
+    /// First frame since when a conversation has its ports again, and its number.
+    resumed: Vec<(u64, u32)>,
 }
 
 impl Tracker {
@@ -60,12 +73,15 @@ impl Tracker {
     /// With more conversations than a cache holds they wait until some can be followed together: see
     /// [`Tracker::flush`].
     pub fn packets(&mut self, packets: &[Packet]) {
+        if self.flows.len() >= self.fold_at {
+            self.fold();
+        }
         if self.flows.len() > CACHED {
             return self.wait(packets);
         }
         for p in packets {
-            let at = self.intern(p, self.table.hash(&p.key));
-            self.flows[at.flow as usize].packet(p, usize::from(!at.forward), &mut self.rounds);
+            let at = self.intern(p, self.table.keys.hash(&p.key));
+            self.follow(p, at.flow, usize::from(!at.forward));
         }
     }
 
@@ -73,7 +89,8 @@ impl Tracker {
     fn intern(&mut self, p: &Packet, hash: u64) -> Interned {
         let at = self.table.intern(p, hash);
         if at.new {
-            self.flows.push(Flow::new(at.flow, p));
+            let serial = u64::from(at.flow) + self.folded;
+            self.flows.push(Flow::new(at.flow, serial, p));
         }
         at
     }

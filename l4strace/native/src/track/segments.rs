@@ -201,6 +201,11 @@ impl Segments {
         false
     }
 
+    /// None of the segments in flight gives an RTT: the clock was set.
+    pub fn forget_times(&mut self) {
+        self.ring.iter_mut().for_each(|s| s.marks |= RETRANSMITTED);
+    }
+
     fn insert(&mut self, data: &Data, marks: u16) {
         if data.end <= self.una || self.ring.len() >= MOST {
             return;

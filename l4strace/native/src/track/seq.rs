@@ -26,6 +26,18 @@ impl SeqSpace {
         self.at + i64::from(raw.wrapping_sub(self.raw) as i32)
     }
 
+    /// `raw` lies less than `within` from the highest number, on either side.
+    #[inline]
+    pub fn is_near(&self, raw: u32, within: u32) -> bool {
+        (raw.wrapping_sub(self.raw) as i32).unsigned_abs() < within
+    }
+
+    /// Where the highest number lies.
+    #[inline]
+    pub fn highest(&self) -> i64 {
+        self.at
+    }
+
     /// Moves the reference up, so that 2 GB on either side of it stay distinct.
     #[inline]
     pub fn advance(&mut self, raw: u32, at: i64) {

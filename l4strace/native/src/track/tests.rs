@@ -4,31 +4,29 @@ use super::testing::{packet, A, B};
 use super::*;
 use crate::packet::{ecn, flag, Sack};
 
+mod attacks;
+
 const MS: i64 = 1_000_000;
 
 /// A conversation under construction: client ISN 1000, server ISN 5000, RTT 20 ms seen at the client.
 struct Talk {
     tracker: Tracker,
     frame: u64,
+    said: Vec<Packet>,
 }
 
 impl Talk {
     fn new() -> Self {
-        Talk { tracker: Tracker::default(), frame: 0 }
+        Talk { tracker: Tracker::default(), frame: 0, said: Vec::new() }
     }
 
     fn say(&mut self, from: u8, ms: i64, flags: u16, ace: u8, p: Packet) -> &mut Self {
         self.frame += 1;
         let (key, version) = (packet(from).key, 4);
         let flags = flags | (u16::from(ace) << 6);
-        self.tracker.packets(&[Packet {
-            frame: self.frame,
-            ts_ns: ms * MS,
-            key,
-            ip_version: version,
-            flags,
-            ..p
-        }]);
+        let p = Packet { frame: self.frame, ts_ns: ms * MS, key, ip_version: version, flags, ..p };
+        self.said.push(p);
+        self.tracker.packets(&[p]);
         self
     }
 
@@ -316,7 +314,8 @@ fn sacked_data_counts_as_delivered_once() {
 
 #[test]
 fn a_flow_that_does_little_takes_little_memory() {
-    assert!(std::mem::size_of::<Flow>() + std::mem::size_of::<Handshake>() < 1400);
+    let size = std::mem::size_of::<Flow>() + std::mem::size_of::<Handshake>();
+    assert!(size < 1400, "{size}");
 }
 
 #[test]

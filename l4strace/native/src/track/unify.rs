@@ -166,6 +166,19 @@ mod tests {
     }
 
     #[test]
+    fn a_network_may_end_between_two_captures() {
+        let in_vlan = |id: u16, isn| {
+            let m = member(1, isn, 0, 9);
+            Member { key: FlowKey { network: m.key.network.in_vlan(id), ..m.key }, ..m }
+        };
+        // With their handshakes, one tagged and one not; without, by the network where both have one.
+        let tagged = vec![in_vlan(10, Some(7)), in_vlan(20, Some(8))];
+        assert_eq!(unify(&[tagged, vec![in_vlan(0, Some(8))]]), [vec![0, 1], vec![1]]);
+        let late = |ids: [u16; 2]| ids.map(|id| in_vlan(id, None)).to_vec();
+        assert_eq!(unify(&[late([10, 20]), late([20, 10])]), [vec![0, 1], vec![1, 0]]);
+    }
+
+    #[test]
     fn reused_ports_stay_apart() {
         let near = vec![member(1, Some(7), 0, 9), member(1, Some(8), 20, 29)];
         let far = vec![member(1, Some(8), 20, 29)];

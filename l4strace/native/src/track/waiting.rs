@@ -37,10 +37,10 @@ impl Tracker {
         let mut hashes = [0; AHEAD];
         for packets in packets.chunks(AHEAD) {
             for (p, hash) in packets.iter().zip(&mut hashes) {
-                *hash = self.table.hash(&p.key);
-                self.table.prefetch(*hash);
+                *hash = self.table.keys.hash(&p.key);
+                self.table.keys.prefetch(*hash);
             }
-            hashes[..packets.len()].iter().for_each(|&hash| self.table.prefetch_key(hash));
+            hashes[..packets.len()].iter().for_each(|&hash| self.table.keys.prefetch_key(hash));
             for (p, &hash) in packets.iter().zip(&hashes) {
                 let at = self.intern(p, hash);
                 let held = self.waiting.packets.len() as u16;
@@ -55,17 +55,17 @@ impl Tracker {
 
     /// Follows the packets that wait; call it before looking at flows and rounds.
     pub fn flush(&mut self) {
-        let Waiting { packets, turns } = &mut self.waiting;
+        let Waiting { mut packets, mut turns } = std::mem::take(&mut self.waiting);
         turns.sort_unstable();
         for turns in turns.chunks(AHEAD) {
-            ask(&self.flows, packets, turns);
+            ask(&self.flows, &packets, turns);
             for turn in turns {
-                let packet = &packets[usize::from(turn.at)];
-                self.flows[turn.flow as usize].packet(packet, usize::from(turn.side), &mut self.rounds);
+                self.follow(&packets[usize::from(turn.at)], turn.flow, usize::from(turn.side));
             }
         }
         turns.clear();
         packets.clear();
+        self.waiting = Waiting { packets, turns };
     }
 }
 

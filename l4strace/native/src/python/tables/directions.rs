@@ -44,7 +44,10 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("duplicates", totals().map(|n| n.duplicates));
     t.u32("max_payload", totals().map(|n| n.max_payload));
     t.u64("super_packets", totals().map(|n| n.super_packets));
-    t.u64("outer_inner_differ", totals().map(|n| n.outer_inner_differ));
+    t.u64("outer_inner_differ", totals().map(|n| n.rare().outer_differs));
+    t.u64("outer_ce", totals().map(|n| n.rare().outer_ce));
+    t.u64("outer_not_ect", totals().map(|n| n.rare().outer_not_ect));
+    t.u64("out_of_window", totals().map(|n| n.rare().out_of_window));
 }
 
 fn rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
@@ -91,6 +94,7 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.f64("handshake_rtt_us", dirs.iter().map(|d| us(d.dir.handshake_rtt_ns)));
     t.u64("options_cut", totals().map(|n| n.options_cut));
     t.u32("clock_steps", totals().map(|n| n.clock_steps));
+    t.i64("clock_ahead_ns", totals().map(|n| n.rare().clock_ahead_ns));
     t.u64("first_frame", totals().map(|n| n.first_frame));
     t.u64("last_frame", totals().map(|n| n.last_frame));
     t.i64("first_ns", totals().map(|n| n.first_ns));

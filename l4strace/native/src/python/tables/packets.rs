@@ -19,24 +19,29 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Batches of the `packets` table of one capture, as an iterator.
 ///
-/// `numbers` gives the number of each conversation, in the order in which the capture shows them,
-/// where it is one of several captures.
+/// `starts` gives first frame and number of each conversation that tracking kept; without it they are
+/// numbered in the order in which the capture shows them.
 #[pyfunction]
-#[pyo3(signature = (path, source=0, numbers=None))]
-fn packets(py: Python<'_>, path: &str, source: u16, numbers: Option<Vec<u32>>) -> PyResult<PacketBatches> {
+#[pyo3(signature = (path, source=0, starts=None))]
+fn packets(
+    py: Python<'_>,
+    path: &str,
+    source: u16,
+    starts: Option<Vec<(u64, u32)>>,
+) -> PyResult<PacketBatches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
-    Ok(PacketBatches { stream, source, numbers, numbering: Numbering::default() })
+    let numbering = starts.map_or_else(Numbering::default, Numbering::tracked);
+    Ok(PacketBatches { stream, source, numbering })
 }
 
 #[pyclass(module = "l4strace._native")]
 struct PacketBatches {
     stream: PacketStream,
     source: u16,
-    numbers: Option<Vec<u32>>,
     numbering: Numbering,
 }
 
-type Row = (Packet, Place);
+type Row = (Packet, Option<Place>);
 
 #[pymethods]
 impl PacketBatches {
@@ -51,7 +56,7 @@ impl PacketBatches {
         if rows.is_empty() {
             return Ok(None);
         }
-        caught(|| table(&rows, self.source, self.numbers.as_deref())).map(Some)
+        caught(|| table(&rows, self.source)).map(Some)
     }
 
     /// Bytes read so far and in total (0 for a pipe), for a progress bar.
@@ -71,19 +76,25 @@ fn batch(stream: &mut PacketStream, numbering: &mut Numbering) -> Result<Vec<Row
     Ok(rows)
 }
 
-fn table(rows: &[Row], source: u16, numbers: Option<&[u32]>) -> PyResult<ArrowTable> {
+fn table(rows: &[Row], source: u16) -> PyResult<ArrowTable> {
     let mut columns = Columns::default();
     columns.u16("source", rows.iter().map(|_| source));
     record_columns(&mut columns, rows);
-    // A flow that tracking did not number is a change of the file since: it stays without number.
-    let number = |flow: u32| numbers.map_or(Some(flow), |n| n.get(flow as usize).copied());
     columns
-        .u32("flow", rows.iter().map(|(_, place)| number(place.flow)))
-        .bool("forward", rows.iter().map(|(_, place)| place.forward));
+        .u32("flow", places(rows, |place| place.flow))
+        .bool("forward", places(rows, |place| place.forward));
     network_columns(&mut columns, rows);
     transport_columns(&mut columns, rows);
     option_columns(&mut columns, rows);
     columns.finish()
+}
+
+/// A value of each packet's place; none where its conversation was not kept.
+fn places<'a, T: 'a>(
+    rows: &'a [Row],
+    value: fn(&Place) -> T,
+) -> impl Iterator<Item = Option<T>> + Clone + 'a {
+    rows.iter().map(move |(_, place)| place.as_ref().map(value))
 }
 
 fn record_columns(columns: &mut Columns, rows: &[Row]) {
@@ -109,8 +120,8 @@ fn network_columns(columns: &mut Columns, rows: &[Row]) {
 fn transport_columns(columns: &mut Columns, rows: &[Row]) {
     columns
         .u16("tcp_flags", rows.iter().map(|(p, _)| p.flags))
-        .i64("seq", rows.iter().map(|(_, place)| place.seq))
-        .i64("ack", rows.iter().map(|(_, place)| place.ack))
+        .i64("seq", places(rows, |place| place.seq))
+        .i64("ack", places(rows, |place| place.ack).map(Option::flatten))
         .u32("seq_raw", rows.iter().map(|(p, _)| p.seq))
         .u32("ack_raw", rows.iter().map(|(p, _)| p.ack))
         .u32("payload_len", rows.iter().map(|(p, _)| p.payload_len))

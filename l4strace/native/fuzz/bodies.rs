@@ -1,0 +1,73 @@
+//! What every fuzz target does with its bytes, and what must hold then. `tests/damaged.rs` runs the same on
+//! damaged seeds in every test run.
+
+use l4strace_native::decode;
+use l4strace_native::ktext::{Reader, Shape};
+use l4strace_native::packet::Packet;
+use l4strace_native::read::{Decoder, Input};
+use l4strace_native::run;
+use l4strace_native::track::{Retrace, Tracker};
+
+const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
+
+/// One frame of any link type: the first byte chooses it.
+pub fn frame(data: &[u8]) {
+    let [choice, wire, frame @ ..] = data else { return };
+    let link_type = LINK_TYPES[usize::from(*choice) % LINK_TYPES.len()];
+    let wire_len = frame.len() as u32 + u32::from(*wire);
+    let mut packet = Packet::default();
+    let _ = decode::frame(link_type, frame, wire_len, &mut packet);
+}
+
+/// A whole file, fed in two pieces: framing, decode and tracking of whatever comes out; then a second pass,
+/// which must find the conversations of the first.
+pub fn capture(data: &[u8]) {
+    let Ok(mut decoder) = Decoder::new(&data[..data.len().min(24)]) else { return };
+    let mut again = decoder.clone();
+    let mut tracker = Tracker::default();
+    let cut = data.len() / 2;
+    let (done, _) = decoder.feed(&data[..cut], &mut |packets| tracker.packets(packets));
+    let rest = data.get(done as usize..).unwrap_or_default();
+    let (more, _) = decoder.feed(rest, &mut |packets| tracker.packets(packets));
+    decoder.finish((rest.len() as u64).saturating_sub(more));
+    tracker.finish();
+    let mut retrace = Retrace::new(tracker.starts());
+    let mut placed = vec![0u64; tracker.flows.len()];
+    again.feed(data, &mut |packets| {
+        packets.iter().filter_map(|p| retrace.place(p)).for_each(|at| placed[at.flow as usize] += 1);
+    });
+    assert!(placed.iter().all(|&packets| packets > 0), "a conversation without packets");
+    let _ = (decoder.info, decoder.stats.rows());
+}
+
+/// Two captures of one run: the bytes are split where the last two say, and the second capture is read
+/// by a clock of its own. Reading, tracking, numbering, matching and every row of the tables.
+pub fn run(data: &[u8]) {
+    let [bytes @ .., a, b] = data else { return };
+    let cut = usize::from(u16::from_le_bytes([*a, *b])) % (bytes.len() + 1);
+    // A capture beside itself has everything to match; beside the rest of the bytes mostly nothing.
+    let (near, far) = if cut == 0 { (bytes, bytes) } else { bytes.split_at(cut) };
+    let inputs = [Input::Memory("near".into(), near.into()), Input::Memory("far".into(), far.into())];
+    let Ok(run) = run::run(&inputs, &mut ()) else { return };
+    let flows = run.flows();
+    for way in flows.iter().flat_map(|flow| flow.directions()) {
+        let bounds = way.fed_back(|d| d.feedback.ce.lo).zip(way.fed_back_hi());
+        assert!(bounds.is_none_or(|(lo, hi)| lo <= hi));
+    }
+    let _ = (run.rounds(&flows), run.captures.iter().map(run::Capture::stats).collect::<Vec<_>>());
+}
+
+/// A text log in pieces: the first byte chooses its shape and the size of the pieces.
+pub fn ktext(data: &[u8]) {
+    let [choice, text @ ..] = data else { return };
+    let shape = if choice & 1 == 0 { Shape::Event } else { Shape::Fields };
+    let read = |size: usize| {
+        let mut reader = Reader::new(shape);
+        text.chunks(size).for_each(|piece| reader.feed(piece));
+        reader.finish();
+        (reader.counts(), reader.take())
+    };
+    let (counts, columns) = read(usize::from(choice >> 1) + 1);
+    assert!(columns.iter().all(|(_, values)| values.len() as u64 == counts.rows));
+    assert_eq!((counts, columns), read(text.len().max(1)));
+}

@@ -1,0 +1,74 @@
+//! When a round ends, and with which row.
+
+use super::flow::Flow;
+use super::handshake::Mode;
+use super::round::RoundRow;
+use super::sender::{Context, Wait};
+use crate::packet::Packet;
+
+impl Flow {
+    /// The round's data is acknowledged: it is over here, or once the sender has reacted.
+    pub(super) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+        if !self.vantage.is_far(side == 0) {
+            return self.end_round(side, p, rows);
+        }
+        let half = self.halves()[side ^ 1].unwrap_or(0);
+        if let Some(sender) = self.dirs[side].sender.as_mut() {
+            sender.wait = match p.timestamps {
+                Some((tsval, _)) => Wait::Echo(tsval),
+                None => Wait::Until(p.ts_ns + half),
+            };
+        }
+    }
+
+    pub(super) fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Vec<RoundRow>) {
+        self.look_around();
+        let context = self.context(side);
+        if let Some(sender) = self.dirs[side].sender.as_mut() {
+            rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
+            self.drained_row[side] = (!sender.round.open && !rows.is_empty()).then(|| rows.len() - 1);
+        }
+    }
+
+    /// Ends the round that runs at `before_ns`; what is in flight goes on in one that begins now, untimed.
+    pub(super) fn split_round(&mut self, side: usize, p: &Packet, before_ns: i64, rows: &mut Vec<RoundRow>) {
+        let context = self.context(side);
+        let Some(sender) = self.dirs[side].sender.as_mut() else { return };
+        sender.segments.forget_times();
+        if sender.round.open {
+            rows.extend(sender.end_round(before_ns, p.frame, &context));
+            sender.round.start_ns = p.ts_ns;
+        }
+        self.drained_row[side] = None;
+    }
+
+    /// Ends the rounds that still run at the end of the capture.
+    pub fn finish(&mut self, rows: &mut Vec<RoundRow>) {
+        self.forget_held();
+        self.look_around();
+        for side in 0..2 {
+            let context = self.context(side);
+            let last_ns = self.last_ns;
+            if let Some(sender) = self.dirs[side].sender.as_mut().filter(|s| s.round.open) {
+                rows.extend(sender.end_round(last_ns, context.last_frame, &context));
+            }
+        }
+    }
+
+    /// The rows of the rounds so far are gone.
+    pub(super) fn forget_rounds(&mut self) {
+        self.drained_row = [None; 2];
+    }
+
+    pub(super) fn context(&self, side: usize) -> Context {
+        let mode = self.mode();
+        Context {
+            flow: self.id,
+            forward: side == 0,
+            accecn: mode == Mode::AccEcn,
+            far: self.vantage.is_far(side == 0),
+            mss: self.mss[side],
+            last_frame: self.last_frame,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Keys -> directional ids: open addressing, one probe per packet as a rule.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use super::prefetch::prefetch;
+use crate::packet::FlowKey;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    tag: u32,
+    /// Number of the entry from 1; 0 is free.
+    entry: u32,
+}
+
+/// One key and the directional id that its packets have now.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: FlowKey,
+    id: u32,
+}
+
+/// The ids that packets of each key have now.
+pub struct Keys {
+    slots: Vec<Slot>,
+    entries: Vec<Entry>,
+    seed: u64,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        // A random seed, because the addresses in a capture are chosen by strangers.
+        let seed = RandomState::new().build_hasher().finish();
+        Keys { slots: vec![Slot::default(); 64], entries: Vec::new(), seed }
+    }
+}
+
+impl Keys {
+    /// From now on packets of `key` have this id.
+    pub fn put(&mut self, key: FlowKey, id: u32) {
+        if (self.entries.len() + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let hash = self.hash(&key);
+        match self.slot(&key, hash) {
+            Ok(entry) => self.entries[entry].id = id,
+            Err(free) => {
+                self.entries.push(Entry { key, id });
+                self.slots[free] = Slot { tag: (hash >> 32) as u32, entry: self.entries.len() as u32 };
+            }
+        }
+    }
+
+    /// Asks for the slot of a hash.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(&self.slots[hash as usize & (self.slots.len() - 1)]);
+    }
+
+    /// Asks for the key that a hash most likely means, once its slot is here.
+    #[inline]
+    pub fn prefetch_key(&self, hash: u64) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].entry != 0 && self.slots[at].tag != (hash >> 32) as u32 {
+            at = (at + 1) & mask;
+        }
+        if let Some(entry) = self.entries.get((self.slots[at].entry as usize).wrapping_sub(1)) {
+            prefetch(entry);
+        }
+    }
+
+    #[inline]
+    pub fn find(&self, key: &FlowKey, hash: u64) -> Option<u32> {
+        self.slot(key, hash).ok().map(|entry| self.entries[entry].id)
+    }
+
+    /// The key's entry, or the free slot where it would stand.
+    #[inline]
+    fn slot(&self, key: &FlowKey, hash: u64) -> Result<usize, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.entry == 0 {
+                return Err(at);
+            }
+            if slot.tag == (hash >> 32) as u32 && self.entries[slot.entry as usize - 1].key == *key {
+                return Ok(slot.entry as usize - 1);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Keeps the keys whose id has a new one.
+    pub fn keep(&mut self, new: impl Fn(u32) -> Option<u32>) {
+        self.entries.retain_mut(|entry| {
+            let id = new(entry.id);
+            entry.id = id.unwrap_or_default();
+            id.is_some()
+        });
+        self.rehash(self.slots.len());
+    }
+
+    fn grow(&mut self) {
+        self.rehash(self.slots.len() * 2);
+    }
+
+    fn rehash(&mut self, size: usize) {
+        self.slots = vec![Slot::default(); size];
+        for (entry, number) in self.entries.iter().zip(1..) {
+            let hash = self.hash(&entry.key);
+            if let Err(free) = self.slot(&entry.key, hash) {
+                self.slots[free] = Slot { tag: (hash >> 32) as u32, entry: number };
+            }
+        }
+    }
+
+    #[inline]
+    pub fn hash(&self, key: &FlowKey) -> u64 {
+        let word = |a: &[u8; 16], i: usize| u64::from_ne_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
+        let ports = (u64::from(key.src_port) << 16) | u64::from(key.dst_port);
+        let rest = u64::from(key.network.number()) << 32 | ports;
+        let a = fold(word(&key.src, 0) ^ self.seed, word(&key.src, 1) ^ 0x9e37_79b9_7f4a_7c15);
+        let b = fold(word(&key.dst, 0) ^ a, word(&key.dst, 1) ^ 0xc2b2_ae3d_27d4_eb4f);
+        fold(b ^ rest, self.seed ^ 0x1656_67b1_9e37_79f9)
+    }
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}

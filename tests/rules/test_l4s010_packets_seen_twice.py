@@ -1,0 +1,16 @@
+"""Packets that the capture contains twice."""
+
+from l4strace.rules.l4s010_packets_seen_twice import check
+from tests.support.frames import evidence, frame
+
+
+def test_fires_once_an_input():
+    directions = frame("directions", forward=[True, False], duplicates=[900, 400])
+    (found,) = check(evidence(sources=frame("sources"), directions=directions))
+    assert found.measures[0].value == 1300
+    assert found.message.startswith("run.pcap contains packets twice: 1,300 copies")
+
+
+def test_silent_on_single_copies():
+    directions = frame("directions", duplicates=3)
+    assert check(evidence(sources=frame("sources"), directions=directions)) == []
