@@ -134,7 +134,17 @@ function reachTables() {
   }
 }
 
+// A link leads below the header, however many rows the names of the sections take.
+function clearHeader() {
+  const header = document.querySelector(".top");
+  const sticks = () => getComputedStyle(header).position === "sticky";
+  const clear = () => { root.style.scrollPaddingTop = sticks() ? `${header.offsetHeight + 8}px` : ""; };
+  new ResizeObserver(clear).observe(header);
+  clear();
+}
+
 function wire() {
+  clearHeader();
   themeButton();
   reachTables();
   wireZoom();

@@ -188,6 +188,17 @@ def test_links_open_what_is_folded_and_buttons_copy(opened: chromium.Chromium) -
     assert not opened.evaluate(f"{last}.checkVisibility()")
     opened.evaluate(f"location.hash = '#L4S002-{SAME}'")
     assert opened.evaluate(f"new Promise(r => setTimeout(() => r({last}.checkVisibility()), 50))")
+    # Not even a header of several rows hides it.
+    opened.size(800)
+    below = (
+        "new Promise(r => setTimeout(r, 100)).then(() => {"
+        "document.getElementById('timelines').scrollIntoView({behavior: 'instant'});"
+        "return document.getElementById('timelines').getBoundingClientRect().top"
+        " - document.querySelector('.top').getBoundingClientRect().bottom; })"
+    )
+    assert opened.evaluate("document.querySelector('.top').offsetHeight") > 56
+    assert 0 <= opened.evaluate(below) < 40
+    opened.size(1280)
     copied = (
         "(button => { button.click(); return new Promise("
         "r => setTimeout(() => r(button.textContent), 100)); })"
