@@ -59,7 +59,6 @@ ELSEWHERE = {
     "page/": "page/test_fill.py",
     "page/build.py": "page/test_sections.py",
     "page/case.py": "page/test_sections.py",
-    "page/direction.py": "page/test_sections.py",
     "page/drawing/": "page/drawing/test_figure.py",
     "page/figures/": "page/test_chromium.py",
     "rules/support/aggregates.py": "rules/test_l4s302_fallback_scaling_bug.py",
