@@ -17,7 +17,8 @@ SCHEMA = 1
 FLOW_KEYS = (
     "source", "flow", "client", "client_port", "server", "server_port", "mode", "mode_reason",
     "handshake", "initiator", "vantage", "syn_ace", "syn_ecn", "synack_ace", "synack_ecn",
-    "syn_arrived_ecn", "synack_arrived_ecn", "tunnel", "ended", "first_ns", "last_ns",
+    "syn_arrived_ecn", "synack_arrived_ecn", "tunnel", "network", "ended", "first_ns",
+    "last_ns",
 )  # fmt: skip
 DIRECTION_KEYS = (
     "packets", "data_packets", "payload_bytes", "acked_bytes", "not_ect", "ect1", "ect0", "ce",

@@ -35,7 +35,9 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S010"
 SOME = 0.01
-"""Share of copies from which the capture point is ambiguous. Fewer may be single faults. By eye."""
+ENOUGH = 10
+"""Share and number of copies from which the capture point is ambiguous: a network may double single
+packets. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -43,7 +45,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     copies = (
         evidence.directions.group_by("source")
         .agg(pl.col("duplicates", "packets").sum())
-        .filter((pl.col("duplicates") > 0) & (pl.col("duplicates") >= SOME * pl.col("packets")))
+        .filter(
+            (pl.col("duplicates") >= ENOUGH) & (pl.col("duplicates") >= SOME * pl.col("packets"))
+        )
         .sort("source")
     )
     paths = dict(evidence.sources.select("source", "path").iter_rows())

@@ -18,10 +18,16 @@ def endpoint(address: str | None, port: int | None) -> str:
 
 
 def ends(row: Mapping[str, Any], forward: bool | None = True) -> tuple[str, str]:
-    """Sender and receiver of one direction of a row of `flows`; client and server for null."""
+    """Sender and receiver of one direction of a row of `flows`; client and server for null.
+
+    The receiver is followed by the network of both, such as `(vlan 10)`, where they have one.
+    """
     client = endpoint(row["client"], row["client_port"])
     server = endpoint(row["server"], row["server_port"])
-    return (server, client) if forward is False else (client, server)
+    network = f" ({row['network']})" if row.get("network") else ""
+    if forward is False:
+        return server, client + network
+    return client, server + network
 
 
 def flow_name(row: Mapping[str, Any], arrow: str = ARROW) -> str:

@@ -54,6 +54,13 @@ def test_flows_on_the_same_ports_are_kept_apart(
     assert sent.group_by("flow").len().sort("flow")["len"].to_list() == packets
 
 
+def test_flows_of_two_networks_have_names_of_their_own(shared_data: Path) -> None:
+    path = str(shared_data / "attacks" / "vlan.pcap.xz")
+    lines = CliRunner().invoke(cli.app, ["flows", path]).stdout.splitlines()[1:]
+    assert ["(vlan 10)" in line for line in lines] == [True, False]
+    assert ["(vlan 20)" in line for line in lines] == [False, True]
+
+
 def test_a_clock_set_forward_is_a_step(shared_data: Path) -> None:
     run = l4strace.open(shared_data / "attacks" / "clockfwd.pcap.xz")
     assert "L4S503" not in run.findings["rule"].to_list()

@@ -12,5 +12,6 @@ def test_fires_once_an_input():
 
 
 def test_silent_on_single_copies():
-    directions = frame("directions", duplicates=3)
-    assert check(evidence(sources=frame("sources"), directions=directions)) == []
+    for duplicates, packets in ((3, 20), (50, 100_000)):
+        directions = frame("directions", duplicates=duplicates, packets=packets)
+        assert check(evidence(sources=frame("sources"), directions=directions)) == []
