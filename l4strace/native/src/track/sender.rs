@@ -1,13 +1,13 @@
 //! A direction that sends data: its segments, its rounds and what they show about its window.
 
 use super::ace::Step;
-use super::alpha::{Alpha, TargetAlpha};
+use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
-use super::round::{CeRange, Limit, Round, RoundRow};
+use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
 use super::train::Trains;
-use crate::prague::build::RTT_TRANSITION;
+use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
 
@@ -101,9 +101,8 @@ pub struct Sender {
     acked_trains: Trains,
     number: u32,
     smallest: WindowedMin,
-    /// From best, lo and hi.
-    alphas: [Alpha; 3],
-    target_alpha: TargetAlpha,
+    /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
+    clocks: [Clock; 2],
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
     replay: PacketReplay,
     saw_ce: bool,
@@ -129,8 +128,7 @@ impl Sender {
             acked_trains: Trains::default(),
             number: 0,
             smallest: WindowedMin::default(),
-            alphas: Default::default(),
-            target_alpha: TargetAlpha::default(),
+            clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
             replay: PacketReplay::default(),
             saw_ce: false,
             reduced: false,
@@ -192,24 +190,38 @@ impl Sender {
         got
     }
 
-    /// Marks that the ACK reported; call once an ACK, after `ack`.
+    /// Marks that the ACK reported; call once an ACK, after `ack` and before `tick`.
     #[inline]
-    pub fn marked(&mut self, got: &Delivered, step: Step, now_ns: i64) {
+    pub fn marked(&mut self, got: &Delivered, step: Step) {
         self.round.ce[0] += i64::from(step.lo);
         self.round.ce[1] += i64::from(step.hi);
         self.round.ce[2] += i64::from(step.best);
         if step.best > 0 {
             self.marked_rtt(got);
         }
-        let (una, max) = (self.segments.una, self.segments.max);
-        let ended = self.target_alpha.ack(got.packets, step.best, una, max, now_ns);
         if step.best > 0 && !self.reduced {
             // A mark makes the kernel enter CWR, with the threshold that the last reduction left.
             self.reduced = true;
             self.saw_ce = true;
             self.replay.on_reduction(self.ssthresh);
         }
-        if ended && self.number >= RTT_TRANSITION {
+    }
+
+    /// The ACK once more, with the change of the CE count that it and its option make: Prague's clock.
+    #[inline]
+    pub fn tick(&mut self, got: &Delivered, ce: [i64; 3], now_ns: i64) {
+        let tick = Tick {
+            acked: got.packets,
+            ce,
+            una: self.segments.una,
+            max: self.segments.max,
+            now_ns,
+            // The first reduction gives slow start its threshold.
+            slow_start: self.slow_start && !self.saw_ce,
+        };
+        let [early, late] = &mut self.clocks;
+        late.tick(&tick);
+        if early.tick(&tick) {
             self.detect();
         }
     }
@@ -280,11 +292,7 @@ impl Sender {
         let rtt = self.round.rtt_summary();
         let ce = self.round.ce_range();
         let smallest = self.smallest.get();
-        let alpha = self.alpha(ce);
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
-        if self.number < RTT_TRANSITION {
-            self.detect();
-        }
         let scores = self.saw_ce.then(|| self.replay.scores());
         if std::mem::take(&mut self.reduced) {
             self.ssthresh = self.segments.inflight_packets().max(2);
@@ -325,7 +333,7 @@ impl Sender {
             burst_bytes: self.bursts.largest,
             burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
             slow_start,
-            alpha,
+            alphas: self.clocks.each_ref().map(Clock::replayed),
             srtt_pace_us: pace.map(|p| p.0),
             mdev_pace_us: pace.map(|p| p.1),
             classic_ecn: scores.map(|s| s.fixed),
@@ -333,15 +341,6 @@ impl Sender {
         };
         self.number += 1;
         row
-    }
-
-    fn alpha(&mut self, ce: CeRange) -> [f64; 4] {
-        let acked = self.round.acked_packets;
-        for (alpha, ce) in self.alphas.iter_mut().zip([ce.best, ce.lo, ce.hi]) {
-            alpha.update(acked, ce);
-        }
-        let [best, lo, hi] = self.alphas.map(|a| a.value);
-        [best, lo, hi, self.target_alpha.alpha.value]
     }
 
     /// One step of the fallback's detector, which sleeps until the first mark.
