@@ -13,6 +13,7 @@ mod flow;
 mod handshake;
 mod holes;
 mod prefetch;
+mod reduction;
 mod reports;
 mod round;
 mod segments;

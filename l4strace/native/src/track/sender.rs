@@ -4,11 +4,11 @@ use super::ace::Step;
 use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
+use super::reduction::Reductions;
 use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
 use super::train::Trains;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
-use crate::prague::filter::INFINITE_SSTHRESH;
 use crate::prague::PacketReplay;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
@@ -105,10 +105,9 @@ pub struct Sender {
     clocks: [Clock; 2],
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
     replay: PacketReplay,
+    handshake_us: Option<u32>,
     saw_ce: bool,
-    /// The round has had its reduction.
-    reduced: bool,
-    ssthresh: u32,
+    reductions: Reductions,
     slow_start: bool,
     drained_ns: i64,
     inflight_before: u32,
@@ -116,7 +115,13 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(at: i64) -> Self {
+    /// `handshake_ns`: RTT of the handshake as seen here, with which the kernel's RTT filters begin (prague_init).
+    pub fn new(at: i64, handshake_ns: Option<i64>) -> Self {
+        let handshake_us = handshake_ns.and_then(|ns| u32::try_from(ns / 1000).ok());
+        let mut replay = PacketReplay::default();
+        if let Some(us) = handshake_us {
+            replay.on_rtt(u64::from(us));
+        }
         Sender {
             segments: Segments::new(at),
             wait: Wait::Ack,
@@ -129,10 +134,10 @@ impl Sender {
             number: 0,
             smallest: WindowedMin::default(),
             clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
-            replay: PacketReplay::default(),
+            replay,
+            handshake_us,
             saw_ce: false,
-            reduced: false,
-            ssthresh: INFINITE_SSTHRESH,
+            reductions: Reductions::default(),
             slow_start: true,
             drained_ns: 0,
             inflight_before: 0,
@@ -159,6 +164,10 @@ impl Sender {
         round.out_of_order += u32::from(sent == Sent::OutOfOrder);
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
+        if sent == Sent::Retransmit {
+            self.reduce();
+        }
+        self.reductions.sent(self.number, self.segments.inflight_packets());
         self.bursts.send(data.ts_ns, len, frame);
         self.sent_trains.add(data.ts_ns, u64::from(len));
         sent
@@ -199,12 +208,16 @@ impl Sender {
         if step.best > 0 {
             self.marked_rtt(got);
         }
-        if step.best > 0 && !self.reduced {
-            // A mark makes the kernel enter CWR, with the threshold that the last reduction left.
-            self.reduced = true;
+        if step.best > 0 {
             self.saw_ce = true;
-            self.replay.on_reduction(self.ssthresh);
+            self.reduce();
         }
+    }
+
+    /// A mark or a loss may be a reduction, which rescales the detector's filters.
+    fn reduce(&mut self) {
+        let ssthresh = self.reductions.begin(self.number, self.segments.inflight_packets());
+        ssthresh.into_iter().for_each(|ssthresh| self.replay.on_reduction(ssthresh));
     }
 
     /// The ACK once more, with the change of the CE count that it and its option make: Prague's clock.
@@ -294,9 +307,7 @@ impl Sender {
         let smallest = self.smallest.get();
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
         let scores = self.saw_ce.then(|| self.replay.scores());
-        if std::mem::take(&mut self.reduced) {
-            self.ssthresh = self.segments.inflight_packets().max(2);
-        }
+        self.reductions.end_round();
         let pace = self.replay.pace_us();
         let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
@@ -345,7 +356,8 @@ impl Sender {
 
     /// One step of the fallback's detector, which sleeps until the first mark.
     fn detect(&mut self) {
-        let min_rtt_us = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        let least = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        let min_rtt_us = least.into_iter().chain(self.handshake_us).min();
         self.replay.on_round(min_rtt_us, self.saw_ce);
     }
 
@@ -372,9 +384,11 @@ impl Sender {
         let grown =
             now.saturating_sub(self.inflight_before) * 2 >= round.acked_packets.min(self.inflight_before);
         let reduced = round.retransmits > 0 || round.ece_acks > 0 || marked;
-        if reduced || (limit == Limit::Cwnd && !grown) {
+        if self.slow_start && !reduced && limit == Limit::Cwnd && !grown {
             self.slow_start = false;
+            self.reductions.end_slow_start(self.number, now);
         }
+        self.slow_start &= !reduced;
         self.inflight_before = now;
         self.slow_start
     }
