@@ -25,6 +25,7 @@ $(VENV)/.pip: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.pip $(RUST)
 	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m l4strace.page.prepare
 	@touch $@
 
 # Checks need the tools and what l4strace imports, not its newest build.

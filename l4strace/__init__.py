@@ -9,23 +9,56 @@ run.figures()   # plotly figures by name
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from l4strace.errors import CollectorError, InputError, L4straceError, UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from l4strace.run import Run
 
-__all__ = ["CollectorError", "InputError", "L4straceError", "UsageError", "open"]
+__all__ = ["CollectorError", "InputError", "L4straceError", "Run", "UsageError", "dated", "open"]
 
 
-def open(*paths: str | PathLike[str]) -> Run:  # noqa: A001 - read as l4strace.open
+def open(  # noqa: A001 - read as l4strace.open
+    *paths: str | PathLike[str],
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    companions: bool = True,
+    progress: Callable[[int, int], None] | bool = False,
+) -> Run:
     """Reads and judges one run: captures, kernel logs and host files, identified by content.
 
-    Logs beside a capture with the same stem are found by themselves. Raises InputError for a file
-    that cannot be read. polars and the native core load here, not with the package.
+    Logs beside a capture with the same stem are found by themselves, unless ``companions`` is
+    false. ``select`` and ``ignore`` hold codes of rules, prefixes of codes or names. ``progress``
+    is called with bytes done and bytes in all (0: not known); True shows a line on stderr. Raises
+    InputError for a file that cannot be read, UsageError for a word that means no rule. polars and
+    the native core load here, not with the package.
     """
     from l4strace.run import open_run
 
-    return open_run([str(path) for path in paths])
+    return open_run(
+        [str(path) for path in paths],
+        select=select, ignore=ignore, companions=companions, progress=progress,
+    )  # fmt: skip
+
+
+def dated(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of a run with its moments as dates (UTC): the column `start_ns` becomes `start`."""
+    from l4strace import run
+
+    return run.dated(table)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """`l4strace.Run`, which brings polars with it."""
+        if name == "Run":
+            from l4strace.run import Run
+
+            return Run
+        raise AttributeError(f"module 'l4strace' has no attribute {name!r}")

@@ -38,7 +38,7 @@ def anonymized(capture: Capture, key: bytes | None = None) -> Capture:
         flows=_each(capture.flows, ("client", "server"), mapped),
         kernel=_each(capture.kernel, ("sk", "extra"), lambda text: in_text(text, mapped)),
         stats=_each(capture.stats, ("detail",), lambda text: in_text(text, mapped)),
-        hosts=tuple(_host(host, mapped) for host in capture.hosts),
+        host_files=tuple(_host(host, mapped) for host in capture.host_files),
     )
 
 

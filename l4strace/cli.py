@@ -13,12 +13,15 @@ import typer
 from l4strace import console
 from l4strace.commands import (
     capture,
+    compare,
     diagnose,
     doctor,
     explain,
     export,
+    figures,
     flows,
     memory,
+    sweep,
     verify,
     watch,
 )
@@ -31,6 +34,9 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     diagnose.diagnose,
     flows.flows,
     export.export,
+    figures.figures,
+    sweep.sweep,
+    compare.compare,
     explain.explain,
     verify.verify,
 )
@@ -115,10 +121,13 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _takes_inputs(function: Callable[..., None]) -> bool:
+    """Without arguments such a command has nothing to do, and shows its help."""
+    return not {"paths", "sources"}.isdisjoint(inspect.signature(function).parameters)
+
+
 for _function in COMMANDS:
-    app.command(no_args_is_help="paths" in inspect.signature(_function).parameters)(
-        _with_switches(_function)
-    )
+    app.command(no_args_is_help=_takes_inputs(_function))(_with_switches(_function))
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from l4strace import timings
 from l4strace.errors import OutputError
 
 PROGRESS_AFTER_S = 0.5
@@ -158,10 +159,10 @@ def fail(message: str, hint: str = "") -> None:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Times one stage of the work for `--verbose`."""
-    start = time.perf_counter()
-    yield
-    detail(f"{name}: {time.perf_counter() - start:.3f} s")
+    """Times one stage of the work for `--verbose` and `--timings`."""
+    with timings.timed(name) as timing:
+        yield
+    detail(f"{name}: {timing.wall_s:.3f} s")
 
 
 class Progress:
@@ -183,12 +184,16 @@ class Progress:
         if _settings.quiet or now - self._start < PROGRESS_AFTER_S or now - self._shown < every:
             return
         self._shown = now
-        share = f"{100 * done / total:3.0f} %" if total else f"{done / 1e6:,.0f} MB"
-        line = f"{self._what}: {share}, {now - self._start:.0f} s"
+        line = f"{self._what}: {self.state(done, total, now - self._start)}"
         self._drawn = self._terminal
         print(f"\r{line}\x1b[K" if self._terminal else line, end="", file=sys.stderr, flush=True)
         if not self._terminal:
             print(file=sys.stderr)
+
+    def state(self, done: int, total: int, elapsed: float) -> str:
+        """How far it is after ``elapsed`` seconds."""
+        share = f"{100 * done / total:3.0f} %" if total else f"{done / 1e6:,.0f} MB"
+        return f"{share}, {elapsed:.0f} s"
 
     def close(self) -> None:
         """Erases the line."""

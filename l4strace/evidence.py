@@ -22,8 +22,8 @@ class Capture:
     paths: pl.DataFrame
     kernel: pl.DataFrame
     stats: pl.DataFrame
-    hosts: tuple[dict[str, Any], ...] = field(default=())
-    """Parsed `*.host.json` files, each with its `path`."""
+    host_files: tuple[dict[str, Any], ...] = field(default=())
+    """Parsed `*.host.json` files, each with its `path`; the table `hosts` has their facts."""
     aggregates: dict[str, Any] = field(default_factory=dict)
     """Map output of bpftrace and the like: counters that have no time, by name."""
     broken: tuple[str, ...] = ()
@@ -47,6 +47,7 @@ class Evidence(Capture):
     phases: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
     noise: pl.DataFrame = field(kw_only=True)
+    hosts: pl.DataFrame = field(kw_only=True)
 
 
 DERIVED = tuple(f.name for f in fields(Evidence) if f.name not in Capture.__dataclass_fields__)

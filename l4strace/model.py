@@ -111,6 +111,87 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Status:
+    """Whether the traffic is L4S at all: how many of its conversations get how far on the way."""
+
+    answer: str
+    """`yes` (some flow gets all the way), `partly` (some is sent as L4S), `no` or `unknown`."""
+    sentence: str
+    """The answer and its reason; stands alone."""
+    flows: int = 0
+    """Conversations with data; all conversations where none carried data."""
+    asked: int = 0
+    """Of those, that asked for AccECN in their handshake."""
+    accecn: int = 0
+    """Of those, that got it."""
+    ect1: int = 0
+    """Of those, whose data is mostly ECT(1)."""
+    l4s_queue: int = 0
+    """Of those, that meet an L4S queue."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One requirement on an L4S sender, and what the run shows of it."""
+
+    requirement: str
+    clause: str
+    """Sections that state it, such as `RFC 9331 4.3 and A.1.4`."""
+    verdict: str
+    """`pass`, `fail` or `not shown`: nothing passes without evidence."""
+    evidence: str
+    """One sentence: the numbers, or what is missing."""
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """The requirements on the sender of one flow direction."""
+
+    flow: int
+    forward: bool
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class ProofPacket:
+    """One packet that proves a finding, decoded, with the units of the table `packets`."""
+
+    source: int
+    frame: int
+    ts_ns: int
+    flow: int
+    forward: bool
+    ip_ecn: int
+    tcp_flags: int
+    ace: int
+    counters: tuple[int | None, int | None, int | None] | None
+    """EE0B, ECEB and EE1B of the AccECN option; null without option, or of a counter left out."""
+    seq: int
+    ack: int | None
+    payload_bytes: int
+    named: bool
+    """The finding itself names this frame; the others lie around it."""
+    shows: str
+    """What the packet shows, in half a sentence."""
+    offset: int
+    """Where its record starts in the decompressed capture."""
+    captured_bytes: int
+    wire_bytes: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The packets behind the findings of one analysis."""
+
+    packets: dict[int, tuple[ProofPacket, ...]]
+    """By position of the finding in the analysis; the worst findings only."""
+    excerpt: bytes = b""
+    """Those packets without payload as a pcapng file; empty where there is none."""
+    absent: str = ""
+    """Why packets of some input are left out, or nothing."""
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What the rules found in one run: findings worst first, and what could not be judged."""
 
@@ -120,3 +201,11 @@ class Analysis:
     """The rules that were asked, in the order of their codes."""
     frame: Frame | None = None
     """The opening of the verdict; null where there are no packets."""
+    status: Status | None = None
+    """Whether this is L4S at all; null where nobody asked."""
+    known_rules: int = 0
+    """Rules that there are; more than `rules` where only some were asked."""
+    checklists: tuple[Checklist, ...] = ()
+    """The requirements on each L4S sender, the one that sent most first."""
+    proof: Proof | None = None
+    """The packets behind the findings; null until `pipeline.prove` looks them up."""

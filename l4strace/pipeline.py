@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import polars as pl
 
-from l4strace import rules
+from l4strace import proof, rules
 from l4strace.derive import alphas, queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.rules.checklist import checklists
+from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
+from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
+from l4strace.timings import timed
 from l4strace.wording.order import worst_first
 
 DERIVE = "derive"
@@ -46,7 +51,10 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     diagnosis is not lost; ``strict`` lets it raise.
     """
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
-    values["rounds"] = alphas.rounds(capture, queue_delay.rounds(capture))
+    with timed("queue_delay"):
+        delayed = queue_delay.rounds(capture)
+    with timed("alphas"):
+        values["rounds"] = alphas.rounds(capture, delayed)
     broken: list[str] = []
     tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
     return Evidence(**values | tables | {"broken": tuple(broken)})
@@ -56,7 +64,8 @@ def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFr
     """One derived table; empty where odd data breaks it, which ``broken`` then states."""
     module = import_module(f"l4strace.derive.{name}")
     try:
-        return TABLES[name].conform(module.table(capture))
+        with timed(name):
+            return TABLES[name].conform(module.table(capture))
     except Exception as error:
         if broken is None:
             raise
@@ -89,13 +98,34 @@ def judge(
             else:
                 skipped.append(result)
     carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
-    findings = sorted(found.values(), key=lambda finding: worst_first(finding, carried))
-    return Analysis(tuple(findings), tuple(skipped), asked, frame(evidence, findings))
+    findings = sorted(
+        (explained(finding, evidence.host_files) for finding in found.values()),
+        key=lambda finding: worst_first(finding, carried),
+    )
+    return Analysis(
+        tuple(findings),
+        tuple(skipped),
+        asked,
+        frame(evidence, findings),
+        status(evidence),
+        len(rules.RULES),
+        checklists(evidence, findings),
+    )
+
+
+def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysis:
+    """``analysis`` with the packets that prove its findings, from one more pass over the captures.
+
+    ``capture`` is as `read` returned it. The pass ends at the last packet that is asked for. With
+    ``copy`` they are cut out as a pcapng file, too.
+    """
+    return replace(analysis, proof=proof.prove(capture, analysis, copy=copy))
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
     try:
-        return rule.check(evidence)
+        with timed(rule.code):
+            return rule.check(evidence)
     except Exception as error:
         if strict:
             raise

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from l4strace import pipeline, schema
+from l4strace import console, pipeline, rules, schema
 from l4strace.errors import UsageError
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
@@ -20,25 +21,67 @@ if TYPE_CHECKING:
 TABLES = tuple(name for name in schema.TABLES if name != "packets")
 """Tables that are attributes of a run; their columns are declared in `l4strace.schema`."""
 
+MOMENTS = frozenset(
+    ("ts_ns", "start_ns", "end_ns", "first_ns", "last_ns", "first_ce_ns", "starved_since_ns")
+)
+"""Columns that hold a moment; the others in ns hold a duration or an offset."""
+SHOWN = 20
+"""Findings that a notebook shows of a run."""
 
-@dataclass(frozen=True, repr=False)
+Progress = Callable[[int, int], None]
+"""Called with bytes done and bytes in all (0: not known)."""
+
+
 class Run:
-    """Evidence and what the rules made of it. ``run.rounds`` is ``run.evidence.rounds``."""
+    """What the inputs hold and what the rules made of it: `run.rounds`, `run.findings`.
 
-    evidence: Evidence
-    analysis: Analysis
+    Tables are polars frames with the columns that `l4strace.schema` declares. Their times are
+    nanoseconds since the Unix epoch; `l4strace.dated` makes dates of them.
+    """
 
-    def __getattr__(self, name: str) -> pl.DataFrame:
-        if name not in TABLES:
-            raise AttributeError(f"a run has no {name!r}; its tables are {', '.join(TABLES)}")
-        table: pl.DataFrame = getattr(self.evidence, name)
-        return table
+    sources: pl.DataFrame
+    flows: pl.DataFrame
+    directions: pl.DataFrame
+    rounds: pl.DataFrame
+    paths: pl.DataFrame
+    kernel: pl.DataFrame
+    stats: pl.DataFrame
+    cuts: pl.DataFrame
+    detector: pl.DataFrame
+    laws: pl.DataFrame
+    builds: pl.DataFrame
+    bottlenecks: pl.DataFrame
+    coexistence: pl.DataFrame
+    phases: pl.DataFrame
+    spikes: pl.DataFrame
+    noise: pl.DataFrame
+    hosts: pl.DataFrame
+
+    def __init__(self, evidence: Evidence, analysis: Analysis) -> None:
+        self.evidence = evidence
+        self.analysis = analysis
+        for name in TABLES:
+            setattr(self, name, getattr(evidence, name))
 
     def __repr__(self) -> str:
-        return f"Run({', '.join(self.evidence.sources['path'])}: {self.verdict})"
+        return f"Run({', '.join(self.sources['path'])}: {self.verdict})"
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *TABLES]
+    def _repr_html_(self) -> str:
+        """The verdict and the worst findings, as a notebook shows them."""
+        columns = ("severity", "confidence", "rule", "flow", "message")
+        head = "".join(f"<th>{name}</th>" for name in columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+            for row in self.findings.select(columns).head(SHOWN).iter_rows()
+        )
+        more = self.findings.height - SHOWN
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return (
+            f"<p><b>{escape(self.verdict)}</b></p>"
+            f"<p>{escape(', '.join(self.sources['path']))}</p>"
+            + (table if rows else "")
+            + (f"<p>{more} more in <code>findings</code></p>" if more > 0 else "")
+        )
 
     @cached_property
     def verdict(self) -> str:
@@ -50,29 +93,35 @@ class Run:
     @cached_property
     def findings(self) -> pl.DataFrame:
         """One row per finding, worst first; `analysis.findings` has them as values."""
-        from l4strace.output.json import finding_value
-        from l4strace.wording import measures
+        from l4strace.output import frames
 
-        rows = [
-            finding_value(finding) | {"measures": [measures.line(m) for m in finding.measures]}
-            for finding in self.analysis.findings
-        ]
-        return pl.DataFrame(rows, FINDINGS)
+        return frames.findings(self.evidence, self.analysis)
+
+    @cached_property
+    def measures(self) -> pl.DataFrame:
+        """The numbers behind the findings: one row per number, with unit and expectation."""
+        from l4strace.output import frames
+
+        return frames.measures(self.analysis)
 
     @cached_property
     def skipped(self) -> pl.DataFrame:
         """One row per rule that could not judge, with the reason."""
-        rows = [(skipped.rule, skipped.reason, skipped.flow) for skipped in self.analysis.skipped]
-        return pl.DataFrame(rows, SKIPPED, orient="row")
+        from l4strace.output import frames
+
+        return frames.skipped(self.analysis)
 
     def figures(self, flow: int | None = None, *, forward: bool = True) -> dict[str, go.Figure]:
         """The page's charts of one flow direction, by name; of the largest flow by default.
 
-        A chart for which the run has no data is left out.
+        A chart for which the run has no data is left out. Raises UsageError for a flow that the
+        run does not have.
         """
         from l4strace.page import figures
         from l4strace.page.case import Case
 
+        if flow is not None and flow not in self.flows["flow"]:
+            raise UsageError(f"the run has no flow {flow}", "run.flows lists them.")
         direction = Case(self.evidence, self.analysis).direction(flow, forward)
         if direction is None:
             return {}
@@ -83,28 +132,35 @@ class Run:
         """The HTML page that `l4strace diagnose` writes."""
         from l4strace import page
 
-        return page.render(self.evidence, self.analysis)
+        return page.render(self.evidence, pipeline.prove(self.evidence, self.analysis))
 
 
-FINDINGS = {
-    "rule": pl.String(),
-    "severity": pl.String(),
-    "confidence": pl.String(),
-    "message": pl.String(),
-    "action": pl.String(),
-    "source": pl.UInt16(),
-    "flow": pl.UInt32(),
-    "forward": pl.Boolean(),
-    "span_ns": pl.List(pl.Int64()),
-    "frames": pl.List(pl.UInt64()),
-    "measures": pl.List(pl.String()),
-}
-SKIPPED = {"rule": pl.String(), "reason": pl.String(), "flow": pl.UInt32()}
-
-
-def open_run(paths: Sequence[str]) -> Run:
+def open_run(
+    paths: Sequence[str],
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    companions: bool = True,
+    progress: Progress | bool = False,
+) -> Run:
     """Reads, derives and judges; raises InputError for what cannot be read."""
     if not paths:
         raise UsageError("nothing to open", "Name at least one capture or kernel log.")
-    evidence = pipeline.derive(pipeline.read(paths))
-    return Run(evidence, pipeline.judge(evidence))
+    chosen, ignored = tuple(select), tuple(ignore)
+    rules.select(chosen, ignored)
+    with (
+        console.Progress("reading") if progress is True else nullcontext(progress or None) as shown
+    ):
+        evidence = pipeline.derive(pipeline.read(paths, shown, companions))
+    return Run(evidence, pipeline.judge(evidence, chosen, ignored))
+
+
+def dated(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` with its moments as dates (UTC): `start_ns` becomes `start`."""
+    moments = [name for name in table.columns if name in MOMENTS]
+    dates = (pl.col(name).cast(pl.Datetime("ns")).dt.replace_time_zone("UTC") for name in moments)
+    return table.with_columns(dates).rename({n: n.removesuffix("_ns") for n in moments})
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else escape(str(value))

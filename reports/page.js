@@ -1,13 +1,11 @@
-"use strict";
-// Draws the figures, keeps their time axes together, and makes links, copies and the theme work.
-// Everything on the page is readable without it.
+// Draws the figures, and makes links, copies and the theme work. Runs after the files that lie before
+// it in SCRIPTS (l4strace/page/fill.py). Everything on the page is readable without any of them.
 
 const root = document.documentElement;
-const figures = JSON.parse(document.getElementById("figures").textContent);
+let figures = {}; // by name, unpacked before anything else
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
 const fontFamily = getComputedStyle(document.body).fontFamily;
-let timeWindow = null; // [from, to] in seconds, null: all
 let printing = false;
 
 const plots = () => [...document.querySelectorAll(".plot")];
@@ -26,6 +24,8 @@ function colour(name) {
   const key = `${name} ${isDark()}`;
   if (!styleColours.has(key)) {
     const probe = document.createElement("i");
+    // A dark system still shows its dark colours while `beforeprint` runs.
+    probe.style.colorScheme = isDark() ? "dark" : "light";
     probe.style.color = `var(${name})`;
     document.body.append(probe);
     styleColours.set(key, getComputedStyle(probe).color);
@@ -64,47 +64,30 @@ function draw(plot) {
   if (isTimeline(plot) && timeWindow) layout.xaxis.range = [...timeWindow];
   const fresh = !drawn(plot);
   Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
-  if (fresh) plot.on("plotly_relayout", (event) => follow(plot, event));
+  if (fresh) control(plot);
 }
 
 function redraw() {
   for (const plot of plots()) if (drawn(plot)) draw(plot);
 }
 
-// Linked zoom: what one timeline shows, all show.
-const fullRange = (plot) => figures[plot.dataset.figure].layout.xaxis.range;
-const same = (a, b) => Math.abs(a[0] - b[0]) < 1e-6 && Math.abs(a[1] - b[1]) < 1e-6;
-
-function follow(plot, event) {
-  if (!isTimeline(plot) || !Object.keys(event).some((key) => key.startsWith("xaxis"))) return;
-  const full = fullRange(plot);
-  const shown = event["xaxis.autorange"] ? full : plot.layout.xaxis.range;
-  // plotly reports a change after it was made: without this, our own would come back for ever.
-  if (!same(shown, timeWindow ?? full)) zoom(same(shown, full) ? null : [...shown]);
-}
-
-function zoom(range) {
-  timeWindow = range;
-  for (const plot of plots()) {
-    if (!drawn(plot) || !isTimeline(plot)) continue;
-    const wanted = range ?? fullRange(plot);
-    if (!same(plot.layout.xaxis.range, wanted)) Plotly.relayout(plot, { "xaxis.range": [...wanted] });
-  }
-  const target = location.hash.slice(1).split("&")[0];
-  const time = range ? `&t=${range.map((second) => second.toFixed(3)).join(",")}` : "";
-  if (!target && !time) return;
-  try {
-    history.replaceState(null, "", `#${target || "timelines"}${time}`);
-  } catch { /* a file in a sandbox has no history */ }
-}
-
 // Links: #L4S301-flow-3, #flow-3, #marks (first chart of that name), each with &t=12.5,13.0.
+function fragment() {
+  const raw = location.hash.slice(1);
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw; // a stray % is taken as it stands
+  }
+}
+
 function visit() {
-  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("&");
+  const [name, ...rest] = fragment().split("&");
   const time = rest.find((part) => part.startsWith("t="))?.slice(2).split(",").map(Number);
   if (time?.length === 2 && time.every(Number.isFinite) && time[0] < time[1]) {
-    if (window.Plotly) zoom(time); else timeWindow = time;
+    zoom(time);
   }
+  if (name) turnTo(name);
   const target = name && (document.getElementById(name) ?? document.querySelector(`[data-name="${CSS.escape(name)}"]`));
   if (!target) return;
   for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
@@ -127,37 +110,6 @@ async function copy(text, button) {
   setTimeout(() => { button.textContent = before; }, 1200);
 }
 
-// The table behind a chart: what it shows in the window that it shows.
-const MAX_ROWS = 500;
-function fillNumbers(details) {
-  const plot = document.querySelector(`[data-figure="${CSS.escape(details.dataset.numbers)}"]`);
-  if (!details.open || !drawn(plot)) return;
-  const [from, to] = isTimeline(plot) ? plot.layout.xaxis.range : [-Infinity, Infinity];
-  const table = document.createElement("table");
-  const row = (cells, tag) => {
-    const tr = table.insertRow();
-    for (const cell of cells) {
-      const element = document.createElement(tag);
-      element.textContent = cell;
-      if (tag === "td") element.className = "n";
-      tr.append(element);
-    }
-  };
-  row(["series", "x", "y"], "th");
-  let count = 0;
-  for (const trace of plot._fullData) {
-    if (trace.hoverinfo === "skip") continue;
-    for (let i = 0; i < trace.x.length && count < MAX_ROWS; i++) {
-      if (trace.x[i] < from || trace.x[i] > to || Number.isNaN(trace.y[i])) continue;
-      row([trace.name, trace.x[i].toFixed(4), Number(trace.y[i].toPrecision(5))], "td");
-      count += 1;
-    }
-  }
-  if (count === MAX_ROWS) row(["first 500 rows of the window; zoom in for others", "", ""], "td");
-  details.querySelector("table")?.remove();
-  details.append(table);
-}
-
 function themeButton() {
   const button = document.getElementById("theme");
   const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
@@ -172,8 +124,20 @@ function themeButton() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { label(); redraw(); });
 }
 
+// A table that is wider than the screen scrolls by keyboard too, once it can have the focus.
+function reachTables() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const heading = box.closest("section")?.querySelector("h2")?.firstChild.textContent.trim();
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", `Table of the section ${heading}`);
+  }
+}
+
 function wire() {
   themeButton();
+  reachTables();
+  wireZoom();
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.addEventListener("click", () => copy(button.parentElement.querySelector("code").textContent, button));
@@ -183,6 +147,7 @@ function wire() {
   }
   for (const details of document.querySelectorAll("details.numbers")) {
     details.addEventListener("toggle", () => fillNumbers(details));
+    details.querySelector(".save").addEventListener("click", (event) => save(details, event.target.dataset.format));
   }
   for (const details of document.querySelectorAll("details.flow")) {
     details.addEventListener("toggle", () => { if (details.open && window.Plotly) drawPending(); });
@@ -217,22 +182,31 @@ async function drawPending() {
   root.dataset.complete ??= now();
 }
 
-// plotly's script lies gzipped in the page, so that it always fits the figures.
-async function unpack(text) {
+// What lies gzipped in the page, as text.
+async function unpacked(id) {
+  const element = document.getElementById(id);
+  const text = element.textContent;
   const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  element.remove();
+  return new Response(stream).text();
+}
+
+// plotly's script lies in the page, so that it always fits the figures.
+async function loadPlotly() {
   const script = document.createElement("script");
   // As text, not by address: a browser keeps the compiled script for the next visit.
-  script.text = await new Response(stream).text();
+  script.text = await unpacked("bundle");
   document.head.append(script);
 }
 
 async function main() {
+  figures = JSON.parse(await unpacked("figures"));
   wire();
+  await wireTable();
   visit();
   if (Object.keys(figures).length) {
-    await unpack(document.getElementById("bundle").textContent);
-    document.getElementById("bundle").remove();
+    await loadPlotly();
     await drawPending();
     if (location.hash) visit();
   } else {

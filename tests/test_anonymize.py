@@ -38,11 +38,11 @@ def test_no_trace_of_addresses_folders_or_comments():
         flows=frame("flows"),
         kernel=frame("kernel", sk="10.0.1.2:40001 10.0.3.2:5201", extra='{"daddr": "10.0.3.2"}'),
         stats=frame("stats", detail="First at 10.0.1.2."),
-        hosts=({"path": "/home/ann/run.host.json", "routes": ["10.0.3.2", 7]},),
+        host_files=({"path": "/home/ann/run.host.json", "routes": ["10.0.3.2", 7]},),
     )
     hidden = anonymized(run)
     shown = f"{hidden.sources.to_dicts()}{hidden.flows.to_dicts()}{hidden.kernel.to_dicts()}"
-    shown += f"{hidden.stats.to_dicts()}{hidden.hosts}"
+    shown += f"{hidden.stats.to_dicts()}{hidden.host_files}"
     for secret in ("10.0.1.2", "10.0.3.2", "ann", "secret"):
         assert secret not in shown
     assert hidden.sources["path"].to_list() == ["run.pcap"]

@@ -36,7 +36,6 @@ OVER_BUDGET = {"l4strace/native/src/track/flow.rs"}
 ELSEWHERE = {
     # Parts that only show what they do together.
     "capture/": "capture/test_live.py",
-    "commands/arguments.py": "commands/test_export.py",
     "commands/capture.py": "capture/test_live.py",
     "commands/destination.py": "hostile/test_places.py",
     "commands/memory.py": "hostile/test_edge.py",

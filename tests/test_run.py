@@ -1,12 +1,16 @@
 """The Python API on a sample that the repository holds."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import l4strace
+from l4strace.model import Analysis, Confidence, Finding, Severity
 from l4strace.run import TABLES, Run
+from tests.support.frames import evidence, frame
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +29,62 @@ def test_findings_are_a_frame_worst_first(misfire: Run):
     assert misfire.findings["rule"].to_list()[0] == "L4S301"
     assert misfire.findings["severity"].to_list()[0] == "error"
     assert misfire.verdict == misfire.findings["message"][0]
+    assert misfire.findings["file"][0].endswith("misfire.pcap.xz")
     assert "(expected " in misfire.findings["measures"][0][0]
+    delays = misfire.measures.filter(rule="L4S301", name="queue delay")
+    assert delays["value"].to_list() == [pytest.approx(396, abs=5)]
     assert misfire.skipped.columns == ["rule", "reason", "flow"]
 
 
 def test_figures_are_those_of_the_largest_flow_or_of_one(misfire: Run):
     assert {"rtt", "goodput"} <= misfire.figures().keys()
     assert "classic_ecn" in {name.replace("-", "_") for name in misfire.figures(flow=1)}
-    assert misfire.figures(flow=999) == {}
+    with pytest.raises(l4strace.UsageError, match="no flow 999"):
+        misfire.figures(flow=999)
 
 
-def test_a_word_that_is_no_table(misfire: Run):
-    with pytest.raises(AttributeError, match="rounds"):
-        misfire.packet_list  # noqa: B018
+def test_every_table_is_declared_for_type_checkers():
+    assert set(TABLES) == Run.__annotations__.keys()
+    assert not hasattr(Run, "__getattr__")
+
+
+def test_a_notebook_shows_verdict_and_findings(misfire: Run):
+    shown = misfire._repr_html_()
+    assert misfire.verdict.replace("'", "&#x27;") in shown
+    assert "<td>L4S301</td>" in shown
+
+
+def test_names_in_a_notebook_are_text():
+    sources = frame("sources", path="<script>x</script>.pcap")
+    message = Finding("L4S104", Severity.ERROR, Confidence.HIGH, "<img src=x>")
+    shown = Run(evidence(sources=sources), Analysis((message,)))._repr_html_()
+    assert "<script>" not in shown
+    assert "<img" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_dates_where_a_person_looks(misfire: Run):
+    table = l4strace.dated(misfire.rounds)
+    assert table["start"].dtype == pl.Datetime("ns", "UTC")
+    assert table["start"].dt.epoch("ns").to_list() == misfire.rounds["start_ns"].to_list()
+    assert "start_ns" not in table.columns
+
+
+def test_rules_companions_and_progress_are_the_callers(fixtures: Path):
+    calls: list[tuple[int, int]] = []
+    run = l4strace.open(
+        fixtures / "misfire" / "misfire.pcap.xz",
+        select=["L4S5"],
+        ignore=["L4S502"],
+        companions=False,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    assert {finding.rule[:4] for finding in run.analysis.findings} == {"L4S5"}
+    assert "L4S502" not in {rule.code for rule in run.analysis.rules}
+    assert run.kernel.is_empty()
+    assert calls
+    with pytest.raises(l4strace.UsageError):
+        l4strace.open("no-such.pcap", select=["L4S999"])
 
 
 def test_nothing_to_open():
@@ -46,4 +93,8 @@ def test_nothing_to_open():
 
 
 def test_the_package_loads_nothing_heavy_and_exports_what_it_says():
-    assert set(l4strace.__all__) <= set(dir(l4strace))
+    code = "import sys, l4strace; print(sum(m in sys.modules for m in ('polars', 'plotly')))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "0\n"
+    assert all(hasattr(l4strace, name) for name in l4strace.__all__)
+    assert l4strace.Run is Run

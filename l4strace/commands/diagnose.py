@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_rules
+from l4strace import timings as where
+from l4strace.commands.answer import FailOn, Format, exit_code, render
+from l4strace.commands.arguments import (
+    Flow,
+    From,
+    Host,
+    NoCompanions,
+    Paths,
+    Port,
+    To,
+    complete_rules,
+    words,
+)
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
-    from l4strace.evidence import Evidence
-    from l4strace.model import Analysis
-
-
-class Format(str, Enum):
-    """What goes to standard output."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    sarif = "sarif"
-    junit = "junit"
-
-
-class FailOn(str, Enum):
-    """The lowest severity that makes the exit code 1."""
-
-    error = "error"
-    warning = "warning"
-    notice = "notice"
-    info = "info"
-    never = "never"
+    from l4strace.commands.answer import Judged
+    from l4strace.evidence import Capture
+    from l4strace.selection import Selection
 
 
 def diagnose(
@@ -70,10 +63,18 @@ def diagnose(
             help="Skip these rules.",
         ),
     ] = None,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace addresses; common prefixes stay common.")
     ] = False,
     no_companions: NoCompanions = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Print where the time went to standard error.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
@@ -82,63 +83,100 @@ def diagnose(
     Reads captures (pcap, pcapng; plain, gz, xz or zst; - for standard input), kernel logs and host
     files, and recognizes each by its content. Logs beside a capture with the same stem are read
     too. Prints a summary and writes the page STEM.html beside the first input; with --format other
-    than text only if -o asks for a page.
+    than text only if -o asks for a page. Captures that show no flow in common and do not overlap in
+    time are judged one by one, with a page each.
 
     \b
     Examples:
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
-    from l4strace import pipeline, rules
+    where.forget()
+    with where.timed("import"):
+        from l4strace import pipeline, rules
     from l4strace.commands.page_file import PageFile, command_line
+    from l4strace.selection import Selection
 
+    selection = Selection.of(flow, port, host, from_s, to_s)
     wanted = Format.json if json else format
-    chosen, ignored = _words(select), _words(ignore)
+    chosen, ignored = words(select), words(ignore)
     rules.select(chosen, ignored)
     page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
     if page is not None and page.to_stdout and wanted is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress, not no_companions)
+    read, given = capture, _given(paths, capture)
     if anonymize:
         from l4strace.anonymize import anonymized
 
         capture = anonymized(capture)
-    with console.stage("derive"):
-        evidence = pipeline.derive(capture)
-    with console.stage("judge"):
-        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
-    summary = _render(wanted, evidence, analysis, color=console.colored_results())
+    parts = _parts(capture, selection)
+    if output and len(parts) > 1:
+        raise UsageError(
+            f"the inputs are {len(parts)} unrelated runs, and -o names one page",
+            "Leave -o out for a page beside each, or diagnose them one at a time.",
+        )
+    runs = [_judged(part, selection, chosen, ignored) for part in parts]
+    if page is not None or wanted is Format.json:
+        with console.stage("prove"):
+            # A page that hides addresses must not carry the packets themselves.
+            runs = [
+                (evidence, pipeline.prove(read, analysis, copy=not anonymize))
+                for evidence, analysis in runs
+            ]
+    with console.stage("summary"):
+        summary = render(wanted, runs, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
         console.emit(summary)
     if page is not None:
+        later = (
+            PageFile.plan("", [given[evidence.sources["source"][0]]], True, force)
+            for evidence, _ in runs[1:]
+        )
+        command = "" if anonymize else command_line()
         with console.stage("page"):
-            page.write(evidence, analysis, "" if anonymize else command_line())
-    raise typer.Exit(_exit_code(analysis, FailOn.never if wanted is Format.sarif else fail_on))
+            for place, (evidence, analysis) in zip((page, *later), runs, strict=True):
+                if place is not None:
+                    place.write(evidence, analysis, command)
+    if timings:
+        console.note(where.table())
+    raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
 
 
-def _words(values: list[str] | None) -> list[str]:
-    """`--select L4S1,L4S301 --select 402` as one list."""
-    return [word for value in values or [] for word in value.replace(",", " ").split()]
+def _given(paths: Sequence[str], capture: Capture) -> dict[int, str]:
+    """The path of each input as it was given; of a companion, where it was found."""
+    from l4strace.ingest import named
+
+    given = {named.registered(path): path for path in paths}
+    return {
+        source: given.get(path, path)
+        for source, path in capture.sources.select("source", "path").iter_rows()
+    }
 
 
-def _render(wanted: Format, evidence: Evidence, analysis: Analysis, *, color: bool) -> str:
-    from importlib import import_module
+def _parts(capture: Capture, selection: Selection) -> list[Capture]:
+    """The unrelated runs of the inputs, without those of which nothing is selected."""
+    from l4strace import separate
 
-    from l4strace.output import text
+    parts = separate.runs(capture)
+    if len(parts) > 1 and selection.of_flows:
+        selection.numbers(capture)
+        parts = [part for part in parts if selection.chosen(part.flows).len()]
+    return parts
 
-    if wanted is Format.text:
-        return text.render(evidence, analysis, color=color, width=console.width())
-    rendered: str = import_module(f"l4strace.output.{wanted.value}").render(evidence, analysis)
-    return rendered
 
+def _judged(
+    capture: Capture, selection: Selection, chosen: Sequence[str], ignored: Sequence[str]
+) -> Judged:
+    from l4strace import pipeline
+    from l4strace.selection import findings_of, in_time, of_flows
 
-def _exit_code(analysis: Analysis, fail_on: FailOn) -> int:
-    from l4strace.model import Severity
-
-    if fail_on is FailOn.never:
-        return 0
-    limit = Severity[fail_on.value.upper()]
-    return int(any(finding.severity >= limit for finding in analysis.findings))
+    with console.stage("derive"):
+        evidence = pipeline.derive(in_time(capture, selection))
+    with console.stage("judge"):
+        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+    shown = of_flows(evidence, selection)
+    return shown, findings_of(analysis, shown) if selection.of_flows else analysis

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths, complete_tables
+from l4strace.commands import table_file
+from l4strace.commands.arguments import (
+    Flow,
+    From,
+    Host,
+    NoCompanions,
+    Paths,
+    Port,
+    To,
+    complete_tables,
+)
 from l4strace.commands.destination import Destination
-from l4strace.errors import L4straceError, OutputError, UsageError
+from l4strace.commands.table_file import TableFormat
+from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-CONTROL = r"[\p{C}\p{Zl}\p{Zp}]"
-"""Characters that move a cursor, end a line or turn the writing direction."""
-
-
-class TableFormat(str, Enum):
-    """How a table is written."""
-
-    csv = "csv"
-    ndjson = "ndjson"
-    parquet = "parquet"
+    from l4strace.selection import Selection
 
 
 def export(
@@ -38,27 +38,35 @@ def export(
     ] = "-",
     format: Annotated[  # noqa: A002 - the option's name
         TableFormat | None,
-        typer.Option("--format", "-f", help="[default: by the name of FILE, else csv]"),
+        typer.Option("--format", "-f", help="[default: by the name of FILE, csv for -]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     no_companions: NoCompanions = False,
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
     l4strace/schema declares every column with its unit. `packets` is streamed: a capture of any
-    size fits in memory.
+    size fits in memory. `findings` and `measures` are what the rules found. The name of FILE gives
+    the format: .csv, .ndjson, .jsonl (each also with .gz), .parquet. A file appears whole or not at
+    all.
 
     \b
     Examples:
       l4strace export rounds run.pcapng -o rounds.parquet
       l4strace export packets run.pcapng --format ndjson | head
     """
-    from l4strace import pipeline
-    from l4strace.schema import TABLES
+    from l4strace.schema import FOUND, TABLES
+    from l4strace.selection import Selection
 
-    if table not in TABLES:
-        raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES)}.")
-    wanted = format or _by_name(output)
+    if table not in TABLES | FOUND:
+        raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES | FOUND)}.")
+    selection = Selection.of(flow, port, host, from_s, to_s)
+    wanted = format or table_file.by_name(output)
     target = Destination(output, lambda _: False, force)
     if wanted is TableFormat.parquet and target.to_stdout and sys.stdout.isatty():
         raise UsageError(
@@ -66,63 +74,47 @@ def export(
         )
     with console.Progress("reading") as progress:
         if table == "packets":
-            _write(_packets(paths, progress, not no_companions), target, wanted)
+            frame = _packets(paths, progress, not no_companions, selection)
         else:
-            capture = pipeline.read(paths, progress, not no_companions)
-            frame: pl.DataFrame = getattr(pipeline.derive(capture), table)
-            _write(frame.lazy(), target, wanted)
+            frame = _of_run(table, paths, progress, not no_companions, selection)
+        table_file.write(frame, target, wanted)
 
 
-def _packets(paths: list[str], progress: console.Progress, companions: bool) -> pl.LazyFrame:
+def _of_run(
+    table: str, paths: list[str], progress: console.Progress, companions: bool, selection: Selection
+) -> pl.LazyFrame:
+    """A table of the run; rules are asked only for what they found."""
+    from l4strace import pipeline
+    from l4strace.output import frames
+    from l4strace.schema import FOUND
+    from l4strace.selection import findings_of, in_time, of_flows
+
+    evidence = pipeline.derive(in_time(pipeline.read(paths, progress, companions), selection))
+    shown = of_flows(evidence, selection)
+    if table in FOUND:
+        found = findings_of(pipeline.judge(evidence), shown)
+        return frames.of(table, shown, found).lazy()
+    frame: pl.DataFrame = getattr(shown, table)
+    return frame.lazy()
+
+
+def _packets(
+    paths: list[str], progress: console.Progress, companions: bool, selection: Selection
+) -> pl.LazyFrame:
     """One capture is read once; several are tracked first, for flow numbers that all share."""
+    import polars as pl
+
     from l4strace import pipeline
     from l4strace.ingest import named, packets
 
-    if len(paths) == 1:
+    if len(paths) == 1 and selection == type(selection)():
         path = named.registered(paths[0])
         return packets.scan(lambda: packets.of_one_capture(path, progress))
     capture = pipeline.read(paths, progress, companions)
-    return packets.scan(lambda: packets.batches(capture, progress))
-
-
-def _by_name(output: str) -> TableFormat:
-    ending = Path(output).suffix.removeprefix(".")
-    return TableFormat(ending) if ending in {f.value for f in TableFormat} else TableFormat.csv
-
-
-def _write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None:
-    """Writes batch by batch, so that packets are never held in memory."""
-    import polars as pl
-
-    with target.opened() as file:
-        try:
-            if wanted is TableFormat.csv:
-                _plain(_flat(frame)).sink_csv(file)
-            elif wanted is TableFormat.ndjson:
-                _plain(frame).sink_ndjson(file)
-            else:
-                frame.sink_parquet(file)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            if isinstance(error, L4straceError):
-                raise
-            # A reader such as `head` that has had enough is not a failure.
-            if "Broken pipe" in str(error):
-                raise BrokenPipeError from error
-            why = str(error).partition("\n")[0].partition(" (os error")[0]
-            raise OutputError(f"{target.name}: cannot be written ({why})") from error
-
-
-def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Lists as text, because a field of a csv file holds one value."""
-    import polars as pl
-
-    lists = [name for name, dtype in frame.collect_schema().items() if dtype == pl.List]
-    return frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
-
-
-def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Texts without control characters: csv and ndjson end up on terminals."""
-    import polars as pl
-
-    texts = pl.col(pl.String)
-    return frame.with_columns(texts.str.replace_all(CONTROL, "\N{REPLACEMENT CHARACTER}"))
+    frame = packets.scan(lambda: packets.batches(capture, progress))
+    if selection.of_flows:
+        frame = frame.filter(pl.col("flow").is_in(selection.numbers(capture).implode()))
+    if selection.of_time:
+        first, end = selection.bounds_ns(capture)
+        frame = frame.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
+    return frame

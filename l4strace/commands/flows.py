@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import NoCompanions, Paths
+from l4strace.commands.arguments import Flow, From, Host, NoCompanions, Paths, Port, To
 
 
 def flows(
@@ -15,12 +15,17 @@ def flows(
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
     ] = False,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     no_companions: NoCompanions = False,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
 
     One line per direction that carries data. --json prints the same object as `diagnose --json`
-    without findings, because no rule runs.
+    without findings, because no rule runs. --from and --to count data packets of whole round trips.
 
     \b
     Examples:
@@ -31,9 +36,12 @@ def flows(
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
+    from l4strace.selection import Selection, in_time, of_flows
 
+    selection = Selection.of(flow, port, host, from_s, to_s)
     with console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(paths, progress, not no_companions)
+    capture = of_flows(in_time(capture, selection), selection)
     if json:
         console.emit(as_json.render(capture, Analysis(())))
     elif capture.flows.height:

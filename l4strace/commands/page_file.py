@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from l4strace import console
 from l4strace.commands.destination import Destination
+from l4strace.timings import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -33,12 +34,14 @@ class PageFile(Destination):
         """
         if not output and not by_default:
             return None
-        return cls(output or str(_beside(paths[0])), _ours, force)
+        return cls(output or str(_beside(paths[0])), ours, force)
 
     def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
         from l4strace.ingest.named import shown
-        from l4strace.page import render
+
+        with timed("import"):
+            from l4strace.page import render
 
         page = render(evidence, analysis, command=command).encode("utf-8", "replace")
         with self.opened() as file:
@@ -69,7 +72,8 @@ def _of_system(folder: Path) -> bool:
     return any(folder.is_relative_to(place) for place in ("/dev", "/proc", "/sys"))
 
 
-def _ours(place: Path) -> bool:
+def ours(place: Path) -> bool:
+    """Whether a regular file is a page that l4strace wrote."""
     from l4strace.ingest.files import PAGE
 
     # A file that is swapped for a link or a pipe just now is not followed and does not block.

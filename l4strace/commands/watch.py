@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from l4strace import console
+from l4strace.commands.arguments import Flow, From, Host, Port, To
 from l4strace.commands.capture import Backend, Kernel
 from l4strace.errors import CollectorError, UsageError
 
@@ -32,12 +34,20 @@ def watch(
     packets: Annotated[
         Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
     ] = Backend.auto,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
 
-    The screen is redrawn every second, with findings as the evidence for them grows. q quits. -o
-    keeps the run like `capture` does; without -o it is recorded to a temporary folder and removed.
+    The screen is redrawn every second, with findings as the evidence for them grows. s sorts by
+    rate, queue, marks or RTT, j and k scroll, o shows one flow alone, q quits and leaves the
+    verdict. -o keeps the run like `capture` does; without -o it is recorded to a temporary folder
+    and removed. --filter bounds what is recorded; --flow, --port and --host bound what is
+    shown, --from and --to what the findings look at.
 
     \b
     Examples:
@@ -49,8 +59,15 @@ def watch(
 
     from l4strace.capture import summary
     from l4strace.capture.request import Request, check_free, stem_of
+    from l4strace.selection import Selection
     from l4strace.watch.session import Session
 
+    if not sys.stdout.isatty():
+        raise UsageError(
+            "standard output is not a terminal, and `watch` draws on one",
+            "Record with `l4strace capture` and read it with `l4strace diagnose`.",
+        )
+    selection = Selection.of(flow, port, host, from_s, to_s)
     if not interface:
         raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
     with tempfile.TemporaryDirectory(prefix="l4strace-watch-") as folder:
@@ -64,11 +81,14 @@ def watch(
             kernel=kernel.value,
             backend=packets.value,
         )
-        recorded = Session(request).run(keep=bool(output))
+        session = Session(request, selection)
+        recorded = session.run(keep=bool(output))
         if not recorded:
             raise CollectorError(
                 "the recorder died", "Run `l4strace capture`: it shows the reason."
             )
+        if session.verdict:
+            console.emit(session.verdict)
         if output:
             recorded = summary.packed(recorded)
             console.note(summary.render(recorded))

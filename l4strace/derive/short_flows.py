@@ -24,11 +24,11 @@ SMALLEST_BYTES = 2_000
 
 
 @kept
-def groups(capture: Capture) -> pl.DataFrame:
-    """One row per source, path and server port with at least five short flows.
+def flows(capture: Capture) -> pl.DataFrame:
+    """One row per short flow, as the input nearest to its sender saw it.
 
-    Columns: `source`, `path`, `port`, `flows`, `payload_bytes` (median), `completion_us` (median),
-    `completion_p99_us`, `marked` (share of packets), `marked_as` and `retransmits`.
+    Columns: `source`, `path`, `flow`, `port` (of the service), `payload_bytes`, `data_packets`,
+    `completion_us`, `marks` (packets), `marked_as` and `retransmits`.
     """
     ports = capture.flows.select("source", "flow", "client_port", "server_port", "ended")
     sent = vantage.once(capture, company.directions(capture)).join(
@@ -38,17 +38,36 @@ def groups(capture: Capture) -> pl.DataFrame:
         pl.col("payload_bytes").is_between(SMALLEST_BYTES, LARGEST_BYTES)
         & (pl.col("ended") != "open")
     )
-    port = pl.min_horizontal("client_port", "server_port").alias("port")
-    length = (pl.col("last_ns") - pl.col("first_ns")) / 1e3
-    ce = pl.max_horizontal(pl.col("ce_fed_back_best").fill_null(0), pl.col("data_ce"))
+    return short.select(
+        "source",
+        "path",
+        "flow",
+        pl.min_horizontal("client_port", "server_port").alias("port"),
+        "payload_bytes",
+        "data_packets",
+        ((pl.col("last_ns") - pl.col("first_ns")) / 1e3).alias("completion_us"),
+        pl.max_horizontal(pl.col("ce_fed_back_best").fill_null(0), "data_ce").alias("marks"),
+        "marked_as",
+        "retransmits",
+    )
+
+
+@kept
+def groups(capture: Capture) -> pl.DataFrame:
+    """One row per source, path and server port with at least five short flows.
+
+    Columns: `source`, `path`, `port`, `flows`, `payload_bytes` (median), `completion_us` (median),
+    `completion_p99_us`, `marked` (share of packets), `marked_as` and `retransmits`.
+    """
     return (
-        short.group_by("source", "path", port)
+        flows(capture)
+        .group_by("source", "path", "port")
         .agg(
             pl.len().alias("flows"),
             pl.col("payload_bytes").median(),
-            length.median().alias("completion_us"),
-            length.quantile(0.99, "nearest").alias("completion_p99_us"),
-            (ce.sum() / pl.col("data_packets").sum()).alias("marked"),
+            pl.col("completion_us").median(),
+            pl.col("completion_us").quantile(0.99, "nearest").alias("completion_p99_us"),
+            (pl.col("marks").sum() / pl.col("data_packets").sum()).alias("marked"),
             pl.col("marked_as").mode().sort().first(),
             pl.col("retransmits").sum(),
         )

@@ -46,7 +46,7 @@ def load(
         with _optional(capture) as left_out:
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
-    return replace(capture, sources=with_digests(capture.sources), hosts=tuple(hosts))
+    return replace(capture, sources=with_digests(capture.sources), host_files=tuple(hosts))
 
 
 @contextmanager

@@ -24,13 +24,21 @@ def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.D
     Each frame has the columns of the `packets` table. Raises InputError when an input cannot be
     read a second time, as standard input cannot.
     """
-    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).to_dicts():
-        if not Path(named.opened(source["path"])).is_file():
-            raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-        numbers = _numbers(capture, source["source"])
-        offset = source["clock_offset_ns"] or 0
-        for frame in _frames(source["path"], source["source"], numbers, progress):
-            yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
+    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES))["source"]:
+        yield from of_source(capture, source, progress)
+
+
+def of_source(
+    capture: Capture, number: int, progress: Progress | None = None
+) -> Iterator[pl.DataFrame]:
+    """The packets of the capture that is input ``number`` of a run, likewise."""
+    source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
+    if not Path(named.opened(source["path"])).is_file():
+        raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
+    numbers = _numbers(capture, number)
+    offset = source["clock_offset_ns"] or 0
+    for frame in _frames(source["path"], number, numbers, progress):
+        yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Frame, Measure, Skipped
+from l4strace.model import Analysis, Finding, Frame, Measure, Proof, Skipped
 from l4strace.schema.keys import KEY
 from l4strace.wording.verdict import conversations, verdict
 
@@ -36,11 +37,16 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "tool": tool(),
+        "status": asdict(analysis.status) if analysis.status else None,
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": capture.sources.to_dicts(),
         "flows": _flows(capture),
         "paths": capture.paths.to_dicts(),
-        "findings": [finding_value(finding) for finding in analysis.findings],
+        "findings": [
+            finding_value(finding) | {"packets": _packets(analysis.proof, place)}
+            for place, finding in enumerate(analysis.findings)
+        ],
+        "checklists": [asdict(checklist) for checklist in analysis.checklists],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }
 
@@ -114,6 +120,32 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "frames": list(finding.frames),
         "measures": [_measure(measure) for measure in finding.measures],
     }
+
+
+def _packets(proof: Proof | None, place: int) -> list[dict[str, Any]] | None:
+    """The packets that prove the finding at ``place``; null where they were not looked up."""
+    if proof is None or place not in proof.packets:
+        return None
+    return [
+        {
+            "source": packet.source,
+            "frame": packet.frame,
+            "ts_ns": packet.ts_ns,
+            "flow": packet.flow,
+            "forward": packet.forward,
+            "ip_ecn": packet.ip_ecn,
+            "tcp_flags": packet.tcp_flags,
+            "ace": packet.ace,
+            "accecn_option": packet.counters
+            and dict(zip(("e0b", "ceb", "e1b"), packet.counters, strict=True)),
+            "seq": packet.seq,
+            "ack": packet.ack,
+            "payload_bytes": packet.payload_bytes,
+            "named": packet.named,
+            "shows": packet.shows,
+        }
+        for packet in proof.packets[place]
+    ]
 
 
 def _measure(measure: Measure) -> dict[str, Any]:

@@ -1,19 +1,36 @@
-"""JUnit XML, for CI: one test case for each rule, failed by warnings and errors."""
+"""JUnit XML, for CI: one test case for each rule, failed by what makes the exit code 1."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from l4strace.console import printable
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
 
-FAILING = Severity.WARNING
-"""From here on a finding fails its rule's test case; milder ones are its output."""
+
+def render(capture: Capture, analysis: Analysis, fail_on: Severity | None = Severity.ERROR) -> str:
+    """The diagnosis as one test suite named after the inputs (see `suite`)."""
+    return report([suite(capture, analysis, fail_on)])
 
 
-def render(capture: Capture, analysis: Analysis) -> str:
-    """The diagnosis as one test suite named after the inputs."""
+def report(suites: Sequence[Xml.Element]) -> str:
+    """The document with these suites."""
+    root = Xml.Element("testsuites", name="l4strace")
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.extend(suites)
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode")
+
+
+def suite(capture: Capture, analysis: Analysis, fail_on: Severity | None) -> Xml.Element:
+    """One test case for each rule.
+
+    A finding from ``fail_on`` on fails its rule's test case (null: none does); milder ones are its
+    output.
+    """
     found: dict[str, list[Finding]] = {}
     for finding in analysis.findings:
         found.setdefault(finding.rule, []).append(finding)
@@ -21,20 +38,24 @@ def render(capture: Capture, analysis: Analysis) -> str:
     suite = Xml.Element("testsuite", name=_clean(", ".join(capture.sources["path"])))
     for rule in analysis.rules:
         case = Xml.SubElement(suite, "testcase", classname=rule.code, name=rule.name)
-        own = found.get(rule.code, [])
-        bad = [finding for finding in own if finding.severity >= FAILING]
-        if bad:
-            failure = Xml.SubElement(case, "failure", message=_clean(bad[0].message))
-            failure.text = _clean("\n".join(_line(finding) for finding in bad))
-        elif rule.code in reasons and not own:
-            Xml.SubElement(case, "skipped", message=_clean(reasons[rule.code]))
-        if mild := [finding for finding in own if finding.severity < FAILING]:
-            Xml.SubElement(case, "system-out").text = _clean("\n".join(map(_line, mild)))
+        _judge(case, found.get(rule.code, []), reasons.get(rule.code, ""), fail_on)
     suite.set("tests", str(len(analysis.rules)))
-    for name, tag in (("failures", "failure"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    Xml.indent(suite)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suite, encoding="unicode")
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    return suite
+
+
+def _judge(case: Xml.Element, own: list[Finding], reason: str, fail_on: Severity | None) -> None:
+    """Fills the test case of one rule with its findings, or why there are none."""
+    bad = [finding for finding in own if fail_on is not None and finding.severity >= fail_on]
+    if bad:
+        failure = Xml.SubElement(case, "failure", message=_clean(bad[0].message))
+        failure.text = _clean("\n".join(_line(finding) for finding in bad))
+    elif reason and not own:
+        Xml.SubElement(case, "skipped", message=_clean(reason))
+    if mild := [finding for finding in own if finding not in bad]:
+        Xml.SubElement(case, "system-out").text = _clean("\n".join(map(_line, mild)))
 
 
 def _line(finding: Finding) -> str:

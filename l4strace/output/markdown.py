@@ -1,4 +1,4 @@
-"""Markdown to paste into a ticket: verdict, findings, flows folded away. At most 60 kB."""
+"""Markdown to paste into a ticket: verdict and findings, the rest folded. At most 60 kB."""
 
 from __future__ import annotations
 
@@ -21,26 +21,31 @@ MAX_BYTES = 60_000
 FINDINGS_SHOWN = 40
 FINDINGS_OF_A_RULE = 10
 FLOWS_SHOWN = 60
+FOLD_END = "\n\n</details>"
+CUT = "\n\nCut here: the page has the rest."
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 
 
-def render(capture: Capture, analysis: Analysis) -> str:
-    """The diagnosis as Markdown; what does not fit is counted."""
+def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
+    """The diagnosis as Markdown of at most ``most`` bytes; what does not fit is counted."""
     opening = verdict(analysis, conversations(capture))
     headline = f"**{text(opening.sentence)}**"
     frame = "\n".join(
         f"- {label}: {text(sentence)}"
         for label, sentence in (opening.frame.lines if opening.frame else ())
     )
+    status = f"**L4S:** {text(analysis.status.sentence)}" if analysis.status else ""
     blocks = [
+        status,
         *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_findings(analysis)),
+        "\n".join(_evidence(analysis)),
         "\n".join(_sources(capture)),
         "\n".join(_flows(capture, analysis)),
         "\n".join(_skipped(analysis)),
         f"l4strace {tool()['version']}",
     ]
-    return _fitting("\n\n".join(block for block in blocks if block))
+    return _fitting("\n\n".join(block for block in blocks if block), most)
 
 
 def text(raw: str) -> str:
@@ -57,13 +62,18 @@ def _findings(analysis: Analysis) -> Iterator[str]:
     if not analysis.findings:
         return
     names = {rule.code: rule.name for rule in analysis.rules}
-    yield "| | rule | flow | finding | evidence |"
-    yield "|---|---|---|---|---|"
-    shown = readable(analysis.findings, FINDINGS_OF_A_RULE, FINDINGS_SHOWN)
-    for finding in (analysis.findings[place] for place in shown):
+    yield "| | rule | flow | finding |"
+    yield "|---|---|---|---|"
+    shown = _shown(analysis)
+    for finding in shown:
         yield f"| {' | '.join(_cells(finding, names.get(finding.rule, '')))} |"
     if (more := len(analysis.findings) - len(shown)) > 0:
         yield f"\n{count(more, 'more finding')} left out."
+
+
+def _shown(analysis: Analysis) -> list[Finding]:
+    places = readable(analysis.findings, FINDINGS_OF_A_RULE, FINDINGS_SHOWN)
+    return [analysis.findings[place] for place in places]
 
 
 def _cells(finding: Finding, name: str) -> Iterator[str]:
@@ -71,10 +81,21 @@ def _cells(finding: Finding, name: str) -> Iterator[str]:
     yield f"{finding.rule} {text(name)}"
     yield "" if finding.flow is None else str(finding.flow)
     yield text(f"{finding.message} {finding.action}".strip())
-    evidence = [text(measures.line(measure)) for measure in finding.measures]
-    if finding.frames:
-        evidence.append(code(frames_filter(finding.frames)))
-    yield "<br>".join(evidence)
+
+
+def _evidence(analysis: Analysis) -> Iterator[str]:
+    """The numbers and frames behind the findings, folded."""
+    proven = [finding for finding in _shown(analysis) if finding.measures or finding.frames]
+    if not proven:
+        return
+    yield "<details><summary>Evidence</summary>\n"
+    for finding in proven:
+        flow = "" if finding.flow is None else f", flow {finding.flow}"
+        yield f"- {finding.rule}{flow}"
+        yield from (f"  - {text(measures.line(measure))}" for measure in finding.measures)
+        if finding.frames:
+            yield f"  - {code(frames_filter(finding.frames))}"
+    yield "\n</details>"
 
 
 def _sources(capture: Capture) -> Iterator[str]:
@@ -103,16 +124,20 @@ def _skipped(analysis: Analysis) -> Iterator[str]:
     reasons: dict[str, set[str]] = {}
     for skipped in analysis.skipped:
         reasons.setdefault(skipped.reason, set()).add(skipped.rule)
-    if reasons:
-        yield "Not judged:\n"
+    if not reasons:
+        return
+    rules = len({skipped.rule for skipped in analysis.skipped})
+    yield f"<details><summary>Not judged: {count(rules, 'rule')}</summary>\n"
     for reason, codes in reasons.items():
         yield f"- {', '.join(sorted(codes))}: {text(reason)}"
+    yield "\n</details>"
 
 
-def _fitting(whole: str) -> str:
-    """``whole`` within the limit, cut at a line."""
-    if len(whole.encode()) <= MAX_BYTES:
+def _fitting(whole: str, most: int) -> str:
+    """``whole`` within ``most`` bytes, cut at a line; what is folded is closed again."""
+    if len(whole.encode()) <= most:
         return whole
-    kept = whole.encode()[:MAX_BYTES].decode(errors="ignore").rpartition("\n")[0]
-    closing = "\n\n</details>" if kept.count("<details>") > kept.count("</details>") else ""
-    return f"{kept}{closing}\n\nCut here: the page has the rest."
+    room = most - len(f"{FOLD_END}{CUT}".encode())
+    kept = whole.encode()[:room].decode(errors="ignore").rpartition("\n")[0]
+    folded = kept.count("<details>") > kept.count("</details>")
+    return f"{kept}{FOLD_END if folded else ''}{CUT}"

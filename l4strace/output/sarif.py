@@ -6,6 +6,9 @@ properties. Code scanning services want lines of files in a repository: this is 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -26,12 +29,28 @@ RANKS = {Confidence.LOW: 25.0, Confidence.MEDIUM: 50.0, Confidence.HIGH: 90.0}
 """SARIF's rank: how much to trust a result, 0 to 100."""
 
 
+FINGERPRINT = "ruleAndEnds/v1"
+
+
 def render(capture: Capture, analysis: Analysis) -> str:
+    """The diagnosis as a log of one SARIF run."""
+    return log([run(capture, analysis)])
+
+
+def log(runs: list[dict[str, Any]]) -> str:
+    """A log of these runs."""
+    return dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
+
+
+def run(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     """The diagnosis as one SARIF run."""
     paths = dict(capture.sources.select("source", "path").iter_rows())
-    flows = {row["flow"]: flow_name(row) for row in capture.flows.iter_rows(named=True)}
+    rows: dict[int | None, dict[str, Any]] = {
+        row["flow"]: row for row in capture.flows.iter_rows(named=True)
+    }
+    flows = {flow: flow_name(row) for flow, row in rows.items() if flow is not None}
     index = {rule.code: number for number, rule in enumerate(analysis.rules)}
-    run = {
+    return {
         "tool": {"driver": tool() | {"rules": [_rule(rule) for rule in analysis.rules]}},
         "artifacts": [{"location": {"uri": _uri(path)}} for path in paths.values()],
         "invocations": [
@@ -47,9 +66,13 @@ def render(capture: Capture, analysis: Analysis) -> str:
                 ],
             }
         ],
-        "results": [_result(finding, paths, flows, index) for finding in analysis.findings],
+        "results": [
+            _result(finding, paths, flows, index) | {"partialFingerprints": {FINGERPRINT: mark}}
+            for finding, mark in zip(
+                analysis.findings, _fingerprints(analysis.findings, rows), strict=True
+            )
+        ],
     }
-    return dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -83,6 +106,22 @@ def _result(
         "properties": {key: value[key] for key in kept},
     }
     return result | ({"ruleIndex": index[finding.rule]} if finding.rule in index else {})
+
+
+def _fingerprints(
+    findings: Iterable[Finding], flows: dict[int | None, dict[str, Any]]
+) -> Iterator[str]:
+    """What the same fault has in common in two runs: rule, hosts, served port and direction.
+
+    The client's port is new in every run, so the second such finding of a run is counted as such.
+    """
+    seen: Counter[tuple[object, ...]] = Counter()
+    for finding in findings:
+        flow = flows.get(finding.flow, {})
+        ends = tuple(flow.get(name) for name in ("client", "server", "server_port"))
+        what = (finding.rule, finding.forward, *ends)
+        seen[what] += 1
+        yield sha256(repr((*what, seen[what])).encode()).hexdigest()[:32]
 
 
 def _uri(path: str) -> str:

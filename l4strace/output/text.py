@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -27,18 +27,20 @@ FRAMES_SHOWN = 5
 MARKS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.NOTICE: "-", Severity.INFO: "i"}
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTICE: "36"}
 CALM = "1;32"
+UNJUDGED = "1"
 INDENT = " " * 4
 LABEL = len("Bottleneck:")
-"""Columns of the labels of the verdict's frame."""
+"""Columns of the labels above and below the verdict."""
 
 
 def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: int = WIDTH) -> str:
     """The summary of a diagnosis in lines of at most ``width`` columns, names never broken."""
     opening = verdict(analysis, conversations(capture))
-    style = CALM if opening.severity is None else COLORS.get(opening.severity, CALM)
-    headline = _paint(wrapped(opening.sentence, width), style, color)
-    frame = "\n".join(_frame(opening, color, width))
+    headline = _paint(wrapped(opening.sentence, width), _style(opening), color)
+    frame = "\n".join(_labeled(opening.frame.lines if opening.frame else (), color, width))
+    status = (("L4S", analysis.status.sentence),) if analysis.status else ()
     blocks = [
+        "\n".join(_labeled(status, color, width)),
         *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
@@ -49,9 +51,16 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
     return "\n\n".join(block for block in blocks if block)
 
 
-def _frame(opening: Verdict, color: bool, width: int) -> Iterator[str]:
-    """What limits the traffic, how it is shared, what the fallback does: always these three."""
-    for label, sentence in opening.frame.lines if opening.frame else ():
+def _style(opening: Verdict) -> str:
+    """No green without a full judgment."""
+    if opening.severity is None:
+        return CALM if opening.judged else UNJUDGED
+    return COLORS.get(opening.severity, CALM)
+
+
+def _labeled(labels: Iterable[tuple[str, str]], color: bool, width: int) -> Iterator[str]:
+    """Sentences under one another, each behind its label: whether this is L4S, and the frame."""
+    for label, sentence in labels:
         title = whole(f"{label}:".ljust(LABEL))
         lines = wrapped(f"{title} {sentence}", width, " " * (LABEL + 1), "")
         yield lines.replace(f"{label}:", _paint(f"{label}:", "1", color), 1)

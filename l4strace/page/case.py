@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MAX_CHARTED = 6
 """Flow directions that get charts."""
-MAX_LISTED = 50
-"""Rows of the table of flows; `l4strace flows` lists all."""
+MAX_LISTED = 5_000
+"""Rows of the table of flows, which shows them page by page; `l4strace flows` lists all."""
 CHARTED_SHARE = 0.01
 """A direction without finding gets charts when it carried this share of the largest one's bytes."""
 

@@ -15,6 +15,11 @@ from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
 
+PRAGUE = ("prague", "prague-reno")
+"""Names of its congestion control: prague-reno is what it becomes without any ECN."""
+PRAGUE_LAWS = ("alpha/2", "floor")
+"""Laws of `laws.law` that Prague's window follows."""
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -111,6 +116,26 @@ class Direction:
         """The sender meant L4S: its data leaves as ECT(1), or its kernel logged an alpha."""
         ect1 = self.totals["data_ect1"] or 0
         return ect1 > (self.totals["data_ect0"] or 0) or self.kernel["alpha"].count() > 0
+
+    @cached_property
+    def prague(self) -> bool:
+        """The sender is known to be Prague, or likely: its window follows one of Prague's laws."""
+        samples = self.kernel
+        if samples["classic_ecn"].count():
+            return True
+        named = {*samples["cc"].drop_nulls().unique(), *self._control_of_host()}
+        if named:
+            return not named.isdisjoint(PRAGUE)
+        own = self.evidence.laws.filter(self._own)
+        return self.scalable and own["law"].is_in(PRAGUE_LAWS).any()
+
+    def _control_of_host(self) -> list[str]:
+        """Congestion control of a socket with the sender's ports, as a host file has it."""
+        ports = (self.row["client_port"], self.row["server_port"])
+        local, remote = ports if self.forward else ports[::-1]
+        socket = (pl.col("topic") == "socket") & (pl.col("subject") == f"{local} > {remote}")
+        found = self.evidence.hosts.filter(socket & (pl.col("name") == "cc"))
+        return found["value"].drop_nulls().to_list()
 
     @cached_property
     def bottleneck(self) -> dict[str, Any] | None:

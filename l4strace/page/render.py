@@ -9,6 +9,7 @@ from l4strace.page import fill
 from l4strace.page.build import Report, build
 from l4strace.page.case import Case
 from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.timings import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -33,11 +34,13 @@ def render(
     """
     points = _guess(Case(evidence, analysis, command, stamp))
     while True:
-        report = build(Case(evidence, analysis, command, stamp, points))
+        with timed("build"):
+            report = build(Case(evidence, analysis, command, stamp, points))
         if points > MIN_POINTS and (fewer := _fewer(report, points)) < points:
             points = fewer
             continue
-        html = fill.fill(report)
+        with timed("fill"):
+            html = fill.fill(report)
         if len(html.encode()) <= MAX_BYTES or points <= MIN_POINTS:
             return html
         points = max(points // 2, MIN_POINTS)

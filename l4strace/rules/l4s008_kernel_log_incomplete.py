@@ -23,8 +23,9 @@ file is cut.
 
 What to do
 ----------
-Enlarge the trace buffer (`buffer_size_kb`), narrow the port filter, or record fewer events. Stop
-the collector with SIGINT.
+Each place of loss has its own remedy: a full ring or trace buffer needs more room (`capture
+--kernel-buffer`, `buffer_size_kb`) or a port filter; probes that the kernel skipped need less load
+or tracefs; late polls need a longer `--interval`. Stop the collector with SIGINT.
 
 References
 ----------
@@ -35,11 +36,21 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.schema.words import CAPTURES, Stat
+from l4strace.schema.words import CAPTURES, Stat, lost_in
 
 CODE = "L4S008"
 REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
 """By L4S006 and L4S009."""
+FULL = "Record with `--kernel-buffer` of more MB, or filter by port."
+REMEDIES = {
+    Stat.RING_LOST: FULL,
+    Stat.EVENTS_LOST: "Enlarge the trace buffer (`buffer_size_kb`), or filter by port.",
+    lost_in("skipped"): "Record fewer flows, or with `--kernel tracefs`.",
+    lost_in("nested"): "Record fewer flows, or with `--kernel tracefs`.",
+    lost_in("late_polls"): "Poll less often (`--interval`), or record with `--kernel bcc`.",
+}
+"""By the place of loss, as `collectors/FORMAT.md` names it."""
+ENDED = "Stop the collector with SIGINT, and let it write the end of its log."
 NOT_SAMPLES = (Stat.NO_TRAILER, Stat.TRUNCATED_FILE)
 """Rows that count logs, not samples or lines."""
 
@@ -70,13 +81,22 @@ def _finding(source: int, path: str, complete: bool | None, lost: pl.DataFrame) 
         Confidence.HIGH,
         f"{path} lacks {' and '.join(part for part in (cut, missing) if part)}: an event that is "
         "not in this log may still have happened.",
-        "Enlarge the trace buffer or narrow the filter, and stop the collector with SIGINT.",
+        _remedy(lost, complete),
         source=source,
         measures=tuple(
             Measure(row["name"].replace("_", " "), row["count"], "", "0")
             for row in lost.iter_rows(named=True)
         ),
     )
+
+
+def _remedy(lost: pl.DataFrame, complete: bool | None) -> str:
+    """One sentence for each kind of loss, the largest first."""
+    names = lost.sort("count", descending=True)["name"].to_list()
+    sentences = [REMEDIES[name] for name in names if name in REMEDIES]
+    if complete is False or Stat.NO_TRAILER in names:
+        sentences.append(ENDED)
+    return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 
 RULE = Rule(CODE, "kernel-log-incomplete", "The kernel log lacks samples.", check, __doc__)

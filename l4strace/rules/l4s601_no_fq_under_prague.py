@@ -39,7 +39,7 @@ UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface of a Prague host."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     return [
         Finding(
@@ -51,7 +51,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"Run tc qdisc replace dev {interface} root fq",
             measures=(Measure(f"qdisc of {interface}", ", ".join(kinds), "", "fq"),),
         )
-        for host in evidence.hosts
+        for host in evidence.host_files
         if hosts.runs_prague(host)
         for interface, rows in hosts.qdiscs(host, "before")
         if (kinds := sorted({str(row.get("kind")) for row in rows}))

@@ -36,12 +36,11 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 
 CODE = "L4S602"
-MERGING = ("gro", "gso", "lro", "tso")
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     merged = bool(evidence.directions.filter(pl.col("super_packets") > 0).height)
     return [
@@ -54,9 +53,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"Run ethtool -K {interface} {' '.join(f'{name} off' for name in names)}",
             measures=(Measure(f"offloads of {interface}", ", ".join(names), "", "none"),),
         )
-        for host in evidence.hosts
+        for host in evidence.host_files
         for interface, on in hosts.offloads(host)
-        if (names := [name for name in on if name in MERGING])
+        if (names := [name for name in on if name in hosts.MERGING])
     ]
 
 

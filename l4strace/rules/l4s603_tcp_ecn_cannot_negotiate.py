@@ -44,7 +44,7 @@ REQUEST = 0b111
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host whose setting excludes AccECN."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     if evidence.flows.filter(pl.col("mode") == "accecn").height:
         return []
@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             "Run sysctl net.ipv4.tcp_ecn=3 at both ends.",
             measures=(Measure("net.ipv4.tcp_ecn", value, "", "3"),),
         )
-        for host in evidence.hosts
+        for host in evidence.host_files
         if (value := hosts.sysctl(host, "net.ipv4.tcp_ecn")) is not None and value < ACCURATE
     ]
 

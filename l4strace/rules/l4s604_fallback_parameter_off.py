@@ -41,7 +41,7 @@ MEANING = {"0": "is off", "2": "detects a classic AQM but does not act"}
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each Prague host."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     return [
         Finding(
@@ -53,7 +53,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"Run echo 1 > /sys/module/tcp_prague/parameters/{PARAMETER}",
             measures=(Measure(PARAMETER, value, "", "1"),),
         )
-        for host in evidence.hosts
+        for host in evidence.host_files
         if hosts.runs_prague(host) and (value := hosts.prague_parameter(host, PARAMETER)) in MEANING
     ]
 

@@ -41,10 +41,10 @@ NOT_L4S = ("pfifo_fast", "pfifo", "bfifo", "codel", "pie", "red", "sfq", "tbf")
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each qdisc that dropped during the run."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     found: list[Finding | Skipped] = []
-    for host in evidence.hosts:
+    for host in evidence.host_files:
         before = {
             (interface, row.get("handle"), row.get("parent")): hosts.number(row, "drops")
             for interface, rows in hosts.qdiscs(host, "before")

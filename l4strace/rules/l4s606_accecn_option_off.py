@@ -37,7 +37,7 @@ SYSCTL = "net.ipv4.tcp_ecn_option"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host that has the option off."""
-    if not evidence.hosts:
+    if not evidence.host_files:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     return [
         Finding(
@@ -49,7 +49,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"Run sysctl {SYSCTL}=2",
             measures=(Measure(SYSCTL, 0, "", "2"),),
         )
-        for host in evidence.hosts
+        for host in evidence.host_files
         if hosts.sysctl(host, SYSCTL) == 0
     ]
 

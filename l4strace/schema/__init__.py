@@ -7,15 +7,20 @@ the Unix epoch. A ``forward`` direction runs from client to server. One file per
 the tables.
 """
 
-from l4strace.schema import capture, evidence
+from types import ModuleType
+
+from l4strace.schema import analysis, capture, evidence
 from l4strace.schema.table import Column, Table
 
-__all__ = ["TABLES", "Column", "Table"]
+__all__ = ["FOUND", "TABLES", "Column", "Table"]
 
-TABLES: dict[str, Table] = {
-    table.name: table
-    for stage in (capture, evidence)
-    for table in vars(stage).values()
-    if isinstance(table, Table)
-}
-"""Every table by name, in the order of declaration."""
+
+def _declared(stage: ModuleType) -> dict[str, Table]:
+    return {table.name: table for table in vars(stage).values() if isinstance(table, Table)}
+
+
+TABLES: dict[str, Table] = _declared(capture) | _declared(evidence)
+"""The tables that rules read, by name, in the order of declaration."""
+
+FOUND: dict[str, Table] = _declared(analysis)
+"""The tables that hold what rules found."""

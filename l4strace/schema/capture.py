@@ -91,6 +91,7 @@ FLOWS = Table(
         Column("client_port", U16, "", "Port of the initiator."),
         Column("server", STR, "", "Address of the responder."),
         Column("server_port", U16, "", "Port of the responder."),
+        Column("network", STR, "", "VLAN (`vlan 10`, outer tag first: `vlan 100.10`) or VXLAN/Geneve network (`vni 7`) that the addresses belong to; null without one."),
         Column("initiator", STR, "", "How the client was identified: `syn`, `synack` or `port` (mid-stream: lower port serves)."),
         Column("handshake", STR, "", "`full`, `partial` or `none`."),
         Column("mode", STR, "", "Negotiated ECN: `accecn`, `classic`, `none` or `unknown` (RFC 9768 section 3.1)."),

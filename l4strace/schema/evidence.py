@@ -1,7 +1,7 @@
 """Tables of the Evidence stage: what follows from the Capture, computed in polars or by replay."""
 
 
-from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U8, U32, U64
+from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U8, U16, U32, U64
 from l4strace.schema.table import Column, Table
 
 CUTS = Table(
@@ -218,5 +218,21 @@ NOISE = Table(
         Column("late_share", F64, "", "Of the data packets."),
         Column("added_by", STR, "", "Path that adds the jitter: `forward` (of the data) or `ack`; null where one capture cannot show it, and without jitter."),
         Column("basis", STR, "", "What the jitter rests on: `one-way delay` (two captures) or `rtt`."),
+    ),
+)
+
+HOSTS = Table(
+    "hosts",
+    "One fact about one host of the run, from its host file.",
+    ("host", "topic", "subject", "name"),
+    (
+        Column("host", U16, "", "Number of the host file in the order in which they were read, from 0."),
+        Column("path", STR, "", "The host file."),
+        Column("topic", STR, "", "`kernel`, `sysctl`, `module`, `interface`, `offload`, `qdisc`, `counter`, `socket`, `version` or `capture`."),
+        Column("subject", STR, "", "Name of the module or interface; interface, kind and handle of a qdisc; ports of a socket as `local > remote`. Null: the host itself."),
+        Column("name", STR, "", "Name of the fact, as the host file has it."),
+        Column("value", STR, "", "The value as text; null for a counter."),
+        Column("before", I64, "", "A counter before the run; null where it was not read."),
+        Column("after", I64, "", "The counter after the run; null where it was not read."),
     ),
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from l4strace.errors import L4straceError
 from l4strace.model import Severity
+from l4strace.selection import Selection, findings_of, in_time, of_flows
 
 FIRST_AFTER_S = 4.0
 REST = 10
@@ -24,8 +25,9 @@ NOT_YET = frozenset({"L4S001", "L4S008"})
 class Judge:
     """Judges the growing run repeatedly in a thread of its own."""
 
-    def __init__(self, capture: Path) -> None:
+    def __init__(self, capture: Path, selection: Selection) -> None:
         self._capture = capture
+        self._selection = selection
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self.findings: list[tuple[Severity, str, str]] = []
@@ -38,6 +40,15 @@ class Judge:
     def stop(self) -> None:
         """Stops after the judgment under way."""
         self._over.set()
+
+    def last(self) -> str:
+        """The verdict on the whole run, empty where the run is too large or cannot be read."""
+        try:
+            if self._capture.stat().st_size > MOST_BYTES:
+                return ""
+            return self._judge()
+        except (OSError, L4straceError):
+            return ""
 
     def _work(self) -> None:
         rest = FIRST_AFTER_S
@@ -53,11 +64,16 @@ class Judge:
                 self.note = f"not judged yet: {error}"
             rest = max(LEAST_REST_S, REST * (time.monotonic() - began))
 
-    def _judge(self) -> None:
+    def _judge(self) -> str:
         from l4strace import pipeline
+        from l4strace.wording.verdict import conversations, verdict
 
-        evidence = pipeline.derive(pipeline.read([str(self._capture)]))
+        capture = in_time(pipeline.read([str(self._capture)]), self._selection)
+        evidence = pipeline.derive(capture)
         analysis = pipeline.judge(evidence)
+        if self._selection.of_flows:
+            analysis = findings_of(analysis, of_flows(evidence, self._selection))
         self.findings = [
             (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
         ]
+        return verdict(analysis, conversations(evidence)).sentence

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
+from l4strace.selection import Selection
 from l4strace.watch.kernel_tail import Ends, KernelTail
 from l4strace.wording.names import direction_name
 
@@ -45,6 +46,13 @@ class Lane:
     idle_s: float = 0.0
 
     @property
+    def may_be_prague(self) -> bool:
+        """The kernel names Prague; or names nothing, and the flow sends ECT(1) with AccECN."""
+        if self.cc:
+            return self.cc.startswith("prague")
+        return self.mode == "accecn" and self.mix.get("ect1", 0) > self.mix.get("ect0", 0)
+
+    @property
     def zone(self) -> str:
         """The zone of the fallback's score: what Prague takes the bottleneck for."""
         if self.classic_ecn is None:
@@ -57,16 +65,19 @@ class Lane:
 class Lanes:
     """All lanes, updated from the tables of a `Follower`."""
 
-    def __init__(self, kernel: KernelTail) -> None:
+    def __init__(self, kernel: KernelTail, selection: Selection | None = None) -> None:
         self._kernel = kernel
+        self._selection = selection or Selection()
         self._lanes: dict[tuple[int, bool], Lane] = {}
 
     def update(self, tables: dict[str, Any], seconds: float) -> None:
         """Takes in what came within the last ``seconds``."""
         self._kernel.update()
-        flows = {row["flow"]: row for row in pl.DataFrame(tables["flows"]).iter_rows(named=True)}
+        frame = pl.DataFrame(tables["flows"])
+        flows = {row["flow"]: row for row in frame.iter_rows(named=True)}
+        chosen = pl.col("flow").is_in(self._selection.chosen(frame).implode())
         rounds = _summaries(pl.DataFrame(tables["rounds"]))
-        sending = pl.DataFrame(tables["directions"]).filter(pl.col("data_packets") > 0)
+        sending = pl.DataFrame(tables["directions"]).filter(pl.col("data_packets") > 0, chosen)
         for row in sending.iter_rows(named=True):
             key = (row["flow"], row["forward"])
             lane = self._lanes.get(key) or _new_lane(flows[row["flow"]], row["forward"])
@@ -76,11 +87,10 @@ class Lanes:
             _rounds(lane, rounds.get(key))
             self._add_kernel(lane)
 
-    def shown(self, most: int) -> list[Lane]:
-        """The busiest lanes, those that sent within the last seconds first."""
+    def busy(self) -> list[Lane]:
+        """Those that sent within the last seconds; all where none did."""
         busy = [lane for lane in self._lanes.values() if lane.idle_s < IDLE_AFTER_S]
-        chosen = busy or list(self._lanes.values())
-        return sorted(chosen, key=lambda lane: -sum(lane.rates))[:most]
+        return busy or list(self._lanes.values())
 
     def __len__(self) -> int:
         return len(self._lanes)
@@ -146,7 +156,7 @@ def _rounds(lane: Lane, row: dict[str, Any] | None) -> None:
     lane.cwnd = row["cwnd_packets"] or lane.cwnd
     if row["alpha"] is not None:
         lane.alpha, lane.alpha_source = row["alpha"], "packets"
-    if row["classic_ecn"] is not None:
+    if row["classic_ecn"] is not None and lane.may_be_prague:
         lane.classic_ecn, lane.classic_source = row["classic_ecn"], "packets"
     lane.queues.append(lane.queue_us or 0.0)
     lane.marks.append(lane.ce_share or 0.0)

@@ -10,11 +10,13 @@ from rich.live import Live
 
 from l4strace import _native, console
 from l4strace.capture.request import Request
+from l4strace.selection import Selection
 from l4strace.watch import view
 from l4strace.watch.findings import Judge
 from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.keys import pressed, single_keys
 from l4strace.watch.lanes import Lanes
+from l4strace.watch.order import KEYS, Order
 from l4strace.watch.recorder import Recorder
 from l4strace.wording.quantities import count
 
@@ -28,15 +30,18 @@ OTHER_LINES = 14
 class Session:
     """One live view: a recorder, the lanes that follow its capture, and the judge."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, selection: Selection) -> None:
         self._request = request
         self._recorder = Recorder(request)
         log = request.stem.with_name(request.stem.name + ".kernel.ndjson")
-        self._lanes = Lanes(KernelTail(log))
-        self._judge = Judge(self._recorder.capture)
+        self._lanes = Lanes(KernelTail(log), selection)
+        self._judge = Judge(self._recorder.capture, selection)
+        self._order = Order()
         self._follower: _native.Follower | None = None
         self._updated = time.monotonic()
         self._began = self._updated
+        self.verdict = ""
+        """Of the whole run, when it is over; empty if it was too large to be judged."""
 
     def run(self, keep: bool) -> dict[str, Any]:
         """Shows until it ends; returns the recording's summary, empty if it died."""
@@ -50,21 +55,24 @@ class Session:
         finally:
             self._judge.stop()
             summary = self._recorder.stop()
+            self.verdict = self._judge.last() if summary else ""
         return summary
 
     def _loop(self, live: Live, keep: bool) -> None:
         duration = self._request.duration_s
         rest = EVERY_S
         while self._recorder.running:
-            if pressed(rest) in ("q", "Q"):
+            key = pressed(rest)
+            if key in ("q", "Q"):
                 return
+            self._order.press(key, len(self._lanes))
             if duration is not None and time.monotonic() - self._began > duration:
                 return
             began = time.monotonic()
             self._recorder.update()
             self._follow()
             most = max(1, (live.console.size.height - OTHER_LINES) // LINES_PER_LANE)
-            lanes = self._lanes.shown(most)
+            lanes = self._order.choose(self._lanes.busy(), most)
             status, findings = self._recorder.status, self._judge.findings
             live.update(view.screen(lanes, status, findings, self._note(keep, len(lanes))))
             live.refresh()
@@ -80,7 +88,8 @@ class Session:
         self._updated = now
 
     def _note(self, keep: bool, shown: int) -> str:
-        words = ["q quits" + (f", the run stays as {self._request.stem}" if keep else "")]
+        words = [KEYS + (f"; the run stays as {self._request.stem}" if keep else "")]
+        words.append(f"sorted by {self._order.by}")
         if len(self._lanes) > shown:
             words.append(f"{count(len(self._lanes) - shown, 'more direction')} not shown")
         words += [note for note in self._recorder.notes if not note.startswith("packets by")]

@@ -21,6 +21,8 @@ class Verdict:
     severity: Severity | None
     finding: Finding | None = None
     frame: Frame | None = None
+    judged: bool = True
+    """False where nothing was there to judge or only some rules were asked: no all-clear."""
 
     @property
     def leads(self) -> bool:
@@ -42,16 +44,28 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
         return Verdict(top.message, top.severity, top, frame)
     if not flows:
         sentence = "No TCP flow found: nothing to judge." if top is None else top.message
-        return Verdict(sentence, top.severity if top else None, top, frame)
+        return Verdict(sentence, top.severity if top else None, top, frame, judged=False)
     judged = f"in {count(flows, 'flow')}"
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
+    whole = len(analysis.rules) >= analysis.known_rules
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
-        return Verdict(f"Nothing wrong found {judged}{limits}.", worst, _fact(analysis), frame)
+        nothing = "nothing found" if worst is None and not whole else "nothing wrong found"
+        sentence = _of_the_rules(analysis, f"{nothing} {judged}{limits}.")
+        return Verdict(sentence, worst, _fact(analysis), frame, whole)
     starves = frame is not None and frame.starves
-    calm = "No error and no warning" if starves else "Nothing seriously wrong"
-    return Verdict(f"{calm} {judged}{limits}. {top.message}", top.severity, top, frame)
+    calm = "no error and no warning" if starves else "nothing seriously wrong"
+    sentence = _of_the_rules(analysis, f"{calm} {judged}{limits}. {top.message}")
+    return Verdict(sentence, top.severity, top, frame, whole)
+
+
+def _of_the_rules(analysis: Analysis, sentence: str) -> str:
+    """`1 of 54 rules: nothing found ...` where only some were asked."""
+    asked, known = len(analysis.rules), analysis.known_rules
+    if asked < known:
+        return f"{asked} of {known} rules: {sentence}"
+    return sentence[0].upper() + sentence[1:]
 
 
 def headline(analysis: Analysis) -> Finding | None:

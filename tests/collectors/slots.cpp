@@ -2,6 +2,7 @@
 // socket n is n, so a sample that holds two sockets shows it. Prints corrupted, emitted, nested.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <signal.h>
 #include <sys/time.h>
@@ -68,7 +69,7 @@ static void interrupt(int)
 	depth--;
 }
 
-int main()
+int main(int argc, char **argv)
 {
 	struct sigaction action = {};
 	struct itimerval every = {{0, 20}, {0, 20}};
@@ -79,7 +80,7 @@ int main()
 	action.sa_flags = SA_NODEFER;
 	sigaction(SIGALRM, &action, nullptr);
 	setitimer(ITIMER_REAL, &every, nullptr);
-	for (int i = 0; i < 600000; i++)
+	for (long i = argc > 1 ? atol(argv[1]) : 600000; i > 0; i--)
 		probe(0);
 	every = {};
 	setitimer(ITIMER_REAL, &every, nullptr);

@@ -1,6 +1,7 @@
 """`diagnose`: streams, formats, exit codes, and what it writes where."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,8 +15,10 @@ GENERATOR = '<meta name="generator" content="l4strace'
 
 
 def headline(text: str) -> str:
-    """The first paragraph of a summary as one line."""
-    return " ".join(text.split("\n\n")[0].split())
+    """The verdict of a summary as one line: what follows the status line."""
+    status, verdict = text.split("\n\n")[:2]
+    assert status.startswith("L4S: ")
+    return " ".join(verdict.split())
 
 
 @pytest.fixture
@@ -117,6 +120,16 @@ def test_verbose_times_the_stages(call, sample: Path):
     assert "derive: " in call("diagnose", sample, "--no-html", "-v").stderr
 
 
+def test_timings_account_for_every_second(call, sample: Path):
+    shown = call("diagnose", sample, "--timings").stderr
+    rows = re.findall(r"^(\S[\w -]*?)(?: +[\d.]+ s)? +([\d.]+) s$", shown, re.MULTILINE)
+    cpu = {name: float(seconds) for name, seconds in rows}
+    assert {"import", "read", "derive", "judge", "summary", "page", "in all"} <= cpu.keys()
+    total = cpu.pop("in all")
+    assert sum(cpu.values()) == pytest.approx(total, abs=0.01)
+    assert re.search(r"^  L4S\d{3} ", shown, re.MULTILINE)
+
+
 def test_logs_beside_a_capture_are_found(call, fixtures: Path, tmp_path: Path):
     shutil.copytree(fixtures / "misfire", tmp_path, dirs_exist_ok=True)
     result = call("diagnose", "misfire.pcap.xz", "--no-html")
@@ -171,3 +184,11 @@ def test_a_log_that_names_no_address_still_shows_the_misfire(call, fixtures: Pat
     assert "?:40001 > ?:5201" in result.stdout
     assert result.exit_code == 1
     assert "?:40001 > ?:5201" in call("diagnose", log, "--format", "sarif").stdout
+
+
+def test_a_page_without_addresses_carries_no_packets_to_download(call, sample: Path):
+    marker = "data:application/octet-stream"
+    assert marker in call("diagnose", sample, "-o", "-").stdout
+    hidden = call("diagnose", sample, "--anonymize", "-o", "-").stdout
+    assert marker not in hidden
+    assert 'id="packets-' in hidden

@@ -138,7 +138,7 @@ def test_bpftrace_with_odd_maps(tmp_path: Path):
 def test_a_host_file_that_is_named_is_read(tmp_path: Path, fixtures: Path, call, sample: Path):
     host = tmp_path / "other.host.json"
     host.write_text(json.dumps({"format": "l4strace-host", "sysctls": {"net.ipv4.tcp_ecn": 0}}))
-    assert load.load([str(host)]).hosts[0]["sysctls"] == {"net.ipv4.tcp_ecn": 0}
+    assert load.load([str(host)]).host_files[0]["sysctls"] == {"net.ipv4.tcp_ecn": 0}
     # What `diagnose run.*` names after the first run: the page too.
     assert call("diagnose", sample).exit_code == 1
     again = call("diagnose", sample, host, tmp_path / "run.html")

@@ -3,7 +3,17 @@
 import json
 import math
 
-from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.model import (
+    Analysis,
+    Confidence,
+    Finding,
+    Measure,
+    Proof,
+    ProofPacket,
+    Severity,
+    Skipped,
+    Status,
+)
 from l4strace.output import json as as_json
 from tests.support.frames import evidence, frame, stack
 
@@ -19,6 +29,16 @@ def test_top_level_keys_are_the_contract():
     assert document["tool"]["name"] == "l4strace"
     assert {"schema", "tool", "sources", "flows", "findings", "skipped"} <= document.keys()
     assert document["flows"] == document["findings"] == document["skipped"] == []
+
+
+def test_the_status_has_its_answer_and_its_counts():
+    known = Status("no", "No: flow 0 did not ask for AccECN.", flows=1)
+    document = json.loads(as_json.render(evidence(), Analysis((), status=known)))
+    assert document["status"] == {
+        "answer": "no", "sentence": known.sentence,
+        "flows": 1, "asked": 0, "accecn": 0, "ect1": 0, "l4s_queue": 0,
+    }  # fmt: skip
+    assert json.loads(as_json.render(evidence(), Analysis(())))["status"] is None
 
 
 def test_a_flow_has_both_directions_with_the_promised_keys():
@@ -58,6 +78,25 @@ def test_findings_and_skipped_are_plain_data():
     assert (value["span_ns"], value["frames"]) == ([1, 2], [7])
     assert value["measures"][0]["value"] is None
     assert document["skipped"] == [{"rule": "L4S109", "reason": "one capture", "flow": None}]
+
+
+def test_a_finding_has_the_packets_that_prove_it_where_they_were_looked_up():
+    finding = Finding("L4S301", Severity.ERROR, Confidence.HIGH, "misfire")
+    packet = ProofPacket(
+        source=0, frame=9, ts_ns=5, flow=0, forward=True, ip_ecn=1, tcp_flags=16, ace=5,
+        counters=(1, None, 3), seq=1, ack=None, payload_bytes=0, named=True, shows="acknowledges",
+        offset=24, captured_bytes=66, wire_bytes=66,
+    )  # fmt: skip
+    known = Analysis((finding, finding), proof=Proof({0: (packet,)}))
+    proved, other = json.loads(as_json.render(evidence(), known))["findings"]
+    assert proved["packets"] == [
+        {
+            "source": 0, "frame": 9, "ts_ns": 5, "flow": 0, "forward": True, "ip_ecn": 1,
+            "tcp_flags": 16, "ace": 5, "accecn_option": {"e0b": 1, "ceb": None, "e1b": 3},
+            "seq": 1, "ack": None, "payload_bytes": 0, "named": True, "shows": "acknowledges",
+        }
+    ]  # fmt: skip
+    assert other["packets"] is None
 
 
 def test_each_flow_has_a_line_for_grep():

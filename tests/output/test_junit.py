@@ -9,20 +9,35 @@ from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
 from l4strace.output import junit
 from tests.support.frames import evidence, frame
 
+BAD = Finding("L4S104", Severity.WARNING, Confidence.HIGH, "bleached \x00 <here>", flow=2)
+MILD = Finding("L4S003", Severity.NOTICE, Confidence.HIGH, "merged")
+ANALYSIS = Analysis((BAD, MILD), (Skipped("L4S109", "one capture"),), rules.RULES)
 
-@pytest.mark.parametrize("severity", [Severity.WARNING, Severity.ERROR])
-def test_warnings_fail_and_notices_do_not(severity: Severity):
-    bad = Finding("L4S104", severity, Confidence.HIGH, "bleached \x00 <here>", flow=2)
-    mild = Finding("L4S003", Severity.NOTICE, Confidence.HIGH, "merged")
-    analysis = Analysis((bad, mild), (Skipped("L4S109", "one capture"),), rules.RULES)
-    rendered = junit.render(evidence(sources=frame("sources")), analysis)
-    suite = Xml.fromstring(rendered)  # noqa: S314 - our own output
+
+def parsed(fail_on: Severity | None) -> Xml.Element:
+    rendered = junit.render(evidence(sources=frame("sources")), ANALYSIS, fail_on)
+    return Xml.fromstring(rendered)  # noqa: S314 - our own output
+
+
+def test_one_suite_with_a_case_for_each_rule():
+    root = parsed(Severity.WARNING)
+    (suite,) = root
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert root.attrib["failures"] == suite.attrib["failures"] == "1"
     assert suite.attrib["name"] == "run.pcap"
-    assert suite.attrib["tests"] == str(len(rules.RULES))
-    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
+    assert suite.attrib["tests"] == str(len(rules.RULES)) == str(len(suite))
+    assert suite.attrib["skipped"] == "1"
     cases = {case.attrib["classname"]: case for case in suite}
     failure = cases["L4S104"].find("failure")
     assert failure is not None
-    assert failure.text == f"{severity.name.lower()}: flow 2: bleached \\x00 <here>"
+    assert failure.text == "warning: flow 2: bleached \\x00 <here>"
     assert cases["L4S003"].find("failure") is None
     assert cases["L4S003"].findtext("system-out") == "notice: merged"
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failures"),
+    [(None, 0), (Severity.ERROR, 0), (Severity.WARNING, 1), (Severity.NOTICE, 2)],
+)
+def test_the_bound_decides_what_fails(fail_on: Severity | None, failures: int):
+    assert len(parsed(fail_on).findall("testsuite/testcase/failure")) == failures

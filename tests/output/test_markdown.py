@@ -1,12 +1,15 @@
 """Markdown for tickets: escaped, and small enough."""
 
+import re
 from dataclasses import replace
 
-from l4strace.model import Analysis, Confidence, Finding, Severity
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped, Status
 from l4strace.output import markdown
 from tests.support.frames import evidence, frame
 
 RUN = evidence(sources=frame("sources"), flows=frame("flows"), directions=frame("directions"))
+
+BULK = Measure("x" * 200, 1)
 
 
 def finding(message: str, flow: int = 0) -> Finding:
@@ -18,6 +21,12 @@ def test_opens_with_the_verdict_and_lists_findings():
     assert shown.startswith("**bleached here**")
     assert "| **error**, high confidence | L4S104" in shown
     assert "`frame.number in {4, 5}`" in shown
+
+
+def test_whether_this_is_l4s_comes_first():
+    status = Status("no", "No: flow 0 did not ask for AccECN.")
+    shown = markdown.render(RUN, Analysis((finding("bleached here"),), status=status))
+    assert shown.startswith("**L4S:** No: flow 0 did not ask for AccECN.\n\n**bleached here**")
 
 
 def test_markup_in_names_shows_as_it_is():
@@ -32,7 +41,7 @@ def test_stays_under_60_kilobytes():
     rules = (f"L4S{number}" for number in range(100, 200))
     many = tuple(replace(finding("x" * 3000, 0), rule=rule) for rule in rules)
     shown = markdown.render(RUN, Analysis(many))
-    assert len(shown.encode()) < 61_000
+    assert len(shown.encode()) <= markdown.MAX_BYTES
     assert "Cut here" in shown
 
 
@@ -44,3 +53,20 @@ def test_flows_that_do_not_fit_are_counted():
         directions=frame("directions", flow=many, payload_bytes=many),
     )
     assert "\n10 more flows left out." in markdown.render(run, Analysis(()))
+
+
+def test_evidence_and_what_was_not_judged_are_folded():
+    skipped = (Skipped("L4S109", "one capture"), Skipped("L4S107", "one capture"))
+    shown = markdown.render(RUN, Analysis((finding("bleached"),), skipped))
+    open_part = re.sub(r"<details>.*?</details>", "", shown, flags=re.DOTALL)
+    assert "bleached" in open_part
+    assert "frame.number" not in open_part
+    assert "one capture" not in open_part
+    assert "<summary>Not judged: 2 rules</summary>" in shown
+
+
+def test_what_is_cut_is_closed():
+    many = tuple(replace(finding("short"), rule=f"L4S{n}", measures=(BULK,) * 9) for n in range(99))
+    shown = markdown.render(RUN, Analysis(many))
+    assert len(shown.encode()) <= markdown.MAX_BYTES
+    assert shown.count("<details>") == shown.count("</details>") == 1

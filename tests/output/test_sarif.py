@@ -24,3 +24,19 @@ def test_a_result_names_its_rule_capture_and_flow():
     assert place["logicalLocations"][0]["fullyQualifiedName"] == "10.0.1.2:40001 > 10.0.3.2:5201"
     notes = sarif_run["invocations"][0]["toolExecutionNotifications"]
     assert notes[0]["associatedRule"]["id"] == "L4S109"
+
+
+def fingerprints(client_port: int, *flows: int) -> list[str]:
+    ports = [client_port + flow for flow in flows]
+    run = evidence(
+        sources=frame("sources"), flows=frame("flows", flow=list(flows), client_port=ports)
+    )
+    found = tuple(Finding("L4S104", Severity.ERROR, Confidence.HIGH, "x", flow=f) for f in flows)
+    (part,) = json.loads(sarif.render(run, Analysis(found)))["runs"]
+    return [result["partialFingerprints"][sarif.FINGERPRINT] for result in part["results"]]
+
+
+def test_the_same_fault_has_the_same_fingerprint_in_the_next_run():
+    one, two = fingerprints(40000, 0, 1), fingerprints(51000, 4, 7)
+    assert one == two
+    assert len(set(one)) == 2

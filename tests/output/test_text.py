@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped, Status
 from l4strace.output import text
 from tests.support.frames import evidence, frame
 
@@ -30,6 +30,22 @@ RUN = evidence(
 def test_the_verdict_comes_first():
     shown = text.render(RUN, Analysis((BLEACHED,)))
     assert " ".join(shown.split("\n\n")[0].split()) == BLEACHED.message
+
+
+STATUS = Status("no", "No: flow 0 did not ask for AccECN.")
+
+
+def test_whether_this_is_l4s_stands_above_the_verdict():
+    shown = text.render(RUN, Analysis((BLEACHED,), status=STATUS))
+    assert shown.splitlines()[0] == "L4S:        No: flow 0 did not ask for AccECN."
+    assert " ".join(shown.split("\n\n")[1].split()) == BLEACHED.message
+
+
+def test_an_empty_capture_is_not_green():
+    nothing = RUN.flows.clear(), RUN.directions.clear()
+    empty = replace(RUN, flows=nothing[0], directions=nothing[1])
+    assert "\x1b[1;32m" not in text.render(empty, Analysis(()), color=True)
+    assert "\x1b[1;32m" in text.render(RUN, Analysis(()), color=True)
 
 
 def test_a_finding_shows_place_numbers_action_and_filter():

@@ -8,14 +8,18 @@ import re
 import polars as pl
 import pytest
 
-from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Measure, Severity, Skipped, Status
 from l4strace.page import render
 from l4strace.page.fill import POLICY, _shown, embedded
 from l4strace.page.render import MAX_BYTES
 from l4strace.rules import RULES
 from tests.support import synthetic
+from tests.support.frames import frame
 
 HOSTILE = "<script>alert(1)</script>\"'&</style></script><img src=x onerror=alert(2)>"
+
+HOST = {"host": 0, "path": HOSTILE, "subject": HOSTILE, "name": ["net.x", "cc", HOSTILE, "release"]}
+"""Columns of `hosts`; the rest of its text is hostile too."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,10 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
     )
     kernel = run.kernel.with_columns(pl.lit(HOSTILE).alias("cc"))
     stats = run.stats.with_columns(pl.lit(HOSTILE).alias("detail"))
-    hostile = dataclasses.replace(run, sources=sources, flows=flows, kernel=kernel, stats=stats)
+    hosts = frame("hosts", topic=["sysctl", "socket", "qdisc", "kernel"], value=HOSTILE, **HOST)
+    hostile = dataclasses.replace(
+        run, sources=sources, flows=flows, kernel=kernel, stats=stats, hosts=hosts
+    )
     finding = Finding(
         "L4S301",
         Severity.ERROR,
@@ -75,7 +82,8 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
         forward=True,
         measures=(Measure(HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
     )
-    said = Analysis((finding,), (Skipped("L4S107", HOSTILE),), RULES)
+    status = Status("no", HOSTILE)
+    said = Analysis((finding,), (Skipped("L4S107", HOSTILE),), RULES, status=status)
     page = render(hostile, said, command=HOSTILE, stamp=HOSTILE)
     assert "<img src=x" not in page
     assert "<script>alert" not in page

@@ -22,6 +22,7 @@ from l4strace.page.sections import (
     quality,
     rules,
     sharing,
+    status,
     timelines,
     verdict,
 )
@@ -55,13 +56,35 @@ def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
     assert section.sentence.startswith("Nothing wrong found")
 
 
+def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
+    section = status.build(case)
+    assert section.answer == "yes"
+    assert section.sentence.startswith("Yes: ")
+    html = fill(build(case))
+    assert html.index('id="status"') < html.index('id="verdict"')
+    assert status.build(quiet).sentence == ""
+
+
+def test_an_empty_capture_is_grey(quiet: Case) -> None:
+    assert verdict.build(quiet).severity == "none"
+    run = quiet.evidence
+    tables = {
+        name: table.clear() for name, table in vars(run).items() if isinstance(table, pl.DataFrame)
+    }
+    empty = dataclasses.replace(run, **tables)
+    nothing = Case(empty, Analysis(()))
+    assert verdict.build(nothing).severity == "unjudged"
+    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
+
+
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:
     card = findings.build(case).cards[0]
-    assert card.flow == "flow 0: 10.0.1.2:40001 → 10.0.3.2:5201"
-    assert (card.flow_key, card.source) == ("flow-0", "sender.pcapng.xz")
-    assert card.time == "t=0.4 s to t=19.8 s"
-    assert dict(card.filters)["these frames"] == "frame.number in {2281, 2340}"
-    assert "tcp.port == 40001" in dict(card.filters)["this flow"]
+    (place,) = card.places
+    assert place.flow == "flow 0: 10.0.1.2:40001 → 10.0.3.2:5201"
+    assert (place.flow_key, place.source) == ("flow-0", "sender.pcapng.xz")
+    assert place.time == "t=0.4 s to t=19.8 s"
+    assert dict(place.filters)["these frames"] == "frame.number in {2281, 2340}"
+    assert "tcp.port == 40001" in dict(place.filters)["this flow"]
 
 
 def test_a_finding_carries_the_doubts_about_its_capture(case: Case) -> None:
@@ -85,9 +108,16 @@ def test_ids_of_findings_are_stable_and_differ(case: Case) -> None:
 def test_flows_show_marks_with_their_bounds(case: Case) -> None:
     rows = flows.build(case).rows
     assert [row.flow for row in rows] == [0, 1]
-    assert rows[0].ce == "352 (352\N{EN DASH}354)"
+    assert rows[0].ce.text == "352 (352\N{EN DASH}354)"
     assert (rows[0].worst, rows[0].bottleneck, rows[0].charted) == ("error", "L4S AQM", True)
     assert [(part.label, part.percent) for part in rows[0].codepoints] == [("ECT(1)", 100.0)]
+
+
+def test_a_flow_shorter_than_a_round_trip_reached_no_rate(case: Case) -> None:
+    run = case.evidence
+    brief = run.directions.with_columns(last_ns=pl.col("first_ns") + 40_000)
+    rows = flows.build(Case(dataclasses.replace(run, directions=brief), case.analysis)).rows
+    assert {row.goodput.text for row in rows} == {""}
 
 
 def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
@@ -207,7 +237,7 @@ def test_every_section_is_on_the_page(case: Case) -> None:
 
 
 def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
-    run, count = case.evidence, 5_000
+    run, count = case.evidence, MAX_LISTED + 1
     numbers = pl.DataFrame({"number": range(count)}, schema={"number": pl.UInt32})
 
     def multiplied(table: pl.DataFrame) -> pl.DataFrame:
@@ -220,17 +250,34 @@ def test_many_flows_are_counted_and_not_shown(case: Case) -> None:
     )
     report = build(Case(many, Analysis(())))
     assert len(report["flows"].rows) == MAX_LISTED
-    assert f"{count - MAX_LISTED:,} more flow directions" in report["flows"].left_out
+    assert len(report["flows"].first) == flows.PAGE_ROWS
+    assert report["flows"].left_out.startswith("Not listed: 1 more flow direction ")
     assert len(report["timelines"].flows) == MAX_CHARTED
 
 
 def test_many_findings_are_counted_and_not_shown(case: Case) -> None:
-    section = findings.build(Case(case.evidence, Analysis(case.analysis.findings * 100)))
+    many = [
+        dataclasses.replace(finding, message=f"{finding.message} {number}")
+        for number in range(100)
+        for finding in case.analysis.findings
+    ]
+    section = findings.build(Case(case.evidence, Analysis(tuple(many))))
     shown = Counter(card.rule for card in section.cards)
     rules_found = {finding.rule for finding in case.analysis.findings}
     assert shown == dict.fromkeys(rules_found, findings.MAX_OF_A_RULE)
     assert section.left_out.startswith("400 more findings")
-    assert len(section.cards[0].caveats) == 1
+    assert len(section.cards[0].caveats) == findings.MAX_CAVEATS
+    first = section.groups[0]
+    assert len(first.cards) == findings.OPEN_OF_A_RULE
+    assert first.more == "17 more findings of L4S301"
+
+
+def test_findings_in_the_same_words_share_a_card(case: Case) -> None:
+    worst = case.analysis.findings[0]
+    alike = (worst, dataclasses.replace(worst, flow=1), dataclasses.replace(worst, message="other"))
+    first, second = findings.build(Case(case.evidence, Analysis(alike))).cards
+    assert [place.key for place in first.places] == ["L4S301-flow-0", "L4S301-flow-1"]
+    assert [place.key for place in second.places] == ["L4S301-flow-0-2"]
 
 
 @pytest.fixture(scope="module")
@@ -271,11 +318,12 @@ def test_the_figures_of_a_log_are_of_the_flow_that_it_holds_most_of(logged: Case
 
 def test_a_kernel_log_alone_shows_nothing_of_packets(logged: Case) -> None:
     row = flows.build(logged).rows[0]
-    assert (row.payload, row.goodput, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert (row.payload.text, row.goodput.text, row.codepoints) == ("\N{EN DASH}", "", ())
+    assert row.payload.value is None
     assert paths.build(logged).absent.startswith("No capture among the inputs")
     assert sharing.build(logged).charts == ()
 
 
 def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
-    filters = dict(findings.build(logged).cards[0].filters)
+    filters = dict(findings.build(logged).cards[0].places[0].filters)
     assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"

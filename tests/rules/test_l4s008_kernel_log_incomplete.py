@@ -22,6 +22,18 @@ def test_fires_on_lost_samples():
     assert [(m.name, m.value) for m in found.measures] == [("ring lost", 117)]
 
 
+def test_each_place_of_loss_has_its_remedy():
+    """Late polls are not cured by a larger buffer."""
+    late = frame("stats", name="late_polls_lost", count=26, severity="loss")
+    (found,) = check(evidence(sources=log(complete=True), stats=late))
+    assert "--interval" in found.action
+    assert "buffer" not in found.action
+    ring = frame("stats", name="ring_lost", count=9, severity="loss")
+    (found,) = check(evidence(sources=log(complete=False), stats=stack(late, ring)))
+    assert found.action.index("--interval") < found.action.index("--kernel-buffer")
+    assert "SIGINT" in found.action
+
+
 def test_a_missing_trailer_is_not_counted_as_a_sample():
     """The row `no_trailer` counts the log: its 1 is neither a sample nor a line."""
     stats = frame("stats", name="no_trailer", count=1, severity="loss")

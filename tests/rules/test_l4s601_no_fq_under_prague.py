@@ -14,17 +14,17 @@ def host(kind: str, control: str = "prague") -> dict[str, object]:
 
 
 def test_fires_on_pfifo_fast():
-    (found,) = check(evidence(hosts=(host("pfifo_fast"),)))
+    (found,) = check(evidence(host_files=(host("pfifo_fast"),)))
     assert found.severity is Severity.NOTICE
     assert found.measures[0].value == "pfifo_fast"
 
 
 def test_silent_with_fq_and_without_prague():
-    assert check(evidence(hosts=(host("fq"), host("pfifo_fast", "cubic")))) == []
+    assert check(evidence(host_files=(host("fq"), host("pfifo_fast", "cubic")))) == []
 
 
 def test_silent_on_a_host_file_that_is_garbage():
-    assert check(evidence(hosts=({"before": 3, "sockets": "x", "sysctls": []},))) == []
+    assert check(evidence(host_files=({"before": 3, "sockets": "x", "sysctls": []},))) == []
 
 
 def test_skipped_without_a_host_file():

@@ -11,15 +11,17 @@ def host(**offloads: bool) -> dict[str, object]:
 
 def test_fires_as_notice_when_packets_were_merged():
     rows = frame("directions", super_packets=10)
-    (found,) = check(evidence(hosts=(host(gro=True, tso=False),), directions=rows))
+    (found,) = check(evidence(host_files=(host(gro=True, tso=False),), directions=rows))
     assert found.severity is Severity.NOTICE
     assert found.action == "Run ethtool -K eth0 gro off"
 
 
 def test_fires_as_information_when_none_was():
-    (found,) = check(evidence(hosts=(host(gro=True, tso=True),), directions=frame("directions")))
+    (found,) = check(
+        evidence(host_files=(host(gro=True, tso=True),), directions=frame("directions"))
+    )
     assert found.severity is Severity.INFO
 
 
 def test_silent_when_they_were_off():
-    assert check(evidence(hosts=(host(gro=False, rx_checksum=True),))) == []
+    assert check(evidence(host_files=(host(gro=False, rx_checksum=True),))) == []

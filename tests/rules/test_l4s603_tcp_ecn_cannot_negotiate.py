@@ -11,17 +11,19 @@ def host(value: object) -> dict[str, object]:
 
 def test_fires_when_accecn_was_requested():
     flows = frame("flows", mode="classic", syn_ace=7)
-    (found,) = check(evidence(hosts=(host("1"),), flows=flows))
+    (found,) = check(evidence(host_files=(host("1"),), flows=flows))
     assert found.severity is Severity.WARNING
     assert found.measures[0].value == 1
 
 
 def test_fires_as_information_when_nobody_requested_it():
-    (found,) = check(evidence(hosts=(host("2"),), flows=frame("flows", mode="none", syn_ace=0)))
+    (found,) = check(
+        evidence(host_files=(host("2"),), flows=frame("flows", mode="none", syn_ace=0))
+    )
     assert found.severity is Severity.INFO
 
 
 def test_silent_when_it_can_and_when_a_flow_has_it_anyway():
-    assert check(evidence(hosts=(host("3"),), flows=frame("flows", mode="none"))) == []
-    assert check(evidence(hosts=(host("1"),), flows=frame("flows", mode="accecn"))) == []
-    assert check(evidence(hosts=(host("?"),), flows=frame("flows", mode="none"))) == []
+    assert check(evidence(host_files=(host("3"),), flows=frame("flows", mode="none"))) == []
+    assert check(evidence(host_files=(host("1"),), flows=frame("flows", mode="accecn"))) == []
+    assert check(evidence(host_files=(host("?"),), flows=frame("flows", mode="none"))) == []

@@ -15,10 +15,10 @@ def host(value: str | None) -> dict[str, object]:
 
 
 def test_fires_when_off_and_when_it_only_detects():
-    found = check(evidence(hosts=(host("0"), host("2"))))
+    found = check(evidence(host_files=(host("0"), host("2"))))
     assert [f.severity for f in found] == [Severity.NOTICE] * 2
     assert [f.measures[0].value for f in found] == ["0", "2"]
 
 
 def test_silent_when_on_and_where_there_is_none():
-    assert check(evidence(hosts=(host("1"), host(None)))) == []
+    assert check(evidence(host_files=(host("1"), host(None)))) == []

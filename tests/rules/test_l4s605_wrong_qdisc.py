@@ -14,10 +14,10 @@ def host(kind: str, before: int, after: int) -> dict[str, object]:
 
 
 def test_fires_on_drops_during_the_run():
-    (found,) = check(evidence(hosts=(host("pfifo_fast", 7, 57),)))
+    (found,) = check(evidence(host_files=(host("pfifo_fast", 7, 57),)))
     assert found.severity is Severity.WARNING
     assert found.measures[0].value == 50
 
 
 def test_silent_on_old_drops_and_on_l4s_queues():
-    assert check(evidence(hosts=(host("pfifo_fast", 7, 7), host("dualpi2", 0, 50)))) == []
+    assert check(evidence(host_files=(host("pfifo_fast", 7, 7), host("dualpi2", 0, 50)))) == []

@@ -10,9 +10,9 @@ def host(value: str) -> dict[str, object]:
 
 
 def test_fires_when_off():
-    (found,) = check(evidence(hosts=(host("0"),)))
+    (found,) = check(evidence(host_files=(host("0"),)))
     assert found.severity is Severity.NOTICE
 
 
 def test_silent_when_on_and_on_kernels_without_it():
-    assert check(evidence(hosts=(host("2"), {"sysctls": {}}))) == []
+    assert check(evidence(host_files=(host("2"), {"sysctls": {}}))) == []

@@ -80,7 +80,7 @@ def test_a_word_that_means_no_rule_is_refused():
 
 
 compared = pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
-INPUT_WORDS = {"hosts": "host file", "aggregates": "bpftrace"}
+INPUT_WORDS = {"host_files": "host file", "aggregates": "bpftrace"}
 """How an Evidence section names the inputs that are not tables."""
 
 

@@ -39,6 +39,7 @@ class Chromium:
         self._profile = tempfile.TemporaryDirectory(
             prefix="l4strace-chromium-", ignore_cleanup_errors=True
         )
+        self.profile = self._profile.name
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
         # The browser expects commands on descriptor 3 and answers on 4.

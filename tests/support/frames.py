@@ -110,7 +110,10 @@ def rounds(count: int = 100, /, *, begin_ns: int = 0, **columns: Any) -> pl.Data
 
 
 def capture(**tables: Any) -> Capture:
-    """A capture of the given tables; the others are empty. `hosts`, `aggregates` pass through."""
+    """A capture of the given tables; the others are empty.
+
+    `host_files` and `aggregates` pass through.
+    """
     return Capture(
         **_fill(("sources", "flows", "directions", "rounds", "paths", "kernel", "stats"), tables)
     )

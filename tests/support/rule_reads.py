@@ -17,7 +17,7 @@ from tests.support.places import REPOSITORY
 
 ROOT = REPOSITORY
 INPUTS = frozenset(Evidence.__dataclass_fields__)
-"""Fields of `Evidence`: the tables, `hosts` and `aggregates`."""
+"""Fields of `Evidence`: the tables, `host_files` and `aggregates`."""
 Place = tuple[str, str]
 """A module and a name in it."""
 

@@ -6,10 +6,12 @@ import json
 import lzma
 import os
 import pty
+import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,7 +19,8 @@ import pytest
 from l4strace import _native
 from l4strace.watch import view
 from l4strace.watch.kernel_tail import KernelTail
-from l4strace.watch.lanes import Lanes
+from l4strace.watch.lanes import Lane, Lanes
+from l4strace.watch.order import ORDERS, Order
 from tests.support.network import PORT, needs_root, network
 
 SAMPLE = "accecn-clean/sender.pcap.xz"
@@ -51,7 +54,7 @@ def test_lanes_show_codepoints_and_marks(tmp_path: Path, fixtures: Path) -> None
     path.write_bytes(lzma.decompress((fixtures / SAMPLE).read_bytes()))
     lanes = Lanes(KernelTail(tmp_path / "none"))
     lanes.update(_native.Follower(str(path)).poll(), 1.0)
-    (lane,) = lanes.shown(5)
+    (lane,) = lanes.busy()
     assert lane.mode == "accecn"
     assert lane.mix["ect1"] > 0
     assert lane.ce_share is not None
@@ -84,6 +87,56 @@ def test_sparklines(values: list[float], expected: str) -> None:
     assert view.sparkline(values) == expected
 
 
+def lane(name: str, **values: Any) -> Lane:
+    return Lane(name, ("10.0.0.1", 1, "10.0.0.2", 2), **values)
+
+
+def test_keys_choose_and_sort_what_is_shown() -> None:
+    slow, fast = lane("slow", queue_us=9e3), lane("fast", queue_us=100.0)
+    fast.rates.append(1e6)
+    order = Order()
+    assert order.choose([slow, fast], 5) == [fast, slow]
+    order.press("s", 2)
+    assert (order.by, order.choose([slow, fast], 5)) == ("queue", [slow, fast])
+    for key in "jjj":
+        order.press(key, 2)
+    assert order.choose([slow, fast], 5) == [fast], "scrolled to the last one, no further"
+    assert order.choose([slow], 5) == [slow], "a lane that went away leaves no empty screen"
+    order.press("k", 2)
+    order.press("o", 2)
+    assert order.choose([slow, fast], 5) == [slow]
+    for _ in range(len(ORDERS) - 1):
+        order.press("s", 2)
+    assert order.by == "rate"
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ({"cc": "prague", "mode": "accecn"}, True),
+        ({"cc": "cubic", "mode": "accecn", "mix": {"ect1": 9, "ect0": 0}}, False),
+        ({"mode": "accecn", "mix": {"ect1": 9, "ect0": 0}}, True),
+        ({"mode": "accecn", "mix": {"ect1": 0, "ect0": 9}}, False),
+        ({"mode": "classic", "mix": {"ect1": 9}}, False),
+    ],
+)
+def test_a_score_is_for_flows_that_may_be_prague(values: dict[str, Any], shown: bool) -> None:
+    assert lane("one", **values).may_be_prague is shown
+
+
+def test_without_a_terminal_one_line_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "l4strace", "watch", "-i", "lo"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "not a terminal" in done.stderr
+    assert done.stdout == ""
+
+
 @pytest.mark.root
 @needs_root
 def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> None:
@@ -110,6 +163,8 @@ def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> Non
         time.sleep(3)
         net.run(net.left, *net.send(3))
         time.sleep(2)
+        os.write(terminal, b"s")
+        time.sleep(2)
         os.write(terminal, b"q")
         deadline = time.monotonic() + 40
         while os.waitpid(pid, os.WNOHANG) == (0, 0):
@@ -121,5 +176,8 @@ def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> Non
         assert "Mbit/s" in text
         assert "10.78.0.2:5302" in text
         assert "kernel events" in text
+        assert "sorted by queue" in text
+        after = text[text.rindex("\x1b[?1049l") :]
+        assert "in 2 flows" in after, after
         for ending in (".pcapng", ".kernel.ndjson.zst", ".host.json"):
             assert stem.with_name(stem.name + ending).exists()

@@ -37,7 +37,18 @@ def test_absence_is_not_health():
     assert quiet.severity is None
     empty = verdict(Analysis((), (), RULES), 0)
     assert empty.sentence == "No TCP flow found: nothing to judge."
-    assert empty.severity is None
+    assert (empty.severity, empty.judged) == (None, False)
+
+
+def test_a_choice_of_rules_gives_no_all_clear():
+    one = verdict(Analysis((), (), RULES[:1], known_rules=54), 2)
+    assert one.sentence == "1 of 54 rules: nothing found in 2 flows."
+    assert not one.judged
+    assert verdict(Analysis((), (), RULES, known_rules=len(RULES)), 2).judged
+    mild = Analysis((finding("L4S004", Severity.NOTICE),), (), RULES[:2], known_rules=54)
+    assert verdict(mild, 1).sentence == (
+        "2 of 54 rules: nothing seriously wrong in 1 flow. message of L4S004"
+    )
 
 
 FRAME = Frame("L4S AQM.", "Flow 1 starves.", "Misfires.", starves=True)

@@ -54,7 +54,8 @@ mod tests {
     use crate::packet::FlowKey;
 
     fn packet(from_client: bool, flags: u16, seq: u32, ack: u32) -> Packet {
-        let key = FlowKey { src: [1; 16], dst: [2; 16], src_port: 40000, dst_port: 443 };
+        let key =
+            FlowKey { src: [1; 16], dst: [2; 16], src_port: 40000, dst_port: 443, ..FlowKey::default() };
         let key = if from_client { key } else { key.reversed() };
         Packet { key, flags, seq, ack, ..Packet::default() }
     }

@@ -24,6 +24,52 @@ pub mod flag {
 /// An IPv4 address is kept as an IPv4-mapped IPv6 one, so that a flow key has one shape.
 pub type Address = [u8; 16];
 
+/// The network that a packet's addresses belong to: its VLAN, or that of a VXLAN or Geneve tunnel.
+///
+/// Two networks may use the same addresses. Labels that differ by direction (MPLS, GRE key, GTP TEID)
+/// are not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Network(u32);
+
+const VNI: u32 = 1 << 31;
+
+impl Network {
+    /// Inside one VLAN more; id 0 is a priority tag only (IEEE 802.1Q clause 9.6). A tag inside a virtual
+    /// network changes nothing: RFC 7348 section 6.1.
+    pub fn in_vlan(self, id: u16) -> Self {
+        if self.0 & VNI != 0 {
+            return self;
+        }
+        // Of more than two tags the innermost two count.
+        Network((self.0 << 12 | u32::from(id & 0xfff)) & 0xff_ffff)
+    }
+
+    /// A network of 24-bit number (RFC 7348 section 5, RFC 8926 section 3.4), whatever carries it.
+    pub fn virtual_network(id: u32) -> Self {
+        Network(VNI | (id & 0xff_ffff))
+    }
+
+    /// Distinct for every network.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    pub fn is_plain(self) -> bool {
+        self == Network::default()
+    }
+
+    /// `vlan 10`, `vlan 100.10` (outer tag first) or `vni 7`; `None` without any.
+    pub fn name(self) -> Option<String> {
+        let (outer, inner) = (self.0 >> 12 & 0xfff, self.0 & 0xfff);
+        match self.0 {
+            0 => None,
+            n if n & VNI != 0 => Some(format!("vni {}", n & 0xff_ffff)),
+            _ if outer == 0 => Some(format!("vlan {inner}")),
+            _ => Some(format!("vlan {outer}.{inner}")),
+        }
+    }
+}
+
 /// Who talks to whom, in the direction of this packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowKey {
@@ -31,11 +77,28 @@ pub struct FlowKey {
     pub dst: Address,
     pub src_port: u16,
     pub dst_port: u16,
+    pub network: Network,
 }
 
 impl FlowKey {
     pub fn reversed(&self) -> Self {
-        FlowKey { src: self.dst, dst: self.src, src_port: self.dst_port, dst_port: self.src_port }
+        FlowKey {
+            src: self.dst,
+            dst: self.src,
+            src_port: self.dst_port,
+            dst_port: self.src_port,
+            network: self.network,
+        }
+    }
+
+    /// The same for both directions and in every network.
+    pub fn ends(&self) -> Self {
+        let plain = FlowKey { network: Network::default(), ..*self };
+        if (plain.src, plain.src_port) <= (plain.dst, plain.dst_port) {
+            plain
+        } else {
+            plain.reversed()
+        }
     }
 }
 
@@ -128,6 +191,18 @@ impl Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn networks_have_names() {
+        let plain = Network::default();
+        assert_eq!(plain.name(), None);
+        assert_eq!(plain.in_vlan(0).name(), None);
+        assert_eq!(plain.in_vlan(10).name().as_deref(), Some("vlan 10"));
+        assert_eq!(plain.in_vlan(100).in_vlan(10).name().as_deref(), Some("vlan 100.10"));
+        let vni = Network::virtual_network(7);
+        assert_eq!(vni.in_vlan(10).name().as_deref(), Some("vni 7"));
+        assert_ne!(Network::virtual_network(0), plain);
+    }
 
     #[test]
     fn ace_is_ae_cwr_ece() {

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.page.drawing.figure import Figure, Trace
-from l4strace.page.drawing.palette import REFERENCE
+from l4strace.page.drawing.palette import REFERENCE, Stroke, faint
 from l4strace.wording.moments import TimeAxis
 
 HEIGHT = 172
 """Pixels: five timelines fit one screen."""
+HOVER_FORMAT = ",.5~r"
+"""Of d3: at most five digits that count, with thousands separated."""
+SHADE_ROW = 11
+"""Pixels from the name of one shaded stretch down to the next."""
 GRID = "#e3e6ea"
 TEXT = "#3b4350"
 """Grid and text of the light theme; the page sets both from its style sheet."""
@@ -26,15 +30,26 @@ def timeline(
 
 
 def chart(
-    traces: list[Trace], x_title: str, y_title: str, *, x: dict[str, Any] | None = None
+    traces: list[Trace],
+    x_title: str,
+    y_title: str,
+    *,
+    x: dict[str, Any] | None = None,
+    y: dict[str, Any] | None = None,
+    height: int = HEIGHT,
 ) -> Figure:
-    """A chart over something else than time."""
-    return Figure(traces, _layout(traces, x_title, y_title, x or {}, {}), HEIGHT)
+    """A chart over something else than time; the mouse shows both values."""
+    for trace in traces:
+        trace["hovertemplate"] = f"%{{x:{HOVER_FORMAT}}} {x_title}, %{{y:{HOVER_FORMAT}}} {y_title}"
+    return Figure(traces, _layout(traces, x_title, y_title, x or {}, y or {}), height)
 
 
 def _layout(
     traces: list[Trace], x_title: str, y_title: str, x: dict[str, Any], y: dict[str, Any]
 ) -> dict[str, Any]:
+    for trace in traces:
+        if trace.get("hoverinfo") != "skip":
+            trace.setdefault("hovertemplate", f"%{{y:{HOVER_FORMAT}}} {y_title}")
     ticks = {"gridcolor": GRID, "zeroline": False, "linecolor": GRID, "ticks": ""}
     return {
         "margin": {"l": 62, "r": 14, "t": 26, "b": 38},
@@ -53,6 +68,21 @@ def _layout(
             **y,
         },
     }
+
+
+def shade(
+    layout: dict[str, Any], span: tuple[float, float], name: str, stroke: Stroke, row: int = 0
+) -> None:
+    """A stretch of a timeline (seconds) in a faint colour, with its name in a row at the top."""
+    start, end = span
+    edge = {"color": faint(stroke, 0.5), "width": 1}
+    area = {"type": "rect", "xref": "x", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1}
+    fill = {"fillcolor": faint(stroke, 0.06), "line": edge, "layer": "below"}
+    layout.setdefault("shapes", []).append(area | fill)
+    place = {"xref": "x", "x": start, "yref": "paper", "y": 1, "xanchor": "left", "yanchor": "top"}
+    place["yshift"] = -SHADE_ROW * row
+    text = {"text": name, "showarrow": False, "font": {"size": 10, "color": stroke.light}}
+    layout.setdefault("annotations", []).append(place | text)
 
 
 def reference(figure: Figure, value: float, text: str) -> None:

@@ -38,6 +38,14 @@ LOSS = Stroke("#a8478b", "#e08ec5")
 REFERENCE = Stroke("#5f6672", "#a7afbb", "dash")
 """A threshold that a curve is held against."""
 
+SEVERITIES = {
+    "error": Stroke("#b3261e", "#ff8f85"),
+    "warning": Stroke("#8a5200", "#f2b84b"),
+    "notice": Stroke("#0a5fa8", "#7cc0f5"),
+    "info": Stroke("#5a6472", "#a3acb9"),
+}
+"""The words of severities, and the stretches of time that findings shade in charts."""
+
 FLOWS = (
     Stroke("#0075b5", "#4dabe3"),
     Stroke("#b87a00", "#efb131", "dash"),
@@ -60,6 +68,7 @@ STROKES = {
     "second": SECOND,
     "loss": LOSS,
     "reference": REFERENCE,
+    **SEVERITIES,
     **{f"flow-{number}": stroke for number, stroke in enumerate(FLOWS)},
 }
 """Every stroke by the name that it has as a CSS variable of the page."""

@@ -90,10 +90,19 @@ def recorded(points: Points, name: str) -> Trace:
     return line(points, name, RECORDED, width=4.5, opacity=0.4)
 
 
-def line(points: Points, name: str, stroke: Stroke, *, width: float = 1.5, **extra: Any) -> Trace:
-    """A line through ``points``, broken where measurement paused."""
+def line(
+    points: Points,
+    name: str,
+    stroke: Stroke,
+    *,
+    width: float = 1.5,
+    paused: bool = True,
+    **extra: Any,
+) -> Trace:
+    """A line through ``points``; ``paused``: broken where measurement paused."""
     pen = {"color": stroke.light, "dash": stroke.dash, "width": width}
-    return _scatter(with_gaps(points), name=name, mode="lines", line=pen, **extra)
+    points = with_gaps(points) if paused else points
+    return _scatter(points, name=name, mode="lines", line=pen, **extra)
 
 
 def dots(points: Points, name: str, stroke: Stroke, symbol: str = "circle") -> Trace:

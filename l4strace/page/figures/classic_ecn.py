@@ -29,7 +29,7 @@ CURVES = (
 def draw(direction: Direction) -> Figure | None:
     """Both replays over the recorded score, in the zones 0-8-9-17."""
     scores = points_of(_scores(direction), "classic_ecn", direction.points)
-    if not scores and not direction.scalable:
+    if not scores and not direction.prague:
         return None
     traces = [recorded(scores, "kernel")] if scores else []
     for from_packets, from_kernel, name, stroke in CURVES:
@@ -59,7 +59,9 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     parts = ["Below 8 Prague responds to a mark with alpha/2, above 9 with at least 31.25 %"]
     scores = _scores(direction)
-    if scores.height:
+    if scores.is_empty():
+        parts.append("no score was recorded: this is what Prague's detector would compute")
+    else:
         above = scores.filter(pl.col("classic_ecn") > SCALABLE)["ts_ns"]
         last = number(scores["classic_ecn"][-1])
         passed = (

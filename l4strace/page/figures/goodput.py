@@ -1,13 +1,16 @@
-"""Newly acknowledged payload per second, round by round."""
+"""Newly acknowledged payload per second, over intervals of some round trips."""
 
 from __future__ import annotations
+
+import polars as pl
 
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
 from l4strace.page.drawing.series import dots, line, points_of
-from l4strace.wording.amounts import NONE, bit_rate, data_size
+from l4strace.page.drawing.smooth import interval_of, per_interval
+from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
 
 NAME = "goodput"
@@ -17,15 +20,15 @@ MBIT = 1e-6
 
 
 def draw(direction: Direction) -> Figure | None:
-    """Goodput as a line; rounds with retransmissions as dots on it."""
-    rounds, points = direction.rounds, direction.points
-    data = points_of(rounds, "goodput_bps", points, MBIT)
-    if not data:
+    """Goodput as a line; intervals with retransmissions as dots on it."""
+    if not direction.rounds["goodput_bps"].count():
         return None
-    traces = [line(data, "goodput", MEASURED)]
-    lossy = points_of(rounds.filter(rounds["retransmits"] > 0), "goodput_bps", points, MBIT)
-    if lossy:
-        traces.append(dots(lossy, "round with retransmissions", LOSS, "triangle-down"))
+    rates = per_interval(direction.rounds, _interval(direction))
+    traces = [line(points_of(rates, "goodput_bps", direction.points, MBIT), "goodput", MEASURED)]
+    lossy = rates.filter(pl.col("retransmits") > 0)
+    if lossy.height:
+        data = points_of(lossy, "goodput_bps", direction.points, MBIT)
+        traces.append(dots(data, "with retransmissions", LOSS, "triangle-down"))
     return timeline(traces, "Mbit/s", direction.axis)
 
 
@@ -35,4 +38,10 @@ def describe(direction: Direction) -> str:
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
     rate = bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else NONE
     retransmits = count(totals["retransmits"], "retransmission")
-    return f"Mean {rate} ({data_size(totals['acked_bytes'])} acknowledged); {retransmits}."
+    every = duration(_interval(direction) * 1e6)
+    acked = data_size(totals["acked_bytes"])
+    return f"Over intervals of {every}. Mean {rate} ({acked} acknowledged); {retransmits}."
+
+
+def _interval(direction: Direction) -> float:
+    return interval_of(direction.rounds, direction.axis.length)

@@ -23,7 +23,8 @@ def draw(direction: Direction) -> Figure | None:
         return None
     traces = band(rounds, "rtt_min_us", "rtt_max_us", "smallest to largest", MEASURED, points, MS)
     traces.append(line(points_of(rounds, "rtt_mean_us", points, MS), "mean of the round", MEASURED))
-    return timeline(traces, "ms", direction.axis)
+    # A path of 80 ms with a queue of 1 ms shows nothing on an axis that begins at 0.
+    return timeline(traces, "ms", direction.axis, rangemode="normal")
 
 
 def describe(direction: Direction) -> str:

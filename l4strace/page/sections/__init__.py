@@ -11,26 +11,38 @@ from __future__ import annotations
 from types import ModuleType
 
 from l4strace.page.sections import (
+    checklist,
     detector,
     findings,
     flows,
+    handshakes,
+    hosts,
+    packets,
     paths,
     provenance,
     quality,
     rules,
     sharing,
+    status,
     timelines,
+    traffic,
     verdict,
 )
 
 SECTIONS: tuple[ModuleType, ...] = (
+    status,
     verdict,
     sharing,
     findings,
+    packets,
     flows,
+    traffic,
     timelines,
     detector,
+    checklist,
+    handshakes,
     paths,
+    hosts,
     quality,
     provenance,
     rules,

@@ -42,13 +42,15 @@ class DetectorSection:
 
 ABSENT = (
     "No steps of the classic-ECN detector. It never runs without CE, newer Prague does not have "
-    "it, and without a kernel log it can only be replayed for flows that send ECT(1)."
+    "it, and without a kernel log it is replayed only for ECT(1) senders that respond to marks as "
+    "Prague does."
 )
+REPLAYED = "replayed from packets: what Prague's detector would compute"
 
 
 def build(case: Case) -> DetectorSection:
     """Plots of every charted direction that has detector steps."""
-    flows = tuple(_flow(d) for d in case.charted if d.detector.height)
+    flows = tuple(_flow(d) for d in case.charted if d.detector.height and d.prague)
     return DetectorSection(flows, "" if flows else ABSENT)
 
 
@@ -59,7 +61,7 @@ def _flow(direction: Direction) -> DetectorFlow:
         direction.key,
         direction.flow,
         direction.name,
-        "recorded by the kernel" if recorded else "replayed from packets",
+        "recorded by the kernel" if recorded else REPLAYED,
         _build(direction),
         tuple(chart for chart in charts if chart is not None),
     )

@@ -1,10 +1,10 @@
-"""Findings by severity: what, where, how sure, the numbers, what to do, and where to look."""
+"""Findings by severity and rule: what, where, how sure, the numbers, what to do, where to look."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from l4strace.model import Finding, Measure, Severity
 from l4strace.page.case import Case
@@ -25,6 +25,8 @@ MAX_CARDS = 100
 """Findings that a page shows; `l4strace diagnose --json` lists all."""
 MAX_OF_A_RULE = 20
 """And of one rule."""
+OPEN_OF_A_RULE = 3
+"""Cards of one rule that need no click, as many as the terminal shows in full."""
 MAX_CAVEATS = 3
 
 
@@ -38,48 +40,94 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Card:
-    """One finding as the page shows it; ``window`` is the fragment's ``t`` (empty: whole run)."""
+class Place:
+    """Where a finding was made; ``window`` is the fragment's ``t`` (empty: whole run)."""
 
     key: str
+    flow: str
+    flow_key: str
+    source: str
+    time: str
+    window: str
+    frames: tuple[int, ...]
+    filters: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A finding as the page shows it, with all places where it was made word for word."""
+
     rule: str
     rule_name: str
     severity: str
     confidence: str
     message: str
     action: str
-    flow: str
-    flow_key: str
-    source: str
-    time: str
-    window: str
     facts: tuple[Item, ...]
-    frames: tuple[int, ...]
-    filters: tuple[tuple[str, str], ...]
     caveats: tuple[str, ...]
+    places: tuple[Place, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Id on the page."""
+        return self.places[0].key
+
+
+@dataclass(frozen=True)
+class Group:
+    """The findings of one rule and severity: ``cards`` are open, ``folded`` can be opened."""
+
+    cards: tuple[Card, ...]
+    folded: tuple[Card, ...]
+
+    @property
+    def more(self) -> str:
+        """What the fold holds, or nothing."""
+        found = sum(len(card.places) for card in self.folded)
+        return f"{count(found, 'more finding')} of {self.cards[0].rule}" if found else ""
 
 
 @dataclass(frozen=True)
 class FindingsSection:
     """Worst first; ``left_out`` counts the findings without a card, or is empty."""
 
-    cards: tuple[Card, ...]
+    groups: tuple[Group, ...]
     left_out: str
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """All cards in their order."""
+        return tuple(card for group in self.groups for card in (*group.cards, *group.folded))
 
 
 def build(case: Case) -> FindingsSection:
-    """Cards in the order of the analysis, which is worst first."""
+    """Groups in the order of the analysis, which is worst first."""
     findings = case.analysis.findings
-    names = {rule.code: rule.name for rule in case.analysis.rules}
     keys = shown_ids(findings)
     more = len(findings) - len(keys)
+    shown = [(findings[place], key) for place, key in keys.items()]
     doubts = _doubts(findings)
-    cards = (
-        _card(case, findings[place], key, names.get(findings[place].rule, ""), doubts)
-        for place, key in keys.items()
+    by_rule: dict[tuple[str, str], list[Card]] = {}
+    for card in _merged(case, shown, doubts):
+        by_rule.setdefault((card.severity, card.rule), []).append(card)
+    groups = tuple(
+        Group(tuple(cards[:OPEN_OF_A_RULE]), tuple(cards[OPEN_OF_A_RULE:]))
+        for cards in by_rule.values()
     )
     left_out = f"{count(more, 'more finding')} not shown; l4strace diagnose --json lists all."
-    return FindingsSection(tuple(cards), left_out if more else "")
+    return FindingsSection(groups, left_out if more else "")
+
+
+def _merged(
+    case: Case, shown: Sequence[tuple[Finding, str]], doubts: Sequence[Finding]
+) -> list[Card]:
+    """One card for findings that differ in their place alone."""
+    names = {rule.code: rule.name for rule in case.analysis.rules}
+    places: dict[Card, list[Place]] = {}
+    for finding, key in shown:
+        card = _card(finding, names.get(finding.rule, ""), doubts)
+        places.setdefault(card, []).append(_place(case, finding, key))
+    return [replace(card, places=tuple(found)) for card, found in places.items()]
 
 
 def shown_ids(findings: Sequence[Finding]) -> dict[int, str]:
@@ -106,29 +154,32 @@ def fact(measure: Measure) -> Item:
     return Item(measure.name, micro(measures.value(measure)), micro(measure.expected))
 
 
-def _card(
-    case: Case, finding: Finding, key: str, rule_name: str, doubts: Sequence[Finding]
-) -> Card:
-    flow, flow_key, conversation = _flow(case, finding)
-    time, window = _time(case, finding)
-    filters = [("these frames", frames_filter(finding.frames)), ("this flow", conversation)]
+def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding]) -> Card:
     return Card(
-        key=key,
         rule=finding.rule,
         rule_name=rule_name,
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
         message=typeset(finding.message),
         action=typeset(finding.action),
+        facts=tuple(fact(measure) for measure in finding.measures),
+        caveats=_caveats(doubts, finding),
+    )
+
+
+def _place(case: Case, finding: Finding, key: str) -> Place:
+    flow, flow_key, conversation = _flow(case, finding)
+    time, window = _time(case, finding)
+    filters = [("these frames", frames_filter(finding.frames)), ("this flow", conversation)]
+    return Place(
+        key=key,
         flow=flow,
         flow_key=flow_key,
         source=case.inputs.get(finding.source, "") if finding.source is not None else "",
         time=time,
         window=window,
-        facts=tuple(fact(measure) for measure in finding.measures),
         frames=finding.frames,
         filters=tuple((name, text) for name, text in filters if text),
-        caveats=_caveats(doubts, finding),
     )
 
 

@@ -16,6 +16,9 @@ from l4strace.wording.quantities import count
 
 TITLE = "Flows"
 
+PAGE_ROWS = 25
+"""Rows that are shown at once, as in `reports/table.js`."""
+
 
 @dataclass(frozen=True)
 class Codepoint:
@@ -28,6 +31,14 @@ class Codepoint:
 
 
 @dataclass(frozen=True)
+class Amount:
+    """A number in words, and the ``value`` that orders its column (null: there is none)."""
+
+    text: str
+    value: float | None
+
+
+@dataclass(frozen=True)
 class FlowRow:
     """One direction in words; ``charted``: the page has its charts."""
 
@@ -37,12 +48,12 @@ class FlowRow:
     mode: str
     reason: str
     sender: str
-    payload: str
-    goodput: str
+    payload: Amount
+    goodput: Amount
     codepoints: tuple[Codepoint, ...]
-    ce: str
-    retransmits: str
-    rtt: str
+    ce: Amount
+    retransmits: Amount
+    rtt: Amount
     """Smallest and mean."""
     bottleneck: str
     bottleneck_reason: str
@@ -56,6 +67,11 @@ class FlowsSection:
 
     rows: tuple[FlowRow, ...]
     left_out: str
+
+    @property
+    def first(self) -> tuple[FlowRow, ...]:
+        """What the page shows at first, and without scripts."""
+        return self.rows[:PAGE_ROWS]
 
 
 LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
@@ -93,6 +109,9 @@ def _row(
     flow, forward = totals["flow"], totals["forward"]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
     acked = totals["acked_bytes"]
+    # Within one round trip nothing but the first window was sent, and no rate was reached.
+    lasts = seconds * 1e6 > (totals["rtt_min_us"] or 0)
+    rate = 8 * acked / seconds if acked is not None and lasts else None
     return FlowRow(
         flow=flow,
         key=direction_key(flow, forward),
@@ -100,11 +119,11 @@ def _row(
         mode=row["mode"] or "unknown",
         reason=row["mode_reason"] or "",
         sender=sender,
-        payload=data_size(totals["payload_bytes"]),
-        goodput=bit_rate(8 * acked / seconds) if acked is not None and seconds > 0 else "",
+        payload=Amount(data_size(totals["payload_bytes"]), totals["payload_bytes"]),
+        goodput=Amount("" if rate is None else bit_rate(rate), rate and round(rate)),
         codepoints=_codepoints(totals),
         ce=_ce(totals),
-        retransmits=number(totals["retransmits"]),
+        retransmits=Amount(number(totals["retransmits"]), totals["retransmits"]),
         rtt=_rtt(totals, row),
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",
@@ -113,11 +132,12 @@ def _row(
     )
 
 
-def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> str:
+def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> Amount:
     """Smallest and mean; none at the receiver, where data to ACK is the host's own delay."""
     if vantages.of_direction(row, totals["forward"]) == "receiver":
-        return "not seen at the receiver"
-    return f"{duration(totals['rtt_min_us'])} / {duration(totals['rtt_mean_us'])}"
+        return Amount("not seen at the receiver", None)
+    least = totals["rtt_min_us"]
+    return Amount(f"{duration(least)} / {duration(totals['rtt_mean_us'])}", least)
 
 
 def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:
@@ -141,12 +161,13 @@ def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:
     )
 
 
-def _ce(totals: dict[str, Any]) -> str:
+def _ce(totals: dict[str, Any]) -> Amount:
     """Marks that the receiver reported, with their bounds where they are not one number."""
     best, low, high = (totals[f"ce_fed_back_{bound}"] for bound in ("best", "lo", "hi"))
     if best is None:
-        return "\N{EN DASH}"
-    return f"{best:,}" if low == high else f"{best:,} ({low:,}\N{EN DASH}{high:,})"
+        return Amount("\N{EN DASH}", None)
+    bounds = "" if low == high else f" ({low:,}\N{EN DASH}{high:,})"
+    return Amount(f"{best:,}{bounds}", best)
 
 
 def _bottleneck(row: dict[str, Any] | None) -> str:

@@ -38,7 +38,7 @@ def build(case: Case) -> SharingSection:
     traces = [
         line(
             points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
-            _label(d),
+            label(d),
             stroke,
             width=2.2,
         )
@@ -52,7 +52,8 @@ def build(case: Case) -> SharingSection:
     return SharingSection((chart,))
 
 
-def _label(direction: Direction) -> str:
+def label(direction: Direction) -> str:
+    """Number, sender and codepoint of a flow, where flows are compared."""
     kernel = direction.kernel["cc"].drop_nulls()
     sender = f"{kernel[0]}, " if kernel.len() else ""
     return f"flow {direction.flow} ({sender}{direction.codepoint})"

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from l4strace.model import Finding, Severity
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
+from l4strace.page.drawing.layout import shade
+from l4strace.page.drawing.palette import SEVERITIES
 from l4strace.page.figures import TIMELINES
 from l4strace.wording.quantities import count
 
 TITLE = "Timelines"
+
+
+MAX_SHADES = 5
+"""Findings that shade each chart, the worst first: more would hide the curves."""
+WHOLE = 0.95
+"""Part of the run from which a stretch is no news: shading it would shade the whole chart."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +35,10 @@ class Timeline:
 
 @dataclass(frozen=True)
 class TimelinesSection:
-    """``start`` is the absolute time of second 0."""
+    """``start`` is the absolute time of second 0; ``shaded`` explains the shades, if any."""
 
     start: str
+    shaded: str
     flows: tuple[Timeline, ...]
     left_out: str
 
@@ -47,18 +57,48 @@ def build(case: Case) -> TimelinesSection:
         if case.uncharted
         else ""
     )
-    return TimelinesSection(case.axis.start_text, flows, left_out)
+    any_shade = any(_shaded(case, direction) for direction in case.charted)
+    shaded = "Shaded: when a finding about the flow holds." if any_shade else ""
+    return TimelinesSection(case.axis.start_text, shaded, flows, left_out)
 
 
 def _timeline(case: Case, direction: Direction) -> Timeline:
-    charts = (chart_of(module, direction) for module in TIMELINES)
+    found = (chart_of(module, direction) for module in TIMELINES)
+    charts = [chart for chart in found if chart is not None]
+    for row, finding in enumerate(_shaded(case, direction)):
+        stroke = SEVERITIES[finding.severity.name.lower()]
+        for chart in charts:
+            shade(chart.spec["layout"], _seconds(case, finding), finding.rule, stroke, row)
     return Timeline(
         direction.key,
         direction.flow,
         direction.name,
         _about(case, direction),
-        tuple(chart for chart in charts if chart is not None),
+        tuple(charts),
     )
+
+
+def _shaded(case: Case, direction: Direction) -> list[Finding]:
+    """Findings about a part of the run, and about this direction or all of them."""
+    return [
+        finding
+        for finding in case.analysis.findings
+        if finding.severity > Severity.INFO
+        and finding.flow in (None, direction.flow)
+        and finding.forward in (None, direction.forward)
+        and finding.span_ns is not None
+        and _width(_seconds(case, finding)) < WHOLE * case.axis.length
+    ][:MAX_SHADES]
+
+
+def _seconds(case: Case, finding: Finding) -> tuple[float, float]:
+    """When the finding holds, on the axis of the charts."""
+    start, end = finding.span_ns or (case.axis.origin_ns, case.axis.end_ns)
+    return max(case.axis.seconds(start), 0.0), min(case.axis.seconds(end), case.axis.length)
+
+
+def _width(span: tuple[float, float]) -> float:
+    return span[1] - span[0]
 
 
 def _about(case: Case, direction: Direction) -> str:

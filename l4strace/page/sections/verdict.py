@@ -11,7 +11,7 @@ from l4strace.page.case import Case
 from l4strace.page.sections.findings import Item, fact, shown_ids
 from l4strace.wording.amounts import number, typeset
 from l4strace.wording.quantities import count
-from l4strace.wording.verdict import verdict
+from l4strace.wording.verdict import Verdict, verdict
 
 TITLE = ""
 
@@ -57,13 +57,20 @@ def build(case: Case) -> VerdictSection:
         if opening.frame
         else (),
         leads=opening.leads,
-        severity="none" if opening.severity is None else opening.severity.name.lower(),
+        severity=_tone(opening),
         action=typeset(finding.action) if finding else "",
         link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
         scope=_scope(case, opening.sentence),
     )
+
+
+def _tone(opening: Verdict) -> str:
+    """A severity; without one `none` after a full judgment, else `unjudged`: grey, no tick."""
+    if opening.severity is not None:
+        return opening.severity.name.lower()
+    return "none" if opening.judged else "unjudged"
 
 
 def _tally(case: Case) -> tuple[Tally, ...]:

@@ -196,6 +196,8 @@ def _recorded(evidence: Evidence) -> str:
     if steps.is_empty():
         return ""
     above = float((steps > SCALABLE_THRESHOLD).mean())  # type: ignore[arg-type]
+    if not (steps > 0).any():
+        return "the kernel's score is 0 throughout: no fallback acts"
     if above == 0:
         most = f"{float(steps.max()):.1f}".removesuffix(".0")  # type: ignore[arg-type]
         return f"the kernel's score never exceeds {most} (threshold 8)"

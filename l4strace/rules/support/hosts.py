@@ -12,11 +12,19 @@ from typing import Any
 Host = dict[str, Any]
 
 PRAGUE = ("prague", "prague-reno")
+MERGING = ("gro", "gso", "lro", "tso")
+"""Offloads that make one packet of several before a capture sees them."""
 
 
 def name(host: Host) -> str:
     """The file that describes the host."""
     return Path(str(host.get("path", "the host file"))).name
+
+
+def kernel(host: Host) -> str:
+    """`Linux 6.18.44`; empty when the file does not name it."""
+    release = _mapping(host.get("kernel")).get("release")
+    return f"Linux {release}" if isinstance(release, str) and release else ""
 
 
 def sysctl(host: Host, key: str) -> int | None:
@@ -25,6 +33,12 @@ def sysctl(host: Host, key: str) -> int | None:
         return int(str(_mapping(host.get("sysctls")).get(key)))
     except ValueError:
         return None
+
+
+def setting(host: Host, key: str) -> str | None:
+    """A sysctl as text; null when it is absent."""
+    value = _mapping(host.get("sysctls")).get(key)
+    return value if isinstance(value, str) else None
 
 
 def runs_prague(host: Host) -> bool:
@@ -40,6 +54,12 @@ def prague_parameter(host: Host, key: str) -> str | None:
     module = _mapping(_mapping(host.get("modules")).get("tcp_prague"))
     value = _mapping(module.get("parameters")).get(key)
     return None if value is None else str(value)
+
+
+def prague_build(host: Host) -> str | None:
+    """The srcversion of the module tcp_prague, which identifies its source; null when absent."""
+    value = _mapping(_mapping(host.get("modules")).get("tcp_prague")).get("srcversion")
+    return value if isinstance(value, str) else None
 
 
 def offloads(host: Host) -> Iterator[tuple[str, list[str]]]:

@@ -71,7 +71,10 @@ fn wrapped(layers: &mut Layers, kind: u16, data: &[u8], wire: u32) -> Decoded {
     match kind {
         // C-VLAN, S-VLAN (QinQ) and the two that came before 802.1ad.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
-            let inner = be16(head::<4>(data)?, 2);
+            let tag = head::<4>(data)?;
+            let inner = be16(tag, 2);
+            let key = &mut layers.packet.key;
+            key.network = key.network.in_vlan(be16(tag, 0));
             let (rest, wire) = after(data, wire, 4)?;
             ethertype(layers, inner, rest, wire)
         }

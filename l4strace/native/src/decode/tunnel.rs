@@ -1,9 +1,9 @@
 //! Tunnels that carry IP: GRE, and VXLAN, Geneve and GTP-U over UDP.
 
-use super::bytes::{after, be16, head};
+use super::bytes::{after, be16, be24, head};
 use super::ip::inside;
 use super::{ip, link, Decoded, Layers};
-use crate::packet::Tunnel;
+use crate::packet::{Network, Tunnel};
 use crate::stats::Loss;
 
 /// IANA's port and the one that Linux used before it was assigned.
@@ -27,9 +27,11 @@ pub(super) fn udp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
 
 /// RFC 7348 section 5: only the I flag may be set.
 fn vxlan(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
-    if head::<8>(data)?[0] & 0x08 == 0 {
+    let header = head::<8>(data)?;
+    if header[0] & 0x08 == 0 {
         return Err(Loss::Opaque);
     }
+    layers.packet.key.network = Network::virtual_network(be24(header, 4));
     let (rest, length) = after(data, length, 8)?;
     link::ethernet(layers, rest, length)
 }
@@ -42,6 +44,7 @@ fn geneve(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
     }
     let size = 8 + usize::from(header[0] & 0x3f) * 4;
     let kind = be16(header, 2);
+    layers.packet.key.network = Network::virtual_network(be24(header, 4));
     let (rest, length) = after(data, length, size)?;
     payload(layers, kind, rest, length)
 }

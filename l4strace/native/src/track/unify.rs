@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::packet::FlowKey;
+use crate::packet::{FlowKey, Network};
 
 /// One conversation of one capture, as far as identifying it needs.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,9 @@ struct Groups {
 
 impl Index {
     fn find(&mut self, groups: &[Group], source: usize, m: &Member) -> Option<usize> {
-        let key = canonical(&m.key);
+        // Neither direction nor network: a capture that begins mid-stream may take the server for the
+        // client, and a tag or a tunnel may end between two captures.
+        let key = m.key.ends();
         let Some(isn) = m.client_isn else { return self.by_key.get(&key)?.fitting(groups, source, m) };
         let same = self.with_isn.get_mut(&(key, isn)).and_then(|list| list.next(groups, source, m));
         let open = self.without_isn.get(&key).and_then(|list| list.fitting(groups, source, m));
@@ -60,7 +62,7 @@ impl Index {
     }
 
     fn add(&mut self, m: &Member, group: usize) {
-        let key = canonical(&m.key);
+        let key = m.key.ends();
         self.by_key.entry(key).or_default().list.push(group);
         match m.client_isn {
             Some(isn) => self.with_isn.entry((key, isn)).or_default().list.push(group),
@@ -85,13 +87,17 @@ impl Groups {
     }
 
     fn fitting(&self, groups: &[Group], source: usize, m: &Member) -> Option<usize> {
-        self.list.iter().copied().find(|&g| groups[g].fits(source, m))
+        let fits = |&g: &usize| groups[g].fits(source, m);
+        let here = |&g: &usize| groups[g].network == m.key.network;
+        let list = || self.list.iter().copied();
+        list().find(|g| here(g) && fits(g)).or_else(|| list().find(fits))
     }
 }
 
 struct Group {
     /// By source.
     places: Vec<(usize, usize)>,
+    network: Network,
     isn: Option<u32>,
     first_ns: i64,
     last_ns: i64,
@@ -99,7 +105,13 @@ struct Group {
 
 impl Group {
     fn new(source: usize, flow: usize, m: &Member) -> Self {
-        Group { places: vec![(source, flow)], isn: m.client_isn, first_ns: m.first_ns, last_ns: m.last_ns }
+        Group {
+            places: vec![(source, flow)],
+            network: m.key.network,
+            isn: m.client_isn,
+            first_ns: m.first_ns,
+            last_ns: m.last_ns,
+        }
     }
 
     /// The same ISN, or where a capture did not see it, the same time (clocks may differ by seconds).
@@ -133,16 +145,6 @@ fn number(captures: &[Vec<Member>], groups: &[Group]) -> Vec<Vec<u32>> {
         }
     }
     numbers
-}
-
-/// The same for both directions, since a capture that begins mid-stream may take the server for the client.
-fn canonical(key: &FlowKey) -> FlowKey {
-    let back = key.reversed();
-    if (key.src, key.src_port) <= (back.src, back.src_port) {
-        *key
-    } else {
-        back
-    }
 }
 
 #[cfg(test)]

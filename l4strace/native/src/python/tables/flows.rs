@@ -31,6 +31,7 @@ fn identity(t: &mut Columns, flows: &[FlowView<'_>]) {
     t.u16("client_port", flows.iter().map(|v| key(v).src_port));
     t.str("server", flows.iter().map(|v| Some(address(&key(v).dst))));
     t.u16("server_port", flows.iter().map(|v| key(v).dst_port));
+    t.str("network", flows.iter().map(|v| key(v).network.name()));
     let initiator = |v: &FlowView<'_>| match v.initiator() {
         Initiator::Syn => "syn",
         Initiator::SynAck => "synack",

@@ -1,0 +1,124 @@
+"""`l4strace compare`: do two sets of runs differ, and where."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.errors import UsageError
+
+if TYPE_CHECKING:
+    from l4strace.compare.overlay import Side
+    from l4strace.compare.sides import Sides
+    from l4strace.sweep.pool import Measure
+
+
+class Correction(str, Enum):
+    """How probabilities are corrected for the number of tests."""
+
+    holm = "holm"
+    bh = "bh"
+
+
+def compare(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A [B]", help="Two sweeps, folders of runs or captures; or one with --by."
+        ),
+    ],
+    by: Annotated[
+        str, typer.Option("--by", metavar="PARAMETER", help="Compare two values of it.")
+    ] = "",
+    of: Annotated[
+        str, typer.Option("--of", metavar="A,B", help="The two values; a part of each will do.")
+    ] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="NAME=VALUE", help="Only runs with this parameter."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", "-m", metavar="MEASURE", help="Only this; also a rule's code."),
+    ] = None,
+    correction: Annotated[
+        Correction, typer.Option("--correction", help="holm: no false call; bh: few of the calls.")
+    ] = Correction.holm,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PAGE", help="Also write a page of heat maps.")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON with every cell.")] = False,
+) -> None:  # fmt: skip
+    """Compare two sets of runs: what differs, in which cells, by how much.
+
+    Runs are paired by the parameters that they share. Each cell has the difference of the means
+    with a bootstrap interval (95 %), Hedges' g, and a test whose probability is corrected for the
+    number of cells and measures; what the runs were too few to show is stated. Captures and
+    folders that are not a sweep are measured first. Needs scipy and statsmodels:
+    pip install 'l4strace[compare]'.
+
+    \b
+    Examples:
+      l4strace compare study --by kernel --of unpatched,patched --where aqm=CoDel
+      l4strace compare before.sweep after.sweep -m l4s_share -m L4S301
+    """
+    from l4strace.commands.page_file import PageFile, ours
+    from l4strace.compare import comparison, document, libraries, text
+    from l4strace.output.json import dumps
+
+    libraries.library("scipy")
+    libraries.library("statsmodels")
+    target = PageFile(output, ours, force) if output else None
+    sides = _sides(sources, by, of, where or [])
+    result = comparison.compare(sides, measure or [], correction.value)
+    if target is not None:
+        from l4strace.compare import page
+
+        with target.opened() as file:
+            file.write(page.render(result, _overlaid(sources)).encode("utf-8", "replace"))
+    if target is None or not target.to_stdout:
+        console.emit(dumps(document.document(result)) if json else text.render(result))
+
+
+def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides:
+    from dataclasses import replace
+
+    from l4strace.compare import sides
+
+    if by:
+        if len(sources) != 1 or not of:
+            raise UsageError("--by takes one sweep and --of with two values", sides.BY)
+        tables = sides.where(sides.load(sources[0], _on_cores()), conditions)
+        return sides.of_parameter(tables, by, [value.strip() for value in of.split(",")])
+    if len(sources) != 2:
+        raise UsageError("compare takes two places, or one with --by and --of", sides.BY)
+    both = sides.of_places(sources[0], sources[1], _on_cores())
+    return replace(
+        both,
+        before=sides.where(both.before, conditions),
+        after=sides.where(both.after, conditions),
+    )
+
+
+def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
+    """Two captures for the charts of both; null for anything else."""
+    from l4strace.compare import overlay
+    from l4strace.compare.sides import is_capture
+
+    if len(sources) != 2 or not all(map(is_capture, sources)):
+        return None
+    first, second = (overlay.side([place]) for place in sources)
+    return (first, second) if first and second else None
+
+
+def _on_cores() -> Measure:
+    from l4strace.sweep import pool
+
+    return pool.on_cores(os.cpu_count() or 1)

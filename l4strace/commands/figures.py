@@ -1,0 +1,79 @@
+"""`l4strace figures`: the page's charts as SVG files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.arguments import Flow, From, Host, NoCompanions, Paths, Port, To
+from l4strace.commands.destination import Destination
+from l4strace.errors import OutputError
+
+if TYPE_CHECKING:
+    from l4strace.page.chart import Chart
+
+HEAD_BYTES = 512
+"""The first bytes of a file, in which the signature of one of ours stands."""
+
+
+def figures(
+    paths: Paths,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write into this folder.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files of others.")] = False,
+    flow: Flow = None,
+    port: Port = None,
+    host: Host = None,
+    from_s: From = None,
+    to_s: To = None,
+    no_companions: NoCompanions = False,
+) -> None:  # fmt: skip
+    """Write every chart of the page as SVG, for papers and tickets.
+
+    Files are named after the chart and the flow, as in the addresses of the page:
+    `marks-flow-3.svg`. Their names are printed.
+
+    \b
+    Examples:
+      l4strace figures run.pcapng -o charts
+      l4strace figures client.pcap server.pcap -o charts --flow 1
+    """
+    from l4strace import pipeline
+    from l4strace.page.build import build
+    from l4strace.page.case import Case
+    from l4strace.page.drawing.svg import svg
+    from l4strace.selection import Selection, findings_of, in_time, of_flows
+
+    selection = Selection.of(flow, port, host, from_s, to_s)
+    folder = Path(output)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: cannot be made ({error.strerror})") from error
+    with console.Progress("reading") as progress:
+        capture = pipeline.read(paths, progress, not no_companions)
+        evidence = pipeline.derive(in_time(capture, selection))
+    shown = of_flows(evidence, selection)
+    charts = build(Case(shown, findings_of(pipeline.judge(evidence), shown))).charts
+    # All of them first: a file of another stops the command before it writes any.
+    places = [Destination(str(folder / f"{chart.key}.svg"), _ours, force) for chart in charts]
+    for chart, place in zip(charts, places, strict=True):
+        with place.opened() as file:
+            file.write(svg(chart.spec, _title(chart), chart.height).encode())
+        console.emit(place.output)
+
+
+def _title(chart: Chart) -> str:
+    _, _, flow = chart.key.partition("-flow-")
+    return f"{chart.title}, flow {flow}" if flow else chart.title
+
+
+def _ours(path: Path) -> bool:
+    from l4strace.page.drawing.svg import SIGNATURE
+
+    with path.open("rb") as file:
+        return SIGNATURE.encode() in file.read(HEAD_BYTES)

@@ -1,0 +1,210 @@
+"""`l4strace sweep`: many runs to one dataset and one page."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from l4strace import console
+from l4strace.commands.answer import Format
+from l4strace.commands.arguments import complete_rules
+from l4strace.errors import UsageError
+
+if TYPE_CHECKING:
+    from l4strace.sweep.cells import Tables
+    from l4strace.sweep.study import Done, Order
+
+MEGABYTE = 1_000_000
+
+
+def sweep(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder of runs, a .csv with one row a run, or a .txt with one run per line.",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="RESULTS",
+            help="Folder for the dataset and its page. [default: NAME.sweep]",
+        ),
+    ] = "",
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", metavar="PATTERN",
+            help="Parameters in the names of runs, as '{cca}-vs-{rival}-{aqm}-{rtt:ms}'.",
+        ),
+    ] = "",
+    manifest: Annotated[
+        str,
+        typer.Option(
+            "--manifest", metavar="FILE", help="Name of the file that describes a folder's run."
+        ),
+    ] = "",
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--files", metavar="GLOB", help="Use only files with such names."),
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select", metavar="RULE", autocompletion=complete_rules,
+            help="Run only these rules: code, prefix (L4S3) or name.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="RULE", autocompletion=complete_rules, help="Skip these rules."
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=0, help="Processes. [default: one per core]")
+    ] = 0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Most time of one run.")
+    ] = 600.0,
+    memory: Annotated[
+        int, typer.Option("--memory", min=100, metavar="MB", help="Most memory of one run.")
+    ] = 2000,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="Write the page of each run, too.")
+    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False,
+    scheduler: Annotated[
+        str,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline", metavar="FILE",
+            help="Report what became worse than in this file or sweep; exit with 1 if anything.",
+        ),
+    ] = "",
+    write_baseline: Annotated[
+        str, typer.Option("--write-baseline", metavar="FILE", help="Keep the numbers as baseline.")
+    ] = "",
+    format: Annotated[  # noqa: A002 - the option's name
+        Format, typer.Option("--format", "-f", help="What to print on standard output.")
+    ] = Format.text,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:  # fmt: skip
+    """Diagnose many runs and keep what they show in one dataset.
+
+    Each run is diagnosed as `diagnose` does it, in a process with limits of time and memory: one
+    that fails is a row that states why. Killed at any point, the same command goes on where it
+    stopped; a run is done again when its files, the options or l4strace changed. RESULTS holds the
+    tables runs, flows, findings and measures as Apache Parquet (l4strace/schema/sweep.py), and
+    index.html. A table of results that were made elsewhere enters as it is. Sources and RESULTS may
+    be URLs that fsspec opens (pip install 'l4strace[cluster]').
+
+    \b
+    Examples:
+      l4strace sweep runs/ --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}' -o results
+      l4strace sweep extend.csv.gz -o study
+    """
+    from l4strace import rules
+    from l4strace.commands.arguments import words
+    from l4strace.sweep import discover, pool, study
+    from l4strace.sweep.planned import Limits, Options
+
+    chosen, ignored = tuple(words(select)), tuple(words(ignore))
+    rules.select(chosen, ignored)
+    wanted = Format.json if json else format
+    known = _known(baseline, wanted)
+    order = study.Order(
+        tuple(sources),
+        output or f"{discover.stem(sources[0])}.sweep",
+        discover.How(name, manifest, tuple(files or ())),
+        Options(chosen, ignored),
+        Limits(timeout, memory * MEGABYTE),
+        pages=pages,
+        retry=retry,
+    )
+    measure = pool.on_cores(workers or os.cpu_count() or 1)
+    if scheduler:
+        from l4strace.sweep.cluster import on_cluster
+
+        measure = on_cluster(scheduler)
+    with Countdown("runs") as progress:
+        done = study.sweep(order, measure, progress)
+    if write_baseline:
+        from l4strace.compare import baseline as keeping
+
+        keeping.save(write_baseline, done.tables)
+    if baseline:
+        raise typer.Exit(_regressions(order, done, known, baseline, wanted))
+    _report(order, done, wanted)
+
+
+def _known(baseline: str, wanted: Format) -> Tables:
+    """The baseline, read before the work; empty without one. Raises UsageError, InputError."""
+    if not baseline:
+        if wanted not in (Format.text, Format.json):
+            raise UsageError(
+                f"--format {wanted.value} reports regressions", "Name a baseline with --baseline."
+            )
+        return {}
+    if wanted is Format.markdown:
+        raise UsageError("a sweep has no form in Markdown", "Use text, json, sarif or junit.")
+    from l4strace.compare import baseline as keeping
+    from l4strace.compare import libraries
+
+    libraries.library("scipy")
+    libraries.library("statsmodels")
+    return keeping.load(baseline)
+
+
+def _report(order: Order, done: Done, wanted: Format) -> None:
+    from l4strace.sweep import summary
+
+    if wanted is Format.json:
+        from l4strace.output.json import dumps
+
+        console.emit(dumps(summary.document(order.results, done)))
+    else:
+        console.emit(summary.text(order.results, done))
+
+
+def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Format) -> int:
+    """Prints what became worse; the exit code: SARIF always 0, else 1 for a regression."""
+    from l4strace.compare import baseline, document, text
+    from l4strace.output import json, junit, sarif
+
+    compared = baseline.against(known, done.tables, (place, order.results))
+    analysis = baseline.judge(compared, known, done.tables)
+    if wanted is Format.json:
+        findings = [json.finding_value(finding) for finding in analysis.findings]
+        console.emit(json.dumps(document.document(compared) | {"regressions": findings}))
+    elif wanted in (Format.sarif, Format.junit):
+        module = sarif if wanted is Format.sarif else junit
+        console.emit(module.render(baseline.capture(order.results), analysis))
+    else:
+        lines = [f"{one.severity.name.lower()}: {one.message}" for one in analysis.findings]
+        lines += [f"not judged: {one.rule}: {one.reason}" for one in analysis.skipped]
+        console.emit("\n".join([*text.head(compared), *(lines or ["Nothing became worse."])]))
+    return int(bool(analysis.findings) and wanted is not Format.sarif)
+
+
+class Countdown(console.Progress):
+    """Shows runs done and the time left."""
+
+    def state(self, done: int, total: int, elapsed: float) -> str:
+        """`12 of 80, 0:34 left`."""
+        left = f", {_clock(elapsed / done * (total - done))} left" if done else ""
+        return f"{done:,} of {total:,}{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,29 @@
+"""What every page needs, made once when l4strace is built: `python -m l4strace.page.prepare`.
+
+Templates are compiled and plotly's script is compressed into `reports/prepared`, under names that
+state of what. A page has the same bytes without them and takes longer to write.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from l4strace.page import fill
+from l4strace.page.drawing import bundle
+
+
+def prepare() -> Path:
+    """Replaces the folder of prepared files, and returns it."""
+    script, templates = bundle.prepared(bundle.source_file()), fill.prepared()
+    folder = script.parent
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    environment = fill.environment()
+    environment.compile_templates(templates, extensions=["j2"], zip=None, ignore_errors=False)
+    script.write_bytes(bundle.compressed(bundle.source_file()))
+    return folder
+
+
+if __name__ == "__main__":
+    prepare()

@@ -1,0 +1,73 @@
+"""Sender checklist: what RFC 9331 asks of an L4S sender, and what the run shows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from l4strace.model import Check
+from l4strace.page.case import Case
+from l4strace.wording.amounts import typeset
+from l4strace.wording.names import FANCY_ARROW, direction_name
+
+TITLE = "Sender checklist"
+
+ABSENT = "No L4S sender: no direction with data sends ECT(1) or promised it in its handshake."
+KINDS = {"pass": "passed", "fail": "failed", "not shown": "open"}
+"""Verdict -> class of its cell."""
+
+
+@dataclass(frozen=True)
+class SenderRow:
+    """One sender with its checks."""
+
+    flow: int
+    name: str
+    tally: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class ChecklistSection:
+    """``kinds`` has the class of each verdict; ``absent`` is the reason for no sender, or empty."""
+
+    senders: tuple[SenderRow, ...]
+    kinds: dict[str, str]
+    absent: str
+
+
+def build(case: Case) -> ChecklistSection:
+    """Senders in the order of the analysis."""
+    names = _names(case)
+    senders = tuple(
+        SenderRow(
+            one.flow,
+            names.get((one.flow, one.forward), ""),
+            _tally(one.checks),
+            tuple(_typeset(check) for check in one.checks),
+        )
+        for one in case.analysis.checklists
+    )
+    return ChecklistSection(senders, KINDS, "" if senders else ABSENT)
+
+
+def _names(case: Case) -> dict[tuple[int, bool], str]:
+    listed = {(one.flow, one.forward) for one in case.analysis.checklists}
+    rows = case.evidence.flows.filter(pl.col("flow").is_in([flow for flow, _ in listed]))
+    by_flow = {row["flow"]: row for row in rows.iter_rows(named=True)}
+    return {
+        (flow, forward): direction_name(by_flow[flow], forward, FANCY_ARROW)
+        for flow, forward in listed
+        if flow in by_flow
+    }
+
+
+def _typeset(check: Check) -> Check:
+    return Check(typeset(check.requirement), check.clause, check.verdict, typeset(check.evidence))
+
+
+def _tally(checks: tuple[Check, ...]) -> str:
+    """`5 pass, 1 fail, 6 not shown`."""
+    counts = ((sum(check.verdict == verdict for check in checks), verdict) for verdict in KINDS)
+    return ", ".join(f"{number} {verdict}" for number, verdict in counts if number)

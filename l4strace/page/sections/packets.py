@@ -1,0 +1,122 @@
+"""Evidence packets: the decoded rows that prove each finding, and a capture of them to download."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+from l4strace.model import ProofPacket
+from l4strace.page.case import Case
+from l4strace.page.sections.findings import shown_ids
+from l4strace.schema.words import ECN_FIELD
+from l4strace.wording.amounts import NONE, data_size, typeset
+from l4strace.wording.quantities import count
+
+TITLE = "Evidence packets"
+
+FLAGS = ((0x001, "FIN"), (0x002, "SYN"), (0x004, "RST"), (0x008, "PSH"), (0x020, "URG"))
+"""Those without meaning for ECN; ACK is in nearly all, AE, CWR and ECE are the ACE field."""
+COUNTERS = ("E0B", "CEB", "E1B")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One packet."""
+
+    frame: str
+    time: str
+    to: str
+    codepoint: str
+    flags: str
+    ace: str
+    counters: str
+    seq: str
+    ack: str
+    payload: str
+    shows: str
+    named: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """The packets of one finding; ``key`` is the id of its card."""
+
+    key: str
+    rule: str
+    message: str
+    source: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class PacketsSection:
+    """``excerpt`` is base64, empty where there is none; ``absent`` why packets are missing."""
+
+    groups: tuple[Group, ...]
+    excerpt: str
+    name: str
+    about: str
+    absent: str
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Ids of the cards whose packets are shown."""
+        return frozenset(group.key for group in self.groups)
+
+
+def build(case: Case) -> PacketsSection:
+    """Findings in their order, as far as their packets were looked up."""
+    proof = case.analysis.proof
+    if proof is None:
+        return PacketsSection((), "", "", "", "The packets were not looked up.")
+    keys = shown_ids(case.analysis.findings)
+    groups = tuple(
+        _group(case, place, keys[place], packets)
+        for place, packets in sorted(proof.packets.items())
+        if place in keys
+    )
+    distinct = len({(one.source, one.frame) for each in proof.packets.values() for one in each})
+    nothing = "" if groups else "No finding names a packet."
+    return PacketsSection(
+        groups,
+        base64.b64encode(proof.excerpt).decode(),
+        f"{_stem(case)}-evidence.pcapng",
+        f"{count(distinct, 'packet')} without payload, {data_size(len(proof.excerpt))}",
+        proof.absent or nothing,
+    )
+
+
+def _stem(case: Case) -> str:
+    """Name of the first input up to its first dot, of harmless characters."""
+    first = next(iter(case.inputs.values()), "run").partition(".")[0]
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in first) or "run"
+
+
+def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -> Group:
+    finding = case.analysis.findings[place]
+    return Group(
+        key=key,
+        rule=finding.rule,
+        message=typeset(finding.message),
+        source=case.inputs.get(packets[0].source, ""),
+        rows=tuple(_row(case, packet) for packet in packets),
+    )
+
+
+def _row(case: Case, packet: ProofPacket) -> Row:
+    known = zip(COUNTERS, packet.counters or (), strict=False)
+    return Row(
+        frame=str(packet.frame),
+        time=f"{case.axis.seconds(packet.ts_ns):.6f}",
+        to="server" if packet.forward else "client",
+        codepoint=ECN_FIELD[packet.ip_ecn],
+        flags=" ".join(name for bit, name in FLAGS if packet.tcp_flags & bit) or NONE,
+        ace=f"{packet.ace:03b}",
+        counters=" ".join(f"{name} {value:,}" for name, value in known if value is not None)
+        or NONE,
+        seq=f"{packet.seq:,}",
+        ack=NONE if packet.ack is None else f"{packet.ack:,}",
+        payload=f"{packet.payload_bytes:,}",
+        shows=packet.shows,
+        named=packet.named,
+    )

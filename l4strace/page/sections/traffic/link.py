@@ -1,0 +1,119 @@
+"""The path that carried most: its rounds, its directions, and what of its capacity was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import company, vantage
+from l4strace.page.case import Case
+from l4strace.page.direction import Direction
+from l4strace.page.drawing.smooth import interval_of
+
+
+@dataclass(frozen=True)
+class Link:
+    """One path as one input saw it: ``directions`` are those with charts."""
+
+    case: Case
+    source: int
+    path: str
+    directions: tuple[Direction, ...]
+
+    @cached_property
+    def rounds(self) -> pl.DataFrame:
+        """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
+        evidence = self.case.evidence
+        own = company.directions(evidence).filter(
+            (pl.col("source") == self.source) & (pl.col("path") == self.path)
+        )
+        kept = vantage.rounds(evidence).join(
+            own.select("source", "flow", "forward"), on=["source", "flow", "forward"], how="semi"
+        )
+        x = self.case.axis.column
+        return kept.with_columns(
+            x("start_ns"), x("end_ns").alias("ended"), company.marks().alias("marks")
+        )
+
+    @cached_property
+    def interval(self) -> float:
+        """Seconds of the intervals in which the panels count."""
+        # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
+        flows = [self.of(direction) for direction in self.directions] or [self.rounds]
+        return max(interval_of(rounds, self.case.axis.length) for rounds in flows)
+
+    @cached_property
+    def slots(self) -> pl.DataFrame:
+        """Sums over all flows per interval, at its middle (``x``).
+
+        Columns `acked_bytes`, `acked_packets`, `marks`, `retransmits`; 0 where nothing was
+        acknowledged.
+        """
+        slot = (pl.col("ended") / self.interval).floor().cast(pl.Int64).alias("slot")
+        sums = pl.col("acked_bytes", "acked_packets", "marks", "retransmits").sum()
+        found = self.rounds.group_by(slot).agg(sums)
+        numbers = found["slot"].to_list()
+        every = pl.DataFrame({"slot": range(min(numbers), max(numbers) + 1)})
+        filled = every.join(found, on="slot", how="left", maintain_order="left").fill_null(0)
+        return filled.with_columns(((pl.col("slot") + 0.5) * self.interval).alias("x"))
+
+    @cached_property
+    def phases(self) -> list[dict[str, Any]]:
+        """Rows of `phases` of the path whose capacity is known, in order."""
+        table = self.case.evidence.phases
+        own = (pl.col("source") == self.source) & (pl.col("path") == self.path)
+        return table.filter(own).drop_nulls("capacity_bps").sort("phase").to_dicts()
+
+    def of(self, direction: Direction) -> pl.DataFrame:
+        """The rows of ``rounds`` of one direction."""
+        own = (pl.col("flow") == direction.flow) & (pl.col("forward") == direction.forward)
+        return self.rounds.filter(own)
+
+    @property
+    def utilization(self) -> float | None:
+        """Delivered payload over capacity, where a busy path shows the capacity; null without."""
+        shown = [row for row in self.phases if row["capacity_shown"]]
+        lengths = [row["end_ns"] - row["start_ns"] for row in shown]
+        could = sum(row["capacity_bps"] * ns for row, ns in zip(shown, lengths, strict=True))
+        did = sum(row["rate_bps"] * ns for row, ns in zip(shown, lengths, strict=True))
+        return did / could if could else None
+
+
+def busiest(case: Case) -> Link | None:
+    """The path that carried most payload; null without a round trip of data."""
+    seen = vantage.once(case.evidence, company.directions(case.evidence))
+    carried = seen.group_by("source", "path").agg(pl.col("payload_bytes").sum())
+    carried = carried.filter(pl.col("payload_bytes") > 0).sort(
+        "payload_bytes", "source", "path", descending=[True, False, False]
+    )
+    if carried.is_empty():
+        return None
+    source, path, _ = carried.row(0)
+    on_path = set(
+        seen.filter((pl.col("source") == source) & (pl.col("path") == path))
+        .select("flow", "forward")
+        .iter_rows()
+    )
+    charted = tuple(d for d in case.charted if (d.flow, d.forward) in on_path)
+    link = Link(case, source, path, charted)
+    return link if link.rounds.height else None
+
+
+def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> list[float]:
+    """The value below which each share of the weights lies; empty without a weighted value."""
+    rows = pl.DataFrame({"value": values, "weight": weights.cast(pl.Float64)}).drop_nulls()
+    rows = rows.filter(pl.col("weight") > 0).sort("value")
+    if rows.is_empty():
+        return []
+    passed = rows["weight"].cum_sum() / rows["weight"].sum()
+    found: Iterable[int] = passed.search_sorted(pl.Series(shares), "left").to_list()
+    return [float(rows["value"][min(place, rows.height - 1)]) for place in found]
+
+
+def queue_delay(rounds: pl.DataFrame) -> pl.Series:
+    """Queue delay of each round in us: of the RTT, else one-way between two captures."""
+    return rounds.select(pl.coalesce("queue_delay_us", "owd_mean_us")).to_series()

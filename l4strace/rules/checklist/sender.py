@@ -1,0 +1,115 @@
+"""One L4S sender with the rows that its checklist looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Finding
+from l4strace.rules.support import subjects
+from l4strace.wording.vantages import of_direction
+
+Answer = tuple[str, str]
+"""Verdict and evidence."""
+PASS, FAIL, NOT_SHOWN = "pass", "fail", "not shown"
+ECT1 = 1
+MIN_PACKETS = 100
+"""Data packets from which a direction is a sender to check: below, nothing is shown. By eye."""
+MOST = 6
+"""Senders that get a checklist, those that sent most."""
+
+
+@dataclass(frozen=True)
+class Sender:
+    """The sender of one flow direction; ``row`` is its row of `directions` nearest to it."""
+
+    evidence: Evidence
+    findings: tuple[Finding, ...]
+    row: dict[str, Any]
+
+    @property
+    def flow(self) -> int:
+        """Its conversation."""
+        return int(self.row["flow"])
+
+    @property
+    def forward(self) -> bool:
+        """Its direction."""
+        return bool(self.row["forward"])
+
+    @cached_property
+    def handshake(self) -> dict[str, Any]:
+        """Its row of `flows` in the same capture."""
+        here = (pl.col("source") == self.row["source"]) & (pl.col("flow") == self.flow)
+        return self.evidence.flows.filter(here).row(0, named=True)
+
+    @cached_property
+    def there(self) -> bool:
+        """The capture stood at the sender: packets are as they left."""
+        return of_direction(self.handshake, self.forward) == "sender"
+
+    @cached_property
+    def law(self) -> dict[str, Any] | None:
+        """Its row of `laws`."""
+        return self._one("laws")
+
+    @cached_property
+    def bottleneck(self) -> dict[str, Any] | None:
+        """Its row of `bottlenecks`."""
+        return self._one("bottlenecks")
+
+    @cached_property
+    def noise(self) -> dict[str, Any] | None:
+        """Its row of `noise`."""
+        return self._one("noise")
+
+    @cached_property
+    def rounds(self) -> pl.DataFrame:
+        """Its `rounds` in the capture nearest to it."""
+        return self._rows("rounds")
+
+    @cached_property
+    def kernel(self) -> pl.DataFrame:
+        """Its samples, whichever log they come from."""
+        own = (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
+        return self.evidence.kernel.filter(own)
+
+    def found(self, *rules: str) -> Finding | None:
+        """The first finding of one of ``rules`` about this direction."""
+        return next(
+            (
+                finding
+                for finding in self.findings
+                if finding.rule in rules and finding.forward in (None, self.forward)
+            ),
+            None,
+        )
+
+    def _rows(self, table: str) -> pl.DataFrame:
+        rows: pl.DataFrame = getattr(self.evidence, table)
+        return rows.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
+
+    def _one(self, table: str) -> dict[str, Any] | None:
+        rows = self._rows(table)
+        return rows.row(0, named=True) if rows.height else None
+
+
+def senders(evidence: Evidence, findings: Sequence[Finding]) -> Iterator[Sender]:
+    """Directions with ECT(1) data, or whose handshake promised it, the ones that sent most."""
+    meant = evidence.flows.filter(pl.col("mode") == "accecn").filter(pl.col("syn_ecn") == ECT1)
+    promised = meant.select("flow").unique().with_columns(forward=True)
+    near = subjects.once(evidence, evidence.directions).filter(
+        pl.col("data_packets") >= MIN_PACKETS
+    )
+    scalable = near.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
+    intended = near.join(promised, on=subjects.DIRECTION, how="semi")
+    chosen = pl.concat([scalable, intended]).unique(subjects.KEY, maintain_order=True)
+    ranked = chosen.sort("payload_bytes", "flow", "forward", descending=[True, False, True])
+    for row in ranked.head(MOST).iter_rows(named=True):
+        own = tuple(finding for finding in findings if finding.flow == row["flow"])
+        yield Sender(evidence, own, row)

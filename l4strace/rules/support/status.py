@@ -1,0 +1,194 @@
+"""Is this L4S at all: how far the flows of a run get on the way to an L4S queue.
+
+Four steps make a flow L4S: its handshake asks for AccECN, the other end accepts (RFC 9331 section
+4.2), its data is ECT(1) (section 4.1), and an L4S queue meets it. The status counts the
+conversations that pass each step and gives the reason why none gets further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.model import Status
+from l4strace.rules.support import hosts, subjects
+from l4strace.schema.words import BOTTLENECKS, CODEPOINTS
+from l4strace.wording.quantities import count
+
+REQUEST = 0b111
+"""ACE of a SYN that asks for AccECN (RFC 9768 section 3.1.1)."""
+REQUESTING = 3
+"""The value of net.ipv4.tcp_ecn with which a host requests AccECN: TCP_ECN_IN_ACCECN_OUT_ACCECN in
+include/net/tcp_ecn.h."""
+ACCEPTING = (4, 5)
+"""Values with which it only accepts AccECN, likewise."""
+OPENINGS = {"yes": "Yes", "partly": "In part", "no": "No", "unknown": "Not shown"}
+CE = CODEPOINTS["ce"]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Conversations by step: one row each, with the columns of `_conversations`."""
+
+    flows: pl.DataFrame
+
+    @cached_property
+    def asked(self) -> pl.DataFrame:
+        """Asked for AccECN."""
+        return self.flows.filter("asked")
+
+    @cached_property
+    def accecn(self) -> pl.DataFrame:
+        """Got it, too."""
+        return self.asked.filter("accecn")
+
+    @cached_property
+    def ect1(self) -> pl.DataFrame:
+        """Have ECT(1) data, too."""
+        return self.accecn.filter("ect1")
+
+    @cached_property
+    def met(self) -> pl.DataFrame:
+        """Meet an L4S queue, too."""
+        return self.ect1.filter(pl.col("kind") == "l4s")
+
+    @property
+    def answer(self) -> str:
+        """One of the answers of `Status`."""
+        if self.met.height:
+            return "yes"
+        if self.ect1.height:
+            return "partly"
+        # ECT(1) without a handshake in the capture may be L4S, and CE hides how a packet left.
+        hidden = (pl.col("ect1") & ~pl.col("shown")) | (
+            pl.col("accecn") & (pl.col("codepoint") == CE)
+        )
+        return "unknown" if self.flows.filter(hidden).height else "no"
+
+
+def status(evidence: Evidence) -> Status:
+    """The answer, its sentence and the counts of conversations behind it."""
+    steps = Steps(_conversations(evidence))
+    if steps.flows.is_empty():
+        why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
+        return Status("unknown", f"{OPENINGS['unknown']}: {why}.")
+    clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps.flows)]
+    counts = (steps.flows, steps.asked, steps.accecn, steps.ect1, steps.met)
+    sentence = f"{OPENINGS[steps.answer]}: {', '.join(clauses)}."
+    return Status(steps.answer, sentence, *(rows.height for rows in counts))
+
+
+def _conversations(evidence: Evidence) -> pl.DataFrame:
+    """One row per conversation with data (any conversation where none has data), largest first.
+
+    Columns: `flow`, `bytes`, `codepoint` of most of its data; `shown` (the handshake shows what was
+    asked for), `asked`, `accecn`, `ect1`; `kind` and `confidence` of the bottleneck that its ECT(1)
+    data meets; `reason` for its mode.
+    """
+    counters = [f"data_{name}" for name in CODEPOINTS]
+    carried = (
+        subjects.once(evidence, evidence.directions)
+        .group_by("flow")
+        .agg(pl.col("data_packets", *counters).sum(), bytes=pl.col("payload_bytes").max())
+    )
+    if carried.filter(pl.col("data_packets") > 0).height:
+        carried = carried.filter(pl.col("data_packets") > 0)
+    accecn = pl.col("mode") == "accecn"
+    handshakes = evidence.flows.group_by("flow").agg(
+        shown=(pl.col("syn_ace").is_not_null() | (pl.col("mode") != "unknown")).any(),
+        asked=((pl.col("syn_ace") == REQUEST) | accecn).any(),
+        accecn=accecn.any(),
+        reason=pl.col("mode_reason").drop_nulls().first(),
+    )
+    scalable = subjects.scalable(evidence).select(subjects.DIRECTION)
+    queues = subjects.bottlenecks(evidence).join(scalable, on=subjects.DIRECTION, how="semi")
+    # Where both directions are ECT(1), the one that meets an L4S queue decides.
+    best = queues.sort(pl.col("kind") != "l4s", -pl.col("confidence")).unique("flow", keep="first")
+    most = pl.concat_list(counters).list.arg_max().cast(pl.Int64)
+    return (
+        carried.join(handshakes, on="flow", how="left")
+        .join(best.select("flow", "kind", "confidence"), on="flow", how="left")
+        .with_columns(
+            pl.col("shown", "asked", "accecn").fill_null(False),
+            codepoint=most.replace_strict(
+                dict(enumerate(CODEPOINTS.values())), return_dtype=pl.String
+            ),
+            ect1=pl.col("flow").is_in(scalable["flow"].implode()),
+        )
+        .sort("bytes", "flow", descending=[True, False], nulls_last=True)
+    )
+
+
+def _clauses(steps: Steps) -> list[str]:
+    """How many get how far, and why none gets further."""
+    alone = steps.flows.height == 1
+    largest = steps.asked.row(0, named=True)
+    who = f"flow {largest['flow']}" if alone else f"of {_named(steps.flows)} {steps.asked.height:,}"
+    clauses = [f"{who} asked for AccECN"]
+    if steps.accecn.is_empty():
+        reason = (largest["reason"] or "The handshake does not show why").rstrip(".")
+        missed = "but did not get it" if alone else "but none got it"
+        return [*clauses, f"{missed}. {reason}"]
+    clauses.append("got it" if alone else f"{steps.accecn.height:,} got it")
+    if steps.ect1.is_empty():
+        largest = steps.accecn.row(0, named=True)
+        hides = ", which hides how it was sent" if largest["codepoint"] == CE else ""
+        whose = "but its data" if alone else f"but the data of flow {largest['flow']}"
+        return [*clauses, f"{whose} is {largest['codepoint']} at this capture{hides}"]
+    number = "" if alone else f"{steps.ect1.height:,} of these "
+    clauses.append(f"{number}{_verb(steps.ect1, 'has', 'have')} ECT(1) data")
+    return [*clauses, _queue(steps, alone)]
+
+
+def _queue(steps: Steps, alone: bool) -> str:
+    if (met := steps.met).height:
+        sure = (met["confidence"].fill_null(0) >= subjects.ISOLATED_CONFIDENCE).any()
+        named = f" (flow {met['flow'][0]})" if met.height == 1 and not alone else ""
+        likely = "" if sure else "probably "
+        number = "" if alone else f"{met.height:,} "
+        return f"and {number}{likely}{_verb(met, 'meets', 'meet')} an L4S queue{named}"
+    largest = steps.ect1.row(0, named=True)
+    flow = f"flow {largest['flow']}"
+    if largest["kind"] in (None, "unknown"):
+        return f"but the packets do not show which queue {'it' if alone else flow} meets"
+    queue = f"bottleneck of {flow}: {BOTTLENECKS[largest['kind']]}"
+    return f"but {'meets no' if alone else 'none meets an'} L4S queue ({queue})"
+
+
+def _nobody_asked(evidence: Evidence, flows: pl.DataFrame) -> str:
+    """Without any request: the setting that explains it, or that no handshake was captured."""
+    ect1 = flows.filter("ect1").height
+    carrying = f"{ect1:,} {'has' if ect1 == 1 else 'have'} ECT(1) data"
+    unseen = flows.height - flows.filter("shown").height
+    if unseen == flows.height:
+        sent = carrying if ect1 else "none has ECT(1) data"
+        return f"no handshake of {_named(flows)} was captured, {sent}"
+    also = f", although {carrying}" if ect1 else ""
+    missing = f" ({count(unseen, 'handshake')} not captured)" if unseen else ""
+    nobody = f"none of {_named(flows)} asked"
+    if flows.height == 1:
+        nobody = f"flow {flows['flow'][0]} did not ask"
+    return f"{nobody} for AccECN{missing}{also}{_settings(evidence)}"
+
+
+def _settings(evidence: Evidence) -> str:
+    """`: net.ipv4.tcp_ecn is 2 (Linux 6.18.44, run.host.json)`, where that is the reason."""
+    known = [
+        f"net.ipv4.tcp_ecn is {value}{', which only accepts it' if value in ACCEPTING else ''} "
+        f"({', '.join(filter(None, (hosts.kernel(host), hosts.name(host))))})"
+        for host in evidence.host_files
+        if (value := hosts.sysctl(host, "net.ipv4.tcp_ecn")) not in (None, REQUESTING)
+    ]
+    return f": {'; '.join(known)}" if known else ""
+
+
+def _named(flows: pl.DataFrame) -> str:
+    """`4 flows with data`."""
+    return count(flows.height, "flow") + " with data" * bool(flows["data_packets"].max())
+
+
+def _verb(flows: pl.DataFrame, one: str, many: str) -> str:
+    return one if flows.height == 1 else many

@@ -1,0 +1,213 @@
+"""A part of a run: some flows by number, port or host, and a stretch of time.
+
+A stretch of time is cut out before anything is derived, so that rules judge it alone. Flows are
+chosen after the rules have judged the whole run: what is found about a flow does not depend on
+which others are shown, because its neighbours shape its queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any, TypeVar
+
+import polars as pl
+
+from l4strace.errors import UsageError
+from l4strace.evidence import Capture
+from l4strace.model import Analysis
+from l4strace.schema.keys import KEY
+from l4strace.wording.moments import NANO, axis_of
+
+C = TypeVar("C", bound=Capture)
+Network = IPv4Network | IPv6Network
+
+CODEPOINTS = ("not_ect", "ect1", "ect0", "ce")
+SUMS = {
+    "packets": "sent_packets",
+    "data_packets": "sent_packets",
+    "payload_bytes": "sent_bytes",
+    **{name: name for name in CODEPOINTS},
+    **{f"data_{name}": name for name in CODEPOINTS},
+    **{f"ce_fed_back_{bound}": f"ce_{bound}" for bound in ("lo", "hi", "best")},
+    **{name: name for name in ("acked_bytes", "retransmits", "out_of_order")},
+    **{name: name for name in ("rtt_samples", "ece_acks")},
+}
+"""Columns of `directions` that are sums of a column of `rounds`."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is chosen; empty chooses everything. Times are seconds on the axis of the page."""
+
+    flows: tuple[int, ...] = ()
+    ports: tuple[int, ...] = ()
+    hosts: tuple[Network, ...] = ()
+    from_s: float | None = None
+    to_s: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        flows: Iterable[int] | None = None,
+        ports: Iterable[int] | None = None,
+        hosts: Iterable[str] | None = None,
+        from_s: float | None = None,
+        to_s: float | None = None,
+    ) -> Selection:
+        """As the options give it. Raises UsageError for a host that is no address or network."""
+        if from_s is not None and to_s is not None and from_s >= to_s:
+            raise UsageError(f"--from {from_s:g} is not before --to {to_s:g}")
+        networks = tuple(_network(host) for host in hosts or ())
+        return cls(tuple(flows or ()), tuple(ports or ()), networks, from_s, to_s)
+
+    @property
+    def of_flows(self) -> bool:
+        """Whether it leaves out flows."""
+        return bool(self.flows or self.ports or self.hosts)
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it leaves out a stretch of time."""
+        return self.from_s is not None or self.to_s is not None
+
+    def chosen(self, flows: pl.DataFrame) -> pl.Series:
+        """Numbers of the flows in rows of `flows` that are chosen, each once."""
+        wanted = pl.lit(True)
+        if self.flows:
+            wanted &= pl.col("flow").is_in(self.flows)
+        if self.ports:
+            wanted &= pl.any_horizontal(
+                pl.col("client_port", "server_port").is_in(self.ports).fill_null(False)
+            )
+        if self.hosts:
+            known = pl.concat([flows["client"], flows["server"]]).drop_nulls().unique().to_list()
+            ours = [text for text in known if self._has(text)]
+            wanted &= pl.any_horizontal(pl.col("client", "server").is_in(ours).fill_null(False))
+        return flows.filter(wanted)["flow"].unique(maintain_order=True)
+
+    def numbers(self, capture: Capture) -> pl.Series:
+        """The same of a whole capture. Raises UsageError when no flow is chosen."""
+        found = self.chosen(capture.flows)
+        if found.is_empty():
+            raise UsageError("no flow matches the selection", "`l4strace flows` lists them.")
+        return found
+
+    def bounds_ns(self, capture: Capture) -> tuple[int, int]:
+        """First moment that is chosen and the first after it, on the run's clock."""
+        axis = axis_of(capture)
+        first = axis.origin_ns + round(self.from_s * NANO) if self.from_s else axis.origin_ns
+        end = axis.end_ns + 1 if self.to_s is None else axis.origin_ns + round(self.to_s * NANO)
+        return first, end
+
+    def _has(self, address: str) -> bool:
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in self.hosts)
+
+
+def in_time(capture: Capture, selection: Selection) -> Capture:
+    """``capture`` between the selection's moments, at the resolution of rounds.
+
+    Rounds count where they begin. Counters of `directions` that `rounds` has are counted anew, of
+    data packets; handshakes, options and the comparison of two captures are of the whole run.
+    Raises UsageError when nothing lies between the moments.
+    """
+    if not selection.of_time:
+        return capture
+    first, end = selection.bounds_ns(capture)
+    rounds = capture.rounds.filter(pl.col("start_ns") >= first, pl.col("start_ns") < end)
+    kernel = capture.kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
+    alive = capture.flows.filter(
+        (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
+        | pl.col("flow").is_in(kernel["flow"].unique().implode())
+    )
+    if alive.is_empty():
+        raise UsageError(
+            "no flow between --from and --to",
+            f"The run is {axis_of(capture).length:.1f} s long.",
+        )
+    kept = pl.col("flow").is_in(alive["flow"].implode())
+    return replace(
+        capture,
+        flows=alive,
+        directions=_counted(capture.directions.filter(kept), capture.rounds, rounds),
+        rounds=rounds,
+        kernel=kernel,
+        paths=capture.paths.filter(kept),
+    )
+
+
+def of_flows(capture: C, selection: Selection) -> C:
+    """``capture`` or evidence with the chosen flows alone; they keep their numbers.
+
+    Samples of a kernel log that belong to no flow stay. Raises UsageError when no flow is chosen.
+    """
+    if not selection.of_flows:
+        return capture
+    chosen = selection.numbers(capture)
+    tables: dict[str, Any] = {
+        field.name: _of(table, chosen)
+        for field in fields(capture)
+        if isinstance(table := getattr(capture, field.name), pl.DataFrame)
+    }
+    return replace(capture, **tables)
+
+
+def findings_of(analysis: Analysis, shown: Capture) -> Analysis:
+    """What was found about the flows in ``shown`` and about the run as a whole."""
+    flows = {None, *shown.flows["flow"]}
+    return replace(
+        analysis,
+        findings=tuple(finding for finding in analysis.findings if finding.flow in flows),
+        skipped=tuple(skipped for skipped in analysis.skipped if skipped.flow in flows),
+        checklists=tuple(one for one in analysis.checklists if one.flow in flows),
+    )
+
+
+def _network(host: str) -> Network:
+    try:
+        return ip_network(host, strict=False)
+    except ValueError as error:
+        raise UsageError(
+            f"--host {host}: neither an address nor a network", "Such as 10.0.1.2 or 10.0.0.0/16."
+        ) from error
+
+
+def _of(table: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
+    for name in ("flow", "other_flow"):
+        if name in table.columns:
+            column = pl.col(name)
+            table = table.filter(column.is_in(chosen.implode()) | column.is_null())
+    return table
+
+
+def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `directions` counted from ``rounds``; those without any round ``before`` stay."""
+    weight = pl.col("rtt_samples").fill_null(0)
+    sums = rounds.group_by(KEY).agg(
+        *(pl.col(source).sum().alias(name) for name, source in SUMS.items()),
+        pl.col("rtt_min_us").min(),
+        ((pl.col("rtt_mean_us") * weight).sum() / weight.sum()).alias("rtt_mean_us"),
+        pl.col("rtt_max_us").max(),
+        pl.col("first_frame").min(),
+        pl.col("last_frame").max(),
+        pl.col("start_ns").min().alias("first_ns"),
+        pl.col("end_ns").max().alias("last_ns"),
+    )
+    had = directions.join(before, on=KEY, how="semi")
+    silent = directions.join(before, on=KEY, how="anti")
+    recounted = had.drop([name for name in sums.columns if name not in KEY]).join(
+        sums, on=KEY, how="left"
+    )
+    return (
+        pl.concat(
+            [silent, recounted.with_columns(pl.col(*SUMS).fill_null(0)).select(directions.columns)],
+            how="vertical_relaxed",
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in directions.schema.items())
+        .sort(KEY)
+    )

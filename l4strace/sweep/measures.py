@@ -1,0 +1,123 @@
+"""The numbers of a whole run, from the rows of its flows: one definition for all origins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from l4strace.schema.sweep import SWEEP_MEASURES
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a run: how it is called, its unit and what it means."""
+
+    title: str
+    unit: str
+    doc: str
+
+
+QUANTITIES = {
+    "l4s_share": Quantity(
+        "L4S throughput share", "share",
+        "Goodput of the L4S flows over that of all flows; null without both kinds.",
+    ),
+    "l4s_of_link": Quantity(
+        "L4S goodput of the link rate", "share",
+        "Goodput of the L4S flows over the rate that a parameter sets.",
+    ),
+    "l4s_goodput": Quantity("L4S goodput", "bit/s", "Goodput of all L4S flows."),
+    "classic_goodput": Quantity("classic goodput", "bit/s", "Goodput of all other flows."),
+    "utilization": Quantity(
+        "link utilization", "share",
+        "Goodput of all flows over the rate that a parameter sets, else over the capacity that "
+        "packets show.",
+    ),
+    "jain": Quantity("Jain's index", "", "Of the goodput of all flows; 1 is fair."),
+    "l4s_queue_delay": Quantity(
+        "L4S queue delay", "us", "Median queue delay of L4S flows, weighted by goodput.",
+    ),
+    "l4s_queue_delay_p99": Quantity(
+        "L4S queue delay, P99", "us", "99th percentile, weighted likewise.",
+    ),
+    "classic_queue_delay": Quantity(
+        "classic queue delay", "us", "Median queue delay of the other flows, weighted likewise.",
+    ),
+    "relative_queue_delay": Quantity(
+        "relative queue delay", "",
+        "Median queue delay of the L4S flows over that of the classic flows.",
+    ),
+    "rtt": Quantity("mean RTT", "us", "Mean RTT of all flows, weighted by goodput."),
+    "ce_share": Quantity("CE share", "share", "CE packets of the L4S flows' data packets."),
+    "losses": Quantity("retransmitted packets", "packet", "Of all flows."),
+    "classic_reductions": Quantity(
+        "classic reductions", "share",
+        "Of the L4S flows' reductions after CE whose law is known: those of the floor (0.3125) or "
+        "by one half.",
+    ),
+    "classic_state": Quantity(
+        "time in classic mode", "share",
+        "Share of the events of the fallback's detector in classic mode.",
+    ),
+    "spike_height": Quantity("highest latency spike", "us", "Largest delay of all spikes."),
+    "spike_length": Quantity("longest latency spike", "s", "Length of the longest spike."),
+    "findings": Quantity("findings", "", "Warnings and errors."),
+}  # fmt: skip
+"""Numbers of whole runs by name, in the order in which they are offered."""
+
+
+def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the sweep's `measures` from rows of its `flows`, for any number of runs.
+
+    ``rates`` has `run` and `rate_bps` (null where no parameter sets one). A measure that the flows
+    do not show has no row.
+    """
+    goodput, l4s = pl.col("goodput_bps"), pl.col("l4s").fill_null(False)
+    ours, total = goodput.filter(l4s).sum(), goodput.sum()
+    delay, p99 = pl.col("queue_delay_us"), pl.col("queue_delay_p99_us")
+    cuts = pl.col("cuts").filter(l4s).sum()
+    wide = (
+        flows.join(rates, on="run", how="left")
+        .group_by("run", maintain_order=True)
+        .agg(
+            l4s_share=pl.when(l4s.any() & ~l4s.all()).then(ours / total),
+            l4s_of_link=pl.when(l4s.any()).then(ours / pl.col("rate_bps").first()),
+            l4s_goodput=pl.when(l4s.any()).then(ours),
+            classic_goodput=pl.when(~l4s.all()).then(goodput.filter(~l4s).sum()),
+            utilization=pl.coalesce(
+                total / pl.col("rate_bps").first(), _sum_of_known(pl.col("utilization"))
+            ),
+            jain=pl.when(pl.len() > 1).then(total.pow(2) / (pl.len() * goodput.pow(2).sum())),
+            l4s_queue_delay=_weighted(delay, l4s),
+            l4s_queue_delay_p99=_weighted(p99, l4s),
+            classic_queue_delay=_weighted(delay, ~l4s),
+            relative_queue_delay=_weighted(delay, l4s) / _weighted(delay, ~l4s),
+            rtt=_weighted(pl.col("rtt_mean_us"), pl.lit(True)),
+            ce_share=_weighted(pl.col("ce_share"), l4s),
+            losses=_sum_of_known(pl.col("losses")),
+            classic_reductions=pl.col("classic_cuts").filter(l4s).sum() / cuts,
+            classic_state=_weighted(pl.col("time_classic"), l4s),
+        )
+    )
+    return rows(wide)
+
+
+def rows(wide: pl.DataFrame) -> pl.DataFrame:
+    """One row per run and measure, from one column per measure; null and non-numbers have none."""
+    units = {name: quantity.unit for name, quantity in QUANTITIES.items()}
+    long = wide.unpivot(index="run", variable_name="name", value_name="value").with_columns(
+        pl.col("value").cast(pl.Float64),
+        unit=pl.col("name").replace_strict(units, default="", return_dtype=pl.String),
+    )
+    return SWEEP_MEASURES.conform(long.filter(pl.col("value").is_finite()))
+
+
+def _weighted(values: pl.Expr, among: pl.Expr) -> pl.Expr:
+    """Mean weighted by goodput over the flows ``among`` that have a value."""
+    weight = pl.when(among & values.is_not_null()).then(pl.col("goodput_bps"))
+    return (values * weight).sum() / weight.sum()
+
+
+def _sum_of_known(values: pl.Expr) -> pl.Expr:
+    return pl.when(values.count() > 0).then(values.sum())

@@ -1,0 +1,131 @@
+"""One run measured: the function that every sweep calls, in a worker process or on a cluster.
+
+It reads, derives and judges as `diagnose` does, so that a row of a sweep agrees with
+`diagnose --json` of the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from l4strace import pipeline
+from l4strace.evidence import Evidence
+from l4strace.model import Analysis, Finding, Severity
+from l4strace.sweep import flow_rows, measures, results
+from l4strace.sweep.parameters import rate_bps
+from l4strace.sweep.planned import Options, Planned, Result, Row, row
+
+
+def measure(planned: Planned, options: Options, page: str = "") -> Result:
+    """Rows of the four tables; with ``page`` also its page at that path.
+
+    Raises InputError for what cannot be read.
+    """
+    made = results.sort(planned.files)
+    if not made.inputs:
+        return _from_results(planned, made)
+    evidence = pipeline.derive(pipeline.read(made.inputs))
+    analysis = pipeline.judge(evidence, options.select, options.ignore)
+    if page:
+        _write_page(page, evidence, analysis)
+    flows = flow_rows.table(evidence, planned.name)
+    origin = "packets"
+    if flows.is_empty() and made.any:
+        origin, flows = made.flows(planned.name)
+    elif evidence.directions.is_empty():
+        origin = "kernel"
+    opening = _opening(evidence, analysis)
+    return Result(
+        row(planned) | {"status": "ok", "origin": origin} | opening,
+        flows.to_dicts(),
+        [_finding(planned.name, number, one) for number, one in enumerate(analysis.findings)],
+        [
+            *_of_flows(planned, flows),
+            *_of_evidence(planned.name, evidence, analysis),
+            *_of_findings(planned.name, analysis.findings),
+        ],
+    )
+
+
+def _from_results(planned: Planned, made: results.Made) -> Result:
+    """A run that left only what its load generator printed."""
+    origin, flows = made.flows(planned.name)
+    return Result(
+        row(planned) | {"status": "ok", "origin": origin},
+        flows.to_dicts(),
+        [],
+        _of_flows(planned, flows),
+    )
+
+
+def _opening(evidence: Evidence, analysis: Analysis) -> Row:
+    from l4strace.wording.verdict import conversations, verdict
+
+    opening = verdict(analysis, conversations(evidence))
+    return {
+        "verdict": opening.sentence,
+        "severity": opening.severity.name.lower() if opening.severity is not None else None,
+        "rule": opening.finding.rule if opening.finding else None,
+    }
+
+
+def _of_flows(planned: Planned, flows: pl.DataFrame) -> list[Row]:
+    rates = pl.DataFrame(
+        {"run": [planned.name], "rate_bps": [rate_bps(planned.parameters)]},
+        schema={"run": pl.String(), "rate_bps": pl.Float64()},
+    )
+    return measures.of_flows(flows, rates).to_dicts()
+
+
+def _of_evidence(run: str, evidence: Evidence, analysis: Analysis) -> list[Row]:
+    spikes = evidence.spikes
+    lengths = (spikes["end_ns"] - spikes["start_ns"]) / 1e9
+    severe = [one for one in analysis.findings if one.severity >= Severity.WARNING]
+    values: dict[str, Any] = {
+        "spike_height": spikes["height_us"].max(),
+        "spike_length": lengths.max(),
+        "findings": len(severe),
+    }
+    return measures.rows(pl.DataFrame({"run": run, **values})).to_dicts()
+
+
+def _of_findings(run: str, findings: Sequence[Finding]) -> list[Row]:
+    return [
+        {
+            "run": run,
+            "number": number,
+            "name": one.name,
+            "value": None if isinstance(one.value, str) else float(one.value),
+            "text": one.value if isinstance(one.value, str) else None,
+            "unit": one.unit,
+            "expected": one.expected or None,
+        }
+        for number, finding in enumerate(findings)
+        for one in finding.measures
+    ]
+
+
+def _finding(run: str, number: int, finding: Finding) -> Row:
+    start, end = finding.span_ns or (None, None)
+    return {
+        "run": run,
+        "number": number,
+        "rule": finding.rule,
+        "severity": finding.severity.name.lower(),
+        "confidence": finding.confidence.name.lower(),
+        "message": finding.message,
+        "flow": finding.flow,
+        "forward": finding.forward,
+        "start_ns": start,
+        "end_ns": end,
+    }
+
+
+def _write_page(path: str, evidence: Evidence, analysis: Analysis) -> None:
+    from l4strace.page import render
+    from l4strace.sweep.places import write
+
+    write(path, render(evidence, analysis).encode("utf-8", "replace"))

@@ -1,0 +1,201 @@
+"""The page of a sweep: one offline file with the numbers of all runs and what draws them.
+
+Cells are formed in the page, because its reader chooses the axes; it holds a number per run and
+measure (4 bytes) and the place of each run on each axis (2 bytes).
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+import polars as pl
+from markupsafe import Markup
+
+from l4strace import installed
+from l4strace.console import printable
+from l4strace.page.fill import POLICY, embedded
+from l4strace.sweep import cells
+from l4strace.sweep.cells import Tables
+from l4strace.sweep.dataset import parameters_of
+from l4strace.sweep.measures import QUANTITIES
+from l4strace.sweep.parameters import PREFIX, order
+from l4strace.sweep.summary import by_rule, failures
+from l4strace.wording.quantities import count
+
+NO_VALUE = 0xFFFF
+"""In the place of a parameter that a run has not; also the bound of different values."""
+MOST_VALUES = 64
+"""Values that an axis can show; a parameter with more is no axis but stays in the dataset."""
+MOST_RULES = 30
+MOST_FAILED = 200
+MOST_TEXT = 120
+CENTERS = {"l4s_share": 0.5}
+"""Measures with a fair middle: their colors diverge from there, as in the studies."""
+LEGEND = (
+    "Each cell: the chosen statistic over its runs, below it the number of runs and their standard "
+    "deviation. Choose a cell to see its runs."
+)
+
+
+def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> str:
+    """The page as HTML; ``pages`` maps runs to paths of their own pages."""
+    runs = tables["runs"]
+    good = runs.filter(pl.col("status") == "ok")
+    failed = failures(runs)
+    return fill(
+        "sweep.html.j2",
+        data(tables, good, pages or {}),
+        maps=True,
+        title=title,
+        kind="sweep",
+        legend=LEGEND,
+        headline=_headline(runs, good),
+        constants=_constants(good),
+        findings=by_rule(tables["findings"]).head(MOST_RULES).to_dicts(),
+        failed=failed.head(MOST_FAILED).to_dicts(),
+        failed_more=max(0, failed.height - MOST_FAILED),
+    )
+
+
+def fill(template: str, drawn: dict[str, Any], **values: Any) -> str:
+    """A page with heat maps of ``drawn`` (as `data` makes it): one file that needs nothing else."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(installed.path("reports")),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        policy=POLICY,
+        style=_asset("page.css"),
+        own_style=_asset("sweep.css"),
+        theme_script=_asset("theme.js"),
+        script=_asset("sweep.js"),
+        figure_script=_asset("sweep_figure.js"),
+        data=embedded(drawn),
+        **values,
+    )
+
+
+def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str, Any]:
+    """What the script draws from: axes, measures and a number per run and measure."""
+    names = runs["run"].to_list()
+    return {
+        "of": "runs",
+        "runs": [short(name) for name in names],
+        "pages": [pages.get(name) for name in names] if pages else [],
+        "parameters": [made for name in parameters_of(runs) if (made := axis(runs, name))],
+        "measures": [
+            *_measures(tables, names),
+            *_rules(tables["findings"], names),
+        ],
+    }
+
+
+def axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
+    """A parameter with several values as an axis: its values in order, and that of each run."""
+    values = runs[PREFIX + name].to_list()
+    different = sorted({value for value in values if value is not None}, key=order)
+    if not 1 < len(different) <= MOST_VALUES:
+        return None
+    place = {value: number for number, value in enumerate(different)}
+    places = array("H", (NO_VALUE if value is None else place[value] for value in values))
+    return {
+        "name": short(name),
+        "values": [short(_plain(value)) for value in different],
+        "numeric": all(order(value)[0] == 0 for value in different),
+        "places": b64encode(places.tobytes()).decode(),
+    }
+
+
+def _measures(tables: Tables, names: Sequence[str]) -> list[dict[str, Any]]:
+    own = cells.of_runs(tables)
+    present = set(own["name"])
+    known = [name for name in QUANTITIES if name in present]
+    found = []
+    for name in known + sorted(present - set(known)):
+        values = dict(own.filter(pl.col("name") == name).select("run", "value").iter_rows())
+        quantity = QUANTITIES.get(name)
+        found.append(
+            {
+                "name": short(name),
+                "title": quantity.title if quantity else short(name),
+                "doc": quantity.doc if quantity else "A column of the table of results.",
+                "unit": quantity.unit if quantity else "",
+                "center": CENTERS.get(name),
+                "values": floats([values.get(run) for run in names]),
+            }
+        )
+    return found
+
+
+def _rules(findings: pl.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]:
+    """A measure for each warning and error: the share of the runs that have it."""
+    found = []
+    for rule, _, _ in by_rule(findings).head(MOST_RULES).iter_rows():
+        hit = set(findings.filter(pl.col("rule") == rule)["run"])
+        found.append(
+            {
+                "name": rule,
+                "title": f"runs with {rule}",
+                "doc": f"Share of the runs with this finding: l4strace explain {rule}.",
+                "unit": "share",
+                "center": None,
+                "values": floats([float(run in hit) for run in names]),
+            }
+        )
+    return found
+
+
+def floats(values: Sequence[float | None]) -> str:
+    """Little-endian single precision; NaN where there is no number."""
+    nan = float("nan")
+    packed = struct.pack(f"<{len(values)}f", *(nan if v is None else v for v in values))
+    return b64encode(packed).decode()
+
+
+def _headline(runs: pl.DataFrame, good: pl.DataFrame) -> str:
+    failed = runs.height - good.height
+    text = f"{count(runs.height, 'run')}, {count(len(_varied(good)), 'parameter')}"
+    return f"{text}, {failed:,} failed" if failed else text
+
+
+def _varied(runs: pl.DataFrame) -> list[str]:
+    return [n for n in parameters_of(runs) if runs[PREFIX + n].drop_nulls().n_unique() > 1]
+
+
+def _constants(runs: pl.DataFrame) -> list[tuple[str, str]]:
+    """Parameters with one value."""
+    found = []
+    for name in parameters_of(runs):
+        values = runs[PREFIX + name].drop_nulls().unique()
+        if len(values) == 1:
+            found.append((short(name), short(_plain(values[0]))))
+    return found
+
+
+def _plain(value: object) -> str:
+    """`8`, not `8.0`: what a person typed."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def short(text: str) -> str:
+    """One line without control characters, of bounded length."""
+    line = printable(text).replace("\n", " ")
+    return line if len(line) <= MOST_TEXT else f"{line[: MOST_TEXT - 1]}…"
+
+
+def _shown(value: Any) -> Any:
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return printable(value) if plain else value
+
+
+def _asset(name: str) -> Markup:
+    return Markup((installed.path("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

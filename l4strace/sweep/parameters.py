@@ -1,0 +1,117 @@
+"""What distinguishes runs: parameters, their order on an axis, and the rate of the link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+Value = str | int | float
+Parameters = Mapping[str, Value]
+
+PREFIX = "p_"
+"""Begins the names of parameter columns in `runs`, so that no parameter hides a declared column."""
+
+SIZES = {"g": 1e9, "m": 1e6, "k": 1e3, "": 1.0}
+RATE = re.compile(r"([\d.]+)\s*([gmk]?)(?:bit|bps|b)(?:/s|ps)?", re.IGNORECASE)
+TIME = re.compile(r"([\d.]+)\s*(us|ms|s)")
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+LEADING = re.compile(r"-?\d+(?:\.\d+)?")
+
+RATE_NAME = re.compile(
+    r"(?:.*\.)?(?:(?:link_?|bottleneck_?)?rate|bandwidth|bw|capacity)"
+    r"(?:[ _(]*(bit|kbit|mbit|gbit|bps|kbps|mbps|gbps)(?:/s)?\)?)?",
+    re.IGNORECASE,
+)
+"""Names of the parameter that sets the rate of the link, with its unit where the name has one."""
+
+
+def rate_bps(parameters: Parameters) -> float | None:
+    """Rate of the link in bit/s: `50mbit`, or a bare number in Mbit/s (tc's and flent's habit)."""
+    for name, value in parameters.items():
+        found = RATE_NAME.fullmatch(name)
+        if not found:
+            continue
+        if isinstance(value, str):
+            text = RATE.fullmatch(value.strip())
+            return float(text[1]) * SIZES[text[2].lower()] if text else None
+        unit = (found[1] or "mbit").lower()
+        return float(value) * SIZES[unit[0] if unit[0] in SIZES else ""]
+    return None
+
+
+def order(value: Value | None) -> tuple[int, float, str]:
+    """Sorts numbers by size, texts with a unit by their size in it, then all other texts."""
+    if value is None:
+        return 3, 0.0, ""
+    if isinstance(value, (int, float)):
+        return 0, float(value), ""
+    if found := RATE.fullmatch(value):
+        return 0, float(found[1]) * SIZES[found[2].lower()], value
+    if found := TIME.fullmatch(value):
+        return 0, float(found[1]) * SECONDS[found[2]], value
+    if number := LEADING.match(value):
+        return 1, float(number[0]), value
+    return 2, 0.0, value
+
+
+def frame(names: list[str], rows: Iterable[Parameters]) -> pl.DataFrame:
+    """One row per run: `run` and a column `p_NAME` for each parameter.
+
+    A column holds numbers where every value that is present is one, else text.
+    """
+    parameters = list(rows)
+    columns = dict.fromkeys(key for row in parameters for key in row)
+    series = [column(PREFIX + key, [row.get(key) for row in parameters]) for key in columns]
+    return pl.DataFrame([pl.Series("run", names, pl.String), *series])
+
+
+def column(name: str, values: list[Value | None]) -> pl.Series:
+    """``values`` as integers, floats or text, whichever holds all of them."""
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(value, int) for value in present):
+        return pl.Series(name, values, pl.Int64)
+    if present and all(isinstance(value, (int, float)) for value in present):
+        return pl.Series(name, values, pl.Float64)
+    texts = [None if value is None else str(value) for value in values]
+    return pl.Series(name, texts, pl.String)
+
+
+def plain(value: object) -> Value | None:
+    """A scalar of a manifest as a parameter: text on one line, or a number; else null."""
+    from l4strace.ingest import untrusted
+
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return number(untrusted.text(value) or "")
+    if isinstance(value, int):
+        return untrusted.whole(value)
+    return untrusted.number(value)
+
+
+def number(text: str) -> Value:
+    """``text``, as a number where it is one: studies write `"12"` and `12`."""
+    if not NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+def flat(values: Mapping[str, object], depth: int = 3) -> dict[str, Value]:
+    """Nested scalars under dotted names; lists of scalars as one text; null is left out."""
+    from l4strace.ingest import untrusted
+
+    found: dict[str, Value] = {}
+    for key, value in values.items():
+        name = untrusted.text(key) or "?"
+        if isinstance(value, Mapping) and depth:
+            found |= {f"{name}.{inner}": item for inner, item in flat(value, depth - 1).items()}
+        elif isinstance(value, list):
+            parts = [plain(item) for item in value]
+            if parts and all(part is not None for part in parts):
+                found[name] = " ".join(map(str, parts))[: untrusted.MOST_TEXT]
+        elif (scalar := plain(value)) is not None:
+            found[name] = scalar
+    return found

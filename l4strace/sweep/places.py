@@ -1,0 +1,193 @@
+"""Where runs lie and results go: paths, and URLs that fsspec opens (ssh, s3 and the like)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from l4strace.errors import InputError, OutputError, UsageError
+
+EXTRA = "Install it with: pip install 'l4strace[cluster]'"
+VERSIONS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "created")
+"""What file systems call that which changes with a file's content."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file: as `diagnose` or fsspec opens it, and what shows that it changed."""
+
+    path: str
+    name: str
+    """Below the folder that was asked for."""
+    size: int
+    version: str
+
+
+def is_url(place: str) -> bool:
+    """Whether fsspec opens it."""
+    return "://" in place
+
+
+def below(place: str) -> list[File]:
+    """All files below a folder, sorted; hidden ones and links to folders are left out.
+
+    Raises InputError when the folder cannot be read.
+    """
+    if is_url(place):
+        return _below_url(place)
+    found = []
+    for folder, folders, names in os.walk(place, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(folder, name)
+            if path.is_file():
+                found.append(_local(path, path.relative_to(place).as_posix()))
+    return found
+
+
+def file(place: str) -> File:
+    """One file. Raises InputError when there is none."""
+    if is_url(place):
+        system, path = _system(place)
+        try:
+            return _remote(system.info(path), place, place.rpartition("/")[2])
+        except OSError as error:
+            raise InputError(f"{place}: {error}") from error
+    try:
+        return _local(Path(place), Path(place).name)
+    except OSError as error:
+        raise InputError(f"{place}: {error.strerror or error}") from error
+
+
+def is_folder(place: str) -> bool:
+    """Whether the place is a folder."""
+    if is_url(place):
+        system, path = _system(place)
+        return bool(system.isdir(path))
+    return Path(place).is_dir()
+
+
+def read(place: str, most: int = -1) -> bytes:
+    """The first ``most`` bytes of a file, or all. Raises InputError."""
+    try:
+        if is_url(place):
+            system, path = _system(place)
+            with system.open(path, "rb") as opened:
+                return bytes(opened.read(most))
+        with Path(place).open("rb") as opened:
+            return opened.read(most)
+    except OSError as error:
+        raise InputError(f"{place}: {error.strerror or error}") from error
+
+
+def write(place: str, content: bytes) -> None:
+    """A file in one step: whole or not at all; its folders are made. Raises OutputError."""
+    try:
+        if is_url(place):
+            system, path = _system(place)
+            system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            system.pipe_file(path + ".part", content)
+            system.mv(path + ".part", path)
+            return
+        target = Path(place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(target.name + ".part")
+        part.write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        raise OutputError(f"{place}: cannot be written ({error.strerror or error})") from error
+
+
+def remove(place: str) -> None:
+    """Removes a file; one that is gone already is fine."""
+    if is_url(place):
+        system, path = _system(place)
+        if system.exists(path):
+            system.rm_file(path)
+        return
+    Path(place).unlink(missing_ok=True)
+
+
+def names(place: str) -> list[str]:
+    """Names of the files in a folder, sorted; none where there is no folder."""
+    if is_url(place):
+        system, path = _system(place)
+        if not system.isdir(path):
+            return []
+        return sorted(str(name).rpartition("/")[2] for name in system.ls(path, detail=False))
+    folder = Path(place)
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+@contextmanager
+def fetched(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Local paths of ``files``: those that lie elsewhere are copied for as long as needed.
+
+    Raises InputError for one that cannot be copied.
+    """
+    if not any(map(is_url, files)):
+        yield tuple(files)
+        return
+    with tempfile.TemporaryDirectory(prefix="l4strace-sweep-") as folder:
+        local = []
+        for place in files:
+            if not is_url(place):
+                local.append(place)
+                continue
+            system, path = _system(place)
+            # Names stay: companions of a capture are known by them.
+            copy = str(Path(folder, path.rpartition("/")[2]))
+            try:
+                system.get_file(path, copy)
+            except OSError as error:
+                raise InputError(f"{place}: {error}") from error
+            local.append(copy)
+        yield tuple(local)
+
+
+def _local(path: Path, name: str) -> File:
+    status = path.stat()
+    return File(str(path), name, status.st_size, str(status.st_mtime_ns))
+
+
+def _below_url(place: str) -> list[File]:
+    system, root = _system(place)
+    try:
+        found = system.find(root, detail=True)
+    except OSError as error:
+        raise InputError(f"{place}: {error}") from error
+    base = root.rstrip("/") + "/"
+    protocol = place.partition("://")[0]
+    files = []
+    for path in sorted(found):
+        name = path.removeprefix(base)
+        if not any(part.startswith(".") for part in name.split("/")):
+            files.append(_remote(found[path], f"{protocol}://{path}", name))
+    return files
+
+
+def _remote(info: dict[str, Any], place: str, name: str) -> File:
+    version = next((str(info[key]) for key in VERSIONS if info.get(key)), "")
+    return File(place, name, int(info.get("size") or 0), version)
+
+
+def _system(place: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path on it. Raises UsageError without fsspec."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise UsageError(f"{place}: URLs need fsspec", EXTRA) from error
+    try:
+        system, path = fsspec.core.url_to_fs(place)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{place}: {error}") from error
+    return system, str(path)
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"{error.filename}: {error.strerror or error}") from error

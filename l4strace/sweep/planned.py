@@ -1,0 +1,86 @@
+"""A run that shall be measured, what shall be done with it, and what came out of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from l4strace.sweep.parameters import Value
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is the same for all runs of a sweep; each changes the results."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may take; these do not change the results of a run that keeps them."""
+
+    seconds: float = 600.0
+    memory_bytes: int = 4 << 30
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run: a unique name, its files (paths or URLs) and its parameters."""
+
+    name: str
+    files: tuple[str, ...]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    repetition: str | None = None
+    fingerprint: str = ""
+
+
+@dataclass
+class Result:
+    """Rows of the four tables that one run gives; `run` without its parameters."""
+
+    run: Row
+    flows: list[Row] = field(default_factory=list)
+    findings: list[Row] = field(default_factory=list)
+    measures: list[Row] = field(default_factory=list)
+
+
+def failed(planned: Planned, status: str, error: str) -> Result:
+    """The one row of a run that gave nothing."""
+    return Result(row(planned) | {"status": status, "error": error})
+
+
+def row(planned: Planned) -> Row:
+    """What the row of `runs` holds before the run is read."""
+    return {
+        "run": planned.name,
+        "files": "\n".join(planned.files),
+        "repetition": planned.repetition,
+        "fingerprint": planned.fingerprint,
+    }
+
+
+def fingerprint(
+    files: Sequence[tuple[str, int, str]], options: Options, extra: object = None
+) -> str:
+    """Changes with ``files`` (name, bytes, version: a time or an ETag), options and program."""
+    text = json.dumps([files, options.select, options.ignore, extra, _program()])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    """Changes with every source file of the package, so that a newer one does the runs again."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")) + sorted(package.glob("_native*.so")):
+        if "target" not in path.parts:
+            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

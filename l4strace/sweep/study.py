@@ -1,0 +1,127 @@
+"""A whole sweep: find the runs, measure those that changed, keep what they give."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from l4strace.sweep import discover, parameters, places, pool
+from l4strace.sweep.dataset import Dataset, parameters_of
+from l4strace.sweep.parameters import PREFIX
+from l4strace.sweep.planned import Limits, Options, Planned, Result
+
+PAGE = "index.html"
+FLUSH_S = 3.0
+FLUSH_RUNS = 64
+"""How long, and how many, results wait in memory: what a killed sweep does again."""
+
+Progress = Callable[[int, int], None]
+"""Called with runs done and runs to do."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a sweep shall do."""
+
+    sources: tuple[str, ...]
+    results: str
+    how: discover.How = field(default_factory=discover.How)
+    options: Options = field(default_factory=Options)
+    limits: Limits = field(default_factory=Limits)
+    pages: bool = False
+    """Write the page of each run."""
+    page: bool = True
+    """Write the page of the sweep."""
+    retry: bool = False
+    """Do runs again that failed before."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """The dataset as tables, and how much of it is new."""
+
+    tables: dict[str, pl.DataFrame]
+    measured: int
+    kept: int
+
+
+def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __: None) -> Done:
+    """Runs the sweep; interrupted at any point, the next call goes on.
+
+    Raises InputError and UsageError for sources and places that cannot be used. A run that cannot
+    be measured is a row.
+    """
+    found = discover.discover(order.sources, order.how, order.options)
+    dataset = Dataset(order.results)
+    dataset.begin({"sources": list(order.sources)})
+    dataset.tidy()
+    for tables in found.tables:
+        dataset.add_tables(tables)
+    kept = dataset.done(retry=order.retry)
+    todo = [one for one in found.planned if kept.get(one.name) != one.fingerprint]
+    _measured(dataset, todo, order, measure, progress)
+    tables = dataset.finish(_parameters(found))
+    if order.page:
+        _write_page(order, tables)
+    return Done(tables, len(todo), len(found.planned) - len(todo))
+
+
+def _measured(
+    dataset: Dataset,
+    todo: Sequence[Planned],
+    order: Order,
+    measure: pool.Measure,
+    progress: Progress,
+) -> None:
+    """Measures ``todo`` and keeps the results in batches, also when interrupted."""
+    batch: list[Result] = []
+    since = time.monotonic()
+    progress(0, len(todo))
+    with closing(measure(todo, order.options, order.limits, page_of(order))) as results:
+        try:
+            for number, result in enumerate(results, 1):
+                batch.append(result)
+                progress(number, len(todo))
+                if len(batch) >= FLUSH_RUNS or time.monotonic() - since >= FLUSH_S:
+                    dataset.add(batch)
+                    batch, since = [], time.monotonic()
+        finally:
+            dataset.add(batch)
+
+
+def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
+    from l4strace.sweep import page
+
+    here = set(places.names(f"{order.results.rstrip('/')}/pages"))
+    names = {run: page_name(run) for run in tables["runs"]["run"]}
+    linked = {run: path for run, path in names.items() if path.removeprefix("pages/") in here}
+    title = ", ".join(discover.stem(source) for source in order.sources)
+    text = page.render(tables, title, linked)
+    places.write(f"{order.results.rstrip('/')}/{PAGE}", text.encode("utf-8", "replace"))
+
+
+def page_of(order: Order) -> pool.Pages:
+    """Where the page of a run goes: `pages/NAME.html` in the results."""
+    if not order.pages:
+        return lambda _: ""
+    return lambda planned: f"{order.results.rstrip('/')}/{page_name(planned.name)}"
+
+
+def page_name(run: str) -> str:
+    """Path of a run's page below the results; no name of a run leads out of them."""
+    kept = "".join(c if c.isalnum() or c in "._-" else f"%{ord(c):x}" for c in run)
+    return f"pages/{kept.lstrip('.')[:200]}.html"
+
+
+def _parameters(found: discover.Found) -> pl.DataFrame:
+    """One row per run, with the parameters of planned runs and of tables."""
+    planned = found.planned
+    frames = [parameters.frame([one.name for one in planned], [one.parameters for one in planned])]
+    for tables in found.tables:
+        runs = tables["runs"]
+        frames.append(runs.select("run", *(PREFIX + name for name in parameters_of(runs))))
+    return pl.concat([frame for frame in frames if frame.height], how="diagonal_relaxed")

@@ -1,0 +1,62 @@
+"""Where the time of one command goes (`--timings`): stages, and the costliest parts of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+PARTS_SHOWN = 5
+
+
+@dataclass
+class Timing:
+    """Seconds of the clock and of the processor, all threads together."""
+
+    name: str
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    parts: list[Timing] = field(default_factory=list)
+
+
+_stages: list[Timing] = []
+_open: list[Timing] = []
+
+
+@contextmanager
+def timed(name: str) -> Iterator[Timing]:
+    """Times what is inside; within another such block it is a part of that."""
+    timing = Timing(name)
+    (_open[-1].parts if _open else _stages).append(timing)
+    _open.append(timing)
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield timing
+    finally:
+        timing.wall_s = time.perf_counter() - wall
+        timing.cpu_s = time.process_time() - cpu
+        _open.pop()
+
+
+def table() -> str:
+    """All stages so far; what no stage holds is start-up, imports above all."""
+    cpu_s = time.process_time()
+    lines = [f"{'':<22}{'time':>9}{'cpu':>9}"]
+    for stage in _stages:
+        lines.append(_line(stage.name, stage))
+        costly = sorted(stage.parts, key=lambda part: -part.cpu_s)[:PARTS_SHOWN]
+        lines += [_line(f"  {part.name}", part) for part in costly]
+    rest = cpu_s - sum(stage.cpu_s for stage in _stages)
+    lines.append(f"{'start-up and the rest':<22}{'':>9}{rest:>7.3f} s")
+    lines.append(f"{'in all':<22}{'':>9}{cpu_s:>7.3f} s")
+    return "\n".join(lines)
+
+
+def forget() -> None:
+    """Begins anew: one process may run several commands."""
+    _stages.clear()
+
+
+def _line(name: str, timing: Timing) -> str:
+    return f"{name:<22}{timing.wall_s:>7.3f} s{timing.cpu_s:>7.3f} s"

@@ -1,0 +1,213 @@
+"""Comparisons: the statistics by simulation and against scipy, and what is claimed of whom."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from l4strace import errors
+from l4strace.compare import comparison, document, libraries, overlay, page, sides, statistics, text
+from l4strace.compare.sides import Sides
+from l4strace.schema.sweep import SWEEP_TABLES
+from l4strace.sweep import pool
+from l4strace.sweep.cells import Tables
+
+STUDIES = 1_000
+
+
+def samples(n: int, shift: float, spread: float = 1.0, seed: int = 1) -> tuple[Any, Any]:
+    """Runs of both sides, one study per row."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, 1, (STUDIES, n)), rng.normal(shift, spread, (STUDIES, n))
+
+
+@pytest.mark.parametrize(("n", "spread"), [(5, 1.0), (10, 1.0), (10, 2.0), (30, 1.0)])
+def test_intervals_of_95_percent_cover_in_93_to_97_percent(n: int, spread: float):
+    low, high = statistics.interval(*samples(n, 0.5, spread))
+    assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
+
+
+def test_no_difference_is_called_in_95_percent_of_studies_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """100 studies of 10 cells; a study calls when any of its cells does."""
+    # statsmodels collects garbage at each call, which takes as long as the whole test.
+    monkeypatch.setattr("gc.collect", lambda: 0)
+    a, b = samples(10, 0.0, seed=2)
+    p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue.reshape(-1, 10)
+    assert statistics.chance(a[0], b[0]) == pytest.approx(p[0, 0])
+    called = [any(q < 0.05 for q in statistics.corrected(row.tolist(), "holm")) for row in p]
+    assert np.mean(called) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / len(called))
+
+
+def test_a_difference_called_visible_is_found_in_80_percent_of_studies():
+    shift = statistics.visible(1.0, 10, 10, 1)
+    assert shift
+    a, b = samples(10, shift, seed=3)
+    p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue
+    assert 0.77 <= (p < 0.05).mean() <= 0.83
+
+
+def test_known_numbers():
+    a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 9.0]
+    (effect,) = statistics.effects([(a, b)])
+    assert (effect.before, effect.after, effect.difference) == (2.5, 5.25, 2.75)
+    assert effect.p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+    # Cohen's d 2.75 / sqrt(5.2917), times Hedges' correction 1 - 3 / (4 * 6 - 1).
+    assert effect.effect_size == pytest.approx(
+        2.75 / np.sqrt((5 / 3 + 26.75 / 3) / 2) * (1 - 3 / 23), rel=1e-3
+    )
+    assert effect.low is not None
+    assert effect.high is not None
+    assert effect.low < 2.75 < effect.high
+
+
+def test_findings_are_counted_exactly():
+    """Fisher: 2 / C(20, 10), both tails."""
+    (effect,) = statistics.effects([([0.0] * 10, [1.0] * 10)])
+    assert effect.p == pytest.approx(2 / 184_756)
+    assert effect.effect_size is None
+    (same,) = statistics.effects([([1.0] * 3, [1.0] * 3)])
+    assert (same.p, same.difference) == (1.0, 0.0)
+
+
+def test_one_run_each_has_no_interval():
+    (effect,) = statistics.effects([([1.0], [9.0])])
+    assert (effect.low, effect.high, effect.p, effect.effect_size) == (None,) * 4
+
+
+def test_corrections_and_the_test_over_cells():
+    assert statistics.corrected([0.01, None, 0.04], "holm") == [0.02, None, 0.04]
+    assert statistics.corrected([0.01, 0.04], "fdr_bh") == [0.02, 0.04]
+    assert statistics.paired([1.0] * 5) is None
+    assert statistics.paired([1, 2, 3, 4, 5, 6]) == pytest.approx(2 / 64)
+
+
+def study(shares: dict[tuple[str, str, int], float], runs: int = 8, seed: int = 5) -> Tables:
+    """A sweep: mean share by kernel, AQM and rate."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"run": f"{kernel}-{aqm}-{rate}-{i}", "status": "ok", "repetition": str(i),
+         "p_kernel": kernel, "p_aqm": aqm, "p_rate": rate,
+         "value": float(rng.normal(share, 0.01))}
+        for (kernel, aqm, rate), share in shares.items()
+        for i in range(runs)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows)
+    measures = frame.select("run", "value", name=pl.lit("l4s_share"), unit=pl.lit("share"))
+    return {
+        "runs": frame.drop("value"),
+        "flows": SWEEP_TABLES["flows"].empty(),
+        "findings": SWEEP_TABLES["findings"].empty(),
+        "measures": SWEEP_TABLES["measures"].conform(measures),
+    }
+
+
+MISFIRE = {
+    ("old", "codel", 4): 0.5, ("new", "codel", 4): 0.5,
+    ("old", "codel", 40): 0.5, ("new", "codel", 40): 0.5,
+    ("old", "dualpi2", 4): 0.1, ("new", "dualpi2", 4): 0.5,
+    ("old", "dualpi2", 40): 0.1, ("new", "dualpi2", 40): 0.5,
+}  # fmt: skip
+
+
+def test_the_report_names_where_it_differs():
+    both = sides.of_parameter(study(MISFIRE), "kernel", ["old", "new"])
+    report = text.render(comparison.compare(both))
+    assert "kernel: old -> new" in report
+    assert "paired by aqm, rate" in report
+    assert "differs in 2 of 4 cells" in report
+    assert "cells in which L4S gets below 20 %: 2 -> 0" in report
+    assert "aqm codel: differs in no cell of 2" in report
+    assert "aqm dualpi2, rate 40: " in report
+    assert "8 and 8 runs a cell can show" in report
+
+
+def test_no_difference_is_stated_with_what_could_be_seen():
+    equal = dict.fromkeys(MISFIRE, 0.5)
+    both = sides.of_parameter(study(equal), "kernel", ["old", "new"])
+    report = text.render(comparison.compare(both))
+    assert "No difference shown: l4s_share" in report
+    assert "can show" in report
+
+
+def test_one_run_a_side_claims_nothing():
+    both = sides.of_parameter(study(MISFIRE, runs=1), "kernel", ["old", "new"])
+    compared = comparison.compare(both)
+    assert compared.measures[0].cells["differs"].to_list() == [None] * 4
+    report = text.render(compared)
+    assert "One run a side: whatever differs below may be chance" in report
+    assert "not judged: one run a side" in report
+
+
+def test_cells_of_one_side_are_left_out_and_counted():
+    tables = study({key: share for key, share in MISFIRE.items() if key != ("new", "codel", 4)})
+    compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
+    assert compared.unpaired == 1
+    assert compared.measures[0].cells.height == 3
+    assert document.document(compared)["unpaired_cells"] == 1
+
+
+def test_two_sweeps_pair_by_name_where_no_parameter_varies():
+    before, after = (study({("k", "pie", 4): share}, runs=4) for share in (0.1, 0.5))
+    compared = comparison.compare(Sides(before, after, ("a", "b")))
+    assert compared.parameters == ("run",)
+    assert compared.measures[0].cells.height == 4
+
+
+def test_a_rule_that_one_side_found_is_compared():
+    tables = study(MISFIRE)
+    old = tables["runs"].filter(p_kernel="old", p_aqm="dualpi2").select("run")
+    hits = old.with_columns(number=pl.lit(0), rule=pl.lit("L4S301"), severity=pl.lit("error"))
+    tables = {**tables, "findings": SWEEP_TABLES["findings"].conform(hits)}
+    compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]), ["L4S301"])
+    cells = compared.measures[0].cells
+    assert cells["difference"].to_list() == [0.0, 0.0, -1.0, -1.0]
+    assert cells["differs"].to_list() == [False, False, True, True]
+
+
+def test_what_cannot_be_compared_is_a_usage_error():
+    tables = study(MISFIRE)
+    for by, of, why in (
+        ("kernels", ["a", "b"], "no parameter"), ("kernel", ["old"], "two values"),
+        ("kernel", ["old", "ol"], "both sides"), ("kernel", ["old", "x"], "is no value"),
+        ("aqm", ["d", "e"], "several"),
+    ):  # fmt: skip
+        with pytest.raises(errors.UsageError, match=why):
+            sides.of_parameter(tables, by, of)
+    with pytest.raises(errors.UsageError, match="names no parameter"):
+        sides.where(tables, ["nonsense"])
+    assert sides.where(tables, ["aqm=codel"])["runs"].height == 32
+
+
+def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(errors.UsageError, match="needs scipy") as raised:
+        libraries.library("scipy.stats")
+    assert "l4strace[compare]" in raised.value.hint
+
+
+def test_two_captures_are_measured_and_drawn_over_each_other(fixtures: Path):
+    places = [
+        str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-acks-lost")
+    ]
+    both = sides.of_places(*places, pool.on_cores(1))  # type: ignore[arg-type]
+    compared = comparison.compare(both)
+    assert not any(measured.judged for measured in compared.measures)
+    assert "may be chance" in text.render(compared)
+    first, second = (overlay.side([place]) for place in places)
+    assert first
+    assert second
+    html = page.render(compared, (first, second))
+    assert "Both runs over the same axes" in html
+    goodput = overlay.charts(first, second)[0]
+    assert all(path.startswith("M86") for path in goodput["paths"])
+    assert goodput["y"][0][1] == "0 bit/s"
+    assert html.count('class="overlay"') == len(overlay.charts(first, second))
+    assert "t=0.0 s to " in overlay.phases(first, second)[0]["first"]

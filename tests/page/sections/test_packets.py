@@ -1,0 +1,42 @@
+"""Evidence packets as the page shows them."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+
+import pytest
+
+from l4strace.model import Proof, ProofPacket
+from l4strace.page.build import build
+from l4strace.page.case import Case
+from l4strace.page.fill import fill
+from l4strace.page.sections import packets
+from tests.support import synthetic
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case(synthetic.misfire(), synthetic.misfire_analysis())
+
+
+def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> None:
+    packet = ProofPacket(
+        source=0, frame=2281, ts_ns=synthetic.at(0.5), flow=0, forward=False, ip_ecn=2,
+        tcp_flags=0x018, ace=6, counters=(1, None, 9000), seq=1, ack=None, payload_bytes=0,
+        named=True, shows="reports 1 more CE packet", offset=24, captured_bytes=66, wire_bytes=66,
+    )  # fmt: skip
+    proof = Proof({0: (packet,)}, b"pcapng", "One is missing.")
+    section = packets.build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof)))
+    (group,) = section.groups
+    (row,) = group.rows
+    assert (group.key, group.source) == ("L4S301-flow-0", "sender.pcapng.xz")
+    assert (row.frame, row.time, row.to, row.codepoint) == ("2281", "0.500000", "client", "ECT(0)")
+    assert (row.flags, row.ace, row.counters) == ("PSH", "110", "E0B 1 E1B 9,000")
+    assert (row.ack, row.named) == ("\N{EN DASH}", True)
+    assert base64.b64decode(section.excerpt) == b"pcapng"
+    assert section.name == "sender-evidence.pcapng"
+    assert (section.about, section.absent) == ("1 packet without payload, 6 B", "One is missing.")
+    html = fill(build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof))))
+    assert 'href="#packets-L4S301-flow-0"' in html
+    assert 'id="packets-L4S301-flow-0"' in html

@@ -1,0 +1,54 @@
+"""Whether the sender of a direction is Prague: its score is shown only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from l4strace.model import Analysis
+from l4strace.page.case import Case
+from l4strace.page.direction import Direction
+from tests.support.frames import evidence, frame, rounds
+from tests.support.scenes import laws, log
+
+
+def direction(*, ect1: int = 1000, **tables: Any) -> Direction:
+    run = evidence(
+        sources=frame("sources", first_ns=0, last_ns=10**9),
+        flows=frame("flows"),
+        directions=frame("directions", data_ect1=ect1, data_ect0=1000 - ect1, data_not_ect=0),
+        rounds=rounds(3),
+        **tables,
+    )
+    (found,) = Case(run, Analysis(())).charted
+    return found
+
+
+def socket(control: str) -> dict[str, Any]:
+    subject = "40001 > 5201"
+    return {"hosts": frame("hosts", topic="socket", subject=subject, name="cc", value=control)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ({"kernel": log(3)}, True),
+        ({"kernel": log(3, cc="bbr", classic_ecn=None), "laws": laws("alpha/2")}, False),
+        (socket("prague"), True),
+        (socket("bbr") | {"laws": laws("alpha/2")}, False),
+        ({"laws": laws("alpha/2")}, True),
+        ({"laws": laws("floor")}, True),
+        ({"laws": laws("none")}, False),
+        ({"laws": laws(None)}, False),
+        ({}, False),
+    ],
+)
+def test_prague_is_known_from_logs_and_hosts_and_likely_from_its_law(
+    tables: dict[str, Any], expected: bool
+) -> None:
+    assert direction(**tables).prague is expected
+
+
+def test_a_sender_of_ect0_is_no_prague() -> None:
+    assert not direction(ect1=0, laws=laws("alpha/2")).prague

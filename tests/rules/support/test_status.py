@@ -1,0 +1,119 @@
+"""Is this L4S at all: the answer, and the step at which the flows stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from l4strace.evidence import Evidence
+from l4strace.rules.support.status import status
+from tests.support.frames import evidence, frame, stack
+from tests.support.scenes import bottleneck
+
+
+def flow(
+    number: int = 0, *, syn: int | None = 7, mode: str = "accecn", ect1: int = 1000, **more: Any
+) -> dict[str, pl.DataFrame]:
+    counts = {"data_ect1": ect1, "data_ect0": 1000 - ect1, "data_not_ect": 0, "data_ce": 0}
+    return {
+        "flows": frame("flows", flow=number, syn_ace=syn, mode=mode, **more),
+        "directions": frame("directions", flow=number, **counts),
+    }
+
+
+def run(*flows: dict[str, pl.DataFrame], **tables: Any) -> Evidence:
+    joined = {name: stack(*(one[name] for one in flows)) for name in ("flows", "directions")}
+    return evidence(**joined, **tables)
+
+
+def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
+    return bottleneck(kind, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("scene", "answer", "sentence"),
+    [
+        (
+            run(flow(), bottlenecks=queue("l4s")),
+            "yes",
+            "Yes: flow 0 asked for AccECN, got it, has ECT(1) data, and meets an L4S queue.",
+        ),
+        (
+            run(flow(), flow(1, syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s", 0.5)),
+            "yes",
+            "Yes: of 2 flows with data 1 asked for AccECN, 1 got it, 1 of these has ECT(1) data, "
+            "and 1 probably meets an L4S queue (flow 0).",
+        ),
+        (
+            run(flow(), bottlenecks=queue("fifo")),
+            "partly",
+            "In part: flow 0 asked for AccECN, got it, has ECT(1) data, but meets no L4S queue "
+            "(bottleneck of flow 0: FIFO).",
+        ),
+        (
+            run(flow()),
+            "partly",
+            "In part: flow 0 asked for AccECN, got it, has ECT(1) data, but the packets do not "
+            "show which queue it meets.",
+        ),
+        (
+            run(flow(ect1=0)),
+            "no",
+            "No: flow 0 asked for AccECN, got it, but its data is ECT(0) at this capture.",
+        ),
+        (
+            run(flow(mode="classic", ect1=0, mode_reason="The server answers so.")),
+            "no",
+            "No: flow 0 asked for AccECN, but did not get it. The server answers so.",
+        ),
+        (
+            run(flow(syn=None, mode="unknown")),
+            "unknown",
+            "Not shown: no handshake of 1 flow with data was captured, 1 has ECT(1) data.",
+        ),
+        (evidence(), "unknown", "Not shown: no TCP packet."),
+        (
+            evidence(kernel=frame("kernel")),
+            "unknown",
+            "Not shown: a kernel log holds no packets.",
+        ),
+    ],
+)
+def test_the_answer_names_the_step_at_which_the_flows_stop(
+    scene: Evidence, answer: str, sentence: str
+) -> None:
+    found = status(scene)
+    assert (found.answer, found.sentence) == (answer, sentence)
+
+
+def test_a_setting_that_excludes_the_request_is_named() -> None:
+    host = {
+        "path": "a/run.host.json",
+        "kernel": {"release": "6.18.44"},
+        "sysctls": {"net.ipv4.tcp_ecn": "2"},
+    }
+    silent = run(
+        flow(syn=0, mode="none", ect1=0), flow(1, syn=0, mode="none", ect1=0), host_files=(host,)
+    )
+    assert status(silent).sentence == (
+        "No: none of 2 flows with data asked for AccECN: net.ipv4.tcp_ecn is 2 (Linux 6.18.44, "
+        "run.host.json)."
+    )
+    asking = {**host, "sysctls": {"net.ipv4.tcp_ecn": "3"}}
+    other = run(flow(syn=0, mode="none", ect1=0), host_files=(asking,))
+    assert status(other).sentence == "No: flow 0 did not ask for AccECN."
+
+
+def test_an_l4s_queue_of_a_classic_flow_does_not_count() -> None:
+    classic = run(flow(syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s"))
+    assert (status(classic).answer, status(classic).l4s_queue) == ("no", 0)
+
+
+def test_data_that_arrives_as_ce_hides_how_it_was_sent() -> None:
+    marked = flow(ect1=0)
+    marked["directions"] = frame("directions", data_ect1=0, data_ect0=0, data_not_ect=0, data_ce=9)
+    found = status(run(marked))
+    assert found.answer == "unknown"
+    assert found.sentence.endswith("CE at this capture, which hides how it was sent.")

@@ -1,0 +1,149 @@
+"""The page of a sweep in a browser: drawn offline, readable by all, and deaf to hostile names."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace.compare import comparison, overlay, sides
+from l4strace.compare import page as compare_page
+from l4strace.schema.sweep import SWEEP_TABLES
+from l4strace.sweep import elsewhere, page, pool
+from l4strace.sweep.cells import Tables
+from tests.support import chromium
+
+EVIL = "</script><img src=x onerror=\"document.title='owned'\">"
+MOST_BYTES = 5_000_000
+
+
+def sweep(runs_per_cell: int = 3, evil: str = "=1+1" + EVIL) -> Tables:
+    """Two AQMs, five rates, four RTTs, two kernels; names and values are hostile."""
+    frame = pl.DataFrame(
+        [
+            {evil: kernel, "aqm": aqm, "rate": rate, "rtt": rtt, "i": i,
+             "prague throughput": (10 + i + rtt / 9) * 1e6, "cubic throughput": 4e7}
+            for kernel in (f"old{evil}", "new") for aqm in ("codel", "dualpi2")
+            for rate in (4, 8, 16, 32, 64) for rtt in (4, 8, 16, 32) for i in range(runs_per_cell)
+        ]
+    )  # fmt: skip
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    tables |= elsewhere.tables(frame, f"study{evil}")
+    broken = (
+        tables["runs"]
+        .head(1)
+        .with_columns(run=pl.lit(f"broken{evil}"), status=pl.lit("failed"), error=pl.lit(evil))
+    )
+    return tables | {"runs": pl.concat([tables["runs"], broken])}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Chromium]:
+    binary = chromium.find()
+    if binary is None:
+        pytest.skip("no chromium on this machine")
+    with chromium.Chromium(binary) as running:
+        running.size(1280)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("sweep") / "index.html"
+    place.write_text(page.render(sweep(), f"study{EVIL}"), encoding="utf-8")
+    return place
+
+
+def test_ten_thousand_runs_stay_below_five_megabytes():
+    html = page.render(sweep(runs_per_cell=125, evil="kernel"), "study")
+    assert html.count("studykernel:") >= 10_000
+    assert len(html.encode()) < MOST_BYTES
+
+
+def test_it_is_drawn_offline_and_hostile_names_do_nothing(browser: chromium.Chromium, path: Path):
+    browser.load(path)
+    assert browser.evaluate("document.querySelectorAll('.map td button').length") == 80
+    assert browser.evaluate("document.title").startswith("study")
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    assert browser.complaints == []
+    values = browser.evaluate("csvOf(csvRows())")
+    assert values.splitlines()[0].startswith("map,")
+    assert "'=1+1" in values
+    svg = browser.evaluate("figureSvg()")
+    assert "<img" not in svg
+    assert svg.count("<rect") == 81
+
+
+def test_a_cell_opens_its_runs(browser: chromium.Chromium, path: Path):
+    browser.load(path)
+    browser.evaluate("document.querySelector('.map button').click()")
+    assert browser.evaluate("document.querySelectorAll('#cell-body tbody tr').length") == 3
+    assert browser.evaluate("document.querySelectorAll('#cell-body circle').length") == 3
+    assert "3 runs: mean" in browser.evaluate("document.querySelector('#cell-body p').textContent")
+
+
+def test_numbers_are_those_of_the_dataset(browser: chromium.Chromium, path: Path):
+    """Share of the cell with rate 4 and RTT 4: mean of 10.4, 11.4 and 12.4 of 40 more."""
+    browser.load(path)
+    (text,) = {
+        browser.evaluate(f"document.querySelectorAll('.map')[{n}].querySelector('b').textContent")
+        for n in range(4)
+    }
+    goodputs = [10 + i + 4 / 9 for i in range(3)]
+    mean = sum(g / (g + 40) for g in goodputs) / 3
+    assert text == f"{100 * mean:.1f} %"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: chromium.Chromium, path: Path, scheme: str):
+    browser.scheme(scheme)
+    browser.load(path)
+    browser.evaluate("document.querySelector('.map button').click()")
+    assert violations(browser) == []
+
+
+def violations(browser: chromium.Chromium) -> list[list[str]]:
+    """Rules of axe-core that the page breaks, each with the first element that does."""
+    script = importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text()
+    browser.evaluate(script + "; 0")
+    found = browser.evaluate(
+        "axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes[0].html])))"
+    )
+    return list(json.loads(found))
+
+
+def test_axe_finds_nothing_on_the_page_of_two_runs(
+    browser: chromium.Chromium, tmp_path: Path, fixtures: Path
+):
+    runs = [str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-deaf")]
+    compared = comparison.compare(sides.of_places(runs[0], runs[1], pool.on_cores(1)))
+    first, second = (overlay.side([run]) for run in runs)
+    assert first
+    assert second
+    place = tmp_path / "two.html"
+    place.write_text(compare_page.render(compared, (first, second)), encoding="utf-8")
+    browser.load(place)
+    assert violations(browser) == []
+    assert browser.complaints == []
+
+
+def test_the_page_of_a_comparison_marks_the_cells_that_differ(
+    browser: chromium.Chromium, tmp_path: Path
+):
+    both = sides.of_parameter(sweep(), f"=1+1{EVIL}", ["old", "new"])
+    compared = comparison.compare(both, ["l4s_share"])
+    place = tmp_path / "compare.html"
+    place.write_text(compare_page.render(compared), encoding="utf-8")
+    browser.load(place)
+    assert browser.evaluate("document.querySelectorAll('.map td button').length") == 40
+    assert browser.evaluate("document.querySelector('.map i').textContent") == ""
+    assert browser.evaluate("document.querySelector('.map b').textContent") == "0.0"
+    browser.evaluate("document.querySelector('.map button').click()")
+    place_of_cell = "document.querySelector('#cell-body th[scope=row]').textContent"
+    assert "rate 4, rtt 4: 22 % -> 22 %" in browser.evaluate(place_of_cell)
+    assert browser.complaints == []
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
