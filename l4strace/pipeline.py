@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import proof, rules
-from l4strace.derive import queue_delay
+from l4strace.derive import alphas, queue_delay
 from l4strace.evidence import DERIVED, Capture, Evidence
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -45,14 +45,16 @@ def read(
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:
-    """Adds the queue delay of `rounds` and the derived tables, which are Evidence's own fields.
+    """Adds queue delay and alpha of `rounds`, and the derived tables: Evidence's own fields.
 
     A table that breaks on odd data stays empty, and `judge` reports it, so that the rest of the
     diagnosis is not lost; ``strict`` lets it raise.
     """
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     with timed("queue_delay"):
-        values["rounds"] = queue_delay.rounds(capture)
+        delayed = queue_delay.rounds(capture)
+    with timed("alphas"):
+        values["rounds"] = alphas.rounds(capture, delayed)
     broken: list[str] = []
     tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
     return Evidence(**values | tables | {"broken": tuple(broken)})

@@ -14,8 +14,8 @@ Alpha 1.0 is 2^20 in some builds and 2^24 in others. A reader with the wrong uni
 
 Evidence
 --------
-`kernel.alpha` against `rounds.alpha`, which is replayed from the feedback: alpha may have started
-at 1 or at 0, so both count. `stats` holds the widths that were overruled.
+`kernel.alpha` against `rounds.alpha`, replayed from the feedback, and its bounds `alpha_lo` and
+`alpha_hi`: it may have started at 1 or at 0. `stats` holds the widths that were overruled.
 
 When it is wrong
 ----------------
@@ -39,7 +39,6 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.prague.constants import GAIN_SHIFT
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import alphas
 from l4strace.schema.words import Stat
@@ -91,7 +90,7 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
     recorded = evidence.kernel.filter(pl.col("flow").is_not_null() & (pl.col("alpha") > 0)).select(
         *subjects.DIRECTION, "ts_ns", pl.col("alpha").alias("recorded")
     )
-    rounds = _rounds(evidence).filter(pl.col("alpha") > 0)
+    rounds = subjects.rounds(evidence).filter(pl.col("alpha") > 0)
     paired = rounds.sort("end_ns").join_asof(
         recorded.sort("ts_ns"),
         left_on="end_ns",
@@ -110,18 +109,9 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _rounds(evidence: Evidence) -> pl.DataFrame:
-    """Rounds with `from_zero`: what alpha would be if it had started at 0 instead of 1."""
-    rounds = subjects.rounds(evidence).sort(*subjects.KEY, "round")
-    marked = (pl.col("ce_best").fill_null(0) > 0).cum_max().over(subjects.KEY)
-    updates = (marked & (pl.col("acked_packets") > 0)).cast(pl.Int32).cum_sum()
-    left = (1 - 0.5**GAIN_SHIFT) ** updates.over(subjects.KEY).cast(pl.Float64)
-    return rounds.with_columns(from_zero=(pl.col("alpha") - left).clip(0, 1))
-
-
 def _nearest() -> pl.Expr:
     """Of all values that the replay allows, the one nearest to the recorded alpha."""
-    return pl.col("recorded").clip(pl.col("from_zero"), pl.col("alpha"))
+    return pl.col("recorded").clip("alpha_lo", "alpha_hi")
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -17,13 +17,16 @@ published study it gets 8 Mbit/s beside 52 Mbit/s of one CUBIC flow (64 Mbit/s, 
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us`, `score_fixed` and `build` of the steps that the kernel
-recorded; `bottlenecks.kind`, which follows from packets alone; `cuts.law`, which shows whether the
-kernel acts on the score; the counters of bpftrace scripts. `rounds` gives the frames.
+recorded; `bottlenecks.kind` and `confidence`, which follow from packets alone; `cuts.law`, which
+shows whether the kernel acts on the score; the counters of bpftrace scripts. `rounds` gives the
+frames.
 
 When it is wrong
 ----------------
-If the score rose on a classic path and the path then changed: the score falls slowly. The finding
-gives queue delay and deviation of the steps above 8: compare them with the path.
+Where no classic flow shows how the AQM treats others, it may mark all flows early: the finding then
+has medium confidence. If the score rose on a classic path and the path then changed: the score
+falls slowly. The finding gives queue delay and deviation of the steps above 8: compare them with
+the path.
 
 What to do
 ----------
@@ -83,7 +86,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    proven = row["kind"] == "l4s"
+    # Without a classic flow, an AQM that marks all flows early looks the same.
+    likely = row["kind"] == "l4s"
+    proven = likely and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
     where = " behind an L4S AQM" if proven else ""
     depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
     since = subjects.moment(evidence, row["classic_since_ns"])
@@ -96,7 +101,9 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         # Nothing is reduced by a score that is only observed.
         Severity.NOTICE if only_observes(row) else Severity.ERROR,
-        Confidence.HIGH if proven or row["fixed_share"] == 0 else Confidence.MEDIUM,
+        Confidence.HIGH
+        if proven or (not likely and row["fixed_share"] == 0)
+        else Confidence.MEDIUM,
         message,
         ACTION,
         flow=row["flow"],

@@ -119,7 +119,7 @@ def _summaries(rounds: pl.DataFrame) -> dict[tuple[int, bool], dict[str, Any]]:
     """Sums and last values of the rounds that ended since the last update, per direction."""
     if rounds.is_empty():
         return {}
-    last = ("rtt_mean_us", "cwnd_packets", "alpha", "alpha_25ms", "classic_ecn")
+    last = ("rtt_mean_us", "cwnd_packets", "alpha", "classic_ecn")
     grouped = (
         rounds.sort("end_ns")
         .group_by("flow", "forward")

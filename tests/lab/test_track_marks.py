@@ -32,8 +32,10 @@ def test_marks_seen_by_the_receiver_lie_in_the_senders_bounds(name: str, shared_
         off = abs(row["ce_fed_back_best"] - truth)
         assert off <= abs(row["ce_fed_back_naive"] - truth)
         if row["ended"] == "fin":
-            # No ACK was lost or reordered in these runs, so nothing is left open.
-            assert row["ce_fed_back_lo"] == row["ce_fed_back_hi"] == truth
+            # No ACK was lost or reordered in these runs: only on the sender's own FIN and last ACK
+            # nothing reports.
+            assert row["ce_fed_back_lo"] == truth
+            assert row["ce_fed_back_hi"] <= truth + 2
 
 
 @pytest.mark.parametrize("run", LAB)

@@ -136,7 +136,7 @@ def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
 def test_alpha_from_packets_carries_the_bounds_of_the_marks(case: Case) -> None:
     charts = {chart.key: chart for chart in timelines.build(case).flows[0].charts}
     names = {trace.get("name") for trace in charts["alpha-flow-0"].spec["data"]}
-    assert {"kernel", "bounds of the CE count", "replayed from packets"} <= names
+    assert {"kernel", "bounds of the CE count and of the start", "replayed from packets"} <= names
 
 
 def test_a_classic_sender_has_no_alpha_and_no_score(case: Case) -> None:

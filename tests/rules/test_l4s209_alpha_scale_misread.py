@@ -14,7 +14,7 @@ def scene(stats: pl.DataFrame | None = None, **columns: object):
         **({} if stats is None else {"stats": stats}),
         flows=FLOWS,
         directions=DIRECTIONS,
-        rounds=rounds(200, alpha=0.02, ce_best=1),
+        rounds=rounds(200, alpha=0.02, alpha_lo=0.02, alpha_hi=0.02, ce_best=1),
         kernel=log(**({"event": "poll"} | columns)),
     )
 
@@ -45,7 +45,7 @@ def test_silent_on_the_right_scale() -> None:
 
 def test_silent_while_the_start_of_alpha_is_not_known() -> None:
     """Builds start alpha at 1 or at 0: soon after, the replay may be sixteen times too large."""
-    late = rounds(40, alpha=0.32, ce_best=[0] * 30 + [1] * 10)
+    late = rounds(40, alpha=0.32, alpha_lo=0.01, alpha_hi=0.32, ce_best=1)
     scene_of = evidence(
         flows=FLOWS, directions=DIRECTIONS, rounds=late, kernel=log(event="poll", alpha=0.02)
     )

@@ -41,6 +41,15 @@ def test_fires_with_the_numbers_and_the_build() -> None:
     assert found.span_ns[0] == 20 * STEP_NS
 
 
+def test_a_lone_flow_does_not_show_that_the_aqm_is_l4s() -> None:
+    table = bottleneck("l4s").with_columns(confidence=0.7)
+    (found,) = check(
+        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=table, detector=steps())
+    )
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
+    assert "L4S AQM" not in found.message
+
+
 def test_fires_without_a_capture_on_the_inputs_alone() -> None:
     (found,) = check(evidence(flows=FLOWS, detector=steps()))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)

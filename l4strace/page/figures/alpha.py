@@ -9,7 +9,6 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
 from l4strace.page.drawing.series import band, line, points_of, recorded
-from l4strace.prague.constants import TRANSITION_ROUNDS
 from l4strace.wording.amounts import number
 
 NAME = "alpha"
@@ -23,7 +22,7 @@ def draw(direction: Direction) -> Figure | None:
     replayed = points_of(rounds, "alpha", direction.points)
     traces = [recorded(known, "kernel")] if known else []
     if replayed:
-        bounds = "bounds of the CE count"
+        bounds = "bounds of the CE count and of the start"
         traces += band(rounds, "alpha_lo", "alpha_hi", bounds, REPLAYED, direction.points, 1.0)
         traces.append(line(replayed, "replayed from packets", REPLAYED))
     return timeline(traces, "share", direction.axis) if traces else None
@@ -41,20 +40,14 @@ def describe(direction: Direction) -> str:
             facts.append(f"{name} {number(mean)}")
     parts = ["Alpha 1: every packet was marked. A reduction gives up alpha/2 of the window."]
     if _replayed(direction).height:
-        parts.append("The replay starts at 1, as Prague does.")
+        parts.append(
+            "Where packets do not show whether alpha starts at 0 or 1, the bounds cover both."
+        )
     if facts:
         parts.append(f"Mean over the second half of the run: {', '.join(facts)}.")
     return " ".join(parts)
 
 
 def _replayed(direction: Direction) -> pl.DataFrame:
-    """``x`` and ``alpha`` as Prague's clock has it; nothing for a sender that meant no L4S.
-
-    ``alpha_lo`` and ``alpha_hi`` as long as Prague updates once per round trip.
-    """
-    if not direction.scalable:
-        return direction.rounds.clear()
-    early = pl.col("round") < TRANSITION_ROUNDS
-    alpha = pl.when(early).then("alpha").otherwise("alpha_25ms").alias("alpha")
-    bounds = (pl.when(early).then(name).alias(name) for name in ("alpha_lo", "alpha_hi"))
-    return direction.rounds.select("x", alpha, *bounds)
+    """Rounds of a sender that requests L4S."""
+    return direction.rounds if direction.scalable else direction.rounds.clear()

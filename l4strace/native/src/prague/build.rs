@@ -24,6 +24,8 @@ pub const SHIFT_G: u32 = 4;
 /// DEFAULT_RTT_TRANSITION of the builds with a correct detector: rounds until alpha and detector keep to
 /// the target RTT.
 pub const RTT_TRANSITION: u32 = 500;
+/// The same of the builds from 5.15 on (P4 to P7).
+pub const RTT_TRANSITION_515: u32 = 4;
 /// Prague's target RTT (prague_rtt_target).
 pub const TARGET_RTT_US: u32 = 25_000;
 

@@ -121,9 +121,10 @@ impl DirectionView<'_> {
         }
     }
 
-    /// A count fed back, where AccECN carried one.
+    /// A count fed back under AccECN; 0 before the first counter of a connection seen from its start.
     pub fn fed_back(&self, count: impl Fn(&Direction) -> u64) -> Option<u64> {
-        (self.accecn() && self.dir.feedback.ce.started()).then(|| count(self.dir))
+        let known = self.dir.feedback.ce.started() || self.flow.flow.is_from_start();
+        (self.accecn() && known).then(|| count(self.dir))
     }
 
     /// Most CE marks that the packets allow: what nothing has acknowledged may be marked too.

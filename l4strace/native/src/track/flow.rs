@@ -255,7 +255,8 @@ impl Flow {
         let (from_start, mss) = (self.from_start, self.mss[side]);
         let dir = &mut self.dirs[side];
         let begin = || if from_start { first_byte(data.start, dir.acked, mss) } else { data.start };
-        let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(begin())));
+        let handshake_ns = dir.handshake_rtt_ns;
+        let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(begin(), handshake_ns)));
         if is_probe(data, sender) {
             dir.feedback.extra = dir.feedback.extra.saturating_add(1);
             return Place::default();
@@ -328,6 +329,11 @@ impl Flow {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }
+        // A socket in TIME_WAIT answers a repeated FIN and keeps no counter (tcp_timewait_sock).
+        let waits = self.ended == Ended::Fin && !advances && p.payload_len == 0;
+        if waits {
+            return;
+        }
         let newer = !old && (advances || got.packets > 0 || place.new_data || place.new_stamp);
         self.feedback(p, side, ack, newer, &got);
         if self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.wait == Wait::Ack && s.round_is_acked()) {
@@ -369,12 +375,20 @@ impl Flow {
     }
 
     /// Packets of a side that nothing had acknowledged when the capture or the connection ended: what
-    /// became of them was not reported. They matter where marks are to be expected.
+    /// became of them was not reported, and of those that move no acknowledgement. They matter where marks
+    /// are to be expected.
     pub fn unreported(&self, side: usize) -> u64 {
-        if self.dirs[side].feedback.ce.hi == 0 {
+        let dir = &self.dirs[side];
+        if dir.feedback.ce.hi == 0 {
             return 0;
         }
-        self.dirs[side].sender.as_ref().map_or(0, |s| u64::from(s.segments.inflight_packets()))
+        let data = dir.sender.as_ref().map_or(0, |s| s.segments.inflight_packets());
+        u64::from(data) + u64::from(dir.feedback.extra)
+    }
+
+    /// The capture shows what the receiver of each side reports, from the first counter on.
+    pub fn is_from_start(&self) -> bool {
+        self.from_start
     }
 
     /// Mode, and the sentence that gives the reason, once everything is known.

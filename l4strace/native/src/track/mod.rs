@@ -17,6 +17,7 @@ mod handshake;
 mod holes;
 mod keys;
 mod prefetch;
+mod reduction;
 mod reports;
 mod retrace;
 mod reuse;

@@ -105,21 +105,29 @@ impl Flow {
         if step.best > 0 {
             peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
         }
+        let mut ce = [step.best, step.lo, step.hi].map(i64::from);
         if let Some(sender) = peer.sender.as_mut().filter(|_| newer || step.best > 0) {
-            sender.marked(got, step, p.ts_ns);
+            sender.marked(got, step);
         }
         if let Some(option) = &p.accecn {
-            self.option(p, option, side, newer);
+            let [lo, hi, best] = self.option(p, option, side, newer);
+            for (sum, moved) in ce.iter_mut().zip([best, lo, hi]) {
+                *sum += moved;
+            }
+        }
+        if let Some(sender) = self.dirs[side ^ 1].sender.as_mut() {
+            sender.tick(got, ce, p.ts_ns);
         }
     }
 
-    fn option(&mut self, p: &Packet, option: &AccEcnOption, side: usize, newer: bool) {
+    /// Returns by how much the option moves the CE count: lo, hi, best.
+    fn option(&mut self, p: &Packet, option: &AccEcnOption, side: usize, newer: bool) -> [i64; 3] {
         let from_start = self.from_start;
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         let seen = me.carried.option(option, p.frame);
         if !newer {
-            return;
+            return [0; 3];
         }
         let longest = peer.totals.max_payload.min(self.mss[side ^ 1]);
         // The acknowledgements show what the capture missed.
@@ -140,5 +148,6 @@ impl Flow {
                 *sender.round.ce_bytes.get_or_insert(0) += u64::from(bytes);
             }
         }
+        says.moved
     }
 }

@@ -1,5 +1,6 @@
 //! One round trip of one direction: sums while it runs, a row when it ends.
 
+use super::alpha::Replayed;
 use super::prefetch::prefetch;
 
 /// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
@@ -41,8 +42,8 @@ pub struct RoundRow {
     pub burst_bytes: u32,
     pub burst_frame: Option<u64>,
     pub slow_start: bool,
-    /// From the best CE count, its lower and upper bound, and with the 25 ms period.
-    pub alpha: [f64; 4],
+    /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
+    pub alphas: [Replayed; 2],
     pub srtt_pace_us: Option<f64>,
     pub mdev_pace_us: Option<f64>,
     pub classic_ecn: Option<f64>,

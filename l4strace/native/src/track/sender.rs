@@ -1,14 +1,14 @@
 //! A direction that sends data: its segments, its rounds and what they show about its window.
 
 use super::ace::Step;
-use super::alpha::{Alpha, TargetAlpha};
+use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
-use super::round::{CeRange, Limit, Round, RoundRow};
+use super::reduction::Reductions;
+use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
 use super::train::Trains;
-use crate::prague::build::RTT_TRANSITION;
-use crate::prague::filter::INFINITE_SSTHRESH;
+use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::PacketReplay;
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
@@ -101,15 +101,13 @@ pub struct Sender {
     acked_trains: Trains,
     number: u32,
     smallest: WindowedMin,
-    /// From best, lo and hi.
-    alphas: [Alpha; 3],
-    target_alpha: TargetAlpha,
+    /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
+    clocks: [Clock; 2],
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
     replay: PacketReplay,
+    handshake_us: Option<u32>,
     saw_ce: bool,
-    /// The round has had its reduction.
-    reduced: bool,
-    ssthresh: u32,
+    reductions: Reductions,
     slow_start: bool,
     drained_ns: i64,
     inflight_before: u32,
@@ -117,7 +115,13 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(at: i64) -> Self {
+    /// `handshake_ns`: RTT of the handshake as seen here, with which the kernel's RTT filters begin (prague_init).
+    pub fn new(at: i64, handshake_ns: Option<i64>) -> Self {
+        let handshake_us = handshake_ns.and_then(|ns| u32::try_from(ns / 1000).ok());
+        let mut replay = PacketReplay::default();
+        if let Some(us) = handshake_us {
+            replay.on_rtt(u64::from(us));
+        }
         Sender {
             segments: Segments::new(at),
             wait: Wait::Ack,
@@ -129,12 +133,11 @@ impl Sender {
             acked_trains: Trains::default(),
             number: 0,
             smallest: WindowedMin::default(),
-            alphas: Default::default(),
-            target_alpha: TargetAlpha::default(),
-            replay: PacketReplay::default(),
+            clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
+            replay,
+            handshake_us,
             saw_ce: false,
-            reduced: false,
-            ssthresh: INFINITE_SSTHRESH,
+            reductions: Reductions::default(),
             slow_start: true,
             drained_ns: 0,
             inflight_before: 0,
@@ -161,6 +164,10 @@ impl Sender {
         round.out_of_order += u32::from(sent == Sent::OutOfOrder);
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
+        if sent == Sent::Retransmit {
+            self.reduce();
+        }
+        self.reductions.sent(self.number, self.segments.inflight_packets());
         self.bursts.send(data.ts_ns, len, frame);
         self.sent_trains.add(data.ts_ns, u64::from(len));
         sent
@@ -192,24 +199,42 @@ impl Sender {
         got
     }
 
-    /// Marks that the ACK reported; call once an ACK, after `ack`.
+    /// Marks that the ACK reported; call once an ACK, after `ack` and before `tick`.
     #[inline]
-    pub fn marked(&mut self, got: &Delivered, step: Step, now_ns: i64) {
+    pub fn marked(&mut self, got: &Delivered, step: Step) {
         self.round.ce[0] += i64::from(step.lo);
         self.round.ce[1] += i64::from(step.hi);
         self.round.ce[2] += i64::from(step.best);
         if step.best > 0 {
             self.marked_rtt(got);
         }
-        let (una, max) = (self.segments.una, self.segments.max);
-        let ended = self.target_alpha.ack(got.packets, step.best, una, max, now_ns);
-        if step.best > 0 && !self.reduced {
-            // A mark makes the kernel enter CWR, with the threshold that the last reduction left.
-            self.reduced = true;
+        if step.best > 0 {
             self.saw_ce = true;
-            self.replay.on_reduction(self.ssthresh);
+            self.reduce();
         }
-        if ended && self.number >= RTT_TRANSITION {
+    }
+
+    /// A mark or a loss may be a reduction, which rescales the detector's filters.
+    fn reduce(&mut self) {
+        let ssthresh = self.reductions.begin(self.number, self.segments.inflight_packets());
+        ssthresh.into_iter().for_each(|ssthresh| self.replay.on_reduction(ssthresh));
+    }
+
+    /// The ACK once more, with the change of the CE count that it and its option make: Prague's clock.
+    #[inline]
+    pub fn tick(&mut self, got: &Delivered, ce: [i64; 3], now_ns: i64) {
+        let tick = Tick {
+            acked: got.packets,
+            ce,
+            una: self.segments.una,
+            max: self.segments.max,
+            now_ns,
+            // The first reduction gives slow start its threshold.
+            slow_start: self.slow_start && !self.saw_ce,
+        };
+        let [early, late] = &mut self.clocks;
+        late.tick(&tick);
+        if early.tick(&tick) {
             self.detect();
         }
     }
@@ -280,15 +305,9 @@ impl Sender {
         let rtt = self.round.rtt_summary();
         let ce = self.round.ce_range();
         let smallest = self.smallest.get();
-        let alpha = self.alpha(ce);
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
-        if self.number < RTT_TRANSITION {
-            self.detect();
-        }
         let scores = self.saw_ce.then(|| self.replay.scores());
-        if std::mem::take(&mut self.reduced) {
-            self.ssthresh = self.segments.inflight_packets().max(2);
-        }
+        self.reductions.end_round();
         let pace = self.replay.pace_us();
         let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
@@ -325,7 +344,7 @@ impl Sender {
             burst_bytes: self.bursts.largest,
             burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
             slow_start,
-            alpha,
+            alphas: self.clocks.each_ref().map(Clock::replayed),
             srtt_pace_us: pace.map(|p| p.0),
             mdev_pace_us: pace.map(|p| p.1),
             classic_ecn: scores.map(|s| s.fixed),
@@ -335,18 +354,10 @@ impl Sender {
         row
     }
 
-    fn alpha(&mut self, ce: CeRange) -> [f64; 4] {
-        let acked = self.round.acked_packets;
-        for (alpha, ce) in self.alphas.iter_mut().zip([ce.best, ce.lo, ce.hi]) {
-            alpha.update(acked, ce);
-        }
-        let [best, lo, hi] = self.alphas.map(|a| a.value);
-        [best, lo, hi, self.target_alpha.alpha.value]
-    }
-
     /// One step of the fallback's detector, which sleeps until the first mark.
     fn detect(&mut self) {
-        let min_rtt_us = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        let least = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        let min_rtt_us = least.into_iter().chain(self.handshake_us).min();
         self.replay.on_round(min_rtt_us, self.saw_ce);
     }
 
@@ -373,9 +384,11 @@ impl Sender {
         let grown =
             now.saturating_sub(self.inflight_before) * 2 >= round.acked_packets.min(self.inflight_before);
         let reduced = round.retransmits > 0 || round.ece_acks > 0 || marked;
-        if reduced || (limit == Limit::Cwnd && !grown) {
+        if self.slow_start && !reduced && limit == Limit::Cwnd && !grown {
             self.slow_start = false;
+            self.reductions.end_slow_start(self.number, now);
         }
+        self.slow_start &= !reduced;
         self.inflight_before = now;
         self.slow_start
     }

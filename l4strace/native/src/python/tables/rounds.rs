@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use super::arrow::{ArrowTable, Columns};
 use crate::pair::RoundDelay;
 use crate::run::RoundView;
+use crate::track::RoundRow;
 
 pub fn table(rounds: &[RoundView<'_>]) -> PyResult<ArrowTable> {
     Columns::blocks(rounds, |t, rounds| {
@@ -75,8 +76,13 @@ fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
 }
 
 fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
-    for (i, name) in ["alpha", "alpha_lo", "alpha_hi", "alpha_25ms"].into_iter().enumerate() {
-        t.f64(name, rounds.iter().map(|r| r.accecn(|r| r.alpha[i])));
+    for (clock, name) in ["alpha", "alpha_25ms"].into_iter().enumerate() {
+        for (i, suffix) in ["", "_lo", "_hi"].into_iter().enumerate() {
+            let value = move |r: &RoundRow| r.alphas[clock].values[i];
+            t.f64(&format!("{name}{suffix}"), rounds.iter().map(|r| r.accecn(value)));
+        }
+        let updates = move |r: &RoundRow| r.alphas[clock].updates;
+        t.u32(&format!("{name}_updates"), rounds.iter().map(|r| r.accecn(updates)));
     }
     let rows = || rounds.iter().map(|r| r.row);
     t.f64("srtt_pace_us", rows().map(|r| r.srtt_pace_us));

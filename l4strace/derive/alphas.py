@@ -1,0 +1,155 @@
+"""Which alpha a sender computes: by which clock, and from 0 or from 1.
+
+Builds up to 2022 update alpha once per round trip for 500 rounds, builds from 5.15 on at most every
+25 ms from their fourth round on. The same step slows down additive increase on shorter round
+trips, which is how packets show it. Builds start alpha at 1 or at 0: the first reductions differ.
+All flows of a sender run one build, so their evidence is added up. What remains open stays in the
+bounds.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import windows
+from l4strace.evidence import Capture, kept
+from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD, TRANSITION_ROUNDS
+from l4strace.schema.keys import KEY
+
+SETTLED = 2
+"""Updates after the first mark that are left out: builds halve the window there by rules of their
+own."""
+
+YOUNG = 40
+"""Updates during which the start still shows: (15/16)^40 = 0.08 of it is left."""
+
+CALM = 8
+"""Updates after which slow start is over: as in `laws`."""
+
+APART = 0.7
+"""Growth per round, (RTT / 25 ms)^2, up to which it is told from 1: at RTTs up to 21 ms."""
+
+ENOUGH, SURE = 20, 3.0
+"""Rounds, and standard errors between their mean growth and the middle of both hypotheses: 1 in 700
+by chance."""
+
+LEAD = 3.0
+"""Log-likelihood (nats) by which one start leads: odds of 20 to 1."""
+
+SENDER = ("source", "sender")
+BOUNDS = ("", "_lo", "_hi")
+
+
+@kept
+def chosen(capture: Capture) -> pl.DataFrame:
+    """Per direction of an ECT(1) sender: `paced` (25 ms from the fourth round on), `from_zero`.
+
+    Null where the packets leave it open.
+    """
+    seen = _with_sender(capture, windows.seen(capture))
+    senders = seen.select(*KEY, "sender").unique(maintain_order=True)
+    judged = senders.join(_paced(seen), on=SENDER, how="left").join(
+        _from_zero(seen), on=SENDER, how="left"
+    )
+    return judged.select(*KEY, "paced", "from_zero")
+
+
+def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
+    """``plain`` with `alpha`, `alpha_lo` and `alpha_hi` of the build that each sender runs.
+
+    Where the start is open, the bounds cover both; `alpha` then starts as published builds with
+    that clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any value at first:
+    `alpha` is the middle of the bounds.
+    """
+    builds = chosen(capture)
+    begun = capture.flows.select("source", "flow", late=pl.col("handshake") == "none")
+    of = (
+        plain.select(
+            *KEY,
+            *(f"{name}{bound}" for name in ("alpha", "alpha_25ms") for bound in BOUNDS),
+            *("alpha_updates", "alpha_25ms_updates"),
+        )
+        .join(builds, on=KEY, how="left", maintain_order="left")
+        .join(begun, on=["source", "flow"], how="left", maintain_order="left")
+    )
+    late = pl.col("late").fill_null(False)
+    low, high = (
+        _alpha("_lo", pl.col("from_zero").fill_null(True) | late),
+        _alpha("_hi", _zero(late)),
+    )
+    best = pl.when(late).then((low + high) / 2).otherwise(_alpha("", _zero(late, guess=True)))
+    return plain.with_columns(of.select(alpha=best, alpha_lo=low, alpha_hi=high).get_columns())
+
+
+def _zero(late: pl.Expr, guess: bool = False) -> pl.Expr:
+    """Whether alpha starts at 0. Where packets leave it open: as the clock has it, or at 1."""
+    open_ones = pl.col("paced").fill_null(False) if guess else pl.lit(False)
+    return pl.coalesce("from_zero", open_ones) & ~late
+
+
+def _alpha(bound: str, from_zero: pl.Expr) -> pl.Expr:
+    """One bound of alpha by the chosen clock."""
+    by_clock = [
+        pl.when(from_zero)
+        .then(windows.alpha(paced, True, bound))
+        .otherwise(windows.alpha(paced, False, bound))
+        for paced in (True, False)
+    ]
+    return pl.when(pl.col("paced").fill_null(False)).then(by_clock[0]).otherwise(by_clock[1])
+
+
+def _with_sender(capture: Capture, seen: pl.DataFrame) -> pl.DataFrame:
+    """Rounds with the address that their data comes from."""
+    ends = capture.flows.select("source", "flow", "client", "server")
+    sender = pl.when("forward").then("client").otherwise("server")
+    joined = seen.join(ends, on=["source", "flow"], how="left", maintain_order="left")
+    return joined.with_columns(sender=sender).drop("client", "server")
+
+
+def _paced(seen: pl.DataFrame) -> pl.DataFrame:
+    """By how much the window grows in rounds without marks, at RTTs that slow it down."""
+    growth = (pl.col("next") - pl.col("before")).clip(-3, 3)
+    slowed = (pl.col("rtt_mean_us") * 1e3 / windows.TARGET_NS) ** 2
+    calm = seen.filter(
+        pl.col("quiet")
+        & ~pl.col("lossy")
+        & ~pl.col("slow_start").fill_null(False)
+        & (pl.col("limited_by") == "cwnd")
+        & (pl.col("before") >= windows.MIN_WINDOW)
+        & pl.col("alpha_updates").is_between(CALM, TRANSITION_ROUNDS)
+        & (slowed <= APART)
+    )
+    means = calm.group_by(SENDER).agg(
+        rounds=pl.len(),
+        growth=growth.mean(),
+        error=growth.std() / pl.len().sqrt(),
+        middle=(1 + slowed.mean()) / 2,
+    )
+    above = pl.col("growth") - pl.col("middle")
+    sure = (pl.col("rounds") >= ENOUGH) & (above.abs() >= SURE * pl.col("error"))
+    return means.select(*SENDER, paced=pl.when(sure).then(above < 0))
+
+
+def _from_zero(seen: pl.DataFrame) -> pl.DataFrame:
+    """Which start explains the first reductions, whatever the fallback does."""
+    early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
+    floors = (
+        pl.lit(0.0),
+        *(
+            CUT_FLOOR * (pl.col(score) - SCALABLE_THRESHOLD).clip(0, 1)
+            for score in ("classic_ecn", "classic_ecn_buggy")
+        ),
+        pl.lit(CUT_FLOOR),
+    )
+    starts = {"one": False, "zero": True}
+    per_flow = early.group_by(*SENDER, *KEY[1:]).agg(
+        pl.max_horizontal(
+            windows.log_likelihood(pl.max_horizontal(windows.alpha(paced, start) / 2, floor))
+            for floor in floors
+            for paced in (False, True)
+        ).alias(name)
+        for name, start in starts.items()
+    )
+    lead = per_flow.group_by(SENDER).agg(lead=(pl.col("zero") - pl.col("one")).sum())
+    known = pl.col("lead").abs() >= LEAD
+    return lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0))

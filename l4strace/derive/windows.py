@@ -1,0 +1,139 @@
+"""How a sender's window follows its marks, round by round: what `laws` and `alphas` compare.
+
+One reduction shows little: marks come in two rounds running, the window grows again before it is
+seen, and what is in flight counts whole packets. So the window after every usable mark is predicted
+from the share that a hypothesis gives up, and the errors of all predictions are added up.
+
+A marked round is usable when it shows for certain whether Prague reduced: `isolated` (no mark in
+the 25 ms before, the shortest time between two reductions), or in a run of marked rounds, where a
+reduction follows a reduction. Rounds with losses and those of slow start are left out.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive.vantage import once, rounds
+from l4strace.evidence import Capture, kept
+from l4strace.prague.constants import GAIN_SHIFT
+from l4strace.schema.keys import KEY, of_round
+
+TARGET_NS = 25_000_000
+"""prague_rtt_target: a reduction that comes sooner after the last one is ignored."""
+
+MIN_WINDOW = 4.0
+"""Packets in flight from which the floor (0.3125) takes away more than one."""
+
+GROWTH_MAX = 1.0
+"""Packets that additive increase adds per round at most (prague_update_cwnd, RFC 5681)."""
+
+GROWTHS = (0.0, 0.25, 0.5, 0.75, GROWTH_MAX)
+"""Growth per round while every round has marks, where nothing shows it: marked packets do not count
+and an RTT below 25 ms slows it down. Each law may have the one that suits it."""
+
+ROUNDING, UNSTEADY = 0.7, 0.05
+"""Smallest error of a prediction: two counts of whole packets are off by 0.4 each (a third of a
+packet, uniform, twice); and by eye 5 % of the window for bursts."""
+
+CONTINUED = 0.8
+"""Reductions per round (or per 25 ms where rounds are shorter) while every round has marks. CWR
+ends with the first ACK beyond its own start: by eye, a fifth of a round later."""
+
+GAUSSIAN, UNLIKELY = 2.0, 6.0
+"""An error beyond two standard deviations counts linearly and one sample at most six (nats): single
+rounds go wrong for reasons of their own. By eye."""
+
+
+@kept
+def seen(capture: Capture) -> pl.DataFrame:
+    """Rounds of ECT(1) senders, with marks, windows and what lies around each."""
+    ect1 = pl.col("data_ect1").fill_null(0)
+    others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
+    senders = once(capture, capture.directions.filter((ect1 > 0) & (ect1 >= others)))
+    needed = (
+        *("round", "start_ns", "end_ns", "rtt_mean_us", "inflight_max_packets", "acked_packets"),
+        *("retransmits", "slow_start", "ce_best", "limited_by"),
+        *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
+        *("classic_ecn", "classic_ecn_buggy"),
+    )
+    mine = rounds(capture).select(*KEY, *needed).join(senders, on=KEY, how="semi")
+    near = mine.sort(*KEY, "round").with_columns(
+        marked=pl.col("ce_best").fill_null(0) > 0,
+        before=pl.col("inflight_max_packets").cast(pl.Float64),
+    )
+    lost = pl.col("retransmits").fill_null(0) > 0
+    marked, window = pl.col("marked"), pl.col("before")
+    return near.with_columns(
+        next=of_round(1, window),
+        lowest=pl.min_horizontal(of_round(1, window), of_round(2, window)),
+        lossy=pl.any_horizontal(lost, *(of_round(n, lost) for n in (-1, 1, 2))),
+        quiet=~pl.any_horizontal(marked, *(of_round(n, marked) for n in (-1, 1, 2))),
+        running=marked & of_round(-1, marked) & of_round(-2, marked),
+        since_ns=pl.col("start_ns")
+        - of_round(-1, pl.when(marked).then("end_ns")).forward_fill().over(KEY),
+    )
+
+
+def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
+    """Marked rounds that show a response, with `after`, `growth`, `error` and `cuts` expected."""
+    change = pl.col("lowest") - pl.col("before")
+    calm = (
+        seen.filter(pl.col("quiet") & ~pl.col("lossy") & ~pl.col("slow_start").fill_null(False))
+        .group_by(KEY)
+        .agg(
+            change.clip(-3, 3).mean().clip(0, GROWTH_MAX).alias("growth"),
+            (change - change.median()).abs().mean().alias("noise"),
+        )
+    )
+    periods = (pl.col("rtt_mean_us").median().over(KEY) * 1e3 / TARGET_NS).clip(0, 1)
+    ready = (
+        seen.with_columns(
+            isolated=(pl.col("since_ns") >= TARGET_NS).fill_null(True), periods=periods
+        )
+        .filter(
+            pl.col("marked")
+            & (pl.col("isolated") | pl.col("running").fill_null(False))
+            & ~pl.col("lossy").fill_null(False)
+            & ~pl.col("slow_start").fill_null(False)
+            & (pl.col("before") >= MIN_WINDOW)
+            & (pl.col("alpha_updates") > settled)
+        )
+        .join(calm, on=KEY, how="left")
+    )
+    steady = pl.col("before") * UNSTEADY
+    return ready.with_columns(
+        growth=pl.col("growth").fill_null(GROWTH_MAX),
+        error=pl.max_horizontal(pl.lit(ROUNDING), "noise", steady),
+        cuts=pl.when("isolated").then(1.0).otherwise(CONTINUED * pl.col("periods")),
+        after=pl.when("isolated").then("lowest").otherwise("next"),
+    ).drop_nulls("after")
+
+
+def alpha(paced: bool, from_zero: bool, bound: str = "") -> pl.Expr:
+    """Alpha as one build computes it; ``bound`` is empty, `_lo` or `_hi`, as in `rounds`."""
+    name = "alpha_25ms" if paced else "alpha"
+    updates = pl.col(f"{name}_updates").cast(pl.Float64)
+    left = (1 - 0.5**GAIN_SHIFT) ** updates if from_zero else 0.0
+    return (pl.col(f"{name}{bound}") - left).clip(0, 1)
+
+
+def log_likelihood(fraction: pl.Expr) -> pl.Expr:
+    """Of all samples under one law (nats, up to a constant that all laws share)."""
+    alone = _cost(fraction, pl.col("growth")).filter("isolated").sum()
+    running = [_cost(fraction, pl.lit(g)).filter(~pl.col("isolated")).sum() for g in GROWTHS]
+    return -(alone + pl.min_horizontal(running))
+
+
+def _cost(fraction: pl.Expr, growth: pl.Expr) -> pl.Expr:
+    """What each sample's error costs (nats): quadratic, then linear, then constant."""
+    # What is in flight is the fractional window rounded up: half a packet more on average.
+    fine = pl.col("before") - 0.5
+    predicted = fine * (1 - fraction * pl.col("cuts")) + 0.5 + growth
+    off = ((pl.col("after") - predicted) / pl.col("error")).abs()
+    linear = (GAUSSIAN * off - GAUSSIAN**2 / 2).clip(upper_bound=UNLIKELY)
+    return pl.when(off < GAUSSIAN).then(off**2 / 2).otherwise(linear)
+
+
+def given() -> pl.Expr:
+    """Share of the window that was given up, growth added back."""
+    return 1 - (pl.col("after") - pl.col("growth")) / pl.col("before")

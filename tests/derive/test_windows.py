@@ -1,0 +1,53 @@
+"""Which marked rounds show whether the sender reduced, and what alpha each build has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import windows
+from tests.support import frames
+
+COUNT = 40
+RTT_NS = 40 * frames.MS
+
+
+def usable(marked: set[int], settled: int = 0, **columns: object) -> dict[int, bool]:
+    """Round -> `isolated`, of the rounds that are usable."""
+    plain: dict[str, Any] = {
+        "start_ns": [n * RTT_NS for n in range(COUNT)],
+        "end_ns": [(n + 1) * RTT_NS for n in range(COUNT)],
+        "ce_best": [int(n in marked) for n in range(COUNT)],
+        "alpha_updates": [1 + n for n in range(COUNT)],
+    }
+    capture = frames.capture(
+        flows=frames.frame("flows"),
+        directions=frames.frame("directions", data_ect1=1000),
+        rounds=frames.rounds(COUNT, **(plain | columns)),
+    )
+    found = windows.usable(windows.seen(capture), settled)
+    return dict(found.select("round", "isolated").iter_rows())
+
+
+def test_a_mark_after_a_pause_is_usable_and_the_next_is_not() -> None:
+    assert usable({10, 20, 21}) == {10: True, 20: True}
+
+
+def test_in_a_run_of_marked_rounds_a_reduction_follows_a_reduction() -> None:
+    assert usable({20, 21, 22, 23}) == {20: True, 22: False, 23: False}
+
+
+def test_losses_slow_start_small_windows_and_the_first_updates_are_left_out() -> None:
+    assert usable({20}, retransmits=[int(n == 21) for n in range(COUNT)]) == {}
+    assert usable({20}, slow_start=True) == {}
+    assert usable({20}, inflight_max_packets=3) == {}
+    assert usable({20}, settled=21) == {}
+
+
+def test_alpha_from_zero_lacks_what_is_left_of_the_start() -> None:
+    frame = pl.DataFrame({"alpha": [1.0, 0.9], "alpha_updates": [0, 2]})
+    assert frame.select(windows.alpha(paced=False, from_zero=True)).to_series().to_list() == [
+        0.0,
+        0.9 - (15 / 16) ** 2,
+    ]
