@@ -1,10 +1,10 @@
-//! When a round ends, and with which row.
+//! When a round ends, and with which row; when a conversation ends.
 
-use super::flow::Flow;
+use super::flow::{Ended, Flow};
 use super::handshake::Mode;
 use super::round::RoundRow;
 use super::sender::{Context, Wait};
-use crate::packet::Packet;
+use crate::packet::{flag, Packet};
 
 impl Flow {
     /// The round's data is acknowledged: it is over here, or once the sender has reacted.
@@ -40,6 +40,21 @@ impl Flow {
             sender.round.start_ns = p.ts_ns;
         }
         self.drained_row[side] = None;
+    }
+
+    /// A FIN or RST.
+    #[cold]
+    pub(super) fn close(&mut self, p: &Packet, side: usize) {
+        if p.flags & flag::RST != 0 {
+            if self.ended == Ended::Open {
+                self.ended = Ended::Rst;
+            }
+            return;
+        }
+        self.dirs[side].totals.fin = true;
+        if self.dirs.iter().all(|d| d.totals.fin) && self.ended == Ended::Open {
+            self.ended = Ended::Fin;
+        }
     }
 
     /// Ends the rounds that still run at the end of the capture.

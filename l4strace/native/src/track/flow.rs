@@ -360,20 +360,6 @@ impl Flow {
         }
     }
 
-    #[cold]
-    fn close(&mut self, p: &Packet, side: usize) {
-        if p.flags & flag::RST != 0 {
-            if self.ended == Ended::Open {
-                self.ended = Ended::Rst;
-            }
-            return;
-        }
-        self.dirs[side].totals.fin = true;
-        if self.dirs.iter().all(|d| d.totals.fin) && self.ended == Ended::Open {
-            self.ended = Ended::Fin;
-        }
-    }
-
     /// Packets of a side that nothing had acknowledged when the capture or the connection ended: what
     /// became of them was not reported, and of those that move no acknowledgement. They matter where marks
     /// are to be expected.
