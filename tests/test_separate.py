@@ -23,7 +23,7 @@ def of(times: list[tuple[int, int]], flows: list[int], paths: list[str] | None =
         flows=stack(
             *(frame("flows", source=s, flow=f) for s, f in zip(sources, flows, strict=True))
         ),
-        hosts=({"path": "b.host.json"}, {"path": "other.host.json"}),
+        host_files=({"path": "b.host.json"}, {"path": "other.host.json"}),
     )
 
 
@@ -50,5 +50,5 @@ def test_inputs_of_one_run_stay_together(
 def test_a_stem_joins_and_host_files_go_where_they_belong():
     assert groups(of([(0, 1), (500, 501)], [0, 1], ["x/a.pcap", "x/a.trace.txt"])) == [[0, 1]]
     first, second = separate.runs(of([(0, 10), (500, 520)], [0, 1]))
-    assert [host["path"] for host in first.hosts] == ["other.host.json"]
-    assert [host["path"] for host in second.hosts] == ["b.host.json", "other.host.json"]
+    assert [host["path"] for host in first.host_files] == ["other.host.json"]
+    assert [host["path"] for host in second.host_files] == ["b.host.json", "other.host.json"]

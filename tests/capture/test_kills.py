@@ -110,7 +110,7 @@ def opens(place: Path) -> None:
     run = pipeline.read(inputs)
     host = place / "run.host.json"
     if host.exists() and host.stat().st_size:
-        assert [h["path"] for h in run.hosts] == [str(host)]
+        assert [h["path"] for h in run.host_files] == [str(host)]
     if run.sources.filter(kind="pcapng").height:
         records, _ = _native.walk(str(capture))
         assert run.sources.filter(kind="pcapng")["records"].item() == records

@@ -122,7 +122,7 @@ def test_the_diagnosis_is_right(lab: Any, tmp_path: Path, kernel: str) -> None:
     assert info["delivered_ce"] > 0
     ours = capture.kernel.filter(pl.col("flow") == 0, "forward")
     assert ours.height > 100
-    assert capture.hosts[0]["capture"]["kernel"]["source"] == kernel
+    assert capture.host_files[0]["capture"]["kernel"]["source"] == kernel
     joined = capture.sources.filter(pl.col("kind") == "kernel-log").row(0, named=True)
     assert joined["complete"]
     if kernel == "tracefs":
