@@ -107,7 +107,7 @@ def judge(
         tuple(skipped),
         asked,
         frame(evidence, findings),
-        status(evidence),
+        status(evidence, findings),
         len(rules.RULES),
         checklists(evidence, findings),
     )

@@ -7,13 +7,14 @@ conversations that pass each step and gives the reason why none gets further.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Status
+from l4strace.model import Finding, Status
 from l4strace.rules.support import hosts, subjects
 from l4strace.schema.words import BOTTLENECKS, CODEPOINTS
 from l4strace.wording.quantities import count
@@ -27,6 +28,9 @@ ACCEPTING = (4, 5)
 """Values with which it only accepts AccECN, likewise."""
 OPENINGS = {"yes": "Yes", "partly": "In part", "no": "No", "unknown": "Not shown"}
 CE = CODEPOINTS["ce"]
+BLEACHED, REMARKED = "L4S104", "L4S105"
+ON_THE_WAY = {BLEACHED: "erases its ECT(1) on the way", REMARKED: "changes its ECT(1) on the way"}
+"""What a path does to ECT(1), by the rule that finds it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Steps:
     """Conversations by step: one row each, with the columns of `_conversations`."""
 
     flows: pl.DataFrame
+    path_faults: dict[str, frozenset[int]]
+    """Conversations of which the path does not leave ECT(1) alone, by the rule that finds it."""
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -61,7 +67,7 @@ class Steps:
         if self.met.height:
             return "yes"
         if self.ect1.height:
-            return "partly"
+            return "partly" if set(self.ect1["flow"]) - self.path_faults[BLEACHED] else "no"
         # ECT(1) without a handshake in the capture may be L4S, and CE hides how a packet left.
         hidden = (pl.col("ect1") & ~pl.col("shown")) | (
             pl.col("accecn") & (pl.col("codepoint") == CE)
@@ -69,9 +75,16 @@ class Steps:
         return "unknown" if self.flows.filter(hidden).height else "no"
 
 
-def status(evidence: Evidence) -> Status:
-    """The answer, its sentence and the counts of conversations behind it."""
-    steps = Steps(_conversations(evidence))
+def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
+    """The answer, its sentence and the counts of conversations behind it.
+
+    ``findings`` tell what the path does to ECT(1).
+    """
+    faults = {
+        rule: frozenset(f.flow for f in findings if f.rule == rule and f.flow is not None)
+        for rule in ON_THE_WAY
+    }
+    steps = Steps(_conversations(evidence), faults)
     if steps.flows.is_empty():
         why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
         return Status("unknown", f"{OPENINGS['unknown']}: {why}.")
@@ -127,20 +140,36 @@ def _clauses(steps: Steps) -> list[str]:
     alone = steps.flows.height == 1
     largest = steps.asked.row(0, named=True)
     who = f"flow {largest['flow']}" if alone else f"of {_named(steps.flows)} {steps.asked.height:,}"
-    clauses = [f"{who} asked for AccECN"]
+    if alone and steps.accecn.height:
+        clauses = [f"flow {largest['flow']} negotiated AccECN"]
+    else:
+        clauses = [f"{who} asked for AccECN"]
     if steps.accecn.is_empty():
         reason = (largest["reason"] or "The handshake does not show why").rstrip(".")
         missed = "but did not get it" if alone else "but none got it"
         return [*clauses, f"{missed}. {reason}"]
-    clauses.append("got it" if alone else f"{steps.accecn.height:,} got it")
+    if not alone:
+        clauses.append(f"{steps.accecn.height:,} got it")
     if steps.ect1.is_empty():
         largest = steps.accecn.row(0, named=True)
         hides = ", which hides how it was sent" if largest["codepoint"] == CE else ""
         whose = "but its data" if alone else f"but the data of flow {largest['flow']}"
         return [*clauses, f"{whose} is {largest['codepoint']} at this capture{hides}"]
     number = "" if alone else f"{steps.ect1.height:,} of these "
-    clauses.append(f"{number}{_verb(steps.ect1, 'has', 'have')} ECT(1) data")
-    return [*clauses, _queue(steps, alone)]
+    clauses.append(f"{number}{_verb(steps.ect1, 'sends', 'send')} ECT(1)")
+    if steps.answer == "no":
+        return [*clauses, f"but the path erases it on the way ({BLEACHED})"]
+    return [*clauses, _queue(steps, alone) + _on_the_way(steps)]
+
+
+def _on_the_way(steps: Steps) -> str:
+    """`; the path changes its ECT(1) on the way (L4S105)`, where it does."""
+    for rule, what in ON_THE_WAY.items():
+        hit = steps.ect1.filter(pl.col("flow").is_in(steps.path_faults[rule]))
+        if hit.height:
+            whose = what.replace("its", "the") if hit.height > 1 else what
+            return f"; the path {whose} ({rule})"
+    return ""
 
 
 def _queue(steps: Steps, alone: bool) -> str:

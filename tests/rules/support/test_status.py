@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from l4strace.evidence import Evidence
+from l4strace.model import Confidence, Finding, Severity
 from l4strace.rules.support.status import status
 from tests.support.frames import evidence, frame, stack
 from tests.support.scenes import bottleneck
@@ -38,30 +39,30 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
         (
             run(flow(), bottlenecks=queue("l4s")),
             "yes",
-            "Yes: flow 0 asked for AccECN, got it, has ECT(1) data, and meets an L4S queue.",
+            "Yes: flow 0 negotiated AccECN, sends ECT(1), and meets an L4S queue.",
         ),
         (
             run(flow(), flow(1, syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s", 0.5)),
             "yes",
-            "Yes: of 2 flows with data 1 asked for AccECN, 1 got it, 1 of these has ECT(1) data, "
+            "Yes: of 2 flows with data 1 asked for AccECN, 1 got it, 1 of these sends ECT(1), "
             "and 1 probably meets an L4S queue (flow 0).",
         ),
         (
             run(flow(), bottlenecks=queue("fifo")),
             "partly",
-            "In part: flow 0 asked for AccECN, got it, has ECT(1) data, but meets no L4S queue "
+            "In part: flow 0 negotiated AccECN, sends ECT(1), but meets no L4S queue "
             "(bottleneck of flow 0: FIFO).",
         ),
         (
             run(flow()),
             "partly",
-            "In part: flow 0 asked for AccECN, got it, has ECT(1) data, but the packets do not "
+            "In part: flow 0 negotiated AccECN, sends ECT(1), but the packets do not "
             "show which queue it meets.",
         ),
         (
             run(flow(ect1=0)),
             "no",
-            "No: flow 0 asked for AccECN, got it, but its data is ECT(0) at this capture.",
+            "No: flow 0 negotiated AccECN, but its data is ECT(0) at this capture.",
         ),
         (
             run(flow(mode="classic", ect1=0, mode_reason="The server answers so.")),
@@ -104,6 +105,24 @@ def test_a_setting_that_excludes_the_request_is_named() -> None:
     asking = {**host, "sysctls": {"net.ipv4.tcp_ecn": "3"}}
     other = run(flow(syn=0, mode="none", ect1=0), host_files=(asking,))
     assert status(other).sentence == "No: flow 0 did not ask for AccECN."
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "answer", "end"),
+    [
+        ("L4S104", "unknown", "no", "sends ECT(1), but the path erases it on the way (L4S104)."),
+        ("L4S105", "l4s", "yes", "L4S queue; the path changes its ECT(1) on the way (L4S105)."),
+    ],
+)
+def test_a_path_that_does_not_leave_ect1_alone_is_named(
+    rule: str, kind: str, answer: str, end: str
+) -> None:
+    fault = Finding(rule, Severity.ERROR, Confidence.HIGH, "The path ...", "", flow=0)
+    found = status(run(flow(), bottlenecks=queue(kind)), [fault])
+    assert found.answer == answer
+    assert found.sentence.endswith(end)
+    other = Finding(rule, Severity.ERROR, Confidence.HIGH, "The path ...", "", flow=7)
+    assert "on the way" not in status(run(flow()), [other]).sentence
 
 
 def test_an_l4s_queue_of_a_classic_flow_does_not_count() -> None:
