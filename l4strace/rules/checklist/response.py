@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.model import Severity
+from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES, MIN_WINDOW
 from l4strace.rules.support import paths, subjects
@@ -21,8 +22,6 @@ FRIENDLY = 0.3
 """Least reduction at a loss: CUBIC gives up three tenths (RFC 9438 section 4.6), Reno a half."""
 SMALL = 2
 """Packets below which a window must still shrink (RFC 9331 section A.1.7)."""
-FRAC_UNIT = 1 << 20
-"""One packet in Prague's frac_cwnd (CWND_UNIT)."""
 RTT_RATIO = 1.5
 """Ratio of base RTTs from which their effect on the rates is seen. By eye."""
 INITIAL_WINDOW = 10
@@ -138,8 +137,8 @@ def small_window(sender: Sender) -> Answer:
     known = sender.kernel.filter((pl.col("frac_cwnd") > 0) & pl.col("saw_ce").fill_null(False))
     if known.is_empty():
         return NOT_SHOWN, "Needs a kernel log with Prague's fractional window after the first mark."
-    least = known.select(pl.col("frac_cwnd").min()).item() / FRAC_UNIT
-    below = known.filter(pl.col("frac_cwnd") < SMALL * FRAC_UNIT).height
+    least = known.select(pl.col("frac_cwnd").min()).item() / FRAC_CWND_UNIT
+    below = known.filter(pl.col("frac_cwnd") < SMALL * FRAC_CWND_UNIT).height
     if below >= MIN_SAMPLES:
         seen = count(below, "sample")
         return PASS, f"The window is below two packets in {seen}, at least {least:.2f}."
