@@ -2,7 +2,7 @@
 
 use super::clock::Bounds;
 use super::key::Sighting;
-use super::window::{Waiting, Window};
+use super::window::{Taken, Waiting, Window};
 
 /// How long a packet may wait to be seen by the other capture.
 const PATIENCE_NS: i64 = 3_000_000_000;
@@ -37,6 +37,16 @@ pub struct Match {
     pub ambiguous: bool,
 }
 
+/// What the sighting of a packet shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen {
+    /// Both sides saw it.
+    Twice(Match),
+    /// The other side saw the same bytes in another packet.
+    OtherId,
+    Once,
+}
+
 /// A packet that only one side saw while both ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing {
@@ -54,18 +64,20 @@ impl Link {
         usize::from(self.sources[1] == source)
     }
 
-    /// A packet of one side: its other sighting, if that came before.
+    /// A packet of one side: its other sighting, if that came before; else it waits. `keeps_ids`: see
+    /// [`Window::take`].
     #[inline]
-    pub fn see(&mut self, side: usize, key: u64, waiting: Waiting) -> Option<Match> {
-        match self.windows[side ^ 1].take(key, waiting.seen.ip_id) {
-            Some((other, ambiguous)) => {
-                let seen = if side == 0 { [waiting.seen, other.seen] } else { [other.seen, waiting.seen] };
-                Some(Match { seen, ambiguous })
-            }
-            None => {
-                self.windows[side].push(key, waiting);
-                None
-            }
+    pub fn see(&mut self, side: usize, key: u64, waiting: Waiting, keeps_ids: bool) -> Seen {
+        let taken = self.windows[side ^ 1].take(key, waiting.seen.ip_id, keeps_ids);
+        if let Taken::Found(other, ambiguous) = taken {
+            let seen = if side == 0 { [waiting.seen, other.seen] } else { [other.seen, waiting.seen] };
+            return Seen::Twice(Match { seen, ambiguous });
+        }
+        self.windows[side].push(key, waiting);
+        if matches!(taken, Taken::OtherId) {
+            Seen::OtherId
+        } else {
+            Seen::Once
         }
     }
 

@@ -24,13 +24,18 @@ pub use plan::Facts;
 use std::collections::HashMap;
 
 use key::Sighting;
-use link::Match;
+use link::{Match, Seen};
 use plan::{spread, Plan, Way};
 use window::Waiting;
 
 use crate::packet::Packet;
 use crate::read::{self, Input, PacketStream, ReadError};
 use crate::track::Retrace;
+
+/// Packets that must have kept their IP id before another id means another packet.
+const KEPT_IDS: u64 = 8;
+/// What so many packets showed of their ids counts; what came before them counts half.
+const RECENT_IDS: u64 = 1024;
 
 /// One capture, as tracking left it.
 pub struct Tracked {
@@ -184,14 +189,31 @@ fn see(plan: &mut Plan, rounds: &mut [Rounds], source: u16, packet: &Packet, flo
         let link_side = link.side(source);
         key::keys(packet, path, leg.segment_size[side], |segment, key| {
             let waiting = Waiting { seen: Sighting::new(packet, segment), path };
-            if let Some(found) = link.see(link_side, key, waiting) {
-                way.matched(link, &found, rounds);
+            match link.see(link_side, key, waiting, way.keeps_ids()) {
+                Seen::Twice(found) => way.matched(link, &found, rounds),
+                Seen::OtherId => way.learn_id(false),
+                Seen::Once => {}
             }
         });
     }
 }
 
 impl Way {
+    /// Packets arrive with the IP id that they left with, as far as most of them showed lately.
+    #[inline]
+    fn keeps_ids(&self) -> bool {
+        self.ids_kept > self.ids_changed.max(KEPT_IDS)
+    }
+
+    #[inline]
+    fn learn_id(&mut self, kept: bool) {
+        *(if kept { &mut self.ids_kept } else { &mut self.ids_changed }) += 1;
+        if self.ids_kept + self.ids_changed > RECENT_IDS {
+            self.ids_kept /= 2;
+            self.ids_changed /= 2;
+        }
+    }
+
     #[inline]
     fn matched(&mut self, link: &mut link::Link, found: &Match, rounds: &mut [Rounds]) {
         let near_side = link.side(self.path.near);
@@ -221,10 +243,12 @@ impl Way {
     #[inline]
     fn is_ambiguous(&mut self, found: &Match, near: &Sighting, far: &Sighting) -> bool {
         if near.ip_id == 0 || far.ip_id == 0 || near.ip_id == far.ip_id {
-            self.ids_kept += u64::from(near.ip_id != 0 && near.ip_id == far.ip_id);
+            if near.ip_id != 0 && near.ip_id == far.ip_id {
+                self.learn_id(true);
+            }
             return found.ambiguous;
         }
-        self.ids_changed += 1;
+        self.learn_id(false);
         found.ambiguous || self.ids_kept > self.ids_changed
     }
 }

@@ -18,6 +18,15 @@ pub struct Waiting {
     pub path: u32,
 }
 
+/// What a window holds of a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Taken {
+    Found(Waiting, bool),
+    /// Other packets with the same bytes: ids tell them apart.
+    OtherId,
+    Nothing,
+}
+
 /// Unmatched packets by key, oldest first.
 #[derive(Debug, Default)]
 pub struct Window {
@@ -32,18 +41,22 @@ impl Window {
         self.by_key.entry(key).or_default().push_back(waiting);
     }
 
-    /// Takes the packet with this key: that with the same IP id, or else the oldest.
+    /// Takes the packet with this key: that with the same IP id, or else the oldest; none at all where the
+    /// path `keeps_ids` and each has another id, as a lost packet has that was retransmitted.
     ///
     /// The flag: several packets have the key, and no IP id shows which one this is.
-    pub fn take(&mut self, key: u64, ip_id: u16) -> Option<(Waiting, bool)> {
-        let list = self.by_key.get_mut(&key)?;
+    pub fn take(&mut self, key: u64, ip_id: u16, keeps_ids: bool) -> Taken {
+        let Some(list) = self.by_key.get_mut(&key) else { return Taken::Nothing };
         let at = list.iter().take(TWINS).position(|w| w.seen.ip_id == ip_id);
+        if at.is_none() && keeps_ids && ip_id != 0 && list.iter().all(|w| w.seen.ip_id != 0) {
+            return Taken::OtherId;
+        }
         let ambiguous = list.len() > 1 && (at.is_none() || ip_id == 0);
         let found = list.remove(at.unwrap_or(0));
         if list.is_empty() {
             self.by_key.remove(&key);
         }
-        found.map(|waiting| (waiting, ambiguous))
+        found.map_or(Taken::Nothing, |waiting| Taken::Found(waiting, ambiguous))
     }
 
     /// Gives up packets stamped before `horizon_ns`, and the oldest when there are too many.
@@ -82,22 +95,41 @@ mod tests {
         Waiting { seen, path: 0 }
     }
 
+    fn found(taken: Taken) -> Option<(u64, bool)> {
+        match taken {
+            Taken::Found(waiting, ambiguous) => Some((waiting.seen.frame, ambiguous)),
+            _ => None,
+        }
+    }
+
     #[test]
     fn the_ip_id_tells_twins_apart() {
         let mut window = Window::default();
         window.push(7, waiting(1, 100));
         window.push(7, waiting(2, 101));
-        let mut take = |ip_id| window.take(7, ip_id).map(|(w, ambiguous)| (w.seen.frame, ambiguous));
+        let mut take = |ip_id| found(window.take(7, ip_id, false));
         assert_eq!(take(101), Some((2, false)));
         assert_eq!(take(555), Some((1, false)));
-        assert!(window.take(7, 1).is_none());
+        assert_eq!(found(window.take(7, 1, false)), None);
+    }
+
+    #[test]
+    fn another_id_is_another_packet_where_ids_are_kept() {
+        let mut window = Window::default();
+        window.push(7, waiting(1, 100));
+        // A retransmission of what was lost.
+        assert!(matches!(window.take(7, 101, true), Taken::OtherId));
+        let mut take = |ip_id| found(window.take(7, ip_id, true));
+        assert_eq!(take(0), Some((1, false)), "without an id it may be anyone");
+        window.push(7, waiting(2, 100));
+        assert_eq!(found(window.take(7, 100, true)), Some((2, false)));
     }
 
     #[test]
     fn twins_without_an_ip_id_are_ambiguous() {
         let mut window = Window::default();
         (1..=3).for_each(|frame| window.push(7, waiting(frame, 0)));
-        let mut take = |ip_id| window.take(7, ip_id).map(|(w, ambiguous)| (w.seen.frame, ambiguous));
+        let mut take = |ip_id| found(window.take(7, ip_id, false));
         assert_eq!(take(0), Some((1, true)));
         assert_eq!(take(9), Some((2, true)));
         assert_eq!(take(0), Some((3, false)));
@@ -109,7 +141,7 @@ mod tests {
         for frame in 1..=3 {
             window.push(frame, waiting(frame, 0));
         }
-        window.take(2, 0);
+        window.take(2, 0, false);
         let mut gone = Vec::new();
         window.expire(3, |w| gone.push(w.seen.frame));
         assert_eq!(gone, [1]);
