@@ -121,7 +121,7 @@ def change(number: float, unit: str) -> str:
 
 
 def separating(cells: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """The parameter whose values tell best which cells differ; null when none does."""
+    """The parameter that best separates the cells that differ; null when none does."""
     if not cells["differs"].any() or cells["differs"].all():
         return None
     whole = float(cells["differs"].mean())  # type: ignore[arg-type]

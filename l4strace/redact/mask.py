@@ -55,7 +55,7 @@ def _file(given: str) -> bytes | None:
     path = Path(given)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{given}: is no file to take a key from", "Name a file or a text.")
+            raise UsageError(f"{given}: not a readable key file", "Name a file or a text.")
         with path.open("rb") as file:
             secret = file.read(MOST_KEY_FILE + 1)
     except (FileNotFoundError, NotADirectoryError, ValueError):
