@@ -56,7 +56,7 @@ class Selection:
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> Selection:
-        """As the options give it. Raises UsageError for a host that is not an address or network."""
+        """As the options give it. UsageError: a host that is not an address or network."""
         if from_s is not None and to_s is not None and from_s >= to_s:
             raise UsageError(f"--from {from_s:g} is not before --to {to_s:g}")
         networks = tuple(_network(host) for host in hosts or ())
