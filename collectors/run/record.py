@@ -49,6 +49,7 @@ def parse(arguments):
     parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
+    parser.add_argument("--start-within", type=float, metavar="S", help="for each kernel source")
     parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
     parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
     parser.add_argument("--status-fd", type=int, default=2)
@@ -162,7 +163,8 @@ class Recording:
         packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
         part = Part(name, program(name, options), packer.input)
         packer.hand_over()
-        if part.wait_started(START_SECONDS.get(name, 15.0), self.stop):
+        seconds = self.arguments.start_within or START_SECONDS.get(name, 15.0)
+        if part.wait_started(seconds, self.stop):
             self.kernel, self.packer, self.source = part, packer, name
             self.say("kernel state by %s (%s)" % (name, part.told["started"]))
             return True

@@ -68,12 +68,22 @@ def _judged(both: pl.DataFrame, looked_for: int) -> Match:
     residual = int((both["apart"] - offset).abs().median())  # type: ignore[arg-type]
     size = max(1, -(-both.height // PARTS))
     parts = both.sort("packet_ns").with_row_index("row").group_by(pl.col("row") // size)
-    middles = parts.agg(pl.col("apart").median(), n=pl.len()).filter(pl.col("n") >= ENOUGH // 2)
-    step = 0
-    if middles.height > 1:
-        low, high = middles.select(low=pl.min("apart"), high=pl.max("apart")).row(0)
-        step = int(high - low)
-    return Match(looked_for, both.height, offset, residual, step)
+    ranges = parts.agg(
+        low=pl.col("apart").quantile(0.1), high=pl.col("apart").quantile(0.9), n=pl.len()
+    ).filter(pl.col("n") >= ENOUGH // 2)
+    return Match(looked_for, both.height, offset, residual, _step(ranges))
+
+
+def _step(ranges: pl.DataFrame) -> int:
+    """How far the ranges of two parts lie apart, 0 where all overlap.
+
+    A clock that is set moves every sample after it. A busy host delays some samples of a part; the
+    others keep the offset.
+    """
+    if ranges.height < 2:
+        return 0
+    lowest, highest = ranges.select(pl.min("high"), pl.max("low")).row(0)
+    return max(0, int(highest - lowest))
 
 
 def _first_samples(samples: pl.DataFrame) -> pl.DataFrame:
