@@ -180,5 +180,13 @@ def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> Non
         after = text[text.rindex("\x1b[?1049l") :]
         verdict = after.split("recorded ")[0].removeprefix("\x1b[?1049l").strip()
         assert verdict.endswith("."), after
+        capture = f"{stem}.pcapng"
+        judged = subprocess.run(
+            [sys.executable, "-m", "l4strace", "diagnose", capture, "--no-html"],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert " ".join(verdict.split()) in " ".join(judged.stdout.split())
         for ending in (".pcapng", ".kernel.ndjson.zst", ".host.json"):
             assert stem.with_name(stem.name + ending).exists()
