@@ -26,6 +26,7 @@ from l4strace.commands import (
     verify,
     watch,
 )
+from l4strace.commands.arguments import expanded, gathered
 from l4strace.errors import L4straceError, OutputError
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -107,10 +108,9 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     def command(**arguments: Any) -> None:
         switches = {name: arguments.pop(name) for name in SWITCHES}
         console.configure(console.Settings(**switches))
-        function(**arguments)
+        function(**gathered(function, arguments))
 
-    signature = inspect.signature(function, eval_str=True)
-    parameters = list(signature.parameters.values())
+    parameters = expanded(function)
     for name, (flags, text) in SWITCHES.items():
         annotation = Annotated[bool, typer.Option(*flags, help=text)]
         parameters.append(
@@ -118,14 +118,14 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
                 name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
             )
         )
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
 
 
 def _takes_inputs(function: Callable[..., None]) -> bool:
     """Without arguments such a command has nothing to do, and shows its help."""
-    return not {"paths", "sources"}.isdisjoint(inspect.signature(function).parameters)
+    return not {"paths", "sources"}.isdisjoint(one.name for one in expanded(function))
 
 
 for _function in COMMANDS:

@@ -7,22 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from l4strace import console
+from l4strace.commands.arguments import Format
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
     from l4strace.model import Analysis, Severity
 
     Judged = tuple[Evidence, Analysis]
-
-
-class Format(str, Enum):
-    """What goes to standard output."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    sarif = "sarif"
-    junit = "junit"
 
 
 class FailOn(str, Enum):

@@ -1,10 +1,17 @@
-"""Arguments and completions that several commands share."""
+"""Arguments and options that several commands share, each declared once."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from l4strace.selection import Selection
 
 Paths = Annotated[
     list[str],
@@ -63,6 +70,38 @@ To = Annotated[
 ]  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """What a command reads."""
+
+    paths: Paths
+    anonymize: Anonymize = False
+    key: Key = ""
+    no_companions: NoCompanions = False
+
+    @property
+    def companions(self) -> bool:
+        """Whether files beside the captures are read, too."""
+        return not self.no_companions
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The part of a run that a command is about."""
+
+    flow: Flow = None
+    port: Port = None
+    host: Host = None
+    from_s: From = None
+    to_s: To = None
+
+    def selection(self) -> Selection:
+        """As the other stages take it. Raises UsageError."""
+        from l4strace.selection import Selection
+
+        return Selection.of(self.flow, self.port, self.host, self.from_s, self.to_s)
+
+
 def words(values: list[str] | None) -> list[str]:
     """`--select L4S1,L4S301 --select 402` as one list."""
     return [word for value in values or [] for word in value.replace(",", " ").split()]
@@ -73,6 +112,91 @@ def complete_rules(incomplete: str) -> list[tuple[str, str]]:
     from l4strace.rules import RULES
 
     return [(r.code, r.summary) for r in RULES if r.code.startswith(incomplete.upper())]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """The rules that a command asks."""
+
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="RULE",
+            autocompletion=complete_rules,
+            help="Run only these rules: code, prefix (L4S3) or name.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="RULE", autocompletion=complete_rules, help="Skip these rules."
+        ),
+    ] = None  # fmt: skip
+
+    def checked(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Words of `--select` and of `--ignore`. Raises UsageError for one that names no rule."""
+        from l4strace import rules
+
+        chosen, ignored = tuple(words(self.select)), tuple(words(self.ignore))
+        rules.select(chosen, ignored)
+        return chosen, ignored
+
+
+class Format(str, Enum):
+    """What goes to standard output."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    sarif = "sarif"
+    junit = "junit"
+
+
+@dataclasses.dataclass(frozen=True)
+class Printed:
+    """The form of what goes to standard output."""
+
+    format: Annotated[
+        Format, typer.Option("--format", "-f", help="What to print on standard output.")
+    ] = Format.text
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
+
+    @property
+    def form(self) -> Format:
+        """`--json` wins."""
+        return Format.json if self.json else self.format
+
+
+def expanded(function: Any) -> list[inspect.Parameter]:
+    """Parameters of a command, with the fields of a dataclass in place of one of that type."""
+    found: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        group = parameter.annotation
+        found += _fields(group) if dataclasses.is_dataclass(group) else [parameter]
+    return found
+
+
+def _fields(group: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group):
+        missing = field.default is dataclasses.MISSING
+        default = inspect.Parameter.empty if missing else field.default
+        kind = inspect.Parameter.KEYWORD_ONLY
+        yield inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
+
+
+def gathered(function: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a command from those of its `expanded` parameters."""
+    found: dict[str, Any] = {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        group = parameter.annotation
+        if dataclasses.is_dataclass(group):
+            fields = dataclasses.fields(group)
+            found[parameter.name] = group(**{field.name: values[field.name] for field in fields})  # type: ignore[operator]
+        else:
+            found[parameter.name] = values[parameter.name]
+    return found
 
 
 def complete_tables(incomplete: str) -> list[tuple[str, str]]:

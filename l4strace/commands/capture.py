@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
 from l4strace.errors import UsageError
+
+if TYPE_CHECKING:
+    from l4strace.capture.request import Request
 
 
 class Kernel(str, Enum):
@@ -38,6 +43,93 @@ class Offloads(str, Enum):
     off = "off"
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded, and until when."""
+
+    interface: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--interface", "-i", metavar="IF", help="Capture here, or `any`; may be repeated."
+        ),
+    ] = None
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="STEM",
+            help="Start of the files' names, or FOLDER/. [default: the time]",
+        ),
+    ] = ""
+    duration: Annotated[
+        float | None,
+        typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this time."),
+    ] = None
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-c", metavar="N", min=1, help="Stop after N packets."),
+    ] = None
+    filter: Annotated[
+        str,
+        typer.Option("--filter", help="pcap filter; its ports select kernel state, too."),
+    ] = ""
+    snaplen: Annotated[
+        int, typer.Option("--snaplen", min=64, help="Bytes of each packet to keep.")
+    ] = 128
+    ring: Annotated[
+        int | None,
+        typer.Option("--ring", metavar="MB", min=1, help="Keep only the last MB of packets."),
+    ] = None
+    kernel: Annotated[
+        Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
+    ] = Kernel.auto
+    packets: Annotated[
+        Backend,
+        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
+    ] = Backend.auto
+    offloads: Annotated[
+        Offloads,
+        typer.Option("--offloads", help="off: no merged packets; restored after the run."),
+    ] = Offloads.keep
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="MS", min=1, help="Between two polls of diag.")
+    ] = 10.0
+    buffer: Annotated[
+        int | None,
+        typer.Option("--buffer", metavar="MB", min=1, help="For packets, per interface. [32]"),
+    ] = None
+    kernel_buffer: Annotated[
+        int | None,
+        typer.Option("--kernel-buffer", metavar="MB", min=1, help="For kernel state, per CPU. [8]"),
+    ] = None
+
+    def request(self, command: Sequence[str]) -> Request:
+        """As the recorder takes it. Raises UsageError."""
+        from l4strace.capture.request import Request, check_command, check_interfaces, stem_of
+
+        check_interfaces(self.interface or ())
+        check_command(command)
+        if self.packets is Backend.none and self.kernel is Kernel.none:
+            raise UsageError("nothing to record", "Leave out --packets none or --kernel none.")
+        return Request(
+            interfaces=tuple(self.interface or ()),
+            stem=stem_of(self.output),
+            duration_s=self.duration,
+            filter_text=self.filter,
+            snaplen=self.snaplen,
+            ring_mb=self.ring,
+            kernel=self.kernel.value,
+            backend=self.packets.value,
+            interval_ms=self.interval,
+            command=tuple(command),
+            count=self.count,
+            buffer_mb=self.buffer,
+            kernel_buffer_mb=self.kernel_buffer,
+            offloads=self.offloads.value,
+        )
+
+
 def capture(
     command: Annotated[
         list[str] | None,
@@ -47,62 +139,8 @@ def capture(
             show_default=False,
         ),
     ] = None,
-    interface: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interface", "-i", metavar="IF", help="Capture here, or `any`; may be repeated."
-        ),
-    ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="STEM",
-            help="Start of the files' names, or FOLDER/. [default: the time]",
-        ),
-    ] = "",
-    duration: Annotated[
-        float | None,
-        typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this time."),
-    ] = None,
-    count: Annotated[
-        int | None,
-        typer.Option("--count", "-c", metavar="N", min=1, help="Stop after N packets."),
-    ] = None,
-    filter: Annotated[  # noqa: A002 - the option's name
-        str,
-        typer.Option("--filter", help="pcap filter; its ports select kernel state, too."),
-    ] = "",
-    snaplen: Annotated[
-        int, typer.Option("--snaplen", min=64, help="Bytes of each packet to keep.")
-    ] = 128,
-    ring: Annotated[
-        int | None,
-        typer.Option("--ring", metavar="MB", min=1, help="Keep only the last MB of packets."),
-    ] = None,
-    kernel: Annotated[
-        Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
-    ] = Kernel.auto,
-    packets: Annotated[
-        Backend,
-        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
-    ] = Backend.auto,
-    offloads: Annotated[
-        Offloads,
-        typer.Option("--offloads", help="off: no merged packets; restored after the run."),
-    ] = Offloads.keep,
-    interval: Annotated[
-        float, typer.Option("--interval", metavar="MS", min=1, help="Between two polls of diag.")
-    ] = 10.0,
-    buffer: Annotated[
-        int | None,
-        typer.Option("--buffer", metavar="MB", min=1, help="For packets, per interface. [32]"),
-    ] = None,
-    kernel_buffer: Annotated[
-        int | None,
-        typer.Option("--kernel-buffer", metavar="MB", min=1, help="For kernel state, per CPU. [8]"),
-    ] = None,
+    *,
+    recording: Recording,
     host: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,34 +168,9 @@ def capture(
     """
     from l4strace.capture import local, summary
     from l4strace.capture.progress import Live
-    from l4strace.capture.request import (
-        Request,
-        check_command,
-        check_free,
-        check_interfaces,
-        stem_of,
-    )
+    from l4strace.capture.request import check_free
 
-    check_interfaces(interface or ())
-    check_command(command or ())
-    request = Request(
-        interfaces=tuple(interface or ()),
-        stem=stem_of(output),
-        duration_s=duration,
-        filter_text=filter,
-        snaplen=snaplen,
-        ring_mb=ring,
-        kernel=kernel.value,
-        backend=packets.value,
-        interval_ms=interval,
-        command=tuple(command or ()),
-        count=count,
-        buffer_mb=buffer,
-        kernel_buffer_mb=kernel_buffer,
-        offloads=offloads.value,
-    )
-    if packets is Backend.none and kernel is Kernel.none:
-        raise UsageError("nothing to record", "Leave out --packets none or --kernel none.")
+    request = recording.request(command or ())
     if host:
         from l4strace.capture import remote
 

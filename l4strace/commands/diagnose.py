@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,30 +10,19 @@ import typer
 from l4strace import console
 from l4strace import timings as where
 from l4strace.commands import inputs
-from l4strace.commands.answer import FailOn, Format, exit_code, render
-from l4strace.commands.arguments import (
-    Anonymize,
-    Flow,
-    From,
-    Host,
-    Key,
-    NoCompanions,
-    Paths,
-    Port,
-    To,
-    complete_rules,
-    words,
-)
+from l4strace.commands.answer import FailOn, exit_code, render
+from l4strace.commands.arguments import Files, Format, Part, Printed, Rules
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     from l4strace.commands.answer import Judged
+    from l4strace.commands.page_file import PageFile
     from l4strace.evidence import Capture
     from l4strace.selection import Selection
 
 
 def diagnose(
-    paths: Paths,
+    *,
     output: Annotated[
         str,
         typer.Option(
@@ -45,35 +34,13 @@ def diagnose(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
     ] = False,
-    format: Annotated[  # noqa: A002 - the option's name
-        Format, typer.Option("--format", "-f", help="What to print on standard output.")
-    ] = Format.text,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    printed: Printed,
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.")
     ] = FailOn.error,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--select", metavar="RULE", autocompletion=complete_rules,
-            help="Run only these rules: code, prefix (L4S3) or name.",
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore", metavar="RULE", autocompletion=complete_rules,
-            help="Skip these rules.",
-        ),
-    ] = None,
-    flow: Flow = None,
-    port: Port = None,
-    host: Host = None,
-    from_s: From = None,
-    to_s: To = None,
-    anonymize: Anonymize = False,
-    key: Key = "",
-    no_companions: NoCompanions = False,
+    rules: Rules,
+    part: Part,
+    files: Files,
     timings: Annotated[
         bool, typer.Option("--timings", help="Print where the time went to standard error.")
     ] = False,
@@ -95,53 +62,64 @@ def diagnose(
     """
     where.forget()
     with where.timed("import"):
-        from l4strace import pipeline, rules
+        from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
     from l4strace.commands.page_file import PageFile, command_line
-    from l4strace.selection import Selection
 
-    selection = Selection.of(flow, port, host, from_s, to_s)
-    wanted = Format.json if json else format
-    chosen, ignored = words(select), words(ignore)
-    rules.select(chosen, ignored)
-    page = None if no_html else PageFile.plan(output, paths, wanted is Format.text, force)
-    if page is not None and page.to_stdout and wanted is not Format.text:
+    form, selection = printed.form, part.selection()
+    asked = rules.checked()
+    page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
+    if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
-    with inputs.opened(paths, anonymize, key, not no_companions) as found:
-        read = inputs.tracked(found, not no_companions)
+    with inputs.opened(files) as found:
+        read = inputs.tracked(found, files.companions)
         given = _given(found, read)
-        parts = _parts(inputs.plain(read) if anonymize else read, selection)
+        parts = _parts(inputs.plain(read) if files.anonymize else read, selection)
         if output and len(parts) > 1:
             raise UsageError(
                 f"the inputs are {len(parts)} unrelated runs, and -o names one page",
                 "Leave -o out for a page beside each, or diagnose them one at a time.",
             )
-        runs = [_judged(part, selection, chosen, ignored) for part in parts]
-        if page is not None or wanted is Format.json:
-            with console.stage("prove"):
-                # A page that hides addresses must not carry the packets themselves.
-                runs = [
-                    (evidence, pipeline.prove(read, analysis, copy=not anonymize))
-                    for evidence, analysis in runs
-                ]
+        runs = [_judged(one, selection, asked) for one in parts]
+        if page is not None or form is Format.json:
+            runs = _proved(read, runs, files)
     with console.stage("summary"):
-        summary = render(wanted, runs, fail_on)
+        summary = render(form, runs, fail_on)
     if page is not None and page.to_stdout:
         console.note(summary)
     else:
         console.emit(summary)
     if page is not None:
-        later = (
-            PageFile.plan("", [given[evidence.sources["source"][0]]], True, force)
-            for evidence, _ in runs[1:]
-        )
-        command = "" if anonymize else command_line()
+        command = "" if files.anonymize else command_line()
         with console.stage("page"):
-            for place, (evidence, analysis) in zip((page, *later), runs, strict=True):
-                if place is not None:
-                    place.write(evidence, analysis, command)
+            _write_pages(page, runs, given, command, force)
     if timings:
         console.note(where.table())
-    raise typer.Exit(exit_code(runs, FailOn.never if wanted is Format.sarif else fail_on))
+    raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
+
+
+def _proved(read: Capture, runs: list[Judged], files: Files) -> list[Judged]:
+    """With the packets behind findings; a page that hides addresses must not carry copies."""
+    from l4strace import pipeline
+
+    with console.stage("prove"):
+        return [
+            (evidence, pipeline.prove(read, analysis, copy=not files.anonymize))
+            for evidence, analysis in runs
+        ]
+
+
+def _write_pages(
+    first: PageFile, runs: list[Judged], beside: Mapping[int, str], command: str, force: bool
+) -> None:
+    """The page of each run: ``first``, and of each other run one beside its first input."""
+    from l4strace.commands.page_file import PageFile
+
+    place: PageFile | None = first
+    for number, (evidence, analysis) in enumerate(runs):
+        if number:
+            place = PageFile.plan("", [beside[evidence.sources["source"][0]]], True, force)
+        if place is not None:
+            place.write(evidence, analysis, command)
 
 
 def _given(paths: Mapping[str, str], capture: Capture) -> dict[int, str]:
@@ -167,7 +145,7 @@ def _parts(capture: Capture, selection: Selection) -> list[Capture]:
 
 
 def _judged(
-    capture: Capture, selection: Selection, chosen: Sequence[str], ignored: Sequence[str]
+    capture: Capture, selection: Selection, asked: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> Judged:
     from l4strace import pipeline
     from l4strace.selection import findings_of, in_time, of_flows
@@ -175,6 +153,6 @@ def _judged(
     with console.stage("derive"):
         evidence = pipeline.derive(in_time(capture, selection))
     with console.stage("judge"):
-        analysis = pipeline.judge(evidence, chosen, ignored, strict=console.settings().debug)
+        analysis = pipeline.judge(evidence, *asked, strict=console.settings().debug)
     shown = of_flows(evidence, selection)
     return shown, findings_of(analysis, shown) if selection.of_flows else analysis

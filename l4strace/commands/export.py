@@ -9,18 +9,7 @@ import typer
 
 from l4strace import console
 from l4strace.commands import inputs, table_file
-from l4strace.commands.arguments import (
-    Anonymize,
-    Flow,
-    From,
-    Host,
-    Key,
-    NoCompanions,
-    Paths,
-    Port,
-    To,
-    complete_tables,
-)
+from l4strace.commands.arguments import Files, Part, complete_tables
 from l4strace.commands.destination import Destination
 from l4strace.commands.table_file import TableFormat
 from l4strace.errors import UsageError
@@ -35,7 +24,7 @@ if TYPE_CHECKING:
 def export(
     table: Annotated[str, typer.Argument(metavar="TABLE", autocompletion=complete_tables,
                                          help="Name of the table, as in the README.")],
-    paths: Paths,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Write here. [default: -]")
     ] = "-",
@@ -44,14 +33,8 @@ def export(
         typer.Option("--format", "-f", help="[default: by the name of FILE, csv for -]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
-    flow: Flow = None,
-    port: Port = None,
-    host: Host = None,
-    from_s: From = None,
-    to_s: To = None,
-    anonymize: Anonymize = False,
-    key: Key = "",
-    no_companions: NoCompanions = False,
+    part: Part,
+    files: Files,
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
@@ -66,11 +49,10 @@ def export(
       l4strace export packets run.pcapng --format ndjson | head
     """
     from l4strace.schema import FOUND, TABLES
-    from l4strace.selection import Selection
 
     if table not in TABLES | FOUND:
         raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES | FOUND)}.")
-    selection = Selection.of(flow, port, host, from_s, to_s)
+    selection = part.selection()
     wanted = format or table_file.by_name(output)
     target = Destination(output, lambda _: False, force)
     if wanted is TableFormat.parquet and target.to_stdout and sys.stdout.isatty():
@@ -78,14 +60,11 @@ def export(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
     if table != "packets":
-        capture = inputs.read(paths, anonymize, key, not no_companions)
+        capture = inputs.read(files)
         table_file.write(_of_run(table, capture, selection), target, wanted)
         return
-    with (
-        inputs.opened(paths, anonymize, key, not no_companions) as found,
-        console.Progress("reading") as progress,
-    ):
-        frame = _packets(list(found), progress, not no_companions, selection)
+    with inputs.opened(files) as found, console.Progress("reading") as progress:
+        frame = _packets(list(found), progress, files.companions, selection)
         table_file.write(frame, target, wanted)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Flow, From, Host, NoCompanions, Paths, Port, To
+from l4strace.commands import inputs
+from l4strace.commands.arguments import Files, Part
 from l4strace.commands.destination import Destination
 from l4strace.errors import OutputError
 
@@ -20,17 +21,13 @@ HEAD_BYTES = 512
 
 
 def figures(
-    paths: Paths,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Write into this folder.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files of others.")] = False,
-    flow: Flow = None,
-    port: Port = None,
-    host: Host = None,
-    from_s: From = None,
-    to_s: To = None,
-    no_companions: NoCompanions = False,
+    part: Part,
+    files: Files,
 ) -> None:  # fmt: skip
     """Write every chart of the page as SVG, for papers and tickets.
 
@@ -46,17 +43,15 @@ def figures(
     from l4strace.page.build import build
     from l4strace.page.case import Case
     from l4strace.page.drawing.svg import svg
-    from l4strace.selection import Selection, findings_of, in_time, of_flows
+    from l4strace.selection import findings_of, in_time, of_flows
 
-    selection = Selection.of(flow, port, host, from_s, to_s)
+    selection = part.selection()
     folder = Path(output)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{output}: cannot be made ({error.strerror})") from error
-    with console.Progress("reading") as progress:
-        capture = pipeline.read(paths, progress, not no_companions)
-        evidence = pipeline.derive(in_time(capture, selection))
+    evidence = pipeline.derive(in_time(inputs.read(files), selection))
     shown = of_flows(evidence, selection)
     charts = build(Case(shown, findings_of(pipeline.judge(evidence), shown))).charts
     # All of them first: a file of another stops the command before it writes any.

@@ -8,32 +8,16 @@ import typer
 
 from l4strace import console
 from l4strace.commands import inputs
-from l4strace.commands.arguments import (
-    Anonymize,
-    Flow,
-    From,
-    Host,
-    Key,
-    NoCompanions,
-    Paths,
-    Port,
-    To,
-)
+from l4strace.commands.arguments import Files, Part
 
 
 def flows(
-    paths: Paths,
+    *,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
     ] = False,
-    flow: Flow = None,
-    port: Port = None,
-    host: Host = None,
-    from_s: From = None,
-    to_s: To = None,
-    anonymize: Anonymize = False,
-    key: Key = "",
-    no_companions: NoCompanions = False,
+    part: Part,
+    files: Files,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
 
@@ -48,10 +32,10 @@ def flows(
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
-    from l4strace.selection import Selection, in_time, of_flows
+    from l4strace.selection import in_time, of_flows
 
-    selection = Selection.of(flow, port, host, from_s, to_s)
-    capture = inputs.read(paths, anonymize, key, not no_companions)
+    selection = part.selection()
+    capture = inputs.read(files)
     capture = of_flows(in_time(capture, selection), selection)
     if json:
         console.emit(as_json.render(capture, Analysis(())))

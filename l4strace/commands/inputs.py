@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from l4strace import console
+from l4strace.commands.arguments import Files
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,23 +15,24 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(
-    paths: list[str], anonymize: bool, key: str, companions: bool
-) -> Iterator[dict[str, str]]:
+def opened(files: Files) -> Iterator[dict[str, str]]:
     """Each path to read, with the one that was given: the same, or a redacted copy's original.
 
     Copies are there until the work is done.
     """
-    if not anonymize:
-        if key:
+    if not files.anonymize:
+        if files.key:
             raise UsageError("--key goes with --anonymize", "Leave it out, or add --anonymize.")
-        yield {path: path for path in paths}
+        yield {path: path for path in files.paths}
         return
     from l4strace.redact import copies, mask
 
     with (
         console.stage("redact"),
-        copies.of(paths, mask.Mask(mask.key(key)), companions) as (found, left_out),
+        copies.of(files.paths, mask.Mask(mask.key(files.key)), files.companions) as (
+            found,
+            left_out,
+        ),
     ):
         for copy in left_out:
             console.note(f"{copy.path}: left out: {copy.left_out}")
@@ -52,10 +54,8 @@ def plain(capture: Capture) -> Capture:
     return with_plain_names(capture)
 
 
-def read(
-    paths: list[str], anonymize: bool = False, key: str = "", companions: bool = True
-) -> Capture:
+def read(files: Files) -> Capture:
     """The capture that the inputs hold."""
-    with opened(paths, anonymize, key, companions) as found:
-        capture = tracked(found, companions)
-    return plain(capture) if anonymize else capture
+    with opened(files) as found:
+        capture = tracked(found, files.companions)
+    return plain(capture) if files.anonymize else capture

@@ -3,86 +3,108 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console
-from l4strace.commands.answer import Format
-from l4strace.commands.arguments import complete_rules
+from l4strace.commands.arguments import Format, Printed, Rules
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     from l4strace.sweep.cells import Tables
+    from l4strace.sweep.pool import Measure
     from l4strace.sweep.study import Done, Order
 
 MEGABYTE = 1_000_000
 
 
-def sweep(
+@dataclass(frozen=True)
+class Runs:
+    """Where runs are, how they are recognized, and where what they show is kept."""
+
     sources: Annotated[
         list[str],
         typer.Argument(
             metavar="SOURCE",
             help="A folder of runs, a .csv with one row a run, or a .txt with one run per line.",
         ),
-    ],
+    ]
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="RESULTS",
+            "--output",
+            "-o",
+            metavar="RESULTS",
             help="Folder for the dataset and its page. [default: NAME.sweep]",
         ),
-    ] = "",
+    ] = ""
     name: Annotated[
         str,
         typer.Option(
-            "--name", metavar="PATTERN",
+            "--name",
+            metavar="PATTERN",
             help="Parameters in the names of runs, as '{cca}-vs-{rival}-{aqm}-{rtt:ms}'.",
         ),
-    ] = "",
+    ] = ""
     manifest: Annotated[
         str,
         typer.Option(
             "--manifest", metavar="FILE", help="Name of the file that describes a folder's run."
         ),
-    ] = "",
+    ] = ""
     files: Annotated[
         list[str] | None,
         typer.Option("--files", metavar="GLOB", help="Use only files with such names."),
-    ] = None,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--select", metavar="RULE", autocompletion=complete_rules,
-            help="Run only these rules: code, prefix (L4S3) or name.",
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore", metavar="RULE", autocompletion=complete_rules, help="Skip these rules."
-        ),
-    ] = None,
+    ] = None
+
+    @property
+    def results(self) -> str:
+        """Folder of the dataset."""
+        from l4strace.sweep import discover
+
+        return self.output or f"{discover.stem(self.sources[0])}.sweep"
+
+
+@dataclass(frozen=True)
+class Work:
+    """How runs are measured."""
+
     workers: Annotated[
         int, typer.Option("--workers", min=0, help="Processes. [default: one per core]")
-    ] = 0,
+    ] = 0
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Most time of one run.")
-    ] = 600.0,
+    ] = 600.0
     memory: Annotated[
         int, typer.Option("--memory", min=100, metavar="MB", help="Most memory of one run.")
-    ] = 2000,
-    pages: Annotated[
-        bool, typer.Option("--pages", help="Write the page of each run, too.")
-    ] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False,
+    ] = 2000
+    pages: Annotated[bool, typer.Option("--pages", help="Write the page of each run, too.")] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False
     scheduler: Annotated[
         str,
         typer.Option(
             "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."
         ),
-    ] = "",
+    ] = ""
+
+    def measure(self) -> Measure:
+        """On the cores of this machine, or on a cluster. Raises UsageError without Dask."""
+        if self.scheduler:
+            from l4strace.sweep.cluster import on_cluster
+
+            return on_cluster(self.scheduler)
+        from l4strace.sweep import pool
+
+        return pool.on_cores(self.workers or os.cpu_count() or 1)
+
+
+def sweep(
+    *,
+    runs: Runs,
+    rules: Rules,
+    work: Work,
     baseline: Annotated[
         str,
         typer.Option(
@@ -93,10 +115,7 @@ def sweep(
     write_baseline: Annotated[
         str, typer.Option("--write-baseline", metavar="FILE", help="Keep the numbers as baseline.")
     ] = "",
-    format: Annotated[  # noqa: A002 - the option's name
-        Format, typer.Option("--format", "-f", help="What to print on standard output.")
-    ] = Format.text,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    printed: Printed,
 ) -> None:  # fmt: skip
     """Diagnose many runs and keep what they show in one dataset.
 
@@ -112,38 +131,35 @@ def sweep(
       l4strace sweep runs/ --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}' -o results
       l4strace sweep extend.csv.gz -o study
     """
-    from l4strace import rules
-    from l4strace.commands.arguments import words
-    from l4strace.sweep import discover, pool, study
-    from l4strace.sweep.planned import Limits, Options
+    from l4strace.sweep import study
 
-    chosen, ignored = tuple(words(select)), tuple(words(ignore))
-    rules.select(chosen, ignored)
-    wanted = Format.json if json else format
-    known = _known(baseline, wanted)
-    order = study.Order(
-        tuple(sources),
-        output or f"{discover.stem(sources[0])}.sweep",
-        discover.How(name, manifest, tuple(files or ())),
-        Options(chosen, ignored),
-        Limits(timeout, memory * MEGABYTE),
-        pages=pages,
-        retry=retry,
-    )
-    measure = pool.on_cores(workers or os.cpu_count() or 1)
-    if scheduler:
-        from l4strace.sweep.cluster import on_cluster
-
-        measure = on_cluster(scheduler)
+    form = printed.form
+    known = _known(baseline, form)
+    order = _order(runs, rules, work)
     with Countdown("runs") as progress:
-        done = study.sweep(order, measure, progress)
+        done = study.sweep(order, work.measure(), progress)
     if write_baseline:
         from l4strace.compare import baseline as keeping
 
         keeping.save(write_baseline, done.tables)
     if baseline:
-        raise typer.Exit(_regressions(order, done, known, baseline, wanted))
-    _report(order, done, wanted)
+        raise typer.Exit(_regressions(order, done, known, baseline, form))
+    _report(order, done, form)
+
+
+def _order(runs: Runs, rules: Rules, work: Work) -> Order:
+    from l4strace.sweep import discover, study
+    from l4strace.sweep.planned import Limits, Options
+
+    return study.Order(
+        tuple(runs.sources),
+        runs.results,
+        discover.How(runs.name, runs.manifest, tuple(runs.files or ())),
+        Options(*rules.checked()),
+        Limits(work.timeout, work.memory * MEGABYTE),
+        pages=work.pages,
+        retry=work.retry,
+    )
 
 
 def _known(baseline: str, wanted: Format) -> Tables:

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands.arguments import Flow, From, Host, Port, To
+from l4strace.commands.arguments import Part
 from l4strace.commands.capture import Backend, Kernel
 from l4strace.errors import CollectorError, UsageError
 
 
 def watch(
+    *,
     interface: Annotated[
         list[str] | None,
         typer.Option("--interface", "-i", metavar="IF", help="Watch here; may be repeated."),
@@ -34,11 +35,7 @@ def watch(
     packets: Annotated[
         Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
     ] = Backend.auto,
-    flow: Flow = None,
-    port: Port = None,
-    host: Host = None,
-    from_s: From = None,
-    to_s: To = None,
+    part: Part,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
@@ -59,7 +56,6 @@ def watch(
 
     from l4strace.capture import summary
     from l4strace.capture.request import Request, check_free, stem_of
-    from l4strace.selection import Selection
     from l4strace.watch.session import Session
 
     if not sys.stdout.isatty():
@@ -67,7 +63,7 @@ def watch(
             "standard output is not a terminal, and `watch` draws on one",
             "Record with `l4strace capture` and read it with `l4strace diagnose`.",
         )
-    selection = Selection.of(flow, port, host, from_s, to_s)
+    selection = part.selection()
     if not interface:
         raise UsageError("no interface to watch", "Name one with -i; `ip link` lists them.")
     with tempfile.TemporaryDirectory(prefix="l4strace-watch-") as folder:
