@@ -8,6 +8,7 @@ Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its pro
 import argparse
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -369,6 +370,7 @@ class Recording:
             "told": self.told,
             "notes": self.notes,
             "died": self.died,
+            "command": " ".join(map(shlex.quote, self.arguments.command)) or None,
             "command_exit": command,
         }
 
