@@ -63,8 +63,9 @@ def table(capture: Capture) -> pl.DataFrame:
         (pl.col("alpha") / 2).median().alias("half_alpha"),
         pl.col("start_ns").min().alias("first_ns"),
         pl.col("end_ns").max().alias("last_ns"),
-        *(windows.log_likelihood(law.fraction).alias(law.name) for law in laws),
     )
+    likelihoods = windows.log_likelihoods(usable, KEY, {law.name: law.fraction for law in laws})
+    judged = judged.join(likelihoods, on=KEY, how="left", maintain_order="left")
     return LAWS.conform(_decided(_by_family(judged, laws)))
 
 
