@@ -40,11 +40,14 @@ def features(capture: Capture) -> pl.DataFrame:
     whole = _marking(queue_delay.on_paths(capture))
     rounds = company.steady(whole)
     rated = _rated(capture, rounds)
+    all_rated = _rated(capture, whole)
     whole_path = rated.group_by("source", "path").agg(_losses("path_"))
+    peak = all_rated.group_by("source", "path").agg(path_max_us=pl.col("queue_delay_us").max())
     own = (
         _own(rated)
-        .join(_start(_rated(capture, whole)), on=KEY, how="left")
+        .join(_start(all_rated), on=KEY, how="left")
         .join(whole_path, on=["source", "path"], how="left")
+        .join(peak, on=["source", "path"], how="left")
         .drop("path")
     )
     near = rated.join(own.select(KEY), on=KEY, how="semi")
@@ -126,6 +129,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("ece_acks").is_not_null().any().alias("classic_feedback"),
             pl.col("retransmits").fill_null(0).sum().alias("lost"),
             *_losses(""),
+            pl.col("top_us").quantile(LARGEST),
             pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
         )
         .filter(
@@ -143,7 +147,6 @@ def _losses(of: str) -> list[pl.Expr]:
         top.filter(lost).quantile(LOW).alias(f"{of}lost_low_us"),
         top.filter(lost).median().alias(f"{of}lost_us"),
         top.filter(lost).quantile(HIGH).alias(f"{of}lost_high_us"),
-        top.quantile(LARGEST).alias(f"{of}top_us"),
     ]
 
 
