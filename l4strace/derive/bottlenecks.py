@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import agreement, marked, queue_features, sharing, unmarked
+from l4strace.derive import agreement, low_marks, marked, queue_features, sharing, unmarked
 from l4strace.derive.company import FRAME_BYTES
-from l4strace.derive.marked import MIN_MARKS
+from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, Features, Verdict
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
@@ -76,7 +76,7 @@ def _verdict(f: Features) -> Verdict:
     if f["erased"]:
         reason = "The path erases ECN codepoints, so no queue behind it could mark."
         return "unknown", NO_VERDICT, reason
-    beside = marked.beside_l4s(f)
+    beside = low_marks.beside_l4s(f)
     if beside is not None:
         return beside
     if f["marked_as"] == "not_ect":
