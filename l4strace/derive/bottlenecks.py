@@ -30,7 +30,9 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     features = queue_features.features(capture)
-    rows = agreement.agreed([_row(row) for row in features.iter_rows(named=True)])
+    judged = [_row(row) for row in features.iter_rows(named=True)]
+    others = queue_features.few_rounds(capture, features).iter_rows(named=True)
+    rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
@@ -57,6 +59,18 @@ def _row(f: Features) -> dict[str, Any]:
         "loss_delay_us": f["lost_us"],
         "idle_loss": unmarked.idle_loss(f),
         "ce_share": min(1.0, f["marks"] / f["acked"]) if f["acked"] else None,
+    }
+
+
+def _too_short(row: Features) -> dict[str, Any]:
+    """A direction that only the other flows of its path can identify."""
+    reason = f"Cannot be determined: {row['rounds']} round trips are too few."
+    return row | {
+        "kind": "unknown",
+        "confidence": NO_VERDICT,
+        "reason": reason,
+        "marking_delay_us": None,
+        "ce_share": min(1.0, row["marks"] / row["acked"]),
     }
 
 

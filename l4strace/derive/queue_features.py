@@ -65,6 +65,28 @@ def features(capture: Capture) -> pl.DataFrame:
     )
 
 
+def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
+    """Directions beside ``known`` that sent enough packets in too few round trips after the start.
+
+    One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
+    """
+    acked = pl.col("acked_packets").sum()
+    return (
+        queue_delay.on_paths(capture)
+        .join(known.select(KEY), on=KEY, how="anti")
+        .group_by(*KEY, "path", "marked_as")
+        .agg(
+            pl.len().alias("rounds"),
+            acked.alias("acked"),
+            pl.col("marks").sum(),
+            pl.col("retransmits").fill_null(0).sum().alias("losses"),
+            pl.col("queue_delay_us").median(),
+        )
+        .filter(pl.col("acked") >= company.MIN_ACKED_PACKETS)
+        .sort(KEY)
+    )
+
+
 def _rated(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds with `rate_bps` of their path, `mark_limit_us` and `above_us`.
 
