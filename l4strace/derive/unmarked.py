@@ -82,6 +82,8 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
             and f[f"{mate}_marks"] >= MIN_MARKS
             and sharing.one_queue(f, mate)
             and (f[f"{mate}_mark_delay_us"] or 0.0) > f["mark_limit_us"] + f["noise_us"]
+            # In a queue that never falls below the border, a step marks as late.
+            and f[f"{mate}_high_unmarked"] >= MIN_LOST_ROUNDS
         ):
             reason = (
                 "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
