@@ -80,7 +80,7 @@ lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip
 
 fuzz: ## 20,000 hostile files, then damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
 	L4STRACE_HOSTILE_CASES=20000 $(BIN)/pytest -s tests/hostile/test_batches.py
-	cd $(NATIVE)/fuzz && for target in capture frame run ktext; do \
+	cd $(NATIVE)/fuzz && for target in capture frame run redact ktext; do \
 		mkdir -p corpus/$$target; \
 		cargo +nightly fuzz run $$target corpus/$$target seeds -- -max_total_time=300 -max_len=65536 || exit 1; done
 

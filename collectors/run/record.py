@@ -8,7 +8,6 @@ Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its pro
 import argparse
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from run import filters
 from run.control import Control
 from run.offloads import Offloads, restore_left
 from run.parts import Packer, Part, packing, program, sweep_after
+from run.summary import summarize
 
 SOURCES = ("bcc", "tracefs", "diag")
 """Kernel state, best first."""
@@ -50,7 +50,7 @@ def parse(arguments):
     parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
-    parser.add_argument("--start-within", type=float, metavar="S", help="for each kernel source")
+    parser.add_argument("--start-within", type=float, metavar="S", help="for each source")
     parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
     parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
     parser.add_argument("--status-fd", type=int, default=2)
@@ -182,13 +182,18 @@ class Recording:
         a = self.arguments
         output = self.create(PACKETS)
         options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
-        options += ["--snaplen", str(a.snaplen), "--filter=" + self.filter]
-        options += ["--backend", self.backend]
+        options += [
+            "--snaplen",
+            str(a.snaplen),
+            "--filter=" + self.filter,
+            "--backend",
+            self.backend,
+        ]
         options += ["--interface=" + name for name in a.interface]
         for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
             options += [name, str(value)] if value else []
         self.packets = Part("packets", program("packets", options), fds=(output,))
-        if self.packets.wait_started(15.0, self.stop):
+        if self.packets.wait_started(a.start_within or 15.0, self.stop):
             self.say("packets by %s" % self.packets.told["started"])
         elif not self.stop:
             self.packets.ask_to_stop()
@@ -299,7 +304,7 @@ class Recording:
         self.restore_offloads()
         self.pass_on_notes()
         self.notice_deaths_at_end(code)
-        summary = self.summary(ended, self.end_command(ended), packed)
+        summary = summarize(self, ended, self.end_command(ended), packed)
         self.host["capture"] = summary
         self.host["after"] = describe.changing(self.interfaces)
         self.host["sockets"] = list(self.sockets.values())
@@ -352,27 +357,6 @@ class Recording:
         except subprocess.TimeoutExpired:
             self.command.kill()
             return self.command.wait()
-
-    def summary(self, ended, command, packed):
-        packets = dict(self.packets.told.get("packets", {})) if self.packets else {}
-        kernel = dict(self.kernel.status) if self.kernel else {}
-        kernel["source"] = self.source
-        if packed:
-            kernel["packed"] = packed
-        return {
-            "ended": ended,
-            "seconds": round(time.monotonic() - self.began, 3),
-            "interfaces": self.arguments.interface,
-            "filter": self.filter,
-            "snaplen": self.arguments.snaplen,
-            "packets": packets,
-            "kernel": kernel,
-            "told": self.told,
-            "notes": self.notes,
-            "died": self.died,
-            "command": " ".join(map(shlex.quote, self.arguments.command)) or None,
-            "command_exit": command,
-        }
 
     def write_host(self, complete):
         """Write the host file; the early one stays if the disk is full."""

@@ -3,8 +3,9 @@
 
 use l4strace_native::decode;
 use l4strace_native::ktext::{Reader, Shape};
-use l4strace_native::packet::Packet;
-use l4strace_native::read::{Decoder, Input};
+use l4strace_native::packet::{FlowKey, Packet};
+use l4strace_native::read::{self, Decoder, Input};
+use l4strace_native::redact::{Map, Redactor, KEY};
 use l4strace_native::run;
 use l4strace_native::track::{Retrace, Tracker};
 
@@ -55,6 +56,32 @@ pub fn run(data: &[u8]) {
         assert!(bounds.is_none_or(|(lo, hi)| lo <= hi));
     }
     let _ = (run.rounds(&flows), run.captures.iter().map(run::Capture::stats).collect::<Vec<_>>());
+}
+
+/// The redacted copy of a file: what is read from it is what is read from the original, but for addresses.
+pub fn redact(data: &[u8]) {
+    let Ok(mut redactor) = Redactor::open(&memory(data), Map::new(&[7; KEY])) else { return };
+    let mut copy = Vec::new();
+    while let Some(piece) = redactor.next().expect("a copy in memory") {
+        copy.extend(piece);
+    }
+    let ((packets, stats), (kept, counted)) = (shared(data), shared(&copy));
+    packets.iter().zip(&kept).for_each(|(packet, copy)| assert_eq!(copy, packet));
+    assert_eq!((kept.len(), counted), (packets.len(), stats));
+}
+
+fn memory(data: &[u8]) -> Input {
+    Input::Memory("capture".into(), data.into())
+}
+
+/// What a capture and its redacted copy have in common.
+fn shared(data: &[u8]) -> (Vec<Packet>, Vec<(&'static str, u64)>) {
+    let mut stream = read::open(&memory(data)).expect("a capture");
+    let mut packets = Vec::new();
+    let nobody = |key| FlowKey { src: [0; 16], dst: [0; 16], ..key };
+    let plain = |p: &Packet| Packet { key: nobody(p.key), offset: 0, captured_len: 0, ..*p };
+    stream.for_each(|some| packets.extend(some.iter().map(plain))).expect("memory can be read");
+    (packets, stream.stats().rows().iter().map(|row| (row.name, row.count)).collect())
 }
 
 /// A text log in pieces: the first byte chooses its shape and the size of the pieces.

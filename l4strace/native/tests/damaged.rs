@@ -84,6 +84,11 @@ fn runs() {
 }
 
 #[test]
+fn redacted_copies() {
+    each(&seeds(), bodies::redact);
+}
+
+#[test]
 fn text_logs() {
     let lines = [
         "\u{7} iperf3-1 [000] ..s1. 12.000001: tcp_probe: family=AF_INET src=10.0.0.1:1 dest=10.0.0.2:2 snd_cwnd=10",

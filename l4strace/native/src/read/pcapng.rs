@@ -69,9 +69,18 @@ impl Pcapng {
         }
         // Blocks are padded to four bytes; some writers forget to count the padding in.
         let size = (size as usize + 3) & !3;
-        let Some(block) = bytes.get(..size.min(NEEDED)) else { return Step::More(size.min(NEEDED)) };
-        let body_end = if block.len() == size { size - 4 } else { block.len() };
-        self.block(kind, size, &block[..body_end], info, stats)
+        if bytes.len() < size.min(NEEDED) {
+            return Step::More(size.min(NEEDED));
+        }
+        self.block(kind, size, self.body(bytes), info, stats)
+    }
+
+    /// Of the block at the start of `bytes`, what is read: no closing length, nothing beyond `NEEDED`.
+    #[inline]
+    pub fn body<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let size = (u32_at(bytes, 4, self.swapped) as usize + 3) & !3;
+        let end = if size <= NEEDED { size.saturating_sub(4) } else { NEEDED };
+        &bytes[..end.min(bytes.len())]
     }
 
     #[inline]

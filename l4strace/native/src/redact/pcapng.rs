@@ -15,8 +15,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Appends what is kept of a block that is no packet, or a damaged one.
 pub fn block(reader: &Pcapng, bytes: &[u8], out: &mut Vec<u8>) {
     let field = |at: usize| u32_at(bytes, at, reader.swapped);
-    let size = (field(4) as usize).saturating_sub(4).min(bytes.len()).min(NEEDED);
-    let rest = |at: usize| bytes.get(at..size).unwrap_or_default();
+    let body = reader.body(bytes);
+    let (size, rest) = (body.len(), |at: usize| body.get(at..).unwrap_or_default());
     match field(0) {
         SECTION => {
             out.extend(section());
@@ -79,8 +79,7 @@ pub fn packet(reader: &Pcapng, bytes: &[u8], record: &Record, mut left: Vec<u8>,
         }
         _ => {
             let options = 28 + ((record.captured_len as usize + 3) & !3);
-            let end = (field(4) as usize).saturating_sub(4).min(bytes.len()).min(NEEDED);
-            let options = reader.options(bytes.get(options..end).unwrap_or_default());
+            let options = reader.options(reader.body(bytes).get(options..).unwrap_or_default());
             let counts = options.filter(|(code, value)| *code == DROP_COUNT && value.len() == 8);
             let drops = counts.fold(0u64, |sum, (_, value)| sum.saturating_add(reader.u64_of(value)));
             enhanced([field(8), field(12), field(16), record.wire_len], &left, drops, out);
