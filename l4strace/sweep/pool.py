@@ -26,6 +26,8 @@ START_S = 120.0
 """A new worker imports for a second, and longer on a machine that is busy."""
 RUNS_OF_A_WORKER = 200
 """After so many runs a worker starts anew, because allocators give little memory back."""
+WORN_BYTES = 220_000_000
+"""Likewise where it holds more than this between two runs: imports take 50 MB, a run 100 to 200."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Results = Generator[Result, None, None]
@@ -93,7 +95,7 @@ class Worker:
         seconds = self._most or limits.seconds
         if time.monotonic() - self._since > seconds:
             status, error = "timeout", f"not done within {quantity(seconds, 's')}"
-        elif self._resident_bytes() > limits.memory_bytes:
+        elif self.resident_bytes() > limits.memory_bytes:
             limit = quantity(limits.memory_bytes, "byte")
             status, error = "memory", f"needs more than {limit} of memory"
         else:
@@ -114,7 +116,8 @@ class Worker:
         self._process.wait()
         self._errors.close()
 
-    def _resident_bytes(self) -> int:
+    def resident_bytes(self) -> int:
+        """Memory that the process holds now; 0 when it is gone."""
         try:
             fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         except OSError:
@@ -159,7 +162,10 @@ def measure_all(
 
 def _usable(worker: Worker) -> bool:
     """False ends a worker that died or is worn out."""
-    if worker.planned is not None or (worker.alive and worker.runs < RUNS_OF_A_WORKER):
+    if worker.planned is not None:
+        return True
+    worn = worker.runs >= RUNS_OF_A_WORKER or worker.resident_bytes() > WORN_BYTES
+    if worker.alive and not worn:
         return True
     worker.stop()
     return False

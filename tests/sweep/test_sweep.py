@@ -231,6 +231,21 @@ def test_a_run_that_hangs_or_takes_too_much_memory_is_a_row(mixed: Path):
     )  # fmt: skip
 
 
+def test_a_worker_that_holds_much_memory_starts_anew(mixed: Path, monkeypatch: pytest.MonkeyPatch):
+    started = []
+    begin = pool.Worker.__init__
+
+    def counted(self: pool.Worker) -> None:
+        started.append(self)
+        begin(self)
+
+    monkeypatch.setattr(pool.Worker, "__init__", counted)
+    monkeypatch.setattr(pool, "WORN_BYTES", 1)
+    planned = [Planned(name, (str(mixed / "missing.pcap"),)) for name in ("a", "b")]
+    done = list(pool.measure_all(planned, NO_OPTIONS, Limits(), 1))
+    assert ([one.run["status"] for one in done], len(started)) == (["failed", "failed"], 2)
+
+
 def test_a_process_that_is_gone_is_a_row(mixed: Path):
     worker = pool.Worker()
     try:

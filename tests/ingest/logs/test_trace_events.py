@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from l4strace import _native
 from l4strace.errors import InputError
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import trace_events
@@ -19,6 +21,15 @@ PROBE = (
     "mark=0x0 data_len=0 snd_nxt=0x2 snd_una=0x1 snd_cwnd=10 ssthresh=2147483647 snd_wnd=1 "
     "srtt=10031 rcv_wnd=2"
 )
+
+
+def test_batches_are_small_whatever_the_log_is() -> None:
+    lines, seen = _native.LogLines("event"), []
+    for _ in range(200):
+        if (table := lines.feed(f"{ACK}\n".encode() * 200)) is not None:
+            seen.append(pl.DataFrame(table).height)
+    assert seen
+    assert max(seen) < (1 << 14) + 200
 
 
 def write(folder: Path, *lines: str) -> str:

@@ -6,8 +6,9 @@ use super::fields::set_fields;
 
 /// A line longer than this is damage, and is dropped.
 const MAX_LINE: usize = 1 << 20;
-/// Rows of one batch.
-const BATCH: usize = 1 << 17;
+/// Rows of one batch: a row takes some 3 kB until its texts are numbers and what is left of them one
+/// text.
+const BATCH: usize = 1 << 14;
 
 /// How one line becomes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
