@@ -101,6 +101,16 @@ def test_what_watch_costs_is_measured(small: Workload):
 
 
 @pytest.mark.usefixtures("once")
+def test_another_tool_is_held_against_diagnose(
+    small: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "peers", lambda path: {"tcptrace": ["cat", str(path)]})
+    names = [figure.name for figure in measures.of_peers(small, "tcptrace")]
+    assert names == ["diagnose / tcptrace, cpu", "diagnose / tcptrace, time"]
+    assert list(measures.of_peers(small, "tshark")) == []
+
+
+@pytest.mark.usefixtures("once")
 def test_a_sweep_reads_every_run(tmp_path: Path):
     assert len(list(measures.of_sweep(tmp_path, 1.0, runs=2))) == 2
     assert pl.read_parquet(tmp_path / "sweep" / "runs").height == 2

@@ -33,7 +33,9 @@ class Figure:
         return self.value >= self.goal if self.at_least else self.value <= self.goal
 
     def worse_than(self, before: float) -> bool:
-        """By more than 5 %."""
+        """By more than 5 %; what was 0 hid behind the constant and compares with nothing."""
+        if before <= 0:
+            return False
         return self.value * WORSE < before if self.at_least else self.value > before * WORSE
 
 

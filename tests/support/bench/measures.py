@@ -1,6 +1,7 @@
 """What is measured: each shape beside `cat` and a walk, and the real one beside other tools."""
 
 import shutil
+import statistics
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,14 +24,18 @@ SMALL = 1000
 
 def of_shape(shape: Workload, constant_s: float) -> Iterator[Figure]:
     """What one shape costs against a walk over its record headers and against `cat`."""
-    ran = [diagnose(*shape.paths) for _ in range(ROUNDS)]
-    cost = median(ran)
     name, per = shape.name, 1e9 / shape.packets
-    walk, cat = in_turns(
-        ROUNDS,
-        lambda: sum(call("walk", path) for path in shape.paths if ".pcap" in path.name),
-        lambda: costs.run(["cat", *map(str, shape.paths)]).cpu_s,
-    )
+    captures = [path for path in shape.paths if ".pcap" in path.name]
+    ran = [
+        (
+            diagnose(*shape.paths),
+            sum(call("walk", path) for path in captures),
+            costs.run(["cat", *map(str, shape.paths)]).cpu_s,
+        )
+        for _ in range(ROUNDS)
+    ]
+    cost = median([diagnosed for diagnosed, *_ in ran])
+    walk, cat = (statistics.median(taken) for taken in list(zip(*ran, strict=True))[1:])
     yield Figure(f"{name}: cpu", cost.cpu_s, unit="s", kept=False)
     yield Figure(f"{name}: time", cost.wall_s, unit="s", kept=False)
     yield Figure(f"{name}: memory", cost.rss_mb, unit="MB")
@@ -41,14 +46,14 @@ def of_shape(shape: Workload, constant_s: float) -> Iterator[Figure]:
     yield Figure(f"{name}: cpu / cat", cost.cpu_s / max(cat, 1e-9))
 
 
-def of_peers(real: Workload) -> Iterator[Figure]:
-    """Other tools on the real shape; goals are those of issue 15."""
+def of_peers(real: Workload, tool: str) -> Iterator[Figure]:
+    """Another tool on the real shape, if it is installed here."""
     for name, command in costs.peers(real.paths[0]).items():
+        if not name.startswith(tool):
+            continue
         rounds = 1 if "tshark" in name else ROUNDS
-        own, peer = (
-            median([measure() for _ in range(rounds)])
-            for measure in (lambda: diagnose(*real.paths), lambda c=command: costs.run(c))
-        )
+        pairs = [(diagnose(*real.paths), costs.run(command)) for _ in range(rounds)]
+        own, peer = map(median, zip(*pairs, strict=True))
         if "tshark" in name:
             goal = 60.0 if "fields" in name else None
             yield Figure(f"{name} / diagnose", peer.cpu_s / own.cpu_s, goal, at_least=True)
@@ -132,8 +137,9 @@ def measured(folder: Path, packets: int) -> Iterator[Figure]:
         if shape.name == "real":
             yield from of_watch(shape)
             yield from of_drawing(shape.paths[0].with_suffix(".html"))
+            yield from of_peers(shape, "tcptrace")
         if shape.name == ("real" if packets <= MILLION else "plain, a tenth"):
-            yield from of_peers(shape)
+            yield from of_peers(shape, "tshark")
     yield from of_sweep(folder, constant_s, workloads.RUNS if packets >= FULL else 4)
     if shutil.which("cargo"):
         yield from of_flows(generated(folder, min(packets, MILLION)))
