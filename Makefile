@@ -59,8 +59,8 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 docs: $(VENV)/.dev $(VENV)/.built ## rewrite the manual page and the table of rules
 	$(BIN)/python docs/generate.py
 
-bench: $(VENV)/.dev $(VENV)/.built ## cost as ratios to a plain walk over the record headers
-	$(BIN)/python -m tests.bench
+bench: $(VENV)/.dev $(VENV)/.built ## costs on shapes of real traffic, beside other tools (docs/performance.md)
+	$(BIN)/python -m tests.bench $(BENCH_ARGS)
 
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)

@@ -113,3 +113,18 @@ def test_errors_and_hints_fit_the_terminal_and_keep_names_whole(monkeypatch: pyt
     assert lines[0].startswith("error: no table")
     assert len(lines) > 2
     assert max(map(len, lines)) <= 60
+
+
+def test_a_short_command_looks_for_no_garbage_at_its_end():
+    code = (
+        "import os, sys; from l4strace.cli import main\n"
+        "class Found:\n"
+        "    def __init__(self): self.own = self\n"
+        "    def __del__(self, write=os.write): write(1, b'found')\n"
+        "sys.argv = ['l4strace', 'explain', 'L4S301']\n"
+        "try: main()\n"
+        "finally: Found()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fallback-misfire" in ran.stdout
+    assert not ran.stdout.endswith("found")

@@ -48,6 +48,8 @@ def first(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
 
     For what any capture may show, such as a damaged option: ``rows`` are those that show it.
     """
+    if rows.is_empty():
+        return rows
     near = rows.select(KEY).join(
         capture.flows.select("source", "flow", "vantage").unique(["source", "flow"]),
         on=["source", "flow"],

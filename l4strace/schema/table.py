@@ -44,11 +44,14 @@ class Table:
         Columns that are not declared are dropped. Raises polars' own errors when a value does not
         fit the declared dtype: a stage that returns the wrong thing is a bug, not bad input.
         """
-        if frame.schema == self.schema:
+        have = frame.schema
+        if have == self.schema:
             return frame
         return frame.select(
-            pl.col(c.name).cast(c.dtype)
-            if c.name in frame.columns
-            else pl.lit(None, dtype=c.dtype).alias(c.name)
+            pl.lit(None, dtype=c.dtype).alias(c.name)
+            if c.name not in have
+            else pl.col(c.name)
+            if have[c.name] == c.dtype
+            else pl.col(c.name).cast(c.dtype)
             for c in self.columns
         )

@@ -111,7 +111,8 @@ def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) ->
         return []
     passed = rows["weight"].cum_sum() / rows["weight"].sum()
     found: Iterable[int] = passed.search_sorted(pl.Series(shares), "left").to_list()
-    return [float(rows["value"][min(place, rows.height - 1)]) for place in found]
+    places = [min(place, rows.height - 1) for place in found]
+    return rows["value"].gather(places).cast(pl.Float64).to_list()
 
 
 def queue_delay(rounds: pl.DataFrame) -> pl.Series:
