@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from l4strace import threads
+
 Paths = Annotated[
     list[str],
     typer.Argument(metavar="FILE", help="Captures, kernel logs, host files; - for standard input."),
@@ -35,6 +37,13 @@ Key = Annotated[
 ]  # fmt: skip
 
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", metavar="N", min=1, callback=threads.limit,
+        help="At most so many threads; the output is the same. [default: one a processor]",
+    ),
+]  # fmt: skip
 Flow = Annotated[
     list[int] | None,
     typer.Option(

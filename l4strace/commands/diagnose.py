@@ -20,6 +20,7 @@ from l4strace.commands.arguments import (
     NoCompanions,
     Paths,
     Port,
+    Threads,
     To,
     complete_rules,
     words,
@@ -74,6 +75,7 @@ def diagnose(
     anonymize: Anonymize = False,
     key: Key = "",
     no_companions: NoCompanions = False,
+    threads: Threads = None,  # noqa: ARG001 - its callback sets it
     timings: Annotated[
         bool, typer.Option("--timings", help="Print where the time went to standard error.")
     ] = False,
