@@ -47,8 +47,12 @@ class Follower:
         """The tables of `track`; `rounds` has only those that ended since the last call."""
 
 def track(
-    paths: list[str], progress: Callable[[int, int], Any] | None = None
-) -> dict[str, Any]: ...
+    paths: list[str],
+    progress: Callable[[int, int], Any] | None = None,
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """The tables of the Capture stage; they are the same on any number of ``threads``."""
+
 def packets(
     path: str, source: int = 0, starts: list[tuple[int, int]] | None = None
 ) -> PacketBatches:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from l4strace import threads
+
 if TYPE_CHECKING:
     from l4strace.selection import Selection
 
@@ -42,6 +44,13 @@ Key = Annotated[
 ]  # fmt: skip
 
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", metavar="N", min=1, callback=threads.limit,
+        help="At most so many threads; the output is the same. [default: one a processor]",
+    ),
+]  # fmt: skip
 Flow = Annotated[
     list[int] | None,
     typer.Option(

@@ -11,7 +11,7 @@ from l4strace import console
 from l4strace import timings as where
 from l4strace.commands import inputs
 from l4strace.commands.answer import FailOn, exit_code, render
-from l4strace.commands.arguments import Files, Format, Part, Printed, Rules
+from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def diagnose(
     rules: Rules,
     part: Part,
     files: Files,
+    threads: Threads = None,  # noqa: ARG001 - its callback sets it
     timings: Annotated[
         bool, typer.Option("--timings", help="Print where the time went to standard error.")
     ] = False,

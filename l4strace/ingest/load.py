@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import _native, console
+from l4strace import _native, console, threads
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.ingest import files, host_file, named, untrusted
@@ -89,7 +89,7 @@ def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
 
 def _track(paths: list[str], progress: Progress | None) -> Capture:
     try:
-        tables = _native.track([named.opened(path) for path in paths], progress)
+        tables = _native.track([named.opened(path) for path in paths], progress, threads.most())
     except InputError as error:
         raise InputError(named.readable(str(error)), error.hint) from error
     frames = {name: pl.DataFrame(table) for name, table in tables.items()}

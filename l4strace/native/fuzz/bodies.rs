@@ -6,8 +6,9 @@ use l4strace_native::ktext::{Reader, Shape};
 use l4strace_native::packet::{FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
-use l4strace_native::run;
-use l4strace_native::track::{Retrace, Tracker};
+use l4strace_native::run::{self, Run};
+use l4strace_native::stats::StatRow;
+use l4strace_native::track::{Retrace, RoundRow, Threads, Tracker};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
 
@@ -42,20 +43,43 @@ pub fn capture(data: &[u8]) {
 }
 
 /// Two captures of one run: the bytes are split where the last two say, and the second capture is read
-/// by a clock of its own. Reading, tracking, numbering, matching and every row of the tables.
+/// by a clock of its own. Reading, tracking, numbering, matching and every row of the tables, which are the
+/// same on several threads.
 pub fn run(data: &[u8]) {
     let [bytes @ .., a, b] = data else { return };
     let cut = usize::from(u16::from_le_bytes([*a, *b])) % (bytes.len() + 1);
     // A capture beside itself has everything to match; beside the rest of the bytes mostly nothing.
     let (near, far) = if cut == 0 { (bytes, bytes) } else { bytes.split_at(cut) };
     let inputs = [Input::Memory("near".into(), near.into()), Input::Memory("far".into(), far.into())];
-    let Ok(run) = run::run(&inputs, &mut ()) else { return };
+    let on = |most| run::run(&inputs, Threads { most, after: 0 }, &mut ());
+    let Ok(run) = on(1) else { return };
+    assert_eq!(Some(rows(&run)), on(3).ok().as_ref().map(rows));
     let flows = run.flows();
     for way in flows.iter().flat_map(|flow| flow.directions()) {
         let bounds = way.fed_back(|d| d.feedback.ce.lo).zip(way.fed_back_hi());
         assert!(bounds.is_none_or(|(lo, hi)| lo <= hi));
     }
     let _ = (run.rounds(&flows), run.captures.iter().map(run::Capture::stats).collect::<Vec<_>>());
+}
+
+/// What does not depend on the threads.
+#[derive(Debug, PartialEq)]
+struct Rows {
+    /// Number, first frame and packets of each conversation.
+    conversations: Vec<(u32, u64, u64)>,
+    rounds: Vec<RoundRow>,
+    losses: Vec<Vec<StatRow>>,
+}
+
+fn rows(run: &Run) -> Rows {
+    let flows = run.flows();
+    let packets = |way: run::DirectionView<'_>| way.dir.totals.packets;
+    let row = |v: &run::FlowView<'_>| (v.number, v.flow.first_frame, v.directions().map(packets).sum());
+    Rows {
+        conversations: flows.iter().map(row).collect(),
+        rounds: run.rounds(&flows).iter().map(|round| round.row.clone()).collect(),
+        losses: run.captures.iter().map(run::Capture::stats).collect(),
+    }
 }
 
 /// The redacted copy of a file: what is read from it is what is read from the original, but for addresses.

@@ -2,8 +2,8 @@
 //! exception. Nothing that happens here may end the process or escape `except Exception`.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -75,20 +75,22 @@ fn input_error(py: Python<'_>, error: &ReadError) -> PyErr {
     }
 }
 
-thread_local! {
-    /// Where the last panic of this thread arose.
-    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+/// Where the last panic arose, on whatever thread: that of a helper ends the work of its caller.
+static PLACE: Mutex<Option<String>> = Mutex::new(None);
+
+fn place() -> MutexGuard<'static, Option<String>> {
+    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Instead of Rust's lines on stderr: the exception has it all.
 fn note(info: &PanicHookInfo<'_>) {
-    let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
-    PLACE.with(|kept| *kept.borrow_mut() = place);
+    let found = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
+    *place() = found;
 }
 
 fn internal_error(payload: &(dyn Any + Send)) -> PyErr {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    let place = PLACE.with(|kept| kept.borrow_mut().take()).unwrap_or_else(|| "an unknown place".into());
+    let place = place().take().unwrap_or_else(|| "an unknown place".into());
     InternalError::new_err(format!("{} at {place}", text.replace('\n', " ")))
 }

@@ -7,6 +7,7 @@ use super::seam::{caught, native, Failed};
 use super::tables;
 use crate::read::Input;
 use crate::run::{run, Watcher};
+use crate::track::Threads;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(track, m)?)
@@ -15,16 +16,19 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Reads captures once and returns the tables sources, flows, directions, rounds, paths and stats.
 ///
 /// `progress(read, total)` is called now and then with bytes of all files (`total` 0 when unknown);
-/// when it returns False, reading ends as if the files ended there.
+/// when it returns False, reading ends as if the files ended there. `threads` is how many at most track
+/// (default: one for each processor); the tables do not depend on it.
 #[pyfunction]
-#[pyo3(signature = (paths, progress=None))]
+#[pyo3(signature = (paths, progress=None, threads=None))]
 fn track<'py>(
     py: Python<'py>,
     paths: Vec<String>,
     progress: Option<Py<PyAny>>,
+    threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let inputs: Vec<Input> = paths.into_iter().map(Input::Path).collect();
-    let run = native(py, || run(&inputs, &mut Progress(progress)))?;
+    let threads = threads.map_or_else(Threads::default, Threads::most);
+    let run = native(py, || run(&inputs, threads, &mut Progress(progress)))?;
     caught(|| tables::all(py, &run))
 }
 

@@ -50,7 +50,9 @@ impl Pcap {
 
     #[inline]
     pub fn step(&self, bytes: &[u8]) -> Step {
-        let Some(header) = bytes.get(..self.record_header) else { return Step::More(self.record_header) };
+        // Of known length, so that its fields are read without a look at the bounds.
+        let header = bytes.first_chunk::<16>().filter(|_| bytes.len() >= self.record_header);
+        let Some(header) = header else { return Step::More(self.record_header) };
         let captured_len = u32_at(header, 8, self.swapped);
         let size = self.record_header + captured_len as usize;
         if captured_len > MAX_CAPTURED {
@@ -59,7 +61,7 @@ impl Pcap {
         if bytes.len() < size.min(NEEDED) {
             return Step::More(size.min(NEEDED));
         }
-        if captured_len == 0 && header[..16].iter().all(|&b| b == 0) {
+        if captured_len == 0 && header.iter().all(|&b| b == 0) {
             return Step::Damaged("only zero bytes follow".into());
         }
         let seconds = i64::from(u32_at(header, 0, self.swapped));

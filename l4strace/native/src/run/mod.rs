@@ -14,7 +14,7 @@ pub use view::{DirectionView, FlowView, RoundView};
 
 use crate::pair::Path;
 use crate::read::{Input, ReadError};
-use crate::track::{unify, Member};
+use crate::track::{unify, Member, Threads};
 
 /// Captures that were read, and what they show together.
 #[derive(Default)]
@@ -50,9 +50,10 @@ impl Watcher for () {
     }
 }
 
-/// Reads captures once, and those that share conversations a second time to match their packets.
-pub fn run<W: Watcher>(inputs: &[Input], watcher: &mut W) -> Result<Run, W::Error> {
-    let mut captures = open::all(inputs, watcher)?;
+/// Reads captures once, and those that share conversations a second time to match their packets. On
+/// any number of threads the result is the same.
+pub fn run<W: Watcher>(inputs: &[Input], threads: Threads, watcher: &mut W) -> Result<Run, W::Error> {
+    let mut captures = open::all(inputs, threads, watcher)?;
     let members: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
     let numbers = unify(&members);
     let paths = pair::pair(&mut captures, inputs, &numbers, watcher)?;

@@ -3,17 +3,21 @@
 use super::capture::Capture;
 use super::Watcher;
 use crate::read::{self, Input, ReadError};
-use crate::track::Tracker;
+use crate::track::{self, Threads};
 
 /// Buffers (256 KiB each) between two calls of the watcher.
 const REPORT_EVERY: u32 = 32;
 
-pub fn all<W: Watcher>(inputs: &[Input], watcher: &mut W) -> Result<Vec<Capture>, W::Error> {
+pub fn all<W: Watcher>(
+    inputs: &[Input],
+    threads: Threads,
+    watcher: &mut W,
+) -> Result<Vec<Capture>, W::Error> {
     let total = inputs.iter().map(Input::size).sum();
     let mut done = 0;
     let mut captures = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let (capture, read) = track(input, |read| watcher.progress(done + read, total))?;
+        let (capture, read) = capture(input, threads, |read| watcher.progress(done + read, total))?;
         done += read;
         captures.push(capture);
     }
@@ -21,20 +25,22 @@ pub fn all<W: Watcher>(inputs: &[Input], watcher: &mut W) -> Result<Vec<Capture>
 }
 
 /// Reads one capture to its end, or until `report` (bytes read) returns false.
-fn track<E: From<ReadError>>(
+fn capture<E: From<ReadError>>(
     input: &Input,
+    threads: Threads,
     mut report: impl FnMut(u64) -> Result<bool, E>,
 ) -> Result<(Capture, u64), E> {
     let mut stream = read::open(input)?;
-    let mut tracker = Tracker::default();
-    let mut more = true;
-    while more {
-        for _ in 0..REPORT_EVERY {
-            more = more && stream.next_batch(&mut |packets| tracker.packets(packets))?;
+    let tracker = track::follow(threads, |crew| {
+        let mut more = true;
+        while more {
+            for _ in 0..REPORT_EVERY {
+                more = more && stream.next_batch(&mut |packets| crew.packets(packets))?;
+            }
+            more = report(stream.progress().read)? && more;
         }
-        more = report(stream.progress().read)? && more;
-    }
-    tracker.finish();
+        Ok::<_, E>(())
+    })?;
     let capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker);
     Ok((capture, stream.progress().read))
 }

@@ -90,7 +90,7 @@ fn both_ends_are_one_run_on_one_clock() {
     assert_eq!(talk.iter().filter(lost).count(), 1);
     let arrived: Vec<Tcp> = talk.iter().filter(|tcp| !lost(tcp)).copied().collect();
     let inputs = [memory("near", pcap(&talk, near)), memory("far", pcap(&arrived, far))];
-    let run = run(&inputs, &mut ()).expect("both can be read");
+    let run = run(&inputs, Threads::most(1), &mut ()).expect("both can be read");
     assert_eq!(run.numbers, [[0], [0]]);
     let [forward, back] = &run.paths[..] else { panic!("{:?}", run.paths) };
     assert_eq!((forward.near, forward.far, forward.matched, forward.lost), (0, 1, 401, 1));
@@ -110,14 +110,15 @@ fn a_capture_that_names_no_conversation_of_another_stays_alone() {
     let talk = conversation(5);
     let apart: Vec<Tcp> = talk.iter().map(other).collect();
     let inputs = [memory("one", pcap(&talk, near)), memory("two", pcap(&apart, near))];
-    let run = run(&inputs, &mut ()).expect("both can be read");
+    let run = run(&inputs, Threads::most(1), &mut ()).expect("both can be read");
     assert_eq!(run.numbers, [[0], [1]]);
     assert!(run.paths.is_empty());
 }
 
 #[test]
 fn an_input_that_is_no_capture_is_named() {
-    let error = run(&[memory("notes.txt", b"hello, world, this is text".to_vec())], &mut ()).err();
+    let error =
+        run(&[memory("notes.txt", b"hello, world, this is text".to_vec())], Threads::most(1), &mut ()).err();
     let text = error.map(|e| e.to_string()).unwrap_or_default();
     assert_eq!(text, "notes.txt: is text, not a pcap or pcapng capture");
 }
@@ -144,7 +145,7 @@ fn a_watcher_ends_reading_and_interrupts_matching() {
     let long = pcap(&conversation(150_000), near);
     let records = (long.len() as u64 - 24) / 56;
     let mut watcher = Impatient(0);
-    let run_of = |inputs: &[Input], watcher: &mut Impatient| run(inputs, watcher);
+    let run_of = |inputs: &[Input], watcher: &mut Impatient| run(inputs, Threads::most(1), watcher);
     let run = run_of(&[memory("long", long.clone())], &mut watcher).expect("what was read is a run");
     assert_eq!(watcher.0, 1);
     assert!(run.captures[0].info.records < records);
@@ -171,7 +172,7 @@ impl Read for Growing {
 #[test]
 fn a_growing_capture_ends_like_a_finished_one() {
     let bytes = pcap(&conversation(300), near);
-    let whole = run(&[memory("whole", bytes.clone())], &mut ()).expect("a capture");
+    let whole = run(&[memory("whole", bytes.clone())], Threads::most(1), &mut ()).expect("a capture");
     for size in [7, 100, 10_000] {
         let pieces = bytes.chunks(size).map(<[u8]>::to_vec).collect();
         let mut follower = Follower::new("growing", Growing(pieces));

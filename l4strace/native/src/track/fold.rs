@@ -7,8 +7,8 @@ use super::Tracker;
 /// Conversations without data that are kept: as many as half of all ports of one address, at some 2 kB each.
 pub const MOST_BARE: usize = 1 << 16;
 
-/// So many new conversations at least between two looks, each of which goes over all of them.
-const APART: usize = MOST_BARE / 4;
+/// Share of that many new conversations at least between two looks, each of which goes over all of them.
+const APART: usize = 4;
 
 impl Tracker {
     /// Conversations that were dropped.
@@ -23,15 +23,16 @@ impl Tracker {
         self.flush();
         let bare = self.flows.iter().filter(|flow| flow.is_bare());
         let mut bare: Vec<(i64, u32)> = bare.map(|flow| (flow.last_ns, flow.id)).collect();
-        let many = bare.len().saturating_sub(MOST_BARE / 2);
-        if bare.len() > MOST_BARE {
+        let most = self.limits.bare;
+        let many = bare.len().saturating_sub(most / 2);
+        if bare.len() > most {
             bare.select_nth_unstable(many - 1);
             bare.truncate(many);
             self.drop_flows(bare.iter().map(|(_, id)| *id));
             self.folded += many as u64;
             bare.clear();
         }
-        self.fold_at = self.flows.len() + (MOST_BARE + 1).saturating_sub(bare.len()).max(APART);
+        self.fold_at = self.flows.len() + (most + 1).saturating_sub(bare.len()).max(most / APART);
     }
 
     fn drop_flows(&mut self, gone: impl Iterator<Item = u32>) {
@@ -59,6 +60,13 @@ impl Tracker {
 }
 
 impl Flow {
+    /// The same conversation where `numbers` has the new numbers.
+    pub(super) fn renumbered(mut self, numbers: &[u32]) -> Self {
+        self.id = numbers[self.id as usize];
+        self.successor = self.successor.map(|id| numbers[id as usize]);
+        self
+    }
+
     /// Neither side sent data, nor acknowledged more than SYN and FIN.
     fn is_bare(&self) -> bool {
         self.dirs.iter().all(|dir| dir.sender.is_none() && dir.acked <= 2)

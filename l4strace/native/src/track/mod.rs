@@ -6,6 +6,7 @@ mod alpha;
 mod burst;
 mod clock;
 mod counters;
+mod crew;
 mod data;
 mod direction;
 mod echo;
@@ -16,6 +17,7 @@ mod fold;
 mod handshake;
 mod holes;
 mod keys;
+mod lanes;
 mod prefetch;
 mod reduction;
 mod reports;
@@ -38,6 +40,7 @@ mod vantage;
 mod waiting;
 
 pub use counters::{CEB, E0B, E1B};
+pub use crew::{follow, Crew, Threads};
 pub use direction::{Direction, Totals};
 pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
@@ -49,10 +52,8 @@ pub use unify::{unify, Member};
 pub use vantage::Vantage;
 
 use crate::packet::Packet;
+use lanes::Limits;
 use waiting::Waiting;
-
-/// As many conversations stay in a second-level cache by themselves.
-const CACHED: usize = 128;
 
 /// Follows the packets of one capture.
 #[derive(Default)]
@@ -60,6 +61,7 @@ pub struct Tracker {
     pub table: FlowTable,
     pub flows: Vec<Flow>,
     pub rounds: Vec<RoundRow>,
+    limits: Limits,
     waiting: Waiting,
     /// Conversations without data that were dropped, and with how many conversations to look again.
     folded: u64,
@@ -74,20 +76,27 @@ impl Tracker {
     /// With more conversations than a cache holds they wait until some can be followed together: see
     /// [`Tracker::flush`].
     pub fn packets(&mut self, packets: &[Packet]) {
-        if self.flows.len() >= self.fold_at {
-            self.fold();
-        }
-        if self.flows.len() > CACHED {
-            return self.wait(packets);
-        }
-        for p in packets {
+        for (i, p) in packets.iter().enumerate() {
+            if self.gathers() {
+                return self.wait(&packets[i..]);
+            }
             let at = self.intern(p, self.table.keys.hash(&p.key));
             self.follow(p, at.flow, usize::from(!at.forward));
         }
     }
 
+    /// So many conversations that their packets wait for each other; it stays so.
+    #[inline]
+    pub fn gathers(&self) -> bool {
+        self.flows.len() > self.limits.cached
+    }
+
     #[inline]
     fn intern(&mut self, p: &Packet, hash: u64) -> Interned {
+        // Here, and not once in a call, so that what is dropped depends on the packets alone.
+        if self.flows.len() >= self.fold_at {
+            self.fold();
+        }
         let at = self.table.intern(p, hash);
         if at.new {
             let serial = u64::from(at.flow) + self.folded;

@@ -10,9 +10,10 @@ use super::prefetch::prefetch;
 use super::Tracker;
 use crate::packet::Packet;
 
-/// Packets of each conversation that wait, on average, and of all at most (a [`Turn`] counts to 65,536).
+/// Packets of each conversation that wait, on average.
 const EACH: usize = 4;
-const MOST: usize = 1 << 16;
+/// Packets that wait at most in one capture (a [`Turn`] counts to 65,536).
+pub const MOST_WAITING: usize = 1 << 16;
 
 /// Packets looked at together: what is asked of memory together comes together.
 const AHEAD: usize = 16;
@@ -46,9 +47,9 @@ impl Tracker {
                 let held = self.waiting.packets.len() as u16;
                 self.waiting.turns.push(Turn { flow: at.flow, at: held, side: u8::from(!at.forward) });
                 self.waiting.packets.push(*p);
-            }
-            if self.waiting.packets.len() + AHEAD > MOST.min(EACH * self.flows.len()) {
-                self.flush();
+                if self.waiting.packets.len() >= self.limits.waiting.min(EACH * self.flows.len()) {
+                    self.flush();
+                }
             }
         }
     }
@@ -82,8 +83,8 @@ fn ask(flows: &[Flow], packets: &[Packet], turns: &[Turn]) {
 mod tests {
     use super::*;
     use crate::packet::flag;
+    use crate::track::lanes::CACHED;
     use crate::track::testing::{packet, A, B};
-    use crate::track::CACHED;
 
     const MS: u64 = 1_000_000;
 
