@@ -166,7 +166,7 @@ def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
         return False
     middle = quantile(standing, 0.5)
     flat = max(standing) - min(standing) <= FLAT_BEFORE_RISE * middle
-    return flat and max(standing) <= FELL * _used(past)
+    return bool(flat and max(standing) <= FELL * _used(past))
 
 
 def _used(past: list[Slot]) -> float:
