@@ -8,6 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import company, noise, phases, queue_delay
+from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
 
@@ -48,7 +49,7 @@ def features(capture: Capture) -> pl.DataFrame:
     whole = _marking(queue_delay.on_paths(capture))
     rounds = company.steady(whole)
     rated = _rated(capture, rounds)
-    whole_path = rated.group_by("source", "path").agg(_losses("path_"))
+    whole_path = rated.group_by("source", "path").agg(*_losses("path_"), _queued_losses())
     own = (
         _own(rated)
         .join(_start(_rated(capture, whole)), on=KEY, how="left")
@@ -175,6 +176,14 @@ def _losses(of: str) -> list[pl.Expr]:
         top.filter(lost).quantile(HIGH).alias(f"{of}lost_high_us"),
         top.quantile(LARGEST).alias(f"{of}top_us"),
     ]
+
+
+def _queued_losses() -> pl.Expr:
+    """Share of the path's lost packets that were lost where a queue stood."""
+    lost = pl.col("retransmits").fill_null(0)
+    queued = (pl.col("top_us") >= DEEP_QUEUE * QUEUE_US).fill_null(False)
+    share = lost.filter(queued).sum() / lost.sum()
+    return share.fill_nan(None).alias("path_queued_losses")
 
 
 def _start(rounds: pl.DataFrame) -> pl.DataFrame:
