@@ -159,7 +159,7 @@ def test_a_spike_must_stand_where_it_is_said() -> None:
 
 
 def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
-    said = {"name": "highest queue delay", "value": 60_000.0}
+    said = {"name": "largest delay", "value": 60_000.0}
     spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
     assert load("truth").height(facts(), CUBIC, spike) == 0.75
     assert load("truth").height(facts(), CUBIC, found("L4S503")) is None
@@ -209,3 +209,12 @@ def test_noise_must_be_named() -> None:
     assert not wish.met([(None, found("L4S401", message="Bottleneck: L4S AQM."))])
     calm = load("judge").expected(facts(noise="slots", noise_values=[2.0, 3.0]))
     assert "bursty link" not in [one.name for one in calm]
+
+
+def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
+    """48 Mbit/s pass: a fall of 200 to 60 Mbit/s changes nothing for them, one to 20 does."""
+    first = {"s": 0.0, "hop": "first", "kbit": 200_000}
+    for kbit, falls in ((60_000, []), (20_000, [5.0])):
+        capacity = [first, {"s": 5.0, "hop": "second", "kbit": kbit}]
+        changed = load("facts").Facts(facts().truth | {"capacity": capacity})
+        assert changed.capacity_falls == falls

@@ -40,6 +40,10 @@ START_NS = 2_000_000_000
 BUSY_PART = 0.6
 """Part of the slots of a new lower level that must be busy. By eye."""
 
+STANDING_PART = 0.6
+"""The same with a standing queue, where no full path was seen before: such slots deliver what the
+path carries, while marks alone also come to flows that back off."""
+
 FLAT, FLAT_BEFORE_RISE = 0.4, 0.25
 """Largest spread (quantiles 0.2 to 0.8) of busy slots, in parts of their median, that show a
 capacity: a ramp spreads wider. By eye; before a rise less, as slow start rises too."""
@@ -75,11 +79,13 @@ class Change(NamedTuple):
 
 def busy(slot: Slot) -> bool:
     """The path itself limited what was delivered in the slot."""
-    if slot["held_back"] >= HELD_BACK:
-        return False
+    return bool(slot["held_back"] < HELD_BACK and (slot["marks"] > 0 or _stands(slot)))
+
+
+def _stands(slot: Slot) -> bool:
+    """Even the fastest packet waited."""
     packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
-    waits = slot["queue_us"] or 0.0
-    return bool(slot["marks"] > 0 or waits >= max(QUEUE_US, QUEUE_PACKETS * packet_us))
+    return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, QUEUE_PACKETS * packet_us))
 
 
 def shown(slots: list[Slot], flat: float = FLAT) -> float | None:
@@ -114,6 +120,8 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             continue
         past = slots[max(first, index - 2 * RECENT) : index]
         level = shown(past)
+        if level is None and _fell_from_use(past, around):
+            level = _used(past)
         least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
         if level is not None and highest <= FELL * level and _fell(around, level):
             if _crosses(around[1], around[2:]):
@@ -146,6 +154,24 @@ def _fell(slots: list[Slot], level: float) -> bool:
     base = min((s["base_us"] for s in slots if s["base_us"] is not None), default=0.0)
     growth = level / max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0) - 1
     return not peaks or max(peaks) >= max(TRANSIENT * growth * base, QUEUE_US)
+
+
+def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
+    """Before, the path carried more than it does now with a standing queue.
+
+    It need not have been full: no path delivers more than it carries.
+    """
+    standing = [s["delivered_bps"] for s in around[1:] if s["busy"] and _stands(s)]
+    if len(past) < LASTING or len(standing) < STANDING_PART * (len(around) - 1):
+        return False
+    middle = quantile(standing, 0.5)
+    flat = max(standing) - min(standing) <= FLAT_BEFORE_RISE * middle
+    return bool(flat and max(standing) <= FELL * _used(past))
+
+
+def _used(past: list[Slot]) -> float:
+    """What the last slots delivered."""
+    return quantile([s["delivered_bps"] for s in past[-LASTING:]], 0.5)
 
 
 def _crosses(slot: Slot, after: list[Slot]) -> bool:

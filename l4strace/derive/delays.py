@@ -36,7 +36,7 @@ NEEDED = (
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "retransmits", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "owd_min_us", "owd_mean_us"),
     *("owd_max_us", "sent_packets", "acked_packets", "limited_by", "inflight_max_packets"),
-    *("burst_bytes",),
+    *("burst_bytes", "sacked_rtt_max_us"),
 )
 
 
@@ -55,7 +55,11 @@ def rounds(capture: Capture) -> pl.DataFrame:
     held = (repaired + repaired.shift(-1, fill_value=0).over(KEY) > 0) & (
         pl.col("rtt_samples") <= FEW
     )
-    rtt = pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us")))
+    # Packets behind a loss have no RTT but that of SACK; the receiver reports each at once.
+    sacked = (pl.col("sacked_rtt_max_us") - pl.col("base_us")).clip(lower_bound=0)
+    rtt = pl.max_horizontal(
+        pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us"))), sacked
+    )
     one_way = _largest("owd", pl.col("acked_packets"), pl.col("owd_min_us").min().over(KEY))
     return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
         pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")

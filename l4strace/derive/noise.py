@@ -132,8 +132,17 @@ def _verdict() -> list[pl.Expr]:
 def _reordered(capture: Capture) -> pl.DataFrame:
     """Packets of each direction that arrived late: as a capture behind the reordering saw them, or
     as ACKs reported them to any capture, which knows no retransmission from a late packet's copy.
+
+    Of a super-packet one part may be lost: its retransmission is reported after what was sent
+    later, although the rest was sent once. As many late packets as retransmissions show nothing.
     """
-    rows = capture.directions.select(*KEY, "data_packets", "out_of_order", "overtaken")
+    repaired = (pl.col("super_packets") > 0) & (pl.col("overtaken") <= pl.col("retransmits"))
+    rows = capture.directions.select(
+        *KEY,
+        "data_packets",
+        "out_of_order",
+        pl.when(repaired.fill_null(False)).then(0).otherwise("overtaken").alias("overtaken"),
+    )
     there = ["flow", "forward"]
     late = pl.max_horizontal("out_of_order", "overtaken").fill_null(0)
     return (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import company, noise, phases, queue_delay
+from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
 
@@ -49,7 +50,7 @@ def features(capture: Capture) -> pl.DataFrame:
     rounds = company.steady(whole)
     rated = _rated(capture, rounds)
     all_rated = _rated(capture, whole)
-    whole_path = rated.group_by("source", "path").agg(_losses("path_"))
+    whole_path = rated.group_by("source", "path").agg(*_losses("path_"), _queued_losses())
     peak = all_rated.group_by("source", "path").agg(path_max_us=pl.col("queue_delay_us").max())
     own = (
         _own(rated)
@@ -178,6 +179,14 @@ def _losses(of: str) -> list[pl.Expr]:
         top.filter(lost).median().alias(f"{of}lost_us"),
         top.filter(lost).quantile(HIGH).alias(f"{of}lost_high_us"),
     ]
+
+
+def _queued_losses() -> pl.Expr:
+    """Share of the path's lost packets that were lost where a queue stood."""
+    lost = pl.col("retransmits").fill_null(0)
+    queued = (pl.col("top_us") >= DEEP_QUEUE * QUEUE_US).fill_null(False)
+    share = lost.filter(queued).sum() / lost.sum()
+    return share.fill_nan(None).alias("path_queued_losses")
 
 
 def _start(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """Latency spikes: when delay left its usual range, how far, how long, whom it hit, and why.
 
 One event is one stretch of time on one path, whichever flows it hits. Its height is the largest
-delay of a packet (`derive.delays`). Against the true one-way delay of 43 emulated runs: with the
-captures of both ends 37 of 39 events within 1 % and all within 10 %; from RTTs without loss 18 of
-24 within 1 % and 19 within 10 %, with loss 18 of 31 within 10 %. Packets that are lost and repaired
-have no RTT: where a queue overflows, the height from RTTs is too low by up to half.
+delay of a packet (`derive.delays`). Against the true one-way delay of random runs of the kernel lab
+(fixtures/lab): with the captures of both ends 194 of 198 events within 10 %; from the sender's RTTs
+102 of 121 without loss and 153 of 176 with loss. The others have jitter on the way of the ACKs, or
+a snaplen that cuts SACK off: lost packets have no RTT, and those behind them only that of SACK.
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ MOST_AT_ONCE = 10
 overflows in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
 
 CONGESTED = 0.5
-"""Part of the packets with marks from which an AQM is the cause of losses: DualPI2 drops when a
-rival overloads it that ignores marks (drop_overload of sch_dualpi2.c). By eye."""
+"""Part of the packets with marks, or of the path's losses with a queue, from which an AQM or a full
+buffer is the cause of losses: DualPI2 drops when a rival overloads it that ignores marks
+(drop_overload of sch_dualpi2.c). By eye."""
 
 SAME_HEIGHT = 0.8
 """Lower tenth of the delays at loss, as part of the upper tenth, from which losses come at one
@@ -120,9 +121,12 @@ def idle_loss(f: Features) -> bool:
     """Losses in several rounds, few at once, most of them without a queue.
 
     Noise may blur a queue of some milliseconds, not one of many. Where every second packet is
-    marked, the path is congested however short its queue is, and an overloaded AQM drops.
+    marked, the path is congested however short its queue is, and an overloaded AQM drops; so does a
+    full buffer that other flows of the path filled, whatever queue this flow waits in.
     """
     if f["lost_us"] is None or f["marks"] > CONGESTED * f["acked"]:
+        return False
+    if (f["path_queued_losses"] or 0.0) > CONGESTED:
         return False
     shallow = f["lost_us"] < min(_standing(f), DEEP_QUEUE * QUEUE_US)
     few = f["losses"] <= MOST_AT_ONCE * f["lost_rounds"]

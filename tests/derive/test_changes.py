@@ -46,6 +46,31 @@ def test_a_fall_without_the_queue_that_it_must_leave_is_none() -> None:
     assert changes.capacity_changes(slots(FULL, SLOW)) == []
 
 
+def growing(share: float) -> list[dict[str, object]]:
+    """A path that its flows do not fill yet, without marks or queue."""
+    return [{"delivered_bps": share * 2e6 * n, "marks": 0.0} for n in range(10, 25)]
+
+
+STANDING = SLOW | {"queue_us": 20_000.0}
+
+
+def test_a_path_that_was_not_full_falls_below_its_use() -> None:
+    found = changes.capacity_changes(slots(*growing(1.0), QUEUE | {"queue_us": 2e4}, STANDING))
+    assert [c.first for c in found] == [15]
+
+
+@pytest.mark.parametrize(
+    ("share", "after"),
+    [
+        pytest.param(0.1, STANDING, id="the flows sent less than the path still carries"),
+        pytest.param(1.0, SLOW, id="marks without a standing queue: the sender backed off"),
+    ],
+)
+def test_what_is_no_fall_below_the_use(share: float, after: dict[str, object]) -> None:
+    queue = {k: v for k, v in after.items() if k == "queue_us"}
+    assert changes.capacity_changes(slots(*growing(share), QUEUE | queue, after)) == []
+
+
 def test_slow_start_is_no_rise() -> None:
     ramp = [{"delivered_bps": 50e6 * n / 15} for n in range(1, 16)]
     assert changes.capacity_changes(slots(*ramp, FULL)) == []

@@ -51,6 +51,15 @@ def test_a_lone_sample_counts_where_the_rounds_beside_it_wait_too() -> None:
     assert max(delay(made)) == 0.0
 
 
+def test_behind_a_loss_sack_shows_the_delay() -> None:
+    """Neither lone RTTs nor the round of the repair, which has none, know it."""
+    lost = [0] * 20 + [3, 0] + [0] * 28
+    sacked = [None] * 20 + [222_000.0, 90_000.0] + [None] * 28
+    made = rounds(50, rtt_samples=1, rtt_mean_us=CALM, rtt_max_us=CALM, retransmits=lost)
+    shown = delay(made.with_columns(pl.Series("sacked_rtt_max_us", sacked)))
+    assert shown[20:22] == [pytest.approx(222_000.0 - 10_000.0), pytest.approx(80_000.0)]
+
+
 def test_an_ack_that_waited_for_a_retransmission_is_no_delay() -> None:
     """Three ACKs around the repair show 100 ms more; with 30 samples SACK shows each packet."""
     waited = [10_000.0] * 20 + [110_000.0] * 3 + [10_000.0] * 27

@@ -84,6 +84,12 @@ def test_late_packets_come_from_the_capture_behind_the_reordering() -> None:
     assert (found["late_packets"], found["late_share"]) == (130, 0.13)
 
 
+def test_repaired_parts_of_super_packets_are_not_late() -> None:
+    for repaired, late in ((77, 0), (4, 35)):
+        sent = frame("directions", overtaken=35, super_packets=900, retransmits=repaired)
+        assert row(of(500.0), directions=sent)["late_packets"] == late
+
+
 def test_slow_links_hide_jitter_in_the_time_of_a_packet() -> None:
     slow = of(4_000.0, acked_bytes=4_000, acked_packets=3)
     assert row(slow)["jitter_us"] == 0.0

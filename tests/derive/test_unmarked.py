@@ -23,6 +23,7 @@ def features(**changed: Any) -> dict[str, Any]:
         "lost_high_us": 1_500.0,
         "top_us": 1_500.0,
         "path_lost_rounds": 6,
+        "path_queued_losses": 0.2,
         "path_lost_low_us": 500.0,
         "path_lost_high_us": 1_500.0,
         "path_max_us": 1_500.0,
@@ -48,6 +49,7 @@ def test_few_losses_without_a_queue_are_random() -> None:
         {"losses": 310, "lost": 310},  # a buffer that overflowed in slow start
         {"lost_us": 92_000.0, "noise_us": 95_000.0},  # noise does not explain a queue of 92 ms
         {"lost_rounds": 2},
+        {"path_queued_losses": 0.98},  # a rival overflows the buffer that all share
         {"marks": 4_000},  # an overloaded AQM drops
     ],
 )

@@ -29,6 +29,8 @@ pub struct RoundRow {
     pub rtt_jitter_us: Option<f64>,
     /// Samples of ACKs that report a mark.
     pub marked_rtt: Option<MarkedRtt>,
+    /// Largest RTT of packets that SACK reported.
+    pub sacked_rtt_max_us: Option<f64>,
     pub queue_delay_us: Option<f64>,
     pub inflight_max_bytes: u64,
     pub inflight_max_packets: u32,
@@ -133,6 +135,7 @@ pub struct Round {
     marked_min_ns: i64,
     marked_sum_ns: i64,
     marked_samples: u32,
+    pub sacked_max_ns: Option<i64>,
 }
 
 impl Round {
@@ -173,6 +176,12 @@ impl Round {
         self.marked_min_ns = if self.marked_samples == 0 { ns } else { self.marked_min_ns.min(ns) };
         self.marked_sum_ns = self.marked_sum_ns.saturating_add(ns);
         self.marked_samples += 1;
+    }
+
+    /// The newest packet that an ACK reports by SACK: such samples are no clock of congestion control's,
+    /// but those of a queue that overflows.
+    pub fn sacked_rtt(&mut self, ns: i64) {
+        self.sacked_max_ns = self.sacked_max_ns.max(Some(ns));
     }
 
     /// Where the next RTT sample goes.

@@ -78,6 +78,8 @@ pub struct Delivered {
     pub packets: u32,
     /// RTT of the newest segment acknowledged, where Karn's rule and an exact match allow it.
     pub rtt_ns: Option<i64>,
+    /// When the newest segment was sent that SACK reports, once and not before.
+    pub sacked_sent_ns: Option<i64>,
     /// Shortest payload among the delivered segments; 0 when none were delivered.
     pub shortest: u32,
     /// Some of it was captured as an offload super-packet.
@@ -330,6 +332,9 @@ impl Segments {
                 self.sacked_bytes += u64::from(s.len);
                 self.sacked_packets += u32::from(s.weight());
                 got.add(s);
+                if !s.is(RETRANSMITTED) {
+                    got.sacked_sent_ns = got.sacked_sent_ns.max(Some(s.ts_ns));
+                }
             }
         }
     }

@@ -196,6 +196,9 @@ impl Sender {
             self.smallest.add(ns, ts_ns);
             self.replay.on_rtt(ns as u64 / 1000);
         }
+        if let Some(sent_ns) = got.sacked_sent_ns {
+            self.round.sacked_rtt(ts_ns - sent_ns);
+        }
         got
     }
 
@@ -331,6 +334,7 @@ impl Sender {
             rtt_samples: round.rtt_samples(),
             rtt_jitter_us: round.rtt_jitter_us(),
             marked_rtt: round.marked_summary(),
+            sacked_rtt_max_us: round.sacked_max_ns.map(|ns| ns as f64 / 1e3),
             queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,

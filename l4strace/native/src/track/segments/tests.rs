@@ -22,10 +22,28 @@ fn rtt_is_that_of_the_newest_segment() {
     let got = s.ack(200, 11 * MS, 100);
     assert_eq!(
         got,
-        Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100, merged: false }
+        Delivered { bytes: 200, packets: 2, rtt_ns: Some(10 * MS), shortest: 100, ..Delivered::default() }
     );
     assert_eq!(s.inflight_bytes(), 100);
     assert_eq!(s.inflight_packets(), 1);
+}
+
+#[test]
+fn sack_names_the_newest_packet_that_it_reports_first() {
+    let mut s = sent(4);
+    let mut sacked = |blocks: &[(i64, i64)]| {
+        let mut got = Delivered::default();
+        s.sack(blocks, &mut got);
+        got.sacked_sent_ns
+    };
+    assert_eq!(sacked(&[(100, 300)]), Some(2 * MS));
+    assert_eq!(sacked(&[(100, 300)]), None);
+    assert_eq!(sacked(&[(100, 400)]), Some(3 * MS));
+    let mut s = sent(2);
+    s.send(&data(100, 50), MS);
+    let mut got = Delivered::default();
+    s.sack(&[(100, 200)], &mut got);
+    assert_eq!(got.sacked_sent_ns, None);
 }
 
 #[test]
