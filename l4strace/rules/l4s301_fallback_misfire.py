@@ -3,10 +3,12 @@
 What it checks
 --------------
 Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the detector's steps
-while the medians of its two inputs, queue delay and RTT mean deviation, were below their thresholds
-(2000 us and 750 us), a replay with correct thresholds does not explain it (L4S303), and the packets
-do not show a classic AQM. A score that no reduction used (prague_ecn_fallback=2) is a notice. A log
-that holds only counters (bpftrace maps) is judged by the shares that they give.
+(and of the time) although nothing it measured explains that: the medians of its two inputs, queue
+delay and RTT mean deviation, were below 90 % of their thresholds (2000 us and 750 us), or the build
+has the scaling bug, and a replay with correct thresholds stays below 8 (else L4S303). The packets
+must not show a classic AQM. A score that no reduction used (prague_ecn_fallback=2, which all flows
+of a host show together) is a notice. A log that holds only counters (bpftrace maps) is judged by
+the shares that they give.
 
 Why it matters
 --------------

@@ -46,7 +46,13 @@ from l4strace.derive.laws import LEAD, MISFIT
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import MIN_SHARE, SLOW_PACKET_US, replayed, samples
+from l4strace.rules.support.fallback_states import (
+    MIN_SHARE,
+    SLOW_PACKET_US,
+    replayed,
+    replayed_part_of_time,
+    samples,
+)
 
 CODE = "L4S308"
 CLASSIC = {
@@ -89,7 +95,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     if row["law"] == "floor":
-        return _acting(row)
+        return _acting(evidence, row)
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
     mixed = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
@@ -98,12 +104,14 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     return None
 
 
-def _acting(row: dict[str, Any]) -> Finding:
+def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
     """The floor explains the window: right behind a classic AQM, else because of build or path."""
-    numbers = _numbers(row)
+    numbers, when = _numbers(row), _when(evidence, row)
     kind, score = row["kind"], _share(row)
     if kind in SUITED:
-        message = f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended: {numbers}."
+        message = (
+            f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended{when}: {numbers}."
+        )
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
     if row["references"] == "wrong" and score <= NEVER:
         proven = kind == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
@@ -118,11 +126,11 @@ def _acting(row: dict[str, Any]) -> Finding:
     if kind == "l4s":
         message = (
             "The classic-ECN fallback acts behind an L4S AQM because of the path, as jitter or a "
-            f"change of the bottleneck can cause: {numbers}. {_high(row)}"
+            f"change of the bottleneck can cause{when}: {numbers}. {_high(row)}"
         )
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
     return _finding(
-        row, Severity.INFO, Confidence.MEDIUM, f"The classic-ECN fallback acts: {numbers}."
+        row, Severity.INFO, Confidence.MEDIUM, f"The classic-ECN fallback acts{when}: {numbers}."
     )
 
 
@@ -150,6 +158,14 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
         "The sender's reductions follow alpha/2 (median "
         f"{100 * (row['half_alpha'] or 0):.1f} %): a classic-ECN fallback does not act.",
     )
+
+
+def _when(evidence: Evidence, row: dict[str, Any]) -> str:
+    """From when on and how much of the time, where the replayed score explains the reductions."""
+    if row["references"] != "correct" or row["replayed_since_ns"] is None:
+        return ""
+    since = subjects.moment(evidence, row["replayed_since_ns"])
+    return f", from {since}{replayed_part_of_time(row)}"
 
 
 def _numbers(row: dict[str, Any]) -> str:

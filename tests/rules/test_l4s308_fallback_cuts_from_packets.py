@@ -39,7 +39,7 @@ def scene(
         ("l4s", FLOOR, {}, Severity.NOTICE, "because of the path"),
         ("classic", FLOOR, {}, Severity.INFO, "behind a classic AQM, as intended"),
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
-        ("fifo", FLOOR, {}, Severity.INFO, "fallback acts:"),
+        ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, from t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
         ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of steps"),
         ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
@@ -90,3 +90,15 @@ def test_skips_where_no_law_leads() -> None:
 
 def test_silent_on_a_slow_link_where_no_law_explains_the_window() -> None:
     assert isinstance(check(scene("l4s", BETWEEN | {"misfit": 2.7}, SLOW))[0], Skipped)
+
+
+def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> None:
+    part = [0.0] * 20 + [17.0] * 40 + [0.0] * 40
+    table = steps(origin="packets", score=None, score_fixed=part)
+    (found,) = check(scene("classic", FLOOR, detector=table))
+    assert "as intended, from t=0.5 s in 40 % of the time: after" in found.message
+    flapping = steps(origin="packets", score=None, score_fixed=[0.0] * 10 + [17.0, 0.0] * 45)
+    (found,) = check(scene("classic", FLOOR, detector=flapping))
+    assert "(the score flaps between 0.0 and 17.0)" in found.message
+    (unsure,) = check(scene("fifo", WRONG, detector=table))
+    assert "from t=" not in unsure.message, "another score than the replayed one acts"

@@ -63,15 +63,11 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     ).sort("ts_ns")
     above = pl.col("score") > SCALABLE_THRESHOLD
     build = pl.col("build").drop_nulls().mode().sort().first()
-    lasted = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
     return recorded.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
-        (lasted.filter(above).sum() / lasted.sum())
-        .fill_nan(None)  # of one step nothing is known of its time
-        .fill_null(above.mean())
-        .alias("classic_time"),
+        _time_share(above).alias("classic_time"),
         (above != above.shift()).sum().alias("crossings"),
         (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
@@ -90,18 +86,37 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+def _time_share(above: pl.Expr) -> pl.Expr:
+    """Share of the time between steps; that of the steps where there is only one."""
+    lasted = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
+    return (lasted.filter(above).sum() / lasted.sum()).fill_nan(None).fill_null(above.mean())
+
+
 @kept
 def replayed(evidence: Evidence) -> pl.DataFrame:
     """Detector steps replayed from packets with correct references, summarized per direction.
 
-    `replayed_share` is the share of steps with a score above 8; `replayed_mdev_us` and
+    `replayed_share` is the share of steps with a score above 8, `replayed_time` that of the time,
+    `replayed_crossings` how often the score passed 8; `replayed_min` and `replayed_max` are its
+    range, `replayed_since_ns` is the time of the first such step. `replayed_mdev_us` and
     `replayed_depth_us` are medians over all steps.
     """
     packets = once(evidence, evidence.detector.filter(pl.col("origin") == "packets"))
-    return packets.group_by(BY).agg(
-        (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("replayed_share"),
-        pl.col("mdev_us").median().alias("replayed_mdev_us"),
-        pl.col("depth_us").median().alias("replayed_depth_us"),
+    score = pl.col("score_fixed")
+    above = score > SCALABLE_THRESHOLD
+    return (
+        packets.sort("ts_ns")
+        .group_by(BY, maintain_order=True)
+        .agg(
+            above.mean().alias("replayed_share"),
+            _time_share(above).alias("replayed_time"),
+            (above != above.shift()).sum().alias("replayed_crossings"),
+            score.min().alias("replayed_min"),
+            score.max().alias("replayed_max"),
+            pl.col("ts_ns").filter(above).min().alias("replayed_since_ns"),
+            pl.col("mdev_us").median().alias("replayed_mdev_us"),
+            pl.col("depth_us").median().alias("replayed_depth_us"),
+        )
     )
 
 
@@ -194,6 +209,13 @@ def part_of_time(row: dict[str, Any]) -> str:
     if row["crossings"] < FLAPS:
         return part
     return f"{part} (the score flaps between {row['score_min']:.1f} and {row['score_max']:.1f})"
+
+
+def replayed_part_of_time(row: dict[str, Any]) -> str:
+    """The same of a row joined with `replayed`."""
+    names = {"classic_time": "time", "crossings": "crossings", "score_min": "min"}
+    names["score_max"] = "max"
+    return part_of_time({name: row[f"replayed_{part}"] for name, part in names.items()})
 
 
 def path_explains(row: dict[str, Any]) -> bool:
