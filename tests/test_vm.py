@@ -75,7 +75,7 @@ def test_the_layout_comes_from_type_information(prague: Path, layout: str) -> No
 
 @pytest.mark.parametrize("layout", ["P2", "P4", "P7"])
 def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> None:
-    """See module/tcp_prague.c: an update writes the round's values, then the next round begins.
+    """See module/known_values.h: an update writes the round's values, then the next round begins.
 
     The first three are the calls on zeros before init, and the one after it.
     """
@@ -96,7 +96,7 @@ def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> N
 
 @pytest.mark.parametrize("layout", ["P2", "P4"])
 def test_the_fallback_returns_to_the_socket_that_called_it(prague: Path, layout: str) -> None:
-    """See module/tcp_prague.c: it returns alpha plus the socket's own port."""
+    """See module/known_values.h: it returns alpha plus the socket's own port."""
     lines = read_log(prague / f"{layout}.kernel.ndjson.zst")
     calls = [one for one in samples(lines, "fallback", PORT) if one["cc"] == "prague"]
     assert calls
