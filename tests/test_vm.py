@@ -7,10 +7,7 @@ kept in L4STRACE_VM_CACHE (default: ~/.cache/l4strace-vm).
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,10 +16,8 @@ import pytest
 
 from l4strace import pipeline
 from tests.support.kernel_log import read_log, samples, wrong_updates
-from tests.support.places import FIXTURES
+from tests.support.machine import build_or_skip, run_job
 
-SCRIPTS = FIXTURES / "lab" / "vm"
-TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
 PORT = 5201
 BITS = {"P2": 20, "P4": 24, "P7": 24}
 
@@ -31,25 +26,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
 
 @pytest.fixture(scope="session")
 def machine() -> None:
-    """Builds the machine, or finds it built; skips where that cannot be."""
-    if not os.environ.get("L4STRACE_VM"):
-        pytest.skip("boots a virtual machine: set L4STRACE_VM=1")
-    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    if os.geteuid():
-        pytest.skip("building the machine needs root")
-    built = subprocess.run(
-        [SCRIPTS / "build.sh"], check=False, timeout=1200, capture_output=True, text=True
-    )
-    if built.returncode:
-        said = (built.stderr or built.stdout).strip().splitlines()
-        pytest.skip(f"the machine could not be built: {said[-1] if said else 'no reason given'}")
-
-
-def run_job(name: str, folder: Path) -> Path:
-    done = subprocess.run([SCRIPTS / "run.sh", name, folder], check=False, timeout=1800)
-    assert done.returncode == 0, (folder / "job.log").read_text()[-2000:]
-    return folder
+    build_or_skip()
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +75,7 @@ def test_the_layout_comes_from_type_information(prague: Path, layout: str) -> No
 
 @pytest.mark.parametrize("layout", ["P2", "P4", "P7"])
 def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> None:
-    """See module/tcp_prague.c: an update writes the round's values, then the next round begins.
+    """See module/known_values.h: an update writes the round's values, then the next round begins.
 
     The first three are the calls on zeros before init, and the one after it.
     """
@@ -119,7 +96,7 @@ def test_the_test_double_reads_as_it_was_written(prague: Path, layout: str) -> N
 
 @pytest.mark.parametrize("layout", ["P2", "P4"])
 def test_the_fallback_returns_to_the_socket_that_called_it(prague: Path, layout: str) -> None:
-    """See module/tcp_prague.c: it returns alpha plus the socket's own port."""
+    """See module/known_values.h: it returns alpha plus the socket's own port."""
     lines = read_log(prague / f"{layout}.kernel.ndjson.zst")
     calls = [one for one in samples(lines, "fallback", PORT) if one["cc"] == "prague"]
     assert calls

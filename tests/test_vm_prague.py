@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +15,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.machine import build_or_skip
 from tests.support.places import FIXTURES
 
 LAB = FIXTURES / "lab"
-TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4", "clang", "zstd")
 HEALTHY, MISFIRE, CLASSIC, OFF = (f"s0-00{number}" for number in range(4))
 """Rebuilt recordings a, b, d and e, in the order of vm/known.py."""
 
@@ -30,22 +28,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four runs of two flows through 50 Mbit/s and 10 ms."""
-    if not os.environ.get("L4STRACE_VM"):
-        pytest.skip("boots a virtual machine: set L4STRACE_VM=1")
-    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    if os.geteuid():
-        pytest.skip("building the machine needs root")
-    built = subprocess.run(
-        [LAB / "vm" / "build.sh", "--lab"],
-        check=False,
-        timeout=1800,
-        capture_output=True,
-        text=True,
-    )
-    if built.returncode:
-        said = (built.stderr or built.stdout).strip().splitlines()
-        pytest.skip(f"the machine could not be built: {said[-1] if said else 'no reason given'}")
+    build_or_skip(lab=True)
     out = tmp_path_factory.mktemp("corpus")
     command = [sys.executable, LAB / "vm" / "corpus.py", "--seed", "0", "--runs", "4", "--out", out]
     subprocess.run(command, check=True, timeout=6000)

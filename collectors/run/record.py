@@ -182,14 +182,8 @@ class Recording:
         a = self.arguments
         output = self.create(PACKETS)
         options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
-        options += [
-            "--snaplen",
-            str(a.snaplen),
-            "--filter=" + self.filter,
-            "--backend",
-            self.backend,
-        ]
-        options += ["--interface=" + name for name in a.interface]
+        options += ["--snaplen", str(a.snaplen), "--backend", self.backend]
+        options += ["--filter=" + self.filter, *("--interface=" + name for name in a.interface)]
         for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
             options += [name, str(value)] if value else []
         self.packets = Part("packets", program("packets", options), fds=(output,))
