@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from l4strace import console
-from l4strace.commands import (
-    capture,
-    compare,
-    diagnose,
-    doctor,
-    explain,
-    export,
-    figures,
-    flows,
-    memory,
-    redact,
-    sweep,
-    verify,
-    watch,
-)
+from l4strace.commands import memory
 from l4strace.errors import L4straceError, OutputError
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    capture.capture,
-    doctor.doctor,
-    watch.watch,
-    diagnose.diagnose,
-    flows.flows,
-    export.export,
-    figures.figures,
-    sweep.sweep,
-    compare.compare,
-    redact.redact,
-    explain.explain,
-    verify.verify,
+COMMANDS = (
+    "capture",
+    "doctor",
+    "watch",
+    "diagnose",
+    "flows",
+    "export",
+    "figures",
+    "sweep",
+    "compare",
+    "redact",
+    "explain",
+    "verify",
 )
-"""In the order of the help. A new command is one line here."""
+"""In the order of the help: each a function in a module of its name. A new one is a line here."""
 
 HELP = """Diagnose L4S, TCP Prague and Accurate ECN from captures and kernel logs.
 
@@ -67,8 +56,37 @@ SWITCHES = {
     "debug": (("--debug",), "Show the traceback of an error."),
 }
 
+GARBAGE = 50_000
+"""Objects made and still alive after which Python looks for cycles among them. Imports alone make
+more than that: at the default of 700 a short command spends 7 % of its time looking."""
+
+
+class _Commands(Mapping[str, Any]):
+    """Commands by name. One is imported and built when asked for: a run needs one of twelve."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Group(TyperGroup):
+    """The command line: typer's group, with commands that are built when they are asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+
 app = typer.Typer(
     name="l4strace",
+    cls=_Group,
     help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -128,12 +146,18 @@ def _takes_inputs(function: Callable[..., None]) -> bool:
     return not {"paths", "sources"}.isdisjoint(inspect.signature(function).parameters)
 
 
-for _function in COMMANDS:
-    app.command(no_args_is_help=_takes_inputs(_function))(_with_switches(_function))
+@functools.cache
+def _built(name: str) -> Any:
+    """The click command of a name in COMMANDS."""
+    function = getattr(import_module(f"l4strace.commands.{name}"), name)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(no_args_is_help=_takes_inputs(function))(_with_switches(function))
+    return typer.main.get_command(alone)
 
 
 def main() -> None:
     """Entry point: our own errors become a message, a hint and an exit code."""
+    gc.set_threshold(GARBAGE)
     console.open_streams()
     memory.guard()
     try:

@@ -64,8 +64,19 @@ function draw(plot) {
   if (isTimeline(plot) && timeWindow) layout.xaxis.range = [...timeWindow];
   const fresh = !drawn(plot);
   Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
-  if (fresh) control(plot);
+  if (!fresh) return;
+  control(plot);
+  fitting.observe(plot);
 }
+
+// In a window of another width, what is in view fits at once: plotly waits for some frames, in which a
+// narrow window would cut it off.
+const fitting = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    const fits = target.clientWidth === target.querySelector(".main-svg").clientWidth;
+    if (!fits && !printing && inView(target)) Plotly.relayout(target, { autosize: true });
+  }
+});
 
 function redraw() {
   for (const plot of plots()) if (drawn(plot)) draw(plot);

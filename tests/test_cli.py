@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from l4strace import cli
 
-COMMANDS = [function.__name__ for function in cli.COMMANDS]
 HELP_SECONDS = 0.2
 HEAVY = ("polars", "l4strace._native", "plotly", "jinja2", "rich")
 
@@ -32,7 +31,7 @@ def test_no_arguments_print_help_and_exit_2():
     assert "Usage: l4strace" in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
     text = help_of(command)
     examples = text.split("Examples:")[1].split("Arguments:")[0].split("Options:")[0]
@@ -63,6 +62,17 @@ def test_help_loads_nothing_heavy():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_command_loads_no_other_command():
+    code = (
+        "import sys; from l4strace import cli; from typer.testing import CliRunner\n"
+        "assert CliRunner().invoke(cli.app, ['explain', '--help']).exit_code == 0\n"
+        "loaded = {name.removeprefix('l4strace.commands.') for name in sys.modules}\n"
+        "print(loaded.intersection(cli.COMMANDS))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "{'explain'}"
 
 
 def test_help_is_instant():

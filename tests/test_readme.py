@@ -53,8 +53,8 @@ def test_the_notebook_example_runs():
 
 
 def test_every_command_family_and_table_is_named():
-    for function in cli.COMMANDS:
-        assert f"`{function.__name__} " in README or f"`{function.__name__}`" in README
+    for command in cli.COMMANDS:
+        assert f"`{command} " in README or f"`{command}`" in README
     for digit in rules.FAMILIES:
         assert f"L4S{digit}xx" in README
     python = README.split("## Python")[1]

@@ -112,6 +112,8 @@ def layout():
         return "layout %s (read from type information)" % name
     names = prague_layouts.candidates(prague_parameters())
     guess = "%s by its parameters" % " or ".join(names) if names else "unknown"
+    if not kernel:
+        return "layout %s (guessed, and not read: that needs vmlinux BTF)" % guess
     return "layout %s (guessed; capture decides by what running flows hold)" % guess
 
 
@@ -136,9 +138,11 @@ def check_qdisc(name, config):
 
 
 def check_btf():
-    if not os.path.exists("/sys/kernel/btf/vmlinux"):
-        return line("BTF", BAD, "no vmlinux BTF", "a kernel with CONFIG_DEBUG_INFO_BTF")
-    if "prague" in available() and not os.path.exists("/sys/kernel/btf/tcp_prague"):
+    kernel = btf.load()
+    if kernel is None:
+        says = "no vmlinux BTF that can be read"
+        return line("BTF", BAD, says, "a kernel with CONFIG_DEBUG_INFO_BTF")
+    if "prague" in available() and not offsets.prague(kernel):
         return line("BTF", PART, "not for tcp_prague", "CONFIG_DEBUG_INFO_BTF_MODULES")
     return line("BTF", GOOD, "vmlinux")
 

@@ -3,8 +3,9 @@
 Reads tcp:tcp_probe (mainline's and L4STeam's longer form), tcp:tcp_cong_state_set and
 tcp:tcp_retransmit_skb as raw ring-buffer pages. Whatever ends it, the instance is removed.
 
-Overhead, measured on a virtual machine with 2 cores: 10 us of CPU time of this process for each
-packet that a matching socket receives; none lost at 35,000 a second.
+Overhead: CPU time of this process for each packet that TCP receives is 3.9 +- 0.6 us with 1 flow,
+4.1 +- 0.3 us with 4 and 2.8 +- 0.2 us with 64 (fixtures/lab/overhead.py: ten runs each of 2 s at
+100 Mbit/s on 2 busy cores). None was lost at 35,000 packets a second.
 
     python3 collectors tracefs --port 5201 > run.kernel.ndjson
 """

@@ -96,6 +96,8 @@ class Part:
                 break
             select.select([self.fileno()], [], [], 0.1)
             self.read()
+        if "started" not in self.told and self.open and not stop:
+            self.told.setdefault("cannot", "not ready after %g s" % seconds)
         return "started" in self.told
 
     def alive(self):

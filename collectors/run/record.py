@@ -8,6 +8,7 @@ Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its pro
 import argparse
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def parse(arguments):
     parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
     parser.add_argument("--duration", type=float)
     parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
-    parser.add_argument("--start-within", type=float, metavar="S", help="for each kernel source")
+    parser.add_argument("--start-within", type=float, metavar="S", help="for each source")
     parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
     parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
     parser.add_argument("--status-fd", type=int, default=2)
@@ -181,13 +182,18 @@ class Recording:
         a = self.arguments
         output = self.create(PACKETS)
         options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
-        options += ["--snaplen", str(a.snaplen), "--filter=" + self.filter]
-        options += ["--backend", self.backend]
+        options += [
+            "--snaplen",
+            str(a.snaplen),
+            "--filter=" + self.filter,
+            "--backend",
+            self.backend,
+        ]
         options += ["--interface=" + name for name in a.interface]
         for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
             options += [name, str(value)] if value else []
         self.packets = Part("packets", program("packets", options), fds=(output,))
-        if self.packets.wait_started(15.0, self.stop):
+        if self.packets.wait_started(a.start_within or 15.0, self.stop):
             self.say("packets by %s" % self.packets.told["started"])
         elif not self.stop:
             self.packets.ask_to_stop()
@@ -369,6 +375,7 @@ class Recording:
             "told": self.told,
             "notes": self.notes,
             "died": self.died,
+            "command": " ".join(map(shlex.quote, self.arguments.command)) or None,
             "command_exit": command,
         }
 

@@ -133,6 +133,8 @@ def _paced(seen: pl.DataFrame) -> pl.DataFrame:
 def _from_zero(seen: pl.DataFrame) -> pl.DataFrame:
     """Which start explains the first reductions, whatever the fallback does."""
     early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
+    if early.is_empty():
+        return early.select(*SENDER, from_zero=pl.lit(None, pl.Boolean))
     floors = (
         pl.lit(0.0),
         *(
@@ -141,15 +143,18 @@ def _from_zero(seen: pl.DataFrame) -> pl.DataFrame:
         ),
         pl.lit(CUT_FLOOR),
     )
-    starts = {"one": False, "zero": True}
-    per_flow = early.group_by(*SENDER, *KEY[1:]).agg(
-        pl.max_horizontal(
-            windows.log_likelihood(pl.max_horizontal(windows.alpha(paced, start) / 2, floor))
-            for floor in floors
+    laws = {
+        from_zero: {
+            f"{from_zero} {paced} {n}": pl.max_horizontal(
+                windows.alpha(paced, from_zero) / 2, floor
+            )
+            for n, floor in enumerate(floors)
             for paced in (False, True)
-        ).alias(name)
-        for name, start in starts.items()
-    )
-    lead = per_flow.group_by(SENDER).agg(lead=(pl.col("zero") - pl.col("one")).sum())
+        }
+        for from_zero in (False, True)
+    }
+    per_flow = windows.log_likelihoods(early, (*SENDER, *KEY[1:]), laws[False] | laws[True])
+    one, zero = (pl.max_horizontal(list(laws[from_zero])) for from_zero in (False, True))
+    lead = per_flow.group_by(SENDER).agg(lead=(zero - one).sum())
     known = pl.col("lead").abs() >= LEAD
     return lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0))

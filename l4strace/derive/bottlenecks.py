@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import agreement, marked, queue_features, sharing, unmarked
+from l4strace.derive import agreement, low_marks, marked, queue_features, sharing, unmarked
 from l4strace.derive.company import FRAME_BYTES
-from l4strace.derive.marked import MIN_MARKS
+from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, Features, Verdict
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
@@ -30,7 +30,9 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     features = queue_features.features(capture)
-    rows = agreement.agreed([_row(row) for row in features.iter_rows(named=True)])
+    judged = [_row(row) for row in features.iter_rows(named=True)]
+    others = queue_features.few_rounds(capture, features).iter_rows(named=True)
+    rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
@@ -60,6 +62,18 @@ def _row(f: Features) -> dict[str, Any]:
     }
 
 
+def _too_short(row: Features) -> dict[str, Any]:
+    """A direction that only the other flows of its path can identify."""
+    reason = f"Cannot be determined: {row['rounds']} round trips are too few."
+    return row | {
+        "kind": "unknown",
+        "confidence": NO_VERDICT,
+        "reason": reason,
+        "marking_delay_us": None,
+        "ce_share": min(1.0, row["marks"] / row["acked"]),
+    }
+
+
 def _marking(f: Features) -> str | None:
     if f["marks"] < MIN_MARKS or f["classic_feedback"] or not f["acked_per_marked_round"]:
         return None
@@ -76,7 +90,7 @@ def _verdict(f: Features) -> Verdict:
     if f["erased"]:
         reason = "The path erases ECN codepoints, so no queue behind it could mark."
         return "unknown", NO_VERDICT, reason
-    beside = marked.beside_l4s(f)
+    beside = low_marks.beside_l4s(f)
     if beside is not None:
         return beside
     if f["marked_as"] == "not_ect":

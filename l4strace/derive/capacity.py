@@ -138,11 +138,22 @@ def _rounds(capture: Capture) -> pl.DataFrame:
     return rounds.filter(enough).with_columns(
         company.marks().alias("marks"),
         pl.col("retransmits").fill_null(0).alias("lost"),
+        pl.when(~_repaired()).then("train_bps").alias("train_bps"),
         pl.when("near").then(pl.col("rtt_min_us") - base).alias("queue_us"),
         pl.when("near").then(pl.col("rtt_mean_us") - base).alias("peak_us"),
         path_base.alias("base_us"),
         (pl.col("end_ns") - pl.col("start_ns")).alias("length"),
     )
+
+
+def _repaired() -> pl.Expr:
+    """The round or the one before it retransmitted.
+
+    The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
+    """
+    sent = (pl.col("retransmits").fill_null(0) > 0).cast(pl.Int8)
+    before = sent.shift(1, fill_value=0).over(KEY, order_by="round")
+    return pl.max_horizontal(sent, before) > 0
 
 
 def _parts(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -130,7 +130,8 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
     `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_gap` (mean
     difference in parts of the longer of the two), `_marks`, `_marked_slots` with any, `_high` and
-    `_high_unmarked` (rounds beyond the border, and those of them without a mark), and
+    `_high_unmarked` (rounds beyond the border, and those of them without a mark), `_ect0` (slots of
+    others that can be marked), `_own_marked` (slots in which the direction itself was), and
     `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
     of the slots with a longer queue that have marks). Needs
     `marking_us` and `above_us`. Slots are as long as two rounds of the slowest flow.
@@ -174,10 +175,12 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
             pl.col("mark_queue_us").min().alias("all_mark_queue"),
+            (pl.col("marked_as") == "ect0").sum().cast(pl.Int64).alias("all_ect0"),
             pl.col("high", "high_unmarked").sum().cast(pl.Int64).name.prefix("all_"),
         )
     )
     own = member.cast(pl.Int64)
+    own_ect0 = (pl.col("marked_as") == "ect0").cast(pl.Int64)
     others = slots.join(sums, on=where, how="inner").with_columns(
         (pl.col("all_count") - own).alias("count"),
         (pl.col("all_marks") - own * pl.col("marks")).alias("other_marks"),
@@ -209,6 +212,8 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             .alias(f"{name}_{high}")
             for high in ("high", "high_unmarked")
         ),
+        (pl.col("all_ect0") > own * own_ect0).sum().cast(pl.Int64).alias(f"{name}_ect0"),
+        (pl.col("marks") > 0).sum().cast(pl.Int64).alias(f"{name}_own_marked"),
         mark_delay.alias(f"{name}_mark_delay_us"),
         marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
     )

@@ -30,6 +30,10 @@ MISFIT = 1.5
 """Mean cost (nats) per round up to which the best law explains the window at all: a Gaussian error
 costs 0.5. By eye."""
 
+OFTEN = 0.1
+"""Share of usable rounds in which the replayed score asks for more than alpha/2, from which alpha/2
+must explain the window better than that score to be named. By eye, as for the detector's steps."""
+
 ALPHAS = {
     "alpha": (False, False),
     "alpha from 0": (False, True),
@@ -63,8 +67,10 @@ def table(capture: Capture) -> pl.DataFrame:
         (pl.col("alpha") / 2).median().alias("half_alpha"),
         pl.col("start_ns").min().alias("first_ns"),
         pl.col("end_ns").max().alias("last_ns"),
-        *(windows.log_likelihood(law.fraction).alias(law.name) for law in laws),
+        _asks_for_more().mean().alias("asked"),
     )
+    likelihoods = windows.log_likelihoods(usable, KEY, {law.name: law.fraction for law in laws})
+    judged = judged.join(likelihoods, on=KEY, how="left", maintain_order="left")
     return LAWS.conform(_decided(_by_family(judged, laws)))
 
 
@@ -72,8 +78,8 @@ def _laws() -> list[Law]:
     """Every hypothesis. Alpha may start at 1 or at 0, and be updated each round or each 25 ms."""
     alphas = {name: windows.alpha(paced, from_zero) for name, (paced, from_zero) in ALPHAS.items()}
     floors = {
-        "fixed": CUT_FLOOR * (pl.col("classic_ecn") - SCALABLE_THRESHOLD).clip(0, 1),
-        "buggy": CUT_FLOOR * (pl.col("classic_ecn_buggy") - SCALABLE_THRESHOLD).clip(0, 1),
+        "fixed": _floor("classic_ecn"),
+        "buggy": _floor("classic_ecn_buggy"),
         "always": pl.lit(CUT_FLOOR),
     }
     laws = [Law("half", "half", pl.lit(0.5)), Law("none", "none", pl.lit(0.0))]
@@ -83,6 +89,15 @@ def _laws() -> list[Law]:
             deeper = pl.max_horizontal(alpha / 2, floor)
             laws.append(Law(f"{name} {kind}", f"floor_{name}", deeper))
     return laws
+
+
+def _asks_for_more() -> pl.Expr:
+    """Whether the score with correct references makes the floor deeper than alpha/2."""
+    return _floor("classic_ecn") > pl.col("alpha") / 2
+
+
+def _floor(score: str) -> pl.Expr:
+    return CUT_FLOOR * (pl.col(score) - SCALABLE_THRESHOLD).clip(0, 1)
 
 
 def _by_family(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
@@ -109,8 +124,14 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
             half_alpha - pl.max_horizontal(always, half)
         ),
     }
+    fixed, open_ = pl.col("ll_floor_fixed"), pl.col("asked") >= OFTEN
+    # A single reduction shows the floor plainly: it is nearer to the floor than to alpha/2.
+    plain = pl.col("fraction").fill_null(CUT_FLOOR) >= (pl.col("half_alpha") + CUT_FLOOR) / 2
     # At an alpha near 0 the reduction hides in the noise: no reduction then explains as much.
-    hidden = {"alpha/2": none - half_alpha < needed}
+    hidden = {
+        "alpha/2": (none - half_alpha < needed) & ~(open_ & (half_alpha - fixed < LEAD)),
+        "floor": plain | (pl.col("isolated") < ENOUGH),
+    }
     best = pl.max_horizontal(floor, half, none, half_alpha)
     misfit = -best / pl.col("samples")
     enough = (pl.col("samples") >= ENOUGH) & (misfit <= MISFIT)

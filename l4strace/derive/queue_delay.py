@@ -64,22 +64,24 @@ def bases(capture: Capture) -> pl.DataFrame:
 
 def _seen(capture: Capture, *more: str) -> pl.DataFrame:
     """RTTs of all rounds in their order, with what is known of their direction."""
-    of = company.directions(capture).select(*KEY, "path", "vantage", "overtaken")
+    cut = pl.col("options_cut").fill_null(0).max().over("source", "flow") > 0
+    of = company.directions(capture).select(*KEY, "path", "vantage", "overtaken", cut.alias("cut"))
     rounds = capture.rounds.select(*KEY, "start_ns", "rtt_min_us", *more)
     return rounds.join(of, on=KEY, how="left", maintain_order="left")
 
 
 def least() -> pl.Expr:
-    """Smallest RTT of a round; where packets overtake others, one that a round beside it confirms.
+    """Smallest RTT of a round; where packets may overtake, one that a round beside it confirms.
 
-    The median of three rounds in a row: a packet that overtook has no company.
+    The median of three rounds in a row: a packet that overtook has no company. SACK shows such
+    packets, so where the snaplen cuts it off any may have.
     """
     own = pl.col("rtt_min_us")
     before, after = (own.shift(step).over(KEY).fill_null(own) for step in (1, -1))
     three = (before, own, after)
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
     overtakes = pl.col("overtaken").fill_null(0).max().over("source", "path") >= OVERTAKEN
-    return pl.when(overtakes & own.is_not_null()).then(middle).otherwise(own)
+    return pl.when((overtakes | pl.col("cut")) & own.is_not_null()).then(middle).otherwise(own)
 
 
 def _bases(seen: pl.DataFrame) -> pl.DataFrame:

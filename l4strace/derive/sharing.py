@@ -10,6 +10,7 @@ slots leaves no correlation, but hardly a gap.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 Features = dict[str, Any]
@@ -29,8 +30,8 @@ CORRELATED, PARALLEL = 0.5, 0.85
 that no packet saw moves one of the delays as a whole)."""
 
 APARTS = ((0.15, 0.2), (0.5, 0.5), (0.7, 0.8))
-"""Gap above, and correlation up to which, flows have a queue each: the farther apart, the less
-their moves count."""
+"""Gap from, and correlation up to which, flows have a queue each: the farther apart, the less their
+moves count. In proportion between these points."""
 
 
 def compared(f: Features, mates: str) -> bool:
@@ -47,8 +48,16 @@ def one_queue(f: Features, mates: str) -> bool:
 
 def own_queues(f: Features, mates: str) -> bool:
     """The delays differ, and move on their own."""
-    gap, correlation = _gap(f, mates), _correlation(f, mates)
-    return any(gap > far and correlation <= most for far, most in APARTS)
+    gap = _gap(f, mates)
+    return gap > APARTS[0][0] and _correlation(f, mates) <= _most_correlated(gap)
+
+
+def _most_correlated(gap: float) -> float:
+    """Correlation up to which delays that far apart belong to two queues."""
+    for (near, least), (far, most) in pairwise(APARTS):
+        if gap <= far:
+            return least + (most - least) * (gap - near) / (far - near)
+    return APARTS[-1][1]
 
 
 def sure(f: Features, mates: str) -> bool:

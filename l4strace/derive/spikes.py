@@ -142,21 +142,26 @@ def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         (pl.col("own") & pl.col("grew"))
         | (pl.col("new") & (pl.col("flow") != pl.col("hardest")) & large),
     )
-    ranked = near.sort("own", "grew", "carried", descending=True)
+    # Of several that doubled their windows, the one that had most in flight.
+    near = near.join(_peak_flights(near, rounds), on=[*EVENT, "flow", "forward"], how="left")
+    ranked = near.sort("own", "grew", "peak_packets", descending=True, nulls_last=True)
     first = ranked.unique(EVENT, keep="first", maintain_order=True)
-    peak = _peak_flights(first, rounds)
     return first.select(
-        *EVENT, pl.col("flow").alias("culprit"), (pl.col("own") & pl.col("grew")).alias("grew")
-    ).join(peak, on=EVENT, how="left")
+        *EVENT,
+        pl.col("flow").alias("culprit"),
+        (pl.col("own") & pl.col("grew")).alias("grew"),
+        "peak_packets",
+    )
 
 
 def _peak_flights(starters: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
-    """Most packets that the flow behind each event had in flight from its start to the end."""
-    spans = starters.select(*EVENT, *(k for k in KEY if k not in EVENT), until_ns="end_ns")
+    """Most packets that each candidate had in flight from its start to the end of the event."""
+    spans = starters.select(*EVENT, "flow", "forward", until_ns="end_ns")
     flights = spans.join(rounds.drop("path"), on=KEY, suffix="_round").filter(
         pl.col("start_ns") <= pl.col("until_ns")
     )
-    return flights.group_by(EVENT).agg(pl.col("inflight_max_packets").max().alias("peak_packets"))
+    peak = pl.col("inflight_max_packets").max().alias("peak_packets")
+    return flights.group_by(*EVENT, "flow", "forward").agg(peak)
 
 
 def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:

@@ -56,7 +56,9 @@ SAME_HEIGHT = 0.8
 height. Measured behind a FIFO: 0.95; behind PIE and RED without a mark: 0.4 to 0.6."""
 
 CEILING = 0.8
-"""Delay at loss, as part of the largest (99th percentile), that is the full buffer; see above."""
+"""Upper tenth of the delays at loss, as part of the largest delay of the path, that is the full
+buffer. Measured: from 0.83 behind a FIFO of one rate, up to 0.3 behind CoDel, which lets slow start
+through before it drops at an even height."""
 
 MIN_BELOW = 8
 """Rounds with losses below the largest delay that show an AQM: by eye; a FIFO whose rate changes
@@ -80,6 +82,8 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
             and f[f"{mate}_marks"] >= MIN_MARKS
             and sharing.one_queue(f, mate)
             and (f[f"{mate}_mark_delay_us"] or 0.0) > f["mark_limit_us"] + f["noise_us"]
+            # In a queue that never falls below the border, a step marks as late.
+            and f[f"{mate}_high_unmarked"] >= MIN_LOST_ROUNDS
         ):
             reason = (
                 "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
@@ -136,7 +140,7 @@ def _lossy(f: Features) -> Verdict:
     of = "" if f["lost_rounds"] >= MIN_LOST_ROUNDS else "path_"
     if f[f"{of}lost_rounds"] >= MIN_LOST_ROUNDS:
         same = f[f"{of}lost_low_us"] >= SAME_HEIGHT * f[f"{of}lost_high_us"]
-        if same and lost >= CEILING * f[f"{of}top_us"]:
+        if same and f[f"{of}lost_high_us"] >= CEILING * f["path_max_us"]:
             reason = f"{losses}, always at the full queue ({at}), without a mark."
             return "fifo", SEEN_BY_OTHERS, reason
         if f["lost_rounds"] >= MIN_BELOW and lost <= BELOW * f["top_us"]:

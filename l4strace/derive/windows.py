@@ -11,6 +11,8 @@ reduction follows a reduction. Rounds with losses and those of slow start are le
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
 from l4strace.derive.vantage import once, rounds
@@ -42,6 +44,9 @@ ends with the first ACK beyond its own start: by eye, a fifth of a round later."
 GAUSSIAN, UNLIKELY = 2.0, 6.0
 """An error beyond two standard deviations counts linearly and one sample at most six (nats): single
 rounds go wrong for reasons of their own. By eye."""
+
+SLICE = 1 << 16
+"""Rounds that are compared with all laws at once: bounds the memory that this takes."""
 
 
 @kept
@@ -117,19 +122,54 @@ def alpha(paced: bool, from_zero: bool, bound: str = "") -> pl.Expr:
     return (pl.col(f"{name}{bound}") - left).clip(0, 1)
 
 
-def log_likelihood(fraction: pl.Expr) -> pl.Expr:
-    """Of all samples under one law (nats, up to a constant that all laws share)."""
-    alone = _cost(fraction, pl.col("growth")).filter("isolated").sum()
-    running = [_cost(fraction, pl.lit(g)).filter(~pl.col("isolated")).sum() for g in GROWTHS]
-    return -(alone + pl.min_horizontal(running))
+def log_likelihoods(
+    usable: pl.DataFrame, by: Sequence[str], fractions: Mapping[str, pl.Expr]
+) -> pl.DataFrame:
+    """One row per group of ``by``, one column per law: log-likelihood of all its samples (nats).
+
+    ``fractions`` are the shares of the window that each law gives up, by its name; the constant
+    that all laws share is left out. ``usable`` has at least one row.
+    """
+    costs = pl.concat([_costs(rows, by, fractions) for rows in usable.iter_slices(SLICE)])
+    sums = costs.group_by(*by, "law", maintain_order=True).agg(pl.all().sum())
+    running = pl.min_horizontal(_running(growth) for growth in GROWTHS)
+    return (
+        sums.select(*by, "law", log_likelihood=-(pl.col("alone") + running))
+        .pivot("law", index=by, values="log_likelihood", maintain_order=True)
+        .select(*by, *fractions)
+    )
 
 
-def _cost(fraction: pl.Expr, growth: pl.Expr) -> pl.Expr:
-    """What each sample's error costs (nats): quadratic, then linear, then constant."""
+def _costs(rows: pl.DataFrame, by: Sequence[str], fractions: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """What the errors of ``rows`` cost each law: isolated marks, and runs with each growth."""
     # What is in flight is the fractional window rounded up: half a packet more on average.
-    fine = pl.col("before") - 0.5
-    predicted = fine * (1 - fraction * pl.col("cuts")) + 0.5 + growth
-    off = ((pl.col("after") - predicted) / pl.col("error")).abs()
+    predicted = (pl.col("before") - 0.5) * (1 - pl.col("fraction") * pl.col("cuts")) + 0.5
+    return (
+        rows.select(
+            *(*by, "before", "after", "cuts", "growth", "error", "isolated"),
+            law=pl.lit(list(fractions)),
+            fraction=pl.concat_list(fractions.values()),
+        )
+        .explode("law", "fraction")
+        .with_columns(predicted=predicted)
+        .group_by(*by, "law", maintain_order=True)
+        .agg(
+            _cost(pl.col("growth")).filter("isolated").sum().alias("alone"),
+            *(
+                _cost(pl.lit(growth)).filter(~pl.col("isolated")).sum().alias(_running(growth))
+                for growth in GROWTHS
+            ),
+        )
+    )
+
+
+def _running(growth: float) -> str:
+    return f"running {growth}"
+
+
+def _cost(growth: pl.Expr) -> pl.Expr:
+    """What each sample's error costs (nats): quadratic, then linear, then constant."""
+    off = ((pl.col("after") - (pl.col("predicted") + growth)) / pl.col("error")).abs()
     linear = (GAUSSIAN * off - GAUSSIAN**2 / 2).clip(upper_bound=UNLIKELY)
     return pl.when(off < GAUSSIAN).then(off**2 / 2).otherwise(linear)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ HOST_BESIDE = ".host.json"
 HEAD_BYTES = 1 << 16
 PAGE = b'<meta name="generator" content="l4strace'
 """What every page of ours carries near its top."""
+IPERF3 = re.compile(rb'\A\s*\{\s*"start"\s*:\s*\{')
+"""How `iperf3 --json` begins."""
 
 CAPTURE_MAGICS = {
     bytes.fromhex(magic)
@@ -55,6 +58,8 @@ class Inputs:
     hosts_beside: list[str]
     pages: list[str]
     """Pages of l4strace itself, which `diagnose run.*` names too."""
+    results: list[str]
+    """What iperf3 printed: rates of a run, for `sweep`; no rule reads them."""
 
 
 def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
@@ -62,7 +67,8 @@ def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
 
     Raises InputError for a path that cannot be opened.
     """
-    found: dict[str, list[str]] = {"capture": [], "log": [], "host": [], "page": []}
+    found: dict[str, list[str]] = {"capture": [], "log": [], "host": []}
+    found |= {"page": [], "results": []}
     for path in dict.fromkeys(paths):
         name = named.registered(path)
         found[_kind(name)].append(name)
@@ -74,8 +80,8 @@ def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
                 new = [p for p in _beside(path, endings) if _place(p) not in taken]
                 taken |= {_place(p) for p in new}
                 beside[kind] += map(named.registered, new)
-    captures, logs, hosts, pages = found.values()
-    return Inputs(captures, logs, hosts, beside["log"], beside["host"], pages)
+    captures, logs, hosts, pages, results = found.values()
+    return Inputs(captures, logs, hosts, beside["log"], beside["host"], pages, results)
 
 
 def _place(path: str) -> Path:
@@ -92,7 +98,7 @@ def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def _kind(path: str) -> str:
-    """`capture`, `host`, `log` or `page`. A pipe is a capture: it can be read only once."""
+    """`capture`, `host`, `log`, `page` or `results`. A pipe is a capture: it is read once."""
     if path == "-" or Path(named.opened(path)).is_fifo():
         return "capture"
     start = _head(path)
@@ -102,6 +108,8 @@ def _kind(path: str) -> str:
         return "host"
     if PAGE in start:
         return "page"
+    if IPERF3.match(start):
+        return "results"
     return "log"
 
 

@@ -30,8 +30,7 @@ def load(
     nobody named is left out when it cannot be read; `stats` has why.
     """
     inputs = files.of_run(paths, companions)
-    if not inputs.captures and not inputs.logs and not inputs.hosts:
-        raise InputError(f"{inputs.pages[0]}: is a page of l4strace", "Name the capture itself.")
+    _see_to_rest(inputs)
     capture = _track(inputs.captures, progress) if inputs.captures else _capture({})
     hosts = [host_file.read(path) for path in inputs.hosts]
     if inputs.logs or inputs.logs_beside:
@@ -47,6 +46,18 @@ def load(
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
     return replace(capture, sources=with_digests(capture.sources), host_files=tuple(hosts))
+
+
+def _see_to_rest(inputs: files.Inputs) -> None:
+    """Raises InputError when nothing but pages and results is left; else notes the results."""
+    if inputs.captures or inputs.logs or inputs.hosts:
+        for path in inputs.results:
+            console.note(f"{path}: results of iperf3, left out: `l4strace sweep` reads them.")
+        return
+    if inputs.results:
+        why, hint = "holds results of iperf3 and no packets", "`l4strace sweep` reads them."
+        raise InputError(f"{inputs.results[0]}: {why}", f"Name a capture. {hint}")
+    raise InputError(f"{inputs.pages[0]}: is a page of l4strace", "Name the capture itself.")
 
 
 @contextmanager

@@ -56,9 +56,10 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     lines = []
     for flow in shown:
         both = [seen.get((flow, forward), []) for forward in (True, False)]
-        lines += [_line(flows[flow], views, near) for views in _worth_a_line(both)] or [
-            _unseen(flows[flow])
-        ]
+        lines += [
+            _line(flows[flow], views, near, _echoed(seen, flow, not views[0]["forward"]))
+            for views in _worth_a_line(both)
+        ] or [_unseen(flows[flow])]
     return lines
 
 
@@ -96,8 +97,12 @@ def _line(
     views: dict[int, dict[str, Any]],
     directions: list[dict[str, Any]],
     nearest_source: dict[tuple[int, bool], int],
+    echoed: bool,
 ) -> tuple[str, ...]:
-    """One flow direction as all inputs saw it: rows of `flows` by source, rows of `directions`."""
+    """One flow direction as all inputs saw it: rows of `flows` by source, rows of `directions`.
+
+    ``echoed``: the other side sent ECE under classic ECN.
+    """
     source = nearest_source[directions[0]["flow"], directions[0]["forward"]]
     near = next(row for row in directions if row["source"] == source)
     flow = views[source]
@@ -109,7 +114,7 @@ def _line(
         flow["mode"] or "unknown",
         _codepoint(near),
         quantity(near["payload_bytes"] or 0, "byte"),
-        share(max(_marked(row) for row in directions)),
+        _ce(views, near, directions, echoed),
         str(near["retransmits"] or 0),
         quantity(rtt, "us") if rtt is not None else "-",
     )
@@ -125,6 +130,28 @@ def _codepoint(row: dict[str, Any]) -> str:
     """The codepoint that most packets carry, CE aside."""
     named = {"ECT(1)": "ect1", "ECT(0)": "ect0", "Not-ECT": "not_ect"}
     return max(named, key=lambda name: row[named[name]] or 0)
+
+
+def _echoed(seen: dict[tuple[int, bool], list[dict[str, Any]]], flow: int, forward: bool) -> bool:
+    return any(row["ece_acks"] for row in seen.get((flow, forward), []))
+
+
+def _ce(
+    views: dict[int, dict[str, Any]],
+    near: dict[str, Any],
+    directions: list[dict[str, Any]],
+    echoed: bool,
+) -> str:
+    """Share of CE. The ECE of classic ECN says that there were marks, not how many."""
+    seen = max(_marked(row) for row in directions)
+    counted = any(row["ce_fed_back_best"] is not None for row in directions)
+    arrived = any(
+        vantages.of_direction(views[row["source"]], row["forward"]) == "receiver"
+        for row in directions
+    )
+    if seen or counted or arrived or _codepoint(near) == "Not-ECT":
+        return share(seen)
+    return "ECE" if echoed else "-"
 
 
 def _marked(row: dict[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Which packets to look for: those that a finding names, and those that tell most around them."""
+"""Which packets to look for: those that a finding names, and those that show most around them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from l4strace.wording.order import readable
 MOST_FINDINGS = 30
 """Findings whose packets are looked up, the worst first."""
 MOST_OF_A_RULE = 3
-"""And of one rule: the same proof over and over helps nobody."""
+"""Findings of one rule whose packets are looked up: more would repeat the same proof."""
 NEGOTIATION = "L4S1"
 """Rules on negotiation and on what the path does to codepoints."""
 NOT_AGAIN = "A capture from a pipe cannot be read twice: name a file to see its packets."

@@ -40,8 +40,8 @@ KEYS = vocabulary("""
     InCEPkts qdiscs kind handle parent bytes packets qlen backlog_bytes backlog drops requeues
     overlimits options statistics sockets sport dport cc ecn pacing_rate_bps complete capture
     ended seconds snaplen events lost source received dropped damaged died error backend
-    command_exit truncated tc zstd iperf3 dumpcap tcpdump python collectors tcp_prague tcp_dctcp
-    tcp_bbr sch_dualpi2 sch_fq sch_fq_codel limit target tupdate alpha beta step_thresh
+    command command_exit truncated tc zstd iperf3 dumpcap tcpdump python collectors tcp_prague
+    tcp_dctcp tcp_bbr sch_dualpi2 sch_fq sch_fq_codel limit target tupdate alpha beta step_thresh
     step_packets min_qlen_step coupling_factor coupling drop_overload drop_early
     drop_on_overload classic_protection classic_prot split_gso max_rtt typical_rtt memlimit
     memory_limit memory_used max_memory_used maxpacket ecn_mark ce_threshold flows quantum

@@ -49,13 +49,14 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import aggregates, subjects
 from l4strace.rules.support.fallback_states import (
-    DEPTH_US,
-    MDEV_US,
+    BUGGY,
     MIN_SHARE,
+    MIN_STEPS,
+    explained,
     floorless,
+    inputs_are_high,
     only_observes,
     part_of_time,
-    path_explains,
     steps,
     without_score,
 )
@@ -73,15 +74,16 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if recorded.is_empty():
         return results or [Skipped(CODE, without_score(evidence))]
     judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        floorless(evidence), on=subjects.DIRECTION, how="left"
+        floorless(evidence), on="log", how="left"
     )
-    low = (pl.col("classic_mdev_us") < MDEV_US) & (pl.col("classic_depth_us") < DEPTH_US)
     wrong = judged.filter(
         (pl.col("classic_share") >= MIN_SHARE)
-        & low
+        & (pl.col("classic_time") >= MIN_SHARE)
+        & pl.col("classic_mdev_us").is_not_null()
+        & pl.col("classic_depth_us").is_not_null()
         & ~pl.col("kind").is_in(CLASSIC_KINDS).fill_null(False)
     )
-    rows = [row for row in wrong.iter_rows(named=True) if not path_explains(row)]
+    rows = [row for row in wrong.iter_rows(named=True) if not explained(row)]
     return results + [_finding(evidence, row) for row in rows]
 
 
@@ -90,19 +92,17 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     likely = row["kind"] == "l4s"
     proven = likely and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
     where = " behind an L4S AQM" if proven else ""
-    depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
     since = subjects.moment(evidence, row["classic_since_ns"])
     message = (
         f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row)} although "
-        f"queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, "
-        f"threshold 0.75 ms) stayed low.{_proof(row)}"
+        f"{_inputs(row)}.{_proof(row)}"
     )
     return Finding(
         CODE,
         # Nothing is reduced by a score that is only observed.
         Severity.NOTICE if only_observes(row) else Severity.ERROR,
         Confidence.HIGH
-        if proven or (not likely and row["fixed_share"] == 0)
+        if proven or (not likely and row["fixed_share"] == 0 and row["steps"] >= MIN_STEPS)
         else Confidence.MEDIUM,
         message,
         ACTION,
@@ -128,8 +128,20 @@ def _effect(row: dict[str, Any]) -> str:
     return f"it backed off like a classic flow{part}"
 
 
+def _inputs(row: dict[str, Any]) -> str:
+    """Why the score should have stayed low."""
+    depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
+    shown = (
+        f"queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, "
+        "threshold 0.75 ms)"
+    )
+    if inputs_are_high(row):
+        return f"correct thresholds keep the score below 8 at this {shown}"
+    return f"{shown} stayed low"
+
+
 def _proof(row: dict[str, Any]) -> str:
-    if row["build"] == "24-bit buggy":
+    if row["build"] == BUGGY:
         return " Its arithmetic matches the 24-bit build with the scaling bug."
     return ""
 

@@ -40,14 +40,13 @@ from typing import Any
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import aggregates
-from l4strace.rules.support.fallback_states import MIN_SHARE, steps, without_score
+from l4strace.rules.support.fallback_states import BUGGY, MIN_SHARE, steps, without_score
 
 CODE = "L4S302"
 ACTION = (
     "Rebuild tcp_prague with V0_LG (160234941ULL >> V) and D0_LG (183975331ULL >> D), or set "
     "prague_ecn_fallback=0."
 )
-BUGGY = "24-bit buggy"
 REPLAY = (
     "a replay with these thresholds matches the recorded score, and with the correct ones it never "
     "exceeds 8"

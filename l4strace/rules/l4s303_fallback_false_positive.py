@@ -2,10 +2,12 @@
 
 What it checks
 --------------
-Whether the recorded score was above 8 behind a bottleneck that the packets show to be L4S, while
-the detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of
-queue delay), or a replay with the correct thresholds exceeds 8 as well. Without a log: whether the
-score replayed from packets exceeds 8 most of the time and the reductions leave open what acts.
+Whether the recorded score was above 8 behind a bottleneck that the packets show to be L4S, while a
+replay with the correct thresholds exceeds 8 as well, or (in a build without the scaling bug) the
+detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
+delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
+log: whether the score replayed from packets exceeds 8 most of the time and the reductions leave
+open what acts.
 
 Why it matters
 --------------
@@ -16,8 +18,9 @@ would do. This is a known limit of the algorithm.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
-`bottlenecks.kind`, `rate_bps` and `serialisation_us`; `cuts.law` (whether reductions use the
-score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which flows have no log).
+`bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `noise.jitter_us`; `cuts.law`
+(whether reductions use the score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which
+flows have no log).
 
 When it is wrong
 ----------------
@@ -44,14 +47,14 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
-    DEPTH_US,
     MDEV_US,
     MIN_SHARE,
     SLOW_PACKET_US,
+    explained,
     floorless,
+    jitter,
     only_observes,
     part_of_time,
-    path_explains,
     replayed,
     samples,
     steps,
@@ -62,28 +65,26 @@ CODE = "L4S303"
 MOSTLY = 0.5
 """Share of steps above 8 from which a detector acts most of the time."""
 
-NEAR = 0.9
-"""Share of a threshold from which an input counts as high. By eye: an input near its threshold is
-above it in some steps, and the score climbs in those."""
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose inputs are high although the AQM is L4S."""
     recorded = steps(evidence)
     if recorded.is_empty():
         return _from_packets(evidence) or [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        floorless(evidence), on=subjects.DIRECTION, how="left"
+    judged = (
+        recorded.filter(pl.col("classic_share") >= MIN_SHARE)
+        .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+        .join(floorless(evidence), on="log", how="left")
+        .join(jitter(evidence), on=subjects.DIRECTION, how="left")
     )
-    unknown = judged.filter(pl.col("kind").is_null() & (pl.col("classic_share") >= MIN_SHARE))
-    high = (pl.col("classic_mdev_us") >= NEAR * MDEV_US) | (
-        pl.col("classic_depth_us") >= NEAR * DEPTH_US
-    )
-    fired = judged.filter((pl.col("classic_share") >= MIN_SHARE) & (pl.col("kind") == "l4s"))
-    fired = fired.with_columns(high=high.fill_null(False))
-    rows = [row for row in fired.iter_rows(named=True) if row["high"] or path_explains(row)]
-    results: list[Finding | Skipped] = [_finding(row) for row in rows]
-    if unknown.height:
+    results: list[Finding | Skipped] = []
+    for row in judged.iter_rows(named=True):
+        hidden = row["kind"] in (None, "unknown")
+        if row["kind"] == "l4s" and explained(row):
+            results.append(_finding(row))
+        elif hidden and (row["jitter_us"] or 0.0) >= MDEV_US and explained(row):
+            results.append(_hidden(row))
+    if judged["kind"].is_null().any():
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
     return results
 
@@ -100,6 +101,30 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     )
     judged = open_ones.filter(pl.col("kind") == "l4s").sort(subjects.DIRECTION)
     return [_replayed_finding(row) for row in judged.iter_rows(named=True)]
+
+
+def _hidden(row: dict[str, Any]) -> Finding:
+    """Jitter that hides the bottleneck from us keeps the detector's score up, too."""
+    added, mdev = row["jitter_us"] / 1000, row["classic_mdev_us"] / 1000
+    unused = " No reduction used the score." if only_observes(row) else ""
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.LOW,
+        f"Jitter keeps the score of Prague's detector above 8{part_of_time(row)}, whatever the "
+        f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) on a path with {added:.1f} ms "
+        f"of jitter. Whether the AQM is classic cannot be determined.{unused}",
+        "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["classic_since_ns"], row["last_ns"]),
+        measures=(
+            Measure("steps with a score above 8", row["classic_share"], "share"),
+            Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
+            Measure("RTT deviation", row["classic_mdev_us"], "us", "below 0.75 ms"),
+            Measure("jitter", row["jitter_us"], "us", "below 0.75 ms"),
+        ),
+    )
 
 
 def _replayed_finding(row: dict[str, Any]) -> Finding:
@@ -146,6 +171,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         else ""
     )
     unused = " No reduction used the score." if only_observes(row) else ""
+    proven = (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
     message = (
         f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
         f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
@@ -154,7 +180,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE if slow or unused else Severity.WARNING,
-        Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
+        Confidence.HIGH if slow and proven and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
         "Set prague_ecn_fallback=0 on links this slow."
         if slow

@@ -43,6 +43,7 @@ from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
+    MIN_STEPS,
     MISSED,
     part_of_time,
     steps,
@@ -50,10 +51,6 @@ from l4strace.rules.support.fallback_states import (
 )
 
 CODE = "L4S304"
-MIN_STEPS = 20
-"""Steps that the detector needs to exceed 8. At a queue delay of 6 ms and a deviation of 2.5 ms it
-needs 5 (0.5 * log2(input / threshold) per input and step, prague_classic_ecn_detection); nearer to
-the thresholds it needs more: four times as many by eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

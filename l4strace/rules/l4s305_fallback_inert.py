@@ -70,7 +70,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = (
         known.join(classic, on=subjects.DIRECTION)
         .join(steps(evidence).drop("log", "score_max"), on=subjects.DIRECTION, how="left")
-        .join(floorless(evidence), on=subjects.DIRECTION, how="left")
+        .join(floorless(evidence), on="log", how="left")
     )
     results: list[Finding | Skipped] = []
     if evidence.bottlenecks.is_empty():

@@ -106,11 +106,12 @@ def _acting(row: dict[str, Any]) -> Finding:
         message = f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended: {numbers}."
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
     if row["references"] == "wrong" and score <= NEVER:
-        where = " behind an L4S AQM" if kind == "l4s" else ""
+        proven = kind == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
+        where = " behind an L4S AQM" if proven else ""
         message = (
             f"The classic-ECN fallback misfired{where}, as packets show it: {numbers}. {_low(row)}"
         )
-        sure = Confidence.HIGH if kind == "l4s" else Confidence.MEDIUM
+        sure = Confidence.HIGH if proven else Confidence.MEDIUM
         return _finding(row, Severity.ERROR, sure, message)
     if kind == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))

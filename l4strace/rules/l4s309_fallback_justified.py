@@ -38,9 +38,11 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
+    BUGGY,
     DEPTH_US,
     MDEV_US,
     MISSED,
+    jitter,
     part_of_time,
     steps,
     without_score,
@@ -56,12 +58,16 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, without_score(evidence))]
     # With the scaling bug the score is high behind any AQM: L4S302.
     fired = recorded.filter(
-        (pl.col("classic_share") >= MISSED) & (pl.col("build") != "24-bit buggy").fill_null(True)
+        (pl.col("classic_share") >= MISSED) & (pl.col("build") != BUGGY).fill_null(True)
     )
-    judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
+        jitter(evidence), on=subjects.DIRECTION, how="left"
+    )
     right = judged.filter(pl.col("kind").is_in(["classic", "shallow"]))
     high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
-    unseen = judged.filter(pl.col("kind").is_null() & high)
+    # Jitter that explains the score is L4S303.
+    calm = pl.col("jitter_us").fill_null(0.0) < MDEV_US
+    unseen = judged.filter(pl.col("kind").is_null() & high & calm)
     return [
         *(_finding(evidence, row) for row in right.iter_rows(named=True)),
         *(_by_inputs(evidence, row) for row in unseen.iter_rows(named=True)),

@@ -272,7 +272,7 @@ PATHS = Table(
         FORWARD,
         Column("near", U16, "", "Source nearer to the sender."),
         Column("far", U16, "", "Source nearer to the receiver."),
-        Column("matched", U64, "", "Packets seen by both."),
+        Column("matched", U64, "", "Packets seen by both. Where several may be meant (equal numbers, no IP ids), a change is not counted."),
         Column("lost", U64, "", "Seen only near the sender, within the time both captures ran."),
         Column("appeared", U64, "", "Seen only near the receiver."),
         *(
@@ -280,7 +280,7 @@ PATHS = Table(
             for a in ("not_ect", "ect1", "ect0", "ce")
             for b in ("not_ect", "ect1", "ect0", "ce")
         ),
-        Column("ace_changed", U64, "", "Matched packets whose AE, CWR or ECE changed."),
+        Column("ace_changed", U64, "", "Matched packets whose AE, CWR or ECE changed; parts of super-packets are not compared."),
         Column("option_stripped", U64, "", "Matched packets that lost their AccECN option."),
         Column("option_changed", U64, "", "Matched packets whose AccECN option changed value."),
         Column("dscp_changed", U64, "", "Matched packets whose DSCP changed."),

@@ -1,6 +1,6 @@
 """Tables of a sweep: one dataset over many runs, kept as Apache Parquet.
 
-They are no tables of one run, so `TABLES` of the package does not hold them. The parameters of the
+They are not tables of one run, so `TABLES` of the package does not hold them. The parameters of the
 runs follow the declared columns of `runs`: one column `p_NAME` for each, integer or float where
 every value is a number, else text.
 """

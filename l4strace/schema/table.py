@@ -1,6 +1,7 @@
 """What a table declaration is made of."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -24,13 +25,17 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def schema(self) -> pl.Schema:
         """The polars schema, in declared order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def empty(self) -> pl.DataFrame:
         """The table without rows: what a stage returns when it has nothing to report."""
+        return self._empty.clone()
+
+    @cached_property
+    def _empty(self) -> pl.DataFrame:
         return pl.DataFrame(schema=self.schema)
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -39,6 +44,8 @@ class Table:
         Columns that are not declared are dropped. Raises polars' own errors when a value does not
         fit the declared dtype: a stage that returns the wrong thing is a bug, not bad input.
         """
+        if frame.schema == self.schema:
+            return frame
         return frame.select(
             pl.col(c.name).cast(c.dtype)
             if c.name in frame.columns

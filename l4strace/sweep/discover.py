@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from l4strace.errors import InputError, UsageError
-from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, LOGS_BESIDE
+from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE
 from l4strace.sweep import carried, elsewhere, manifest, names, places
 from l4strace.sweep.parameters import Value, plain, rate_bps
 from l4strace.sweep.places import File
@@ -140,8 +140,7 @@ def run_of(one: File) -> str | None:
 
 
 def _is_iperf3(one: File) -> bool:
-    start = places.read(one.path, IPERF3_HEAD)
-    return start.lstrip()[:1] == b"{" and b'"start"' in start and b'"connected"' in start
+    return IPERF3.match(places.read(one.path, IPERF3_HEAD)) is not None
 
 
 def _of_list(source: str, prefix: str) -> list[_Run]:

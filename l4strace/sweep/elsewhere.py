@@ -29,12 +29,12 @@ ANSWER = re.compile(
     r"|\bce\b|jain|srtt|sojourn|score",
     re.I,
 )
-"""Words in the name of a column that is no parameter."""
+"""Words in the name of a column that is a measure, not a parameter."""
 DETECTOR = ("classic", "transition", "scalable")
 """Events of the fallback's detector by mode, as the scripts of the fallback study count them."""
 MOST_VALUES = 64
-"""A column with more different numbers, or with more than half of its rows different, is no
-parameter: studies sweep a handful of values. By eye."""
+"""A column with more different numbers, or with more than half of its rows different, is a measure:
+studies sweep a handful of values. By eye."""
 SIZES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 
 

@@ -29,7 +29,7 @@ from l4strace.wording.amounts import NONE
 from l4strace.wording.quantities import count
 
 MOST_VALUES = 64
-"""Values that an axis can show; a parameter with more is no axis but stays in the dataset."""
+"""Values that an axis can show; a parameter with more is only in the dataset."""
 MOST_RULES = 30
 MOST_FAILED = 200
 MOST_TEXT = 120

@@ -21,7 +21,6 @@ from l4strace.sweep.planned import Row
 
 MOST_BYTES = 64 << 20
 """Decompressed; an hour of eight iperf3 streams, reported each second, takes 30 MB."""
-IPERF3 = (b'"start"', b'"intervals"')
 
 
 @dataclass
@@ -75,7 +74,7 @@ def is_iperf3(path: str) -> bool:
         start = files.head(named.registered(path))
     except OSError as error:
         raise InputError(f"{named.shown(path)}: {error.strerror or error}") from error
-    return start.lstrip()[:1] == b"{" and all(word in start for word in IPERF3)
+    return files.IPERF3.match(start) is not None
 
 
 def _document(path: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from inspect import cleandoc
 
 HEADINGS = (
     "What it checks",
@@ -14,6 +13,7 @@ HEADINGS = (
     "What to do",
     "References",
 )
+MARKUP = re.compile(r"(``[^`]+``|`[^`]+`|https://[^\s<>\"')]+)")
 URL = re.compile(r"https://[^\s<>\"')]+[^\s<>\"').,;]")
 
 
@@ -36,18 +36,18 @@ class Passage:
 def passages(doc: str) -> tuple[Passage, ...]:
     """The docstring cut at its fixed headings."""
     found: list[tuple[str, list[str]]] = [("", [""])]
-    for line in cleandoc(doc).splitlines():
-        heading = line.strip().strip("#*: ").rstrip(":")
+    for line in map(str.strip, doc.splitlines()):
+        heading = line.strip("#*: ")
         if heading in HEADINGS:
             found.append((heading, [""]))
-        elif set(line.strip()) <= set("-=~") and line.strip():
-            continue
-        elif not line.strip():
+        elif not line:
             found[-1][1].append("")
-        elif line.lstrip().startswith(("- ", "* ")):
-            found[-1][1].append(line.strip())
+        elif not line.strip("-=~"):
+            continue
+        elif line.startswith(("- ", "* ")):
+            found[-1][1].append(line)
         else:
-            found[-1][1][-1] = f"{found[-1][1][-1]} {line.strip()}".strip()
+            found[-1][1][-1] = f"{found[-1][1][-1]} {line}".strip()
     return tuple(
         Passage(heading, paragraphs)
         for heading, texts in found
@@ -58,7 +58,7 @@ def passages(doc: str) -> tuple[Passage, ...]:
 def runs(text: str) -> tuple[Run, ...]:
     """Text cut into plain text, ``code`` between back quotes, and https links."""
     out: list[Run] = []
-    for piece in re.split(r"(``[^`]+``|`[^`]+`|https://[^\s<>\"')]+)", text):
+    for piece in MARKUP.split(text):
         if not piece:
             continue
         if piece.startswith("`") and piece.endswith("`"):

@@ -120,6 +120,8 @@ def test_the_commands_exit_code_is_handed_on(net: Network, tmp_path: Path) -> No
     done = net.capture(*words)
     assert done.returncode == 7
     assert "the command ended (exit code 7)" in done.stderr
+    capture = json.loads((tmp_path / "run.host.json").read_text())["capture"]
+    assert (capture["command"], capture["command_exit"]) == ("sh -c 'exit 7'", 7)
 
 
 @pytest.mark.parametrize("backend", ["dumpcap", "tcpdump", "ring"])

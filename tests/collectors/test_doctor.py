@@ -62,6 +62,7 @@ def test_a_check_that_fails_keeps_its_name() -> None:
 
 def test_prague_says_what_is_read_and_what_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "available", lambda: ["cubic", "prague"])
+    monkeypatch.setattr(checks.btf, "load", lambda *_: object())
     monkeypatch.setattr(checks.offsets, "prague", lambda _: {"name": "P2"})
     said = checks.check_prague()["says"]
     assert "layout P2 (read from type information)" in said
@@ -70,3 +71,23 @@ def test_prague_says_what_is_read_and_what_is_guessed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(checks, "prague_parameters", lambda: {"prague_ecn_fallback": "0"})
     said = checks.check_prague()["says"]
     assert "layout P3 or P2 or P1 by its parameters (guessed; capture decides" in said
+
+
+def test_a_kernel_without_type_information_reads_no_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "available", lambda: ["prague"])
+    monkeypatch.setattr(checks, "prague_parameters", lambda: {"prague_ecn_fallback": "0"})
+    monkeypatch.setattr(checks.btf, "load", lambda *_: None)
+    assert "(guessed, and not read: that needs vmlinux BTF)" in checks.check_prague()["says"]
+    row = checks.check_btf()
+    assert (row["state"], row["says"]) == ("no", "no vmlinux BTF that can be read")
+
+
+def test_prague_among_the_kernels_own_types_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built in: there is no BTF of a module, and none is missing."""
+    monkeypatch.setattr(checks, "available", lambda: ["prague"])
+    monkeypatch.setattr(checks.btf, "load", lambda *_: object())
+    monkeypatch.setattr(checks.offsets, "prague", lambda _: {"name": "P4"})
+    assert checks.check_btf()["state"] == "ok"
+    monkeypatch.setattr(checks.offsets, "prague", lambda _: None)
+    row = checks.check_btf()
+    assert (row["state"], row["says"]) == ("limited", "not for tcp_prague")

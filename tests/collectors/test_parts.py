@@ -48,3 +48,12 @@ def test_a_part_that_hangs_is_killed() -> None:
     part = Part("x", [sys.executable, "-I", "-c", script], stdin=subprocess.DEVNULL)
     part.ask_to_stop()
     assert part.wait(1.0) in (-9, -15)
+
+
+def test_a_part_that_is_not_ready_in_time_says_so() -> None:
+    """And not that it was killed, which is what was then done to it."""
+    part = Part("packets", [sys.executable, "-I", "-c", "import time; time.sleep(60)"])
+    assert not part.wait_started(0.1, None)
+    part.ask_to_stop()
+    part.wait(20)
+    assert part.why() == "not ready after 0.1 s"

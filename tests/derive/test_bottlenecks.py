@@ -388,3 +388,14 @@ def test_marks_of_the_start_name_the_step_where_the_queue_is_empty_afterwards() 
     queue = [*sawtooth(0, 1_100, 10, 10), *[50.0] * 190]
     row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 900)))
     assert (row["kind"], row["confidence"]) == ("l4s", 0.6)
+
+
+def test_a_flow_of_few_round_trips_takes_the_kind_of_its_path() -> None:
+    queues = sawtooth(200, 1100)
+    steps = of(queues, ce_best=marked_above(queues, 900))
+    few = of([500.0] * 8, flow=1, ce_best=None, ece_acks=0, acked_packets=50)
+    row = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=stack(steps, few))
+    assert (row["kind"], row["confidence"]) == ("l4s", 0.6)
+    assert row["queue_delay_us"] == pytest.approx(500.0)
+    alone = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=few)
+    assert (alone["kind"], alone["confidence"]) == ("unknown", 0.0)

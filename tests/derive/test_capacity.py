@@ -62,6 +62,17 @@ def test_single_trains_and_scattered_ones_do_not() -> None:
     assert capacity.estimate([6e6] * 50, [6e6] * 50 + [50e6] * 30) == 6e6, "one round, many slots"
 
 
+def test_an_ack_that_closes_a_hole_shows_no_rate() -> None:
+    """It was taken for 1.8 Gbit/s of an 85 Mbit/s link."""
+    repaired = rounds(
+        200,
+        train_bps=[50e6] * 100 + [1.8e9] * 2 + [50e6] * 98,
+        retransmits=[0] * 100 + [400] + [0] * 99,
+    )
+    found = capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS, rounds=repaired))
+    assert found["train_bps"].max() == 50e6
+
+
 def test_no_slots_without_rounds() -> None:
     assert capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
 

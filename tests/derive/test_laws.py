@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable
 
+import polars as pl
 import pytest
 
 from l4strace.derive import laws
@@ -120,3 +121,32 @@ def test_other_senders_have_no_row() -> None:
         rounds=frames.rounds(COUNT, ce_best=1),
     )
     assert laws.table(capture).is_empty()
+
+
+def decided(**columns: object) -> str | None:
+    plain = {
+        "samples": 100,
+        "isolated": 40,
+        "fraction": 0.28,
+        "half_alpha": 0.04,
+        "asked": 0.0,
+        **dict.fromkeys(("ll_half_alpha", "ll_floor_fixed"), -160.0),
+        **dict.fromkeys(("ll_floor_buggy", "ll_floor_always"), -60.0),
+        **dict.fromkeys(("ll_half", "ll_none"), -300.0),
+    }
+    law = laws._decided(pl.DataFrame(plain | columns))["law"][0]
+    return None if law is None else str(law)
+
+
+def test_a_floor_shows_in_single_reductions_too() -> None:
+    """Where every round is marked a build that reduces more often looks like a deeper reduction."""
+    assert decided() == "floor"
+    assert decided(fraction=0.13) is None
+    assert decided(fraction=0.13, isolated=3) == "floor", "too few to contradict"
+
+
+def test_alpha_is_not_named_where_the_score_explains_as_much() -> None:
+    alike = {"ll_half_alpha": -62.0, "ll_floor_always": -160.0, "ll_floor_buggy": -160.0}
+    assert decided(**alike, ll_floor_fixed=-62.0) == "alpha/2", "that score never exceeds 8"
+    assert decided(**alike, ll_floor_fixed=-60.0, asked=0.5) is None
+    assert decided(**alike, ll_floor_fixed=-120.0, asked=0.5) == "alpha/2"

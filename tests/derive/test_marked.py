@@ -29,6 +29,8 @@ def features(**changed: Any) -> dict[str, Any]:
         "high_marks": 20,
         "high_unmarked": 40,
         "crossed": 0,
+        "far_unmarked": 0,
+        "path_far_unmarked": 0,
         "classic_slots": 0,
         "scalable_slots": 0,
         "began": True,
@@ -66,3 +68,36 @@ def test_one_mark_counts_where_many_packets_waited_without() -> None:
 
 def test_no_marks_show_nothing() -> None:
     assert marked.verdict(features(marks=0, all_marks=0, high_marks=0)) is None
+
+
+SCALABLE = {
+    "marked_as": "ect0",
+    "scalable_slots": 50,
+    "scalable_marks": 500,
+    "scalable_marked_slots": 40,
+    "scalable_mark_delay_us": 5_500.0,
+    "scalable_queue_us": 4_000.0,
+    "scalable_own_queue_us": 9_000.0,
+    "scalable_high": 400,
+    "scalable_high_unmarked": 0,
+    "scalable_gap": 0.6,
+    "scalable_corr": 0.1,
+}
+"""An ECT(0) flow beside ECT(1) flows, each in its queue."""
+
+NOISY = {"marking_delay_us": 18_000.0, "noise_us": 5_000.0, "queue_high_us": 20_000.0}
+
+
+def test_thresholds_apart_are_two_queues_although_noise_moves_them() -> None:
+    assert marked.verdict(features(**SCALABLE | NOISY))[:2] == ("l4s", 0.6)
+
+
+def test_an_ect1_flow_that_waits_long_without_marks_meets_no_step() -> None:
+    left = features(**SCALABLE | NOISY | {"scalable_high_unmarked": 150})
+    assert marked.verdict(left)[0] == "per-flow"
+
+
+def test_late_marks_in_an_own_queue_beside_early_marks_of_ect1_are_l4s() -> None:
+    low = SCALABLE | {"scalable_mark_delay_us": 900.0}
+    assert marked.verdict(features(**low))[:2] == ("l4s", 0.6)
+    assert marked.verdict(features(**SCALABLE))[0] == "per-flow"

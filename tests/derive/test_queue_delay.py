@@ -82,12 +82,12 @@ def test_the_trackers_running_estimate_stays_out(fixtures: Path) -> None:
 
 
 def test_a_packet_that_overtook_others_sets_no_base() -> None:
-    """Half of the RTT once, where the path lets packets overtake; elsewhere it is the RTT."""
+    """Half of the RTT once, where the path may let packets overtake; elsewhere it is the RTT."""
     rtts = [20_000.0] * 10 + [10_000.0] + [20_000.0] * 9
-    for overtaken, delay in ((5, 1_000.0), (0, 11_000.0)):
+    for overtaken, cut, delay in ((5, 0, 1_000.0), (0, 40, 1_000.0), (0, 0, 11_000.0)):
         made = capture(
             flows=frame("flows"),
-            directions=frame("directions", overtaken=overtaken),
+            directions=frame("directions", overtaken=overtaken, options_cut=cut),
             rounds=rounds(20, rtt_min_us=rtts, rtt_mean_us=21_000.0),
         )
         assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [delay] * 20

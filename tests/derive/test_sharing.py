@@ -20,6 +20,8 @@ def features(gap: float | None, corr: float | None, slots: int = 50) -> dict[str
         (0.59, 0.93, True, False),  # a base RTT that no packet saw
         (0.32, 0.58, False, False),  # two queues of CoDel that a third flow fills
         (0.29, 0.01, False, True),
+        (0.48, 0.22, False, True),  # between the points: fq_codel
+        (0.42, 0.5, False, False),
         (0.77, 0.76, False, True),  # both start at once
         (None, None, False, True),
     ],

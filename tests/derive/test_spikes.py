@@ -66,6 +66,25 @@ def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
     assert row["fills_packets"] == pytest.approx(40, rel=0.02)
 
 
+def test_of_two_flows_in_slow_start_the_one_with_more_in_flight_is_the_cause() -> None:
+    """A Prague flow with 29 packets in flight was blamed for what Reno's 411 did."""
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    slow_start = [True] * 10 + [False] * 190
+    small, large = (
+        rounds(
+            200,
+            flow=flow,
+            **waits(early),
+            slow_start=slow_start,
+            inflight_max_packets=[10] * 5 + [peak] * 5 + [10] * 190,
+            acked_packets=acked,
+        )
+        for flow, peak, acked in ((0, 29, 60), (1, 411, 40))
+    )
+    row = table(small, large).row(0, named=True)
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 411)
+
+
 def test_a_flow_that_just_began_is_the_cause() -> None:
     newcomer = rounds(100, begin_ns=990 * MS, flow=1, **waits([400.0] * 100))
     row = table(rounds(200, **waits(HIGH)), newcomer).row(0, named=True)

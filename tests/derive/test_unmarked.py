@@ -25,7 +25,7 @@ def features(**changed: Any) -> dict[str, Any]:
         "path_lost_rounds": 6,
         "path_lost_low_us": 500.0,
         "path_lost_high_us": 1_500.0,
-        "path_top_us": 1_500.0,
+        "path_max_us": 1_500.0,
         "queue_max_us": 1_800.0,
         "queue_high_us": 1_200.0,
         "queue_delay_us": 900.0,
@@ -71,3 +71,21 @@ def test_a_queue_that_stands_only_while_it_overflows_is_not_sure_to_mark_nothing
     assert (kind, confidence) == ("unmarked", unmarked.PARTLY)
     standing = burst | {"queue_delay_us": 30_000.0}
     assert unmarked.verdict(standing)[1] == unmarked.SEEN_BY_OTHERS
+
+
+LEVEL: dict[str, Any] = {
+    "lost_us": 50_000.0,
+    "lost_low_us": 49_000.0,
+    "lost_high_us": 51_000.0,
+    "queue_delay_us": 30_000.0,
+    "top_us": 51_000.0,
+}
+
+
+def test_losses_at_the_largest_delay_of_the_path_are_a_full_buffer() -> None:
+    assert unmarked.verdict(features(**LEVEL, path_max_us=51_000.0))[0] == "fifo"
+
+
+def test_codel_drops_at_an_even_height_below_the_slow_start_that_it_let_through() -> None:
+    """Three runs of the lab behind CoDel without ECN were called FIFO with high confidence."""
+    assert unmarked.verdict(features(**LEVEL, path_max_us=99_000.0))[0] == "unmarked"

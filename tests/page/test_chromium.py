@@ -93,6 +93,22 @@ def test_the_page_never_scrolls_sideways(
     browser.size(1280)
 
 
+def test_a_chart_fits_a_window_in_the_frame_that_shows_it(
+    browser: chromium.Chromium, page: Path
+) -> None:
+    browser.size(500)
+    browser.load(page)
+    browser.evaluate(
+        "window.fitted = new Promise((done) => addEventListener('resize', () =>"
+        " requestAnimationFrame(() => requestAnimationFrame(() =>"
+        " done([innerWidth, document.documentElement.scrollWidth]))))); 0"
+    )
+    browser.size(360)
+    window, shown = browser.evaluate("window.fitted")
+    assert shown <= window == 360
+    browser.size(1280)
+
+
 def test_the_print_holds_the_diagnosis(
     browser: chromium.Chromium, page: Path, tmp_path: Path
 ) -> None:

@@ -112,7 +112,8 @@ def logs(secret: Secret) -> dict[str, str]:
         "kernel": {"release": f"6.1-{name}", "machine": name}, "versions": {"tc": said, name: said},
         "interfaces": {name: {"driver": name, "mac": mac}},
         "sysctls": {"net.ipv4.tcp_congestion_control": name, "kernel.hostname": name},
-        "capture": {"interfaces": [name], "filter": f"host {here}", "told": [said]},
+        "capture": {"interfaces": [name], "filter": f"host {here}", "told": [said],
+                    "command": f"ssh {name} {said}"},
         "sockets": [{"cc": name, "daddr": there}], name: [here, there, mac],
     }
     return {

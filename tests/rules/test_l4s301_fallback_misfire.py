@@ -105,3 +105,27 @@ def test_counters_of_one_kind_say_what_they_lack() -> None:
     assert half.severity is Severity.NOTICE
     assert [m.value for m in half.measures] == [485 / 488]
     assert isinstance(check(evidence(aggregates=inputs))[0], Skipped)
+
+
+def test_fires_where_one_input_is_high_and_correct_thresholds_stay_below_8() -> None:
+    (found,) = check(scene(mdev_us=140.0, depth_us=6000.0, build="24-bit buggy"))
+    assert "although correct thresholds keep the score below 8 at this queue delay (6.0 ms" in (
+        found.message
+    )
+
+
+def test_the_parameter_of_the_host_shows_in_its_other_flows() -> None:
+    """Short flows hardly reduce; those of a longer one show that the score is only observed."""
+    table = steps(flow=[0] * 100 + [1] * 8, ts_ns=[*range(100), *range(8)], count=108)
+    cuts = frame(
+        "cuts", flow=0, ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2"
+    )
+    found = check(evidence(flows=FLOWS, detector=table, cuts=cuts))
+    assert [one.severity for one in found] == [Severity.NOTICE, Severity.NOTICE]
+
+
+def test_few_steps_are_not_high_confidence_and_no_time_is_silent() -> None:
+    """Correct thresholds cannot reach 8 within five steps, on any AQM."""
+    (short,) = check(evidence(flows=FLOWS, detector=steps(5)))
+    assert short.confidence is Confidence.MEDIUM
+    assert check(evidence(flows=FLOWS, detector=steps(5, score=[0.0] * 4 + [9.0]))) == []

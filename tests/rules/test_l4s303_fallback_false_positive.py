@@ -5,7 +5,7 @@ import polars as pl
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, path_noise, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
@@ -85,3 +85,28 @@ def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:
     assert check(packets(score_fixed=0.0)) == skipped
     assert check(packets("alpha/2")) == skipped
     assert check(packets("floor")) == skipped
+
+
+def test_an_input_that_the_other_outweighs_is_the_build_s_fault() -> None:
+    """6 ms of queue delay beside 0.1 ms of deviation: correct thresholds stay below 8."""
+    inputs = {"mdev_us": 140.0, "depth_us": 6000.0, "score_fixed": 0.0}
+    assert check(scene(bottleneck("l4s"), **inputs, build="24-bit buggy")) == []
+    assert len(check(scene(bottleneck("l4s"), **inputs))) == 1
+
+
+def test_high_confidence_needs_a_bottleneck_that_is_shown() -> None:
+    (sure,) = check(scene(bottleneck("l4s", **SLOW)))
+    (likely,) = check(scene(bottleneck("l4s", **SLOW, confidence=0.7)))
+    assert (sure.confidence, likely.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
+
+
+def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> None:
+    def found(jitter_us: float):
+        tables = {"detector": steps(mdev_us=2400.0, score_fixed=17.0), "flows": FLOWS}
+        noise = path_noise(jitter_us=jitter_us)
+        return check(evidence(**tables, noise=noise, bottlenecks=bottleneck("unknown")))
+
+    (jittery,) = found(4200.0)
+    assert (jittery.severity, jittery.confidence) == (Severity.NOTICE, Confidence.LOW)
+    assert "2.40 ms (threshold 0.75 ms) on a path with 4.2 ms of jitter" in jittery.message
+    assert found(300.0) == []

@@ -25,7 +25,9 @@ def test_fires_when_the_score_never_left_zero() -> None:
 
 
 def test_fires_when_the_score_rises_and_no_cut_follows() -> None:
-    cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+    cuts = frame(
+        "cuts", source=1, ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2"
+    )
     (found,) = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
     assert "prague_ecn_fallback=2" in found.message
 

@@ -3,7 +3,7 @@
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s309_fallback_justified import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise, steps
 
 
 def scene(kind: str, **columns: object):
@@ -27,3 +27,10 @@ def test_fires_without_a_capture_on_the_inputs_alone() -> None:
 def test_silent_on_l4s_or_with_a_low_score() -> None:
     assert check(scene("l4s")) == []
     assert check(scene("classic", score=0.0)) == []
+
+
+def test_silent_where_jitter_explains_the_score() -> None:
+    """L4S303 states it."""
+    tables = {"flows": FLOWS, "detector": steps(mdev_us=2400.0)}
+    assert len(check(evidence(**tables, noise=path_noise(jitter_us=300.0)))) == 1
+    assert check(evidence(**tables, noise=path_noise(jitter_us=4200.0))) == []

@@ -4,7 +4,7 @@ import pytest
 
 from l4strace.output import flow_lines
 from l4strace.wording import vantages
-from tests.support.frames import capture, frame
+from tests.support.frames import capture, frame, stack
 
 
 def at(*places: str):
@@ -42,3 +42,15 @@ def test_no_rtt_at_the_receiver():
     (near,) = flow_lines.rows(at("client"))
     (far,) = flow_lines.rows(at("server"))
     assert (near[-1], far[-1]) == ("10 ms", "-")
+
+
+def test_ece_says_that_there_were_marks_not_how_many():
+    """Classic ECN beside a sender: 0 % stood there while 384 of 3,010 packets arrived marked."""
+    flows = frame("flows", mode="classic", vantage="client")
+    data = frame("directions", ce_fed_back_best=None, ece_acks=0, data_packets=100, ect0=100)
+    for echoes, shown in ((7, "ECE"), (0, "-")):
+        acks = frame(
+            "directions", forward=False, payload_bytes=0, ece_acks=echoes, ce_fed_back_best=None
+        )
+        (line,) = flow_lines.rows(capture(flows=flows, directions=stack(data, acks)))
+        assert line[6] == shown

@@ -28,6 +28,8 @@ WHOLE = 0.95
 """Share of the socket's time from which the capture holds all of it."""
 SLACK_NS = 1_000_000_000
 """How far a socket's samples may reach over the packets of its flow."""
+REUSED_NS = 60_000_000_000
+"""TCP_TIMEWAIT_LEN of the kernel: ports and addresses name one connection for as long."""
 
 
 def with_ports(samples: pl.DataFrame) -> pl.DataFrame:
@@ -53,14 +55,16 @@ def sockets(samples: pl.DataFrame) -> pl.DataFrame:
 def candidates(lives: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     """Sockets and the flow directions with their ports and, where known, addresses.
 
-    Columns of ``lives`` plus flow, forward, flow_first_ns, flow_last_ns.
+    Columns of ``lives`` plus flow, forward, flow_first_ns, flow_last_ns, and `begun`: whether the
+    flow is older than the captures.
     """
     seen = flows.group_by("flow").agg(
         pl.col("client", "client_port", "server", "server_port").first(),
+        begun=(pl.col("handshake") == "none").all(),
         flow_first_ns=pl.col("first_ns").min(),
         flow_last_ns=pl.col("last_ns").max(),
     )
-    times = ["flow", "flow_first_ns", "flow_last_ns"]
+    times = ["flow", "flow_first_ns", "flow_last_ns", "begun"]
     forward = seen.select(
         *times,
         fs="client",
@@ -79,7 +83,7 @@ def candidates(lives: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     )
     found = lives.join(pl.concat([forward, backward]), on=["sport", "dport"])
     agreed = found.filter(_agrees("saddr", "fs") & _agrees("daddr", "fd"))
-    return agreed.select(*lives.columns, *times, "forward")
+    return agreed.select(*lives.columns, *times[:-1], "forward", "begun")
 
 
 def by_bytes(
@@ -118,7 +122,12 @@ def by_bytes(
         .sort("off", maintain_order=True)
         .unique(LIFE, keep="first", maintain_order=True)
         .unique(["flow", "forward"], keep="first", maintain_order=True)
-        .select(*lives.columns, "flow", "flow_first_ns", "flow_last_ns", "forward")
+        .select(
+            *lives.columns,
+            *("flow", "flow_first_ns", "flow_last_ns"),
+            "forward",
+            begun=pl.lit(False),
+        )
     )
 
 
@@ -148,13 +157,17 @@ def _plain(name: str) -> pl.Expr:
 def chosen(found: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
     """One flow direction per socket: the one that its samples overlap most, ``offset_ns`` added.
 
-    Sockets whose samples lie outside all candidates are left out.
+    Sockets whose samples lie outside all candidates are left out, unless the captures began later:
+    the flow had begun, and its socket may say no more.
     """
     first, last = pl.col("first_ns") + offset_ns, pl.col("last_ns") + offset_ns
     overlap = pl.min_horizontal(last, "flow_last_ns") - pl.max_horizontal(first, "flow_first_ns")
+    named = pl.all_horizontal(pl.col("saddr", "daddr").is_not_null())
+    before = pl.col("flow_first_ns") - last
+    earlier = pl.col("begun") & named & before.is_between(0, REUSED_NS)
     return (
         found.with_columns(overlap=overlap)
-        .filter(pl.col("overlap") >= -SLACK_NS)
+        .filter((pl.col("overlap") >= -SLACK_NS) | earlier)
         .sort("overlap", descending=True, maintain_order=True)
         .unique(LIFE, keep="first", maintain_order=True)
         .select(*LIFE, "flow", "forward")

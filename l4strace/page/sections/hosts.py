@@ -177,6 +177,9 @@ def _recording(rows: list[dict[str, Any]]) -> Iterator[Fact]:
         lost = known.get(("kernel", "lost"), "?")
         events = known.get(("kernel", "events"), "?")
         yield Fact("kernel state", f"{events} samples by {known['kernel', 'source']}, {lost} lost")
+    if (None, "command") in known:
+        code = known.get((None, "command_exit"), "?")
+        yield Fact("command", f"{known[None, 'command']} (exit code {code})")
     if (None, "seconds") in known:
         ended = known.get((None, "ended"), "?")
         yield Fact("recorded", f"{known[None, 'seconds']} s, ended by {ended}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from l4strace.page.case import Case
@@ -54,10 +54,23 @@ def _versions() -> tuple[tuple[str, str], ...]:
     found = [("Python", platform.python_version())]
     for package in PACKAGES:
         try:
-            found.append((package, version(package)))
+            found.append((package, _version(package)))
         except PackageNotFoundError:
             continue
     return tuple(found)
+
+
+def _version(package: str) -> str:
+    """The version of an installed package, from the head of its metadata.
+
+    `importlib.metadata.version` parses all of it, the package's README included, as an e-mail.
+    """
+    installed = distribution(package)
+    for line in (installed.read_text("METADATA") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name == "Version":
+            return value.strip()
+    return installed.version
 
 
 def _source(row: dict[str, Any]) -> SourceRow:

@@ -24,10 +24,10 @@ class RuleEntry:
 
 @dataclass(frozen=True)
 class RulesSection:
-    """``silent`` names the rules that looked and found nothing."""
+    """``silent`` are the rules that looked and found nothing: their texts are not shown."""
 
     entries: tuple[RuleEntry, ...]
-    silent: tuple[RuleEntry, ...]
+    silent: tuple[Rule, ...]
 
 
 def build(case: Case) -> RulesSection:
@@ -37,7 +37,7 @@ def build(case: Case) -> RulesSection:
     rules = case.analysis.rules
     return RulesSection(
         tuple(_entry(rule, rule.code in found) for rule in rules if rule.code in found | unsure),
-        tuple(_entry(rule, False) for rule in rules if rule.code not in found | unsure),
+        tuple(rule for rule in rules if rule.code not in found | unsure),
     )
 
 

@@ -15,6 +15,7 @@ from l4strace.prague.constants import (
     MDEV_REFERENCE_US,
     SCALABLE_THRESHOLD,
 )
+from l4strace.rules.support import subjects
 
 MDEV_US, DEPTH_US = MDEV_REFERENCE_US, DEPTH_REFERENCE_US
 """The detector's references: RTT mean deviation and queue delay (srtt - min_rtt)."""
@@ -27,6 +28,11 @@ classic behind DualPI2 at 8 Mbit/s and more."""
 MISSED = 0.3
 """Share of steps above 8 up to which an AQM is missed: by eye; a score that flaps spends half of
 its time there, a detector that works nearly all."""
+
+MIN_STEPS = 20
+"""Steps that the detector needs to exceed 8. At a queue delay of 6 ms and a deviation of 2.5 ms it
+needs 5 (0.5 * log2(input / threshold) per input and step, prague_classic_ecn_detection); nearer to
+the thresholds it needs more: four times as many by eye."""
 
 SLOW_PACKET_US = 1500.0
 """Time of one packet from which the link itself makes the RTT deviation: 8 Mbit/s. On the corrected
@@ -62,7 +68,10 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
-        pl.coalesce(lasted.filter(above).sum() / lasted.sum(), above.mean()).alias("classic_time"),
+        (lasted.filter(above).sum() / lasted.sum())
+        .fill_nan(None)  # of one step nothing is known of its time
+        .fill_null(above.mean())
+        .alias("classic_time"),
         (above != above.shift()).sum().alias("crossings"),
         (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
@@ -135,19 +144,26 @@ def _summarized(prague: pl.DataFrame) -> pl.DataFrame:
 
 @kept
 def floorless(evidence: Evidence) -> pl.DataFrame:
-    """CE reductions that the kernel made at a score of 9 or more, per direction.
+    """CE reductions that the kernel made at a score of 9 or more, per log.
 
-    `cuts` counts them; `at_half_alpha` is the share of them that alpha/2 explains although the
-    fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
+    `cuts` counts them; `at_half_alpha` is the share of them that stay at alpha/2 or below although
+    the fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
+    That is a parameter of the module, so all flows of a host show it together.
     """
     cuts = evidence.cuts.filter(
         (pl.col("origin") == "kernel")
         & (pl.col("cause") == "ce")
         & (pl.col("classic_ecn") >= CLASSIC_THRESHOLD)
     )
-    return cuts.group_by(BY).agg(
-        pl.len().alias("cuts"), (pl.col("law") == "alpha/2").mean().alias("at_half_alpha")
+    return cuts.group_by(log="source").agg(
+        pl.len().alias("cuts"),
+        pl.col("law").is_in(["alpha/2", "none"]).mean().alias("at_half_alpha"),
     )
+
+
+def jitter(evidence: Evidence) -> pl.DataFrame:
+    """`jitter_us` per direction, from the capture nearest to its sender."""
+    return subjects.noise(evidence).select(*BY, "jitter_us")
 
 
 MIN_CUTS = 10
@@ -183,6 +199,28 @@ def part_of_time(row: dict[str, Any]) -> str:
 def path_explains(row: dict[str, Any]) -> bool:
     """Whether correct references on the same inputs exceed 8 in half as many steps or more."""
     return bool((row["fixed_share"] or 0.0) >= max(MIN_SHARE, MAJORITY * row["classic_share"]))
+
+
+BUGGY = "24-bit buggy"
+"""The build with the scaling bug, as the table `detector` names it."""
+
+NEAR = 0.9
+"""Share of a threshold from which an input counts as high. By eye: an input near its threshold is
+above it in some steps, and the score climbs in those."""
+
+
+def inputs_are_high(row: dict[str, Any]) -> bool:
+    """Whether queue delay or RTT deviation of the steps above 8 reach their thresholds, nearly."""
+    mdev, depth = row["classic_mdev_us"], row["classic_depth_us"]
+    return (mdev or 0.0) >= NEAR * MDEV_US or (depth or 0.0) >= NEAR * DEPTH_US
+
+
+def explained(row: dict[str, Any]) -> bool:
+    """Whether the score is high because of what the detector measured, not because of its build.
+
+    Of the buggy build only a replay shows it: one high input may be outweighed by the other.
+    """
+    return path_explains(row) or (inputs_are_high(row) and row["build"] != BUGGY)
 
 
 def without_score(evidence: Evidence) -> str:

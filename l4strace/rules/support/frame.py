@@ -13,7 +13,7 @@ import polars as pl
 
 from l4strace.derive import short_flows
 from l4strace.evidence import Evidence
-from l4strace.model import Finding, Frame
+from l4strace.model import Confidence, Finding, Frame
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
@@ -38,6 +38,10 @@ FALLBACK = (
     ("L4S307", "never armed: the log shows no step of its detector"),
 )
 """What the rules on the fallback found, the weightiest first."""
+PERHAPS = {
+    "L4S303": "may be active: the path looks classic to its detector; reductions tell no more"
+}
+"""The same, where all that a rule found is of low confidence."""
 
 
 def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
@@ -169,10 +173,12 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
         return "No Prague flow: no packet carries ECT(1), so there is no fallback to judge."
     active = _recorded(evidence)
     for rule, what in FALLBACK:
-        flows = [f.flow for f in findings if f.rule == rule and f.flow is not None]
-        if any(finding.rule == rule for finding in findings):
+        found = [finding for finding in findings if finding.rule == rule]
+        if found:
+            sure = any(finding.confidence > Confidence.LOW for finding in found)
+            flows = [finding.flow for finding in found if finding.flow is not None]
             where = f" ({_flows(flows)})" if flows else ""
-            return _sentence(f"{what}{where}", active)
+            return _sentence(f"{what if sure else PERHAPS.get(rule, what)}{where}", active)
     packets = next((_first_fact(f.message) for f in findings if f.rule == "L4S308"), "")
     if active:
         return _sentence(active)

@@ -97,3 +97,21 @@ def test_a_log_that_outlives_the_capture_is_assigned_by_time_and_rate():
 def test_a_flow_of_another_start_or_rate_is_another_flow():
     assert by_bytes(3, 40, {"a": 120_000_000}) == {}
     assert by_bytes(0.05, 40, {"a": 4_000_000_000}) == {}
+
+
+def joined(handshake: str, last_s: int, **ends: Any) -> int:
+    """Sockets that are the flow from t=10 s to 20 s, of one logged from 0 to ``last_s``."""
+    types = {"saddr": pl.String, "daddr": pl.String, "sport": pl.UInt16, "dport": pl.UInt16}
+    lives = pl.DataFrame([life("a", 40001, 5201, 0, last_s, **ends)], schema_overrides=types)
+    flows = frame(
+        "flows", client="10.0.0.1", client_port=40001, server="10.0.0.2", server_port=5201,
+        first_ns=10 * S, last_ns=20 * S, handshake=handshake,
+    )  # fmt: skip
+    return sockets.chosen(sockets.candidates(lives, flows), 0).height
+
+
+def test_a_log_may_end_before_a_capture_that_started_late():
+    assert joined("none", last_s=2) == 1
+    assert joined("complete", last_s=2) == 0, "another connection with these ports"
+    assert joined("complete", last_s=12) == 1
+    assert joined("none", last_s=2, saddr=None, daddr=None) == 0, "ports alone agree by chance"

@@ -32,6 +32,7 @@ def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> 
         "sockets": [{"sport": 1, "dport": 2, "cc": "prague", "pacing_rate_bps": 1e6}] * 8,
         "before": at(7, 3),
         "after": at(1_007, 40),
+        "capture": {"command": "iperf3 -c server -C prague", "command_exit": 0},
     }
     table = derive_hosts.table(dataclasses.replace(case.evidence, host_files=(host,)))
     section = hosts.build(Case(dataclasses.replace(case.evidence, hosts=table), case.analysis))
@@ -41,6 +42,7 @@ def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> 
         "kernel": "Linux 6.18.44, x86_64",
         "tcp_ecn": "2 (accepts classic ECN, requests none)",
         "offloads of e0": "tso",
+        "command": "iperf3 -c server -C prague (exit code 0)",
     }
     (qdisc,) = row.qdiscs
     assert (qdisc.kind, qdisc.packets, qdisc.drops, qdisc.marks) == ("dualpi2", "1,000", "0", "37")

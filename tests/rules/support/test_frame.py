@@ -108,6 +108,14 @@ def test_the_fallback_is_what_the_rules_found(rule: str, words: str) -> None:
     assert found.fallback == words
 
 
+def test_what_packets_only_suggest_is_not_stated() -> None:
+    """Of a run whose fallback only observed it said "active, and conditions explain it"."""
+    suggested = Finding("L4S303", Severity.NOTICE, Confidence.LOW, "message", flow=0)
+    found = framed(scene(), (suggested,))
+    assert found is not None
+    assert found.fallback.startswith("May be active: ")
+
+
 def test_without_a_finding_the_recorded_score_answers() -> None:
     calm = framed(scene(detector=steps(score=2.5)), ())
     assert calm is not None

@@ -15,14 +15,18 @@ pub struct Sighting {
     pub ts_ns: i64,
     pub ip_id: u16,
     pub ecn: u8,
-    pub ace: u8,
+    /// `None` for a part of a super-packet: offloads set CWR in the first segment only (RFC 3168
+    /// section 6.1.2), and what they merge has the bits of one of its packets.
+    pub ace: Option<u8>,
     pub dscp: u8,
     /// Kind of the AccECN option and a digest of its fields.
     pub option: Option<(u8, u64)>,
 }
 
 impl Sighting {
-    pub fn new(packet: &Packet, segment: u16) -> Self {
+    /// The packet, or one `segment` of it where it is longer than `segment_size`.
+    pub fn new(packet: &Packet, segment: u16, segment_size: Option<u32>) -> Self {
+        let whole = segment_size.is_none_or(|size| packet.payload_len <= size);
         let option = packet.accecn.map(|o| {
             let field = |f: Option<u32>| u64::from(f.map_or(0, |v| v + 1));
             (o.kind, mix(mix(field(o.e0b), field(o.ceb)), field(o.e1b)))
@@ -32,7 +36,7 @@ impl Sighting {
             ts_ns: packet.ts_ns,
             ip_id: packet.ip_id.map_or(0, |id| if id == 0 { 0 } else { id.wrapping_add(segment) }),
             ecn: packet.ip_ecn & 3,
-            ace: packet.ace(),
+            ace: whole.then(|| packet.ace()),
             dscp: packet.dscp,
             option,
         }
@@ -91,6 +95,13 @@ mod tests {
         let apart: Vec<u64> = parts.iter().flat_map(|p| all(p, Some(1000))).collect();
         assert_eq!(all(&whole, Some(1000)), apart);
         assert_eq!(all(&whole, None).len(), 1);
+    }
+
+    #[test]
+    fn the_ace_of_a_part_is_not_known() {
+        let packet = Packet { payload_len: 2500, flags: flag::ACK | flag::CWR, ..Packet::default() };
+        let ace = |size| Sighting::new(&packet, 0, size).ace;
+        assert_eq!((ace(None), ace(Some(2500)), ace(Some(1250))), (Some(2), Some(2), None));
     }
 
     #[test]

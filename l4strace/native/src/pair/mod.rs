@@ -187,8 +187,9 @@ fn see(plan: &mut Plan, rounds: &mut [Rounds], source: u16, packet: &Packet, flo
         let path = leg.paths[side];
         let way = &mut plan.ways[path as usize];
         let link_side = link.side(source);
-        key::keys(packet, path, leg.segment_size[side], |segment, key| {
-            let waiting = Waiting { seen: Sighting::new(packet, segment), path };
+        let size = leg.segment_size[side];
+        key::keys(packet, path, size, |segment, key| {
+            let waiting = Waiting { seen: Sighting::new(packet, segment, size), path };
             match link.see(link_side, key, waiting, way.keeps_ids()) {
                 Seen::Twice(found) => way.matched(link, &found, rounds),
                 Seen::OtherId => way.learn_id(false),
@@ -218,8 +219,9 @@ impl Way {
     fn matched(&mut self, link: &mut link::Link, found: &Match, rounds: &mut [Rounds]) {
         let near_side = link.side(self.path.near);
         let (near, far) = (&found.seen[near_side], &found.seen[near_side ^ 1]);
-        self.path.matched(near, far);
-        if self.is_ambiguous(found, near, far) {
+        let sure = !self.is_ambiguous(found, near, far);
+        self.path.matched(near, far, sure);
+        if !sure {
             return;
         }
         let owd_ns = far.ts_ns - near.ts_ns;

@@ -39,17 +39,23 @@ pub fn is_mark(near: u8, far: u8) -> bool {
 }
 
 impl Path {
-    pub fn matched(&mut self, near: &Sighting, far: &Sighting) {
+    /// One packet at both ends; where it is not `sure` to be the same, a difference is no change of the path.
+    pub fn matched(&mut self, near: &Sighting, far: &Sighting, sure: bool) {
         self.matched += 1;
-        self.codepoints[usize::from(near.ecn)][usize::from(far.ecn)] += 1;
-        self.ace_changed += u64::from(near.ace != far.ace);
+        let marked = is_mark(near.ecn, far.ecn);
+        if sure || marked || near.ecn == far.ecn {
+            self.codepoints[usize::from(near.ecn)][usize::from(far.ecn)] += 1;
+        }
+        if !sure {
+            return;
+        }
+        self.ace_changed += u64::from(near.ace.zip(far.ace).is_some_and(|(left, arrived)| left != arrived));
         self.dscp_changed += u64::from(near.dscp != far.dscp);
         match (near.option, far.option) {
             (Some(_), None) => self.option_stripped += 1,
             (Some(left), Some(arrived)) => self.option_changed += u64::from(left != arrived),
             _ => {}
         }
-        let marked = is_mark(near.ecn, far.ecn);
         if near.ecn != far.ecn && !marked && self.first_change.is_none() {
             self.first_change = Some((near.frame, far.frame));
         }
@@ -76,16 +82,36 @@ mod tests {
     use super::*;
 
     fn sighting(ecn: u8, frame: u64) -> Sighting {
-        Sighting { frame, ts_ns: 0, ip_id: 0, ecn, ace: 0, dscp: 0, option: None }
+        Sighting { frame, ts_ns: 0, ip_id: 0, ecn, ace: Some(0), dscp: 0, option: None }
     }
 
     #[test]
     fn a_mark_is_no_change_but_bleaching_is() {
         let mut path = Path::default();
-        path.matched(&sighting(ecn::ECT1, 1), &sighting(ecn::CE, 11));
+        path.matched(&sighting(ecn::ECT1, 1), &sighting(ecn::CE, 11), true);
         assert_eq!(path.first_change, None);
-        path.matched(&sighting(ecn::ECT1, 2), &sighting(ecn::NOT_ECT, 12));
+        path.matched(&sighting(ecn::ECT1, 2), &sighting(ecn::NOT_ECT, 12), true);
         assert_eq!(path.first_change, Some((2, 12)));
         assert_eq!((path.codepoints[1][3], path.codepoints[1][0]), (1, 1));
+    }
+
+    #[test]
+    fn an_ambiguous_pair_proves_no_change() {
+        let mut path = Path::default();
+        let left = Sighting { ace: Some(2), option: Some((172, 1)), ..sighting(ecn::ECT0, 1) };
+        path.matched(&left, &sighting(ecn::NOT_ECT, 11), false);
+        assert_eq!(path, Path { matched: 1, ..Path::default() });
+        path.matched(&left, &sighting(ecn::CE, 12), false);
+        assert_eq!((path.matched, path.codepoints[2][3]), (2, 1), "a mark is one, whichever packet has it");
+    }
+
+    #[test]
+    fn parts_of_a_super_packet_do_not_show_its_ace() {
+        let mut path = Path::default();
+        let part = Sighting { ace: None, ..sighting(ecn::ECT0, 1) };
+        path.matched(&part, &Sighting { ace: Some(2), ..part }, true);
+        assert_eq!(path.ace_changed, 0);
+        path.matched(&sighting(ecn::ECT0, 1), &Sighting { ace: Some(2), ..part }, true);
+        assert_eq!(path.ace_changed, 1);
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn waiting(frame: u64, ip_id: u16) -> Waiting {
-        let seen = Sighting { frame, ts_ns: frame as i64, ip_id, ecn: 0, ace: 0, dscp: 0, option: None };
+        let seen = Sighting { frame, ts_ns: frame as i64, ip_id, ecn: 0, ace: None, dscp: 0, option: None };
         Waiting { seen, path: 0 }
     }
 

@@ -59,8 +59,6 @@ pub struct Flow {
     pub(super) from_start: bool,
     /// `None` until the handshake is over.
     pub(super) mode: Option<Mode>,
-    /// AE or an AccECN option showed AccECN where the handshake was not seen.
-    pub inferred: bool,
     pub(super) patience_ns: i64,
     /// Payload per packet on the wire, by side.
     pub(super) mss: [u32; 2],
@@ -101,7 +99,6 @@ impl Flow {
             last_frame: p.frame,
             from_start: false,
             mode: None,
-            inferred: false,
             patience_ns: PATIENCE_NS,
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
@@ -380,10 +377,12 @@ impl Flow {
     /// Mode, and the sentence that gives the reason, once everything is known.
     pub fn verdict(&self) -> (Mode, String) {
         let (mode, reason) = self.handshake.decide();
-        if mode == Mode::Unknown && self.inferred {
-            return (Mode::AccEcn, format!("{reason} AE or an AccECN option in later packets shows AccECN."));
-        }
-        (mode, reason)
+        let shown = match (mode, self.mode) {
+            (Mode::Unknown, Some(Mode::AccEcn)) => "AE or an AccECN option in later packets shows AccECN.",
+            (Mode::Unknown, Some(Mode::Classic)) => "ECE that ends in later packets shows classic ECN.",
+            _ => return (mode, reason),
+        };
+        (self.mode(), format!("{reason} {shown}"))
     }
 }
 

@@ -6,6 +6,11 @@ use super::handshake::Mode;
 use super::segments::Delivered;
 use crate::packet::{flag, AccEcnOption, Packet};
 
+/// ACE, read as a number, where ECE is set without AE and CWR.
+const ECE_ALONE: u8 = 0b001;
+/// Marks after which ACE, three bits, is the same again (RFC 9768 section 3.2.2).
+const COUNTER_WRAPS: u32 = 8;
+
 impl Flow {
     /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
     #[inline]
@@ -23,7 +28,7 @@ impl Flow {
             Mode::None => return,
             Mode::Classic => return self.classic(p, side, got),
             Mode::AccEcn => {}
-            Mode::Unknown => self.unknown(p, side),
+            Mode::Unknown => self.unknown(p, side, newer, got),
         }
         self.counter(p, side, newer, got);
     }
@@ -45,13 +50,19 @@ impl Flow {
         }
     }
 
-    /// Without a handshake, AE or the option show AccECN; ECE and CWR alone prove nothing.
-    fn unknown(&mut self, p: &Packet, side: usize) {
+    /// Without a handshake, AE or the option show AccECN, and ECE that ends shows classic ECN: a counter
+    /// that stands at 1 needs seven more marks to stand at 0.
+    fn unknown(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
         self.dirs[side].totals.ece_acks += u64::from(p.flags & flag::ECE != 0);
         self.dirs[side].totals.cwr_packets += u64::from(p.flags & flag::CWR != 0);
         if p.flags & flag::AE != 0 || p.accecn.is_some() {
             self.mode = Some(Mode::AccEcn);
-            self.inferred = true;
+        } else if newer && p.payload_len == 0 {
+            let echoing = &mut self.dirs[side ^ 1].feedback.echoing;
+            let echoed = std::mem::replace(echoing, p.ace() == ECE_ALONE);
+            if echoed && p.ace() == 0 && got.packets < COUNTER_WRAPS - 1 {
+                self.mode = Some(Mode::Classic);
+            }
         }
     }
 

@@ -98,6 +98,28 @@ fn reordered_acks_are_ignored_where_the_naive_sum_runs_away() {
 }
 
 #[test]
+fn without_a_handshake_ece_that_ends_shows_classic_ecn() {
+    // What the ACKs of `step` packets each carry in place of ACE.
+    let shown = |aces: &[u8], step: u32| {
+        let mut talk = Talk::new();
+        for (n, ace) in (0..).zip(aces) {
+            for n in n * step..(n + 1) * step {
+                let data = Packet { seq: 1001 + 1000 * n, ack: 5001, payload_len: 1000, ..Packet::default() };
+                talk.say(A, 30, flag::ACK, 0, data);
+            }
+            talk.ack(50 + i64::from(n), (n + 1) * step, *ace);
+        }
+        let flow = talk.end();
+        (flow.verdict().0, flow.dirs[1].totals.ece_acks)
+    };
+    assert_eq!(shown(&[0, 1, 1, 0, 1], 1), (Mode::Classic, 3));
+    assert_eq!(shown(&[0, 1, 1, 1], 1).0, Mode::Unknown);
+    // Seven marks and more: a counter may have gone once round.
+    assert_eq!(shown(&[0, 1, 0], 7).0, Mode::Unknown);
+    assert_eq!(shown(&[1, 2, 3, 4], 1).0, Mode::AccEcn);
+}
+
+#[test]
 fn lost_acks_leave_an_interval_that_holds_the_truth() {
     let mut talk = Talk::accecn();
     (0..30).for_each(|n| {

@@ -1,0 +1,58 @@
+"""How the delays of a direction lie to the border between L4S and classic AQMs.
+
+Below the border (`mark_limit_us`) an L4S AQM marks every ECT(1) packet; a classic one lets a queue
+stand beyond it.
+"""
+
+from __future__ import annotations
+
+from l4strace.derive import sharing
+from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
+
+ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
+"""A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
+By eye, between DualPI2's targets of 15 ms and 1 ms (RFC 9332 appendix A.1)."""
+
+MIN_HIGH, MIN_PACKETS = 3, 20
+HARDLY, HALF = 0.2, 0.5
+"""Rounds whose packets all waited beyond the border, and parts of them (of their packets, where
+feedback counts) without a mark: a step below the border marks them all, CoDel, PIE and RED a packet
+now and then. By eye."""
+
+
+def unknown(reason: str) -> Verdict:
+    return "unknown", NO_VERDICT, reason
+
+
+def at(f: Features) -> str:
+    return f"Marks begin at {f['marking_delay_us'] / 1000:.2f} ms of queue delay"
+
+
+def lower(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def tolerated(f: Features) -> bool:
+    """Queues beyond the border stood without marks, or with few: no step lies below it."""
+    if f["crossed"] >= MIN_HIGH or f["far_unmarked"] >= MIN_HIGH:
+        return True
+    shared = any(in_one_queue(f, mates) for mates in ("scalable", "classic"))
+    if shared and f["path_far_unmarked"] >= MIN_HIGH:
+        return True
+    if f["classic_feedback"]:
+        return bool(f["high_unmarked"] >= max(MIN_HIGH, HARDLY * f["high_rounds"]))
+    return bool(f["high_acked"] >= MIN_PACKETS and f["high_marks"] <= HALF * f["high_acked"])
+
+
+def in_one_queue(f: Features, mates: str) -> bool:
+    """Others wait as long as this flow at the same time, far longer than an L4S AQM lets it."""
+    if not sharing.compared(f, mates) or not sharing.sure(f, mates):
+        return False
+    least = min(f[f"{mates}_queue_us"], f[f"{mates}_own_queue_us"])
+    return bool(least > f["mark_limit_us"] + f["noise_us"])
+
+
+def isolated(f: Features, short: str, long: str) -> bool:
+    """Queue delay `long` is far above queue delay `short`, noise apart."""
+    least = min(f["noise_us"], f[short])
+    return bool(f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least)

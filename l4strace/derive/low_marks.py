@@ -1,0 +1,181 @@
+"""What limits a flow direction whose marks come at the delay of an L4S AQM.
+
+Other flows of the path show whether that AQM has a second queue for them (L4S), treats them alike
+in one queue (a shallow step), or gives every flow a queue.
+"""
+
+from __future__ import annotations
+
+from l4strace.derive import border, sharing
+from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
+from l4strace.derive.unmarked import (
+    OWN_MARKS,
+    PARTLY,
+    SEEN_BY_OTHERS,
+    TWO_QUEUES,
+    Features,
+    Verdict,
+)
+
+STEPPED = 0.8
+"""Part of the classic queues beyond the shortest marked one that have marks, which shows a step: by
+eye, between one (every packet) and the few percent that PI2 marks."""
+
+MIN_MARKS = 3
+"""Fewer marks have no typical delay. By eye."""
+
+MOMENT_S = 5.0
+"""Length of a direction from which marks in one tenth of its time only do not stand for the rest.
+By eye: shorter ones are slow start and little more."""
+
+ALSO_MARKED = 2
+"""Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
+
+SELDOM, OFTEN_MARKED = 0.1, 0.2
+"""Share of the slots in which classic packets are marked, from which a shallow queue marks them as
+it does ECT(1), and up to which it does not. By eye: one overshoot is in one slot, a shared step
+marks in most."""
+
+
+TOGETHER = 0.5
+"""Slots with marks of the one flow, as part of those of the other, from which one step marks both:
+by eye, a dual queue's PI2 marks far less often than its step."""
+
+
+def verdict(f: Features) -> Verdict:
+    """The kind that marks at a delay below the border show."""
+    limit = f["mark_limit_us"]
+    # A queue that hides in the smallest RTT is no longer than that RTT.
+    hidden = 0.0 if f["began"] or f["flat"] else f["floor_us"]
+    if f["marking_delay_us"] + hidden > limit:
+        return _marked_in_the_shorter(f) or border.unknown(
+            "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
+            "already contain queue."
+        )
+    if f["marked_as"] != "ect1" and (verdict := _not_ect1_shallow(f)):
+        return verdict
+    if f["marked_as"] != "ect1":
+        if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
+            return "shallow", OWN_MARKS, f"{border.at(f)} for packets that are not ECT(1)."
+        return (
+            "classic",
+            PARTLY,
+            f"{border.at(f)}, mostly at {f['marking_median_us'] / 1000:.1f} ms.",
+        )
+    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
+        return border.unknown(
+            f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
+        )
+    if not sharing.compared(f, "classic"):
+        return "l4s", OWN_MARKS, f"{border.at(f)}; no classic flow shows how the AQM treats others."
+    return _beside_classic(f)
+
+
+def _marked_in_the_shorter(f: Features) -> Verdict | None:
+    """Marks for ECT(1), and hardly any for ECT(0) packets that wait far longer.
+
+    However long the two queues really are, a classic AQM on each marks the longer one first.
+    """
+    if f["marked_as"] != "ect1" or not sharing.compared(f, "classic"):
+        return None
+    ect0 = f["classic_ect0"] > HALF * f["classic_slots"]
+    often = f["marked_rounds"] >= OFTEN_MARKED * f["rounds"]
+    seldom = f["classic_marked_slots"] <= SELDOM * f["classic_slots"]
+    if not (ect0 and often and seldom):
+        return None
+    if not border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
+        return None
+    longer = (f["classic_queue_us"] - f["classic_own_queue_us"]) / 1000
+    reason = f"Often marked, while ECT(0) flows wait {longer:.1f} ms longer and hardly get a mark."
+    return "l4s", OWN_MARKS, reason
+
+
+def _one_step(f: Features, mate: str) -> Verdict | None:
+    """Low marks in a queue that flows of the other kind share."""
+    if not border.in_one_queue(f, mate):
+        return None
+    shown = f"{border.at(f)}, and other flows wait as long at the same time: one queue"
+    if not border.tolerated(f):
+        return "shallow", OWN_MARKS, f"{shown} (delays {sharing.words(f, mate)})."
+    times = sorted((f[f"{mate}_own_marked"], f[f"{mate}_marked_slots"]))
+    low = (f[f"{mate}_mark_delay_us"] or 0.0) <= ALSO_MARKED * f["mark_limit_us"]
+    if low and times[0] >= max(MIN_MARKS, TOGETHER * times[1]):
+        return "shallow", PARTLY, f"{shown}. It marks both at such times, and at others neither."
+    return None
+
+
+def _not_ect1_shallow(f: Features) -> Verdict | None:
+    """Low marks without a step: PIE and PI2 go on marking when the queue has drained."""
+    if shared := _one_step(f, "scalable"):
+        return shared
+    low = (f["scalable_mark_delay_us"] or f["mark_limit_us"] + 1) <= f["mark_limit_us"]
+    if sharing.compared(f, "scalable") and f["scalable_marks"] >= MIN_MARKS and low:
+        alike = sharing.words(f, "scalable")
+        if f["marked_rounds"] < OFTEN_MARKED * f["rounds"]:
+            return "l4s", PARTLY, f"{border.at(f)}, but far less often than those of ECT(1) flows."
+        if not sharing.one_queue(f, "scalable"):
+            return _apart(
+                f["stepped"], f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
+            )
+    if border.tolerated(f):
+        return "classic", PARTLY, f"{border.at(f)}, yet longer queues often get none."
+    return None
+
+
+def _beside_classic(f: Features) -> Verdict:
+    """Marks at an L4S delay, and classic flows on the path."""
+    other = f["classic_queue_us"] / 1000
+    if border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
+        reason = f"{border.at(f)}, while classic flows wait {other:.1f} ms in a queue of their own."
+        return "l4s", TWO_QUEUES, reason
+    if shared_queue := _one_step(f, "classic"):
+        return shared_queue
+    delay = f["classic_mark_delay_us"]
+    also = (
+        delay is not None
+        and f["classic_marks"] >= MIN_MARKS
+        and f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
+        and delay <= ALSO_MARKED * f["mark_limit_us"]
+    )
+    if not also:
+        return (
+            "l4s",
+            PARTLY,
+            f"{border.at(f)}; classic flows wait {other:.1f} ms and are hardly marked.",
+        )
+    shared = f"{border.at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
+    if f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"]):
+        return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
+    alike = sharing.words(f, "classic")
+    if sharing.one_queue(f, "classic"):
+        confidence = SEEN_BY_OTHERS if sharing.sure(f, "classic") else PARTLY
+        return "shallow", confidence, f"{shared}: one queue (delays {alike})."
+    if sharing.own_queues(f, "classic") and f["noise_us"] <= f["mark_limit_us"]:
+        return _apart(f["classic_stepped"], f"{shared}, but the delays differ ({alike})")
+    return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
+
+
+def _apart(stepped: float | None, shown: str) -> Verdict:
+    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
+    if (stepped or 0.0) >= STEPPED:
+        return "per-flow", PARTLY, f"{shown}. Every longer classic queue is marked."
+    return "l4s", PARTLY, f"{shown}. Longer classic queues are often not marked."
+
+
+def beside_l4s(f: Features) -> Verdict | None:
+    """An unmarked flow beside ECT(1) flows that the same path marks at an L4S delay."""
+    delay = ect1_marked_at(f)
+    if delay is None:
+        return None
+    reason = f"ECT(1) flows of the path are marked at {delay / 1000:.2f} ms, this flow is not."
+    return "l4s", PARTLY, reason
+
+
+def ect1_marked_at(f: Features) -> float | None:
+    """Delay (us) below the border at which ECT(1) flows beside this other flow are marked."""
+    if f["marked_as"] == "ect1" or not sharing.compared(f, "scalable"):
+        return None
+    delay = f["scalable_mark_delay_us"]
+    if delay is None or f["scalable_marked_slots"] < MIN_MARKS or delay > f["mark_limit_us"]:
+        return None
+    return float(delay)

@@ -1,0 +1,111 @@
+"""Marks at an L4S delay, and what other flows of the path show (whole scenes: test_bottlenecks)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from l4strace.derive import low_marks
+
+
+def features(**changed: Any) -> dict[str, Any]:
+    """An ECT(1) flow marked from 1 ms on, and an ECT(0) flow that waits longer, unmarked."""
+    plain = {
+        "marked_as": "ect1",
+        "began": True,
+        "flat": True,
+        "floor_us": 5_000.0,
+        "seconds": 10.0,
+        "rounds": 1_000,
+        "marked_rounds": 400,
+        "marked_parts": 10,
+        "marking_delay_us": 1_000.0,
+        "marking_median_us": 1_200.0,
+        "mark_limit_us": 3_000.0,
+        "noise_us": 0.0,
+        "classic_feedback": False,
+        "crossed": 0,
+        "far_unmarked": 0,
+        "path_far_unmarked": 0,
+        "high_rounds": 0,
+        "high_unmarked": 0,
+        "high_acked": 0,
+        "high_marks": 0,
+        "scalable_slots": 0,
+        "classic_slots": 50,
+        "classic_ect0": 50,
+        "classic_gap": 0.9,
+        "classic_corr": 0.0,
+        "classic_queue_us": 15_000.0,
+        "classic_own_queue_us": 800.0,
+        "classic_marks": 0,
+        "classic_marked_slots": 0,
+        "classic_own_marked": 40,
+        "classic_mark_delay_us": None,
+        "classic_high": 100,
+        "classic_high_unmarked": 100,
+        "classic_stepped": 0.0,
+    }
+    return plain | changed
+
+
+SHARED = {
+    "classic_gap": 0.03,
+    "classic_corr": 0.99,
+    "classic_own_queue_us": 15_000.0,
+    "high_rounds": 400,
+    "high_acked": 800,
+    "high_marks": 800,
+}
+"""Both wait 15 ms at the same time; the ECT(1) flow is marked all along."""
+
+AT_TIMES = SHARED | {"high_marks": 50, "far_unmarked": 300, "path_far_unmarked": 500}
+"""The same where most of that time nobody is marked: another queue was the bottleneck then."""
+
+
+def test_an_own_short_queue_is_that_of_an_l4s_aqm() -> None:
+    assert low_marks.verdict(features())[:2] == ("l4s", 0.95)
+
+
+def test_a_step_in_a_queue_that_all_share_is_shallow() -> None:
+    assert low_marks.verdict(features(**SHARED))[:2] == ("shallow", 0.7)
+
+
+@pytest.mark.parametrize(("slots", "kind"), [(35, "shallow"), (5, "l4s")])
+def test_marks_of_both_kinds_at_the_same_times_come_from_one_step(slots: int, kind: str) -> None:
+    also = {"classic_marks": 99, "classic_marked_slots": slots, "classic_mark_delay_us": 1_100.0}
+    assert low_marks.verdict(features(**AT_TIMES, **also))[0] == kind
+
+
+LATE = {"began": False, "flat": False}
+
+
+def test_a_capture_that_began_late_hides_queue() -> None:
+    assert low_marks.verdict(features(**LATE, classic_slots=0))[0] == "unknown"
+
+
+def test_marks_in_the_shorter_of_two_queues_are_l4s_however_long_both_are() -> None:
+    assert low_marks.verdict(features(**LATE))[:2] == ("l4s", 0.7)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"classic_ect0": 0},  # Not-ECT: no AQM may mark it
+        {"classic_marked_slots": 20, "classic_marks": 20},
+        {"marked_rounds": 100},
+        {"classic_queue_us": 2_000.0},
+    ],
+)
+def test_the_shorter_queue_shows_nothing_otherwise(changed: dict[str, Any]) -> None:
+    assert low_marks.verdict(features(**LATE, **changed))[0] == "unknown"
+
+
+def test_another_flow_beside_marked_ect1_flows_meets_an_l4s_aqm() -> None:
+    beside = {"marked_as": "ect0", "scalable_slots": 50, "scalable_marked_slots": 20}
+    found = low_marks.beside_l4s(features(**beside, scalable_mark_delay_us=900.0))
+    assert found is not None
+    assert found[0] == "l4s"
+    assert low_marks.beside_l4s(features(**beside, scalable_mark_delay_us=9_000.0)) is None
+    assert low_marks.beside_l4s(features(scalable_mark_delay_us=900.0)) is None
