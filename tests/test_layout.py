@@ -48,7 +48,6 @@ ELSEWHERE = {
     "derive/queue_features.py": "derive/test_bottlenecks.py",
     "ingest/files.py": "commands/test_diagnose.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
-    "ingest/join/matching.py": "lab/test_clock.py",
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,
     # ss and Flent are polls. What all dialects share is tested through each of them.
     "ingest/logs/": "ingest/logs/test_trace_events.py",

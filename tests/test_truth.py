@@ -100,7 +100,7 @@ def test_every_rule_is_judged_or_said_not_to_be() -> None:
         ("Bottleneck: classic AQM. Marks set in at 6 ms; not an L4S AQM.", "classic"),
         ("Bottleneck: shallow AQM that marks more than ECT(1). x", "shallow"),
         ("Bottleneck cannot be told: 6 ms of jitter. x", None),
-        ("Bottleneck: FIFO. x", "unmarked"),
+        ("Bottleneck: FIFO. x", "fifo"),
     ],
 )
 def test_the_kind_is_read_from_the_message(message: str, kind: str | None) -> None:

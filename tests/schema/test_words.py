@@ -64,7 +64,7 @@ def test_what_collectors_lose_has_a_name() -> None:
 def test_every_kind_of_bottleneck_has_a_label() -> None:
     text = "".join(
         (PACKAGE / f"derive/{name}.py").read_text()
-        for name in ("bottlenecks", "marked", "unmarked")
+        for name in ("bottlenecks", "low_marks", "marked", "unmarked")
     )
     returned = set(re.findall(r"return \"([a-z0-9-]+)\", ", text))
     assert len(returned) >= 9
