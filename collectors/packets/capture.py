@@ -78,18 +78,19 @@ def settle(arguments, result):
     """Bring the file into order and correct the counts by what is in it."""
     output, pieces = arguments.output_fd, result.pop("files")
     if arguments.ring:
-        join(pieces, output)
-    elif result.pop("damaged"):
+        trouble = join(pieces, output)
+        result["ended"] = trouble or result["ended"]
+        result["damaged"] |= bool(trouble)
+    if result.pop("damaged"):
         result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
         result["packets"] = pcapng.walk(output)[1]
-    elif os.fstat(output).st_size <= COUNTED_BYTES:
+    elif not arguments.ring and os.fstat(output).st_size <= COUNTED_BYTES:
         whole, written, _ = pcapng.walk(output)
         short = result["packets"] - written
         if short > 0 or whole < os.fstat(output).st_size:
             result["ended"] = "%d packets did not reach the disk: is it full?" % max(0, short)
             result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
         result["packets"] = written
-    result.pop("damaged", None)
     if not arguments.ring:
         count_missing(result["interfaces"], result["packets"])
     result["bytes"] = os.fstat(output).st_size

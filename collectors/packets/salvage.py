@@ -24,9 +24,10 @@ def salvage(output, pieces, reason):
             with open(path, "r+b") as piece:
                 pcapng.mend(piece.fileno(), time.time_ns(), reason)
         try:
-            join(found, output)
+            trouble = join(found, output)
         finally:
             shutil.rmtree(pieces, ignore_errors=True)
+        reason += ": %s" % trouble if trouble else ""
     cut = pcapng.mend(output, time.time_ns(), reason)
     counts = {"packets": pcapng.walk(output)[1], "interfaces": {}, "ended": reason}
     return dict(counts, cut_bytes=cut, bytes=os.fstat(output).st_size)

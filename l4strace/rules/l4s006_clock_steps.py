@@ -39,12 +39,10 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support.clocks import REPEATED
 from l4strace.schema.words import Stat
 
 CODE = "L4S006"
-REPEATED = 3
-"""Steps that make the finding a warning: one or two spoil single rounds, more of them the run. By
-eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -12,7 +12,7 @@ pace cause marks on their own packets and lose throughput.
 Evidence
 --------
 `rounds.burst_bytes` and `burst_frame`; `bottlenecks.rate_bps`; `directions.max_payload`,
-`super_packets` and `data_ect1`.
+`super_packets`, `data_ect1`, `clock_steps` and `clock_ahead_ns`.
 
 When it is wrong
 ----------------
@@ -36,7 +36,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import clocks, subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S206"
@@ -75,7 +75,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         & (pl.col("burst_us") > LIMIT_US)
         & (pl.col("burst") > ALLOWED_PACKETS * pl.col("max_payload"))
     )
-    return [_finding(row) for row in long.iter_rows(named=True)]
+    spoiled = clocks.spoiled(evidence)
+    return [
+        Skipped(CODE, clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
+        for row in long.iter_rows(named=True)
+    ]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

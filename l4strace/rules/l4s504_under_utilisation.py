@@ -13,7 +13,8 @@ marked in bursts on a jittery link, or one with the fallback's 31 %.
 
 Evidence
 --------
-`phases.capacity_bps`, `capacity_shown`, `rate_bps`, `low_ns`, `low_share`, `start_ns` and `end_ns`.
+`phases.capacity_bps`, `capacity_shown`, `rate_bps`, `low_ns`, `low_share`, `start_ns` and `end_ns`;
+`directions.clock_steps` and `clock_ahead_ns`.
 
 When it is wrong
 ----------------
@@ -35,7 +36,7 @@ from typing import Any
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import paths
+from l4strace.rules.support import clocks, paths
 from l4strace.wording.moments import span
 
 CODE = "L4S504"
@@ -57,7 +58,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = [phase for phases in paths.phases(evidence) for phase in phases]
     if not judged:
         return [Skipped(CODE, "no path carried enough data")]
-    return [_finding(evidence, phase) for phase in judged if _wasted(phase)]
+    wasted = [phase for phase in judged if _wasted(phase)]
+    spoiled = clocks.spoiled(evidence)
+    return [
+        Skipped(CODE, clocks.REASON, phase["flow"])
+        if phase["source"] in spoiled
+        else _finding(evidence, phase)
+        for phase in wasted
+    ]
 
 
 def _wasted(phase: dict[str, Any]) -> bool:

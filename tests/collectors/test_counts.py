@@ -95,3 +95,11 @@ def test_the_walk_crosses_its_buffer(tmp_path: Path) -> None:
     whole, packets, interfaces = pcapng.walk(output)
     assert (packets, interfaces) == (20_000, 1)
     assert whole == os.fstat(output).st_size > 1 << 20
+
+
+def test_a_ring_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch) -> None:
+    given = argparse.Namespace(output_fd=written(tmp_path / "x", 3, 7), ring=1)
+    monkeypatch.setattr(capture, "join", lambda _files, _output: "No space left on device")
+    said = result(20, 20, 0)
+    capture.settle(given, said)
+    assert (said["packets"], said["ended"]) == (2, "No space left on device")

@@ -1,5 +1,9 @@
 """Bursts of ECT(1) senders."""
 
+from dataclasses import replace
+
+import polars as pl
+
 from l4strace.model import Skipped
 from l4strace.rules.l4s206_burst_too_long import check
 from tests.support.frames import evidence, rounds
@@ -23,6 +27,14 @@ def test_fires_on_bursts_of_a_millisecond() -> None:
 
 def test_silent_for_four_packets() -> None:
     assert check(scene(4 * 1448)) == []
+
+
+def test_not_judged_where_time_ran_back() -> None:
+    whole = scene(8 * 1448)
+    stepped = whole.directions.with_columns(clock_steps=pl.lit(3, pl.UInt64()))
+    (skipped,) = check(replace(whole, directions=stepped))
+    assert isinstance(skipped, Skipped)
+    assert "the clock" in skipped.reason
 
 
 def test_skips_without_an_ect1_sender() -> None:

@@ -1,5 +1,7 @@
 """A path left idle."""
 
+import polars as pl
+
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s504_under_utilisation import check
 from tests.support.frames import MS, evidence
@@ -34,6 +36,13 @@ def test_silent_on_a_full_path_single_dips_and_coarse_rates() -> None:
     assert found(low_ns=1_000 * MS) == []
     assert found(low_share=None) == []
     assert found(capacity_bps=0.5e6) == []
+
+
+def test_not_judged_where_the_clock_was_set() -> None:
+    stepped = DIRECTIONS.with_columns(clock_ahead_ns=pl.lit(3_600_000 * MS))
+    (skipped,) = check(evidence(flows=FLOWS, directions=stepped, phases=phases(50.0, **LOW)))
+    assert isinstance(skipped, Skipped)
+    assert "the clock" in skipped.reason
 
 
 def test_skips_without_data() -> None:
