@@ -32,6 +32,23 @@ def test_fires_when_the_score_rises_and_no_cut_follows() -> None:
     assert "prague_ecn_fallback=2" in found.message
 
 
+def test_a_reduction_that_fits_no_law_is_not_one_that_stays_at_half_alpha() -> None:
+    """Of 77 reductions by the fallback 66 fitted no law: 29 % where the floor asks for 31 %."""
+    for fraction, fires in ((0.29, False), (0.0, True)):
+        cuts = frame(
+            "cuts",
+            source=1,
+            ts_ns=list(range(20)),
+            origin="kernel",
+            classic_ecn=17.0,
+            law="none",
+            fraction=fraction,
+            alpha=0.1,
+        )
+        found = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
+        assert bool(found) is fires
+
+
 def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> None:
     assert check(scene("l4s")) == []
     assert check(scene(confidence=0.5)) == []
