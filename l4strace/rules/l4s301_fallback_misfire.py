@@ -6,9 +6,9 @@ Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the 
 (and of the time) although nothing it measured explains that: the medians of its two inputs, queue
 delay and RTT mean deviation, were below 90 % of their thresholds (2000 us and 750 us), or the build
 has the scaling bug behind an L4S AQM, and a replay with correct thresholds stays below 8 (else
-L4S303). The packets must not show a classic AQM. A score that no reduction used (prague_ecn_fallback=2, which all flows
-of a host show together) is a notice. A log that holds only counters (bpftrace maps) is judged by
-the shares that they give.
+L4S303). The packets must not show a classic AQM. A score that no reduction used
+(prague_ecn_fallback=2, which all flows of a host show together) is a notice. A log that holds only
+counters (bpftrace maps) is judged by the shares that they give.
 
 Why it matters
 --------------
