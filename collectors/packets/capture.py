@@ -40,6 +40,7 @@ def parse(arguments):
     parser.add_argument("--filter", default="", help="pcap filter")
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB megabytes")
+    parser.add_argument("--pieces", metavar="FOLDER", help="of the ring: nobody else may enter it")
     parser.add_argument("--buffer", type=int, default=BUFFER_MB, metavar="MB")
     parser.add_argument("--count", type=int, metavar="N", help="stop after N packets")
     parser.add_argument("--backend", choices=("auto", *BACKENDS), default="auto")
@@ -58,10 +59,9 @@ def main(arguments=None):
             arguments.output_fd = create(arguments.write)
         except OSError as error:
             cannot("%s: %s" % (arguments.write, error.strerror))
-    # The pieces of a ring lie in a folder that nobody else may enter.
-    folder = os.path.dirname(arguments.write) or "."
-    arguments.pieces = tempfile.mkdtemp(prefix=".l4strace-", dir=folder) if arguments.ring else None
-    tell({"pieces": arguments.pieces})
+    if arguments.ring and not arguments.pieces:
+        folder = os.path.dirname(arguments.write) or "."
+        arguments.pieces = tempfile.mkdtemp(prefix=".l4strace-", dir=folder)
     try:
         module = dumpcap if backend == "dumpcap" else copying
         result = module.capture(arguments, stop, backend)

@@ -26,11 +26,17 @@ def salvage(output, pieces, reason):
         try:
             trouble = join(found, output)
         finally:
-            shutil.rmtree(pieces, ignore_errors=True)
+            discard(pieces)
         reason += ": %s" % trouble if trouble else ""
     cut = pcapng.mend(output, time.time_ns(), reason)
     counts = {"packets": pcapng.walk(output)[1], "interfaces": {}, "ended": reason}
     return dict(counts, cut_bytes=cut, bytes=os.fstat(output).st_size)
+
+
+def discard(pieces):
+    """Remove the folder of a ring; None without one."""
+    if pieces:
+        shutil.rmtree(pieces, ignore_errors=True)
 
 
 def settle(sizes):

@@ -11,12 +11,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from files import Files
 from host import describe, interfaces
 from packets.programs import choose
-from packets.salvage import salvage
+from packets.salvage import discard, salvage
 from process import Stop
 from run import filters
 from run.control import Control
@@ -67,6 +68,7 @@ class Recording:
         self.stop = Stop(None, arguments.with_parent)
         self.began = time.monotonic()
         self.packets = self.kernel = self.packer = self.command = self.offloads = None
+        self.pieces = None
         self.source = "none"
         self.control = Control(arguments.control, self.stop, self.tell)
         self.told, self.notes, self.died, self.sockets = [], [], {}, {}
@@ -103,6 +105,14 @@ class Recording:
         except OSError as error:
             reason = "%s%s: %s" % (self.arguments.output, ending, error.strerror)
             return self.give_up(reason, "choose another name with -o")
+
+    def make_folder(self):
+        """For a ring's pieces. Made here, so that it is known whenever the part is killed."""
+        folder = os.path.dirname(self.arguments.output) or "."
+        try:
+            return tempfile.mkdtemp(prefix=".l4strace-", dir=folder)
+        except OSError as error:
+            return self.give_up("%s: %s" % (folder, error.strerror))
 
     def start(self):
         """Start kernel state first, so that no packet is without it. Exit code 4 if it cannot."""
@@ -182,6 +192,9 @@ class Recording:
         a = self.arguments
         output = self.create(PACKETS)
         options = ["--write=" + a.output + PACKETS, "--output-fd", str(output)]
+        if a.ring:
+            self.pieces = self.make_folder()
+            options.append("--pieces=" + self.pieces)
         options += ["--snaplen", str(a.snaplen), "--backend", self.backend]
         options += ["--filter=" + self.filter, *("--interface=" + name for name in a.interface)]
         for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
@@ -208,6 +221,7 @@ class Recording:
             self.sweep(self.kernel)
         if self.packer:
             self.packer.wait()
+        discard(self.pieces)
         self.restore_offloads()
         self.files.discard_all()
         self.tell({"cannot": reason, "remedy": remedy})
@@ -318,8 +332,7 @@ class Recording:
         if "packets" in self.packets.told:
             return
         output = self.files.open[self.arguments.output + PACKETS]
-        pieces = self.packets.told.get("pieces")
-        self.packets.told["packets"] = salvage(output, pieces, self.packets.why())
+        self.packets.told["packets"] = salvage(output, self.pieces, self.packets.why())
 
     def finish_kernel(self):
         """Stop the collector; return what reached the disk of its log."""

@@ -167,3 +167,18 @@ def test_a_killed_run_opens_and_leaves_nothing(net: Network, tmp_path: Path, num
         is_counted(place, err)
     # Only ours: other captures of this machine may be killed, too.
     assert not trace_instances() & {f"l4strace-{pid}" for pid in ran}, err
+
+
+def test_a_ring_that_is_killed_as_it_begins_leaves_no_folder(net: Network, tmp_path: Path) -> None:
+    """Its recording gives up, and only it knows of the folder of the ring's pieces."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["--kernel", "none", "--packets", "ring", "--ring", "1"]
+    process = net.start_capture("-o", str(place / "run"), *words)
+    while not list(place.glob(".l4strace-*")):
+        assert process.poll() is None, "it ended before it began"
+    for pid, line in descendants(process.pid).items():
+        if "collectors packets" in line:
+            os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=END_SECONDS)
+    assert list(place.glob(".l4strace-*")) == []
