@@ -193,9 +193,18 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     )
     others = sums.rename({"flow": "other_flow", "forward": "other_forward", "bits": "other_bits"})
     pair = ["source", "other_flow", "other_forward", "slot"]
-    slots = pairs.with_columns(
-        pl.int_ranges(pl.col("start_ns") // SLOT_NS, pl.col("end_ns") // SLOT_NS + 1).alias("slot")
-    ).explode("slot")
+    # Slots with data only: between two packets may lie years, in a capture that was damaged.
+    filled = [
+        pairs.join(sums.select(*KEY, "slot"), on=KEY),
+        pairs.join(others.select(pair), on=pair[:-1]),
+    ]
+    slots = (
+        pl.concat([rows.select(*pairs.columns, "slot") for rows in filled])
+        .unique()
+        .filter(
+            pl.col("slot").is_between(pl.col("start_ns") // SLOT_NS, pl.col("end_ns") // SLOT_NS)
+        )
+    )
     return (
         slots.join(sums, on=[*KEY, "slot"], how="left")
         .join(others.drop("held_back", "rounds", "window"), on=pair, how="left")

@@ -128,3 +128,12 @@ def test_the_end_of_the_other_flow_does_not_feed_the_starved_one() -> None:
     result = table(starved, rounds(955, flow=1, acked_bytes=[80_000] * 900 + [1_000] * 55))
     assert result["starved_since_ns"].to_list() == [0, None]
     assert result["starved_share"][0] == pytest.approx(3 / 83, abs=0.005)
+
+
+def test_centuries_between_two_packets_take_no_memory() -> None:
+    """A damaged capture (hostile case 14382) took 24 GB for seconds without data."""
+    made = [
+        stack(rounds(500, flow=flow), rounds(500, flow=flow, begin_ns=9 * 10**18))
+        for flow in (0, 1)
+    ]
+    assert table(*made)["share"].to_list() == pytest.approx([0.5, 0.5])
