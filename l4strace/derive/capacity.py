@@ -151,9 +151,8 @@ def _repaired() -> pl.Expr:
 
     The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
     """
-    sent = (pl.col("retransmits").fill_null(0) > 0).cast(pl.Int8)
-    before = sent.shift(1, fill_value=0).over(KEY, order_by="round")
-    return pl.max_horizontal(sent, before) > 0
+    sent = pl.col("retransmits").fill_null(0) > 0
+    return sent | sent.shift(1, fill_value=False).over(KEY, order_by="round")
 
 
 def _parts(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -142,7 +142,7 @@ def _ce(
     directions: list[dict[str, Any]],
     echoed: bool,
 ) -> str:
-    """Share of CE. The ECE of classic ECN says that there were marks, not how many."""
+    """Share of CE. Classic ECN's ECE shows that packets were marked, not how many."""
     seen = max(_marked(row) for row in directions)
     counted = any(row["ce_fed_back_best"] is not None for row in directions)
     arrived = any(

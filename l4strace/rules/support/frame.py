@@ -39,7 +39,7 @@ FALLBACK = (
 )
 """What the rules on the fallback found, the weightiest first."""
 PERHAPS = {
-    "L4S303": "may be active: the path looks classic to its detector; reductions tell no more"
+    "L4S303": "not shown: Prague's detector would take this path for a classic AQM"
 }
 """The same, where all that a rule found is of low confidence."""
 

@@ -113,7 +113,9 @@ def test_what_packets_only_suggest_is_not_stated() -> None:
     suggested = Finding("L4S303", Severity.NOTICE, Confidence.LOW, "message", flow=0)
     found = framed(scene(), (suggested,))
     assert found is not None
-    assert found.fallback.startswith("May be active: ")
+    assert found.fallback == (
+        "Not shown: Prague's detector would take this path for a classic AQM (flow 0)."
+    )
 
 
 def test_without_a_finding_the_recorded_score_answers() -> None:
