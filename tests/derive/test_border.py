@@ -7,30 +7,24 @@ from typing import Any
 import pytest
 
 from l4strace.derive import border
+from tests.support.features import PLAIN
 
 
 def features(**changed: Any) -> dict[str, Any]:
     """A flow whose queues beyond the border are all marked, beside one in the same queue."""
     plain = {
         "marking_delay_us": 12_000.0,
-        "mark_limit_us": 3_000.0,
-        "noise_us": 0.0,
-        "classic_feedback": False,
-        "crossed": 0,
-        "far_unmarked": 0,
-        "path_far_unmarked": 0,
         "high_rounds": 200,
         "high_unmarked": 0,
         "high_acked": 400,
         "high_marks": 400,
-        "scalable_slots": 0,
         "classic_slots": 50,
         "classic_gap": 0.05,
         "classic_corr": 0.9,
         "classic_queue_us": 20_000.0,
         "classic_own_queue_us": 21_000.0,
     }
-    return plain | changed
+    return PLAIN | plain | changed
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from l4strace.derive import low_marks
+from tests.support.features import PLAIN
 
 
 def features(**changed: Any) -> dict[str, Any]:
@@ -22,17 +23,10 @@ def features(**changed: Any) -> dict[str, Any]:
         "marked_parts": 10,
         "marking_delay_us": 1_000.0,
         "marking_median_us": 1_200.0,
-        "mark_limit_us": 3_000.0,
-        "noise_us": 0.0,
-        "classic_feedback": False,
-        "crossed": 0,
-        "far_unmarked": 0,
-        "path_far_unmarked": 0,
         "high_rounds": 0,
         "high_unmarked": 0,
         "high_acked": 0,
         "high_marks": 0,
-        "scalable_slots": 0,
         "classic_slots": 50,
         "classic_ect0": 50,
         "classic_gap": 0.9,
@@ -47,7 +41,7 @@ def features(**changed: Any) -> dict[str, Any]:
         "classic_high_unmarked": 100,
         "classic_stepped": 0.0,
     }
-    return plain | changed
+    return PLAIN | plain | changed
 
 
 SHARED = {

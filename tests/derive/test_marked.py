@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from l4strace.derive import marked
+from tests.support.features import PLAIN
 
 
 def features(**changed: Any) -> dict[str, Any]:
@@ -16,26 +17,19 @@ def features(**changed: Any) -> dict[str, Any]:
         "marks": 20,
         "all_marks": 20,
         "acked": 5_000,
-        "classic_feedback": False,
         "queue_delay_us": 7_000.0,
         "queue_high_us": 9_000.0,
         "marking_delay_us": 8_000.0,
         "marking_median_us": 8_500.0,
         "first_marking_us": 8_000.0,
-        "mark_limit_us": 3_000.0,
-        "noise_us": 0.0,
         "high_rounds": 50,
         "high_acked": 1_000,
         "high_marks": 20,
         "high_unmarked": 40,
-        "crossed": 0,
-        "far_unmarked": 0,
-        "path_far_unmarked": 0,
         "classic_slots": 0,
-        "scalable_slots": 0,
         "began": True,
     }
-    return plain | changed
+    return PLAIN | plain | changed
 
 
 def test_deep_marks_of_a_queue_that_stood_unmarked_are_classic() -> None:

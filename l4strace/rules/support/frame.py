@@ -38,9 +38,7 @@ FALLBACK = (
     ("L4S307", "never armed: the log shows no step of its detector"),
 )
 """What the rules on the fallback found, the weightiest first."""
-PERHAPS = {
-    "L4S303": "not shown: Prague's detector would take this path for a classic AQM"
-}
+PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a classic AQM"}
 """The same, where all that a rule found is of low confidence."""
 
 

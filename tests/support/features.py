@@ -1,0 +1,16 @@
+"""Features of a flow direction that say nothing, for tests that state only what matters to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PLAIN: dict[str, Any] = {
+    "mark_limit_us": 3_000.0,
+    "noise_us": 0.0,
+    "classic_feedback": False,
+    "crossed": 0,
+    "far_unmarked": 0,
+    "path_far_unmarked": 0,
+    "scalable_slots": 0,
+}
+"""No jitter, AccECN feedback, no queue beyond the border left unmarked, no ECT(1) flow beside it."""
