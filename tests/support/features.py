@@ -13,4 +13,4 @@ PLAIN: dict[str, Any] = {
     "path_far_unmarked": 0,
     "scalable_slots": 0,
 }
-"""No jitter, AccECN feedback, no queue beyond the border left unmarked, no ECT(1) flow beside it."""
+"""No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it."""
