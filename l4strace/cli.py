@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from l4strace import console
 from l4strace.commands import memory
-from l4strace.commands.arguments import expanded, gathered
+from l4strace.commands.groups import expanded, gathered
 from l4strace.errors import L4straceError, OutputError
 
 COMMANDS = (

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -175,37 +173,6 @@ class Printed:
     def form(self) -> Format:
         """`--json` wins."""
         return Format.json if self.json else self.format
-
-
-def expanded(function: Any) -> list[inspect.Parameter]:
-    """Parameters of a command, with the fields of a dataclass in place of one of that type."""
-    found: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        group = parameter.annotation
-        found += _fields(group) if dataclasses.is_dataclass(group) else [parameter]
-    return found
-
-
-def _fields(group: Any) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    for field in dataclasses.fields(group):
-        missing = field.default is dataclasses.MISSING
-        default = inspect.Parameter.empty if missing else field.default
-        kind = inspect.Parameter.KEYWORD_ONLY
-        yield inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
-
-
-def gathered(function: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a command from those of its `expanded` parameters."""
-    found: dict[str, Any] = {}
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        group = parameter.annotation
-        if dataclasses.is_dataclass(group):
-            fields = dataclasses.fields(group)
-            found[parameter.name] = group(**{field.name: values[field.name] for field in fields})  # type: ignore[operator]
-        else:
-            found[parameter.name] = values[parameter.name]
-    return found
 
 
 def complete_tables(incomplete: str) -> list[tuple[str, str]]:
