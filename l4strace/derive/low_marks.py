@@ -36,7 +36,6 @@ SELDOM, OFTEN_MARKED = 0.1, 0.2
 it does ECT(1), and up to which it does not. By eye: one overshoot is in one slot, a shared step
 marks in most."""
 
-
 TOGETHER = 0.5
 """Slots with marks of the one flow, as part of those of the other, from which one step marks both:
 by eye, a dual queue's PI2 marks far less often than its step."""
@@ -100,7 +99,7 @@ def _one_step(f: Features, mate: str) -> Verdict | None:
     times = sorted((f[f"{mate}_own_marked"], f[f"{mate}_marked_slots"]))
     low = (f[f"{mate}_mark_delay_us"] or 0.0) <= ALSO_MARKED * f["mark_limit_us"]
     if low and times[0] >= max(MIN_MARKS, TOGETHER * times[1]):
-        return "shallow", PARTLY, f"{shown}. It marks both at such times, and at others neither."
+        return "shallow", PARTLY, f"{shown}. Its marks come to both at the same times."
     return None
 
 
