@@ -41,15 +41,28 @@ def files(arguments):
 
 
 def pieces_of(folder):
-    found = glob.glob(os.path.join(glob.escape(folder), "*"))
-    return sorted(found, key=lambda path: (os.path.getmtime(path), path))
+    """Return what is there: dumpcap removes the oldest at any moment."""
+    found = []
+    for path in glob.glob(os.path.join(glob.escape(folder), "*")):
+        try:
+            found.append((os.stat(path).st_mtime_ns, path))
+        except FileNotFoundError:
+            continue
+    return [path for _, path in sorted(found)]
 
 
 def size(arguments):
     """Return how many bytes are written."""
     if arguments.ring:
-        return sum(os.path.getsize(path) for path in files(arguments) if os.path.exists(path))
+        return sum(size_of(path) for path in files(arguments))
     return os.fstat(arguments.output_fd).st_size
+
+
+def size_of(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
 
 
 class Output:

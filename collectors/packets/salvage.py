@@ -17,9 +17,9 @@ def salvage(output, pieces, reason):
 
     `output` is the open capture, `pieces` the folder of a ring or None, which is removed.
     """
-    found = dumpcap.pieces_of(pieces) if pieces else []
-    settle(lambda: [size(path) for path in found] or os.fstat(output).st_size)
+    settle(lambda: sizes(pieces) if pieces else os.fstat(output).st_size)
     if pieces:
+        found = dumpcap.pieces_of(pieces)
         for path in found:
             with open(path, "r+b") as piece:
                 pcapng.mend(piece.fileno(), time.time_ns(), reason)
@@ -39,17 +39,14 @@ def discard(pieces):
         shutil.rmtree(pieces, ignore_errors=True)
 
 
-def settle(sizes):
+def settle(written):
     """Wait until nobody writes any more."""
     deadline = time.monotonic() + SETTLE_SECONDS
     before = None
-    while time.monotonic() < deadline and before != sizes():
-        before = sizes()
+    while time.monotonic() < deadline and before != written():
+        before = written()
         time.sleep(STABLE_SECONDS)
 
 
-def size(path):
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
+def sizes(folder):
+    return [(path, dumpcap.size_of(path)) for path in dumpcap.pieces_of(folder)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import files
-from packets import joining, pcapng, salvage
+from packets import dumpcap, joining, pcapng, salvage
 
 FRAME = bytes(60)
 
@@ -68,3 +68,34 @@ def test_a_killed_part_on_a_full_disk_is_counted(tmp_path: Path, output: int, mo
     assert counts["packets"] == pcapng.walk(output)[1] > 0
     assert counts["cut_bytes"] > 0
     assert not (tmp_path / "ring").exists()
+
+
+def test_a_piece_that_dumpcap_removes_meanwhile_is_none(tmp_path: Path, monkeypatch):
+    oldest, *rest = pieces(tmp_path / "ring", 3)
+
+    def listed(_pattern: str) -> list[str]:
+        found = [oldest, *rest]
+        Path(oldest).unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(dumpcap.glob, "glob", listed)
+    assert dumpcap.pieces_of(tmp_path / "ring") == rest
+    assert dumpcap.size_of(oldest) == 0
+
+
+def test_a_killed_ring_is_read_once_nobody_writes(tmp_path: Path, output: int, monkeypatch):
+    """dumpcap outlives its parent for a moment, and starts a next piece for the oldest."""
+    oldest, *rest = pieces(tmp_path / "ring", 3)
+    moments = []
+
+    def sleep(_seconds: float) -> None:
+        moments.append(None)
+        if len(moments) == 1:
+            Path(oldest).rename(tmp_path / "ring" / "99999")
+            Path(rest[0]).unlink()
+
+    monkeypatch.setattr(salvage.time, "sleep", sleep)
+    counts = salvage.salvage(output, str(tmp_path / "ring"), "killed by signal 9")
+    assert len(moments) > 1
+    assert counts["ended"] == "killed by signal 9"
+    assert counts["packets"] == pcapng.walk(output)[1] > 0
