@@ -130,7 +130,7 @@ def test_without_a_terminal_one_line_says_so() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 2
     assert "not a terminal" in done.stderr
