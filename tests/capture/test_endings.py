@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace import _native, pipeline
 from tests.support.network import LEFT_ADDRESS, READY, Capture, Network, needs_root, network
 from tests.support.processes import (
     PATIENCE_SECONDS,
@@ -60,6 +60,20 @@ def assert_readable(stem: Path) -> int:
     records, _ = _native.walk(str(stem) + ".pcapng")
     assert records > 0
     return int(records)
+
+
+def test_a_recording_under_way_is_read(net: Network, tmp_path: Path) -> None:
+    """Packets, the log so far and the host file that is not complete yet."""
+    process = begin(net, tmp_path / "run", "--kernel", "tracefs")
+    wait_until(lambda: len(log_of(tmp_path / "run")) > 100, "100 lines on the disk")
+    run = pipeline.read([str(tmp_path / "run.pcapng")])
+    assert run.directions["packets"].sum() > 100
+    assert run.kernel.height > 50
+    assert run.sources.filter(kind="kernel-log")["complete"].to_list() == [False]
+    assert [host["complete"] for host in run.host_files] == [False]
+    assert pipeline.judge(pipeline.derive(run), strict=True)
+    process.send_signal(signal.SIGINT)
+    end(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
