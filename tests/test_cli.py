@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from l4strace import cli
 
-HELP_SECONDS = 0.2
+HELP_SECONDS = 0.5
+"""Of cpu: four times what it takes, for slower and busier machines."""
 HEAVY = ("polars", "l4strace._native", "plotly", "jinja2", "rich")
 
 

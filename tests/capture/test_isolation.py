@@ -8,15 +8,14 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.capture.test_endings import assert_readable, begin, end, find, log_of
-from tests.support.network import Network, needs_root, network
-from tests.support.processes import descendants
+from tests.capture.test_endings import assert_readable, begin, end, log_of
+from tests.support.network import READY, Network, needs_root, network
+from tests.support.processes import PATIENCE_SECONDS, descendants, find, wait_until
 
 pytestmark = [pytest.mark.root, needs_root]
 MODULES = ("json", "argparse", "log", "process", "kernel", "host", "run", "packets", "zlib")
@@ -47,7 +46,7 @@ def run(net: Network, folder: Path, *words: str) -> subprocess.CompletedProcess[
         env=environment,
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -101,16 +100,15 @@ def test_kill_9_of_everything_loses_a_second(net: Network, tmp_path: Path) -> No
     """Packets and the log of all but the last moment are there, and open."""
     stem = tmp_path / "run"
     process = begin(net, stem, "--kernel", "tracefs", "--packets", "tcpdump")
-    time.sleep(1.5)
-    before = len(list(log_of(stem)))
+    wait_until(lambda: len(log_of(stem)) > 100, "100 lines on the disk")
+    before = len(log_of(stem))
     for pid in [*descendants(process.pid), process.pid]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
     end(process)
-    assert before > 100
-    assert len(list(log_of(stem))) >= before
+    assert len(log_of(stem)) >= before
     assert assert_readable(stem) > 100
     assert json.loads((tmp_path / "run.host.json").read_text())["complete"] is False
 
@@ -128,9 +126,8 @@ def test_the_commands_exit_code_is_handed_on(net: Network, tmp_path: Path) -> No
 def test_a_number_of_packets_ends_it(net: Network, tmp_path: Path, backend: str) -> None:
     words = ["-o", str(tmp_path / "run"), "-c", "50", "--kernel", "none", "--packets", backend]
     process = net.start_capture(*words)
-    find(process.pid, "collectors packets")
-    time.sleep(1)
-    net.run(net.left, *net.send(1))
+    process.wait_for(*READY)
+    net.transfer(1)
     _, err = end(process)
     assert process.returncode == 0, err
     assert "the number of packets is reached" in err
