@@ -155,6 +155,21 @@ def test_a_file_that_is_there_is_not_written_through(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.pcapng"]
 
 
+def test_a_clock_is_written_into_the_file_itself_and_through_no_link(tmp_path: Path) -> None:
+    times = [{"at_ns": at, "offset_ns": 5, "uncertainty_ns": 1} for at in (1, 2)]
+    host = ssh.Host("a", "root@host", ("lo",), clock=times)
+    described = tmp_path / "run.host.json"
+    described.write_text('{"kernel": {}}' + " " * 4000)
+    remote.add_clock(host, tmp_path / "run")
+    told = json.loads(described.read_text())
+    assert set(told) == {"kernel", "clock_vs_controller"}
+    other = described.rename(tmp_path / "other")
+    before = other.read_bytes()
+    described.symlink_to(other)
+    remote.add_clock(host, tmp_path / "run")
+    assert other.read_bytes() == before
+
+
 def test_the_target_is_no_option_of_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
 

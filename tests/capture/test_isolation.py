@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from tests.support.processes import PATIENCE_SECONDS, descendants, find, wait_un
 
 pytestmark = [pytest.mark.root, needs_root]
 MODULES = ("json", "argparse", "log", "process", "kernel", "host", "run", "packets", "zlib")
+NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,43 @@ def test_planted_links_lead_nowhere(net: Network, tmp_path: Path, name: str) -> 
     (tmp_path / name).symlink_to(other)
     net.capture("-o", str(tmp_path / "run"), "--duration", "1", "--kernel", "diag")
     assert other.read_text() == "precious"
+
+
+PLANTS: dict[str, Callable[[Path, Path], None]] = {
+    "file": lambda at, _: at.write_text("ours"),
+    "link": lambda at, other: at.symlink_to(other),
+    "link to nothing": lambda at, other: at.symlink_to(other.with_name("nothing")),
+    "pipe": lambda at, _: os.mkfifo(at),
+    "folder": lambda at, _: at.mkdir(),
+}
+
+
+def shown(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What lies in a folder, to the last change of each."""
+    found = ((path.name, path.lstat()) for path in folder.iterdir())
+    return {name: (s.st_ino, s.st_mode, s.st_uid, s.st_size, s.st_mtime_ns) for name, s in found}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+@pytest.mark.parametrize("name", ["run.pcapng", "run.kernel.ndjson.zst", "run.host.json"])
+def test_what_another_user_put_there_is_not_touched(
+    net: Network, tmp_path: Path, name: str, kind: str
+) -> None:
+    """By the program that records, which asks nobody whether the name is free."""
+    other = tmp_path / "other"
+    other.write_text("precious")
+    PLANTS[kind](tmp_path / name, other)
+    for path in (tmp_path, *tmp_path.iterdir()):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    before = shown(tmp_path)
+    command = [sys.executable, "-I", "collectors", "record", "-i", net.left_device]
+    words = ["-o", str(tmp_path / "run"), "--duration", "1", "--kernel", "diag"]
+    done = net.run(net.left, *command, *words)
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    after = shown(tmp_path)
+    assert {name: after.get(name) for name in before} == before
+    assert set(after) - set(before) <= {"run.pcapng", "run.kernel.ndjson.zst", "run.host.json"}
 
 
 def test_kill_9_of_everything_loses_a_second(net: Network, tmp_path: Path) -> None:
