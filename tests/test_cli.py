@@ -40,6 +40,12 @@ def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+def test_no_command_is_cut_short_in_80_columns():
+    commands = help_of().partition("Commands:")[2].splitlines()[1:]
+    assert len(commands) == len(cli.COMMANDS)
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_exit_codes_are_in_the_help():
     text = " ".join(help_of().split())
     for code in (

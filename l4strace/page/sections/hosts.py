@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -172,17 +173,24 @@ def _recording(rows: list[dict[str, Any]]) -> Iterator[Fact]:
         snaplen = known.get((None, "snaplen"))
         cut = f", snaplen {snaplen}" if snaplen else ""
         only = f", filter {known[None, 'filter']}" if known.get((None, "filter")) else ""
-        yield Fact("packets", f"{known['packets', 'packets']} by {backend}{cut}{only}")
+        packets = _grouped(known["packets", "packets"])
+        yield Fact("packets", f"{packets} by {backend}{cut}{only}")
     if ("kernel", "source") in known:
         lost = known.get(("kernel", "lost"), "?")
-        events = known.get(("kernel", "events"), "?")
-        yield Fact("kernel state", f"{events} samples by {known['kernel', 'source']}, {lost} lost")
+        events = _grouped(known.get(("kernel", "events"), "?"))
+        source = known["kernel", "source"]
+        yield Fact("kernel state", f"{events} samples by {source}, {_grouped(lost)} lost")
     if (None, "command") in known:
         code = known.get((None, "command_exit"), "?")
         yield Fact("command", f"{known[None, 'command']} (exit code {code})")
     if (None, "seconds") in known:
         ended = known.get((None, "ended"), "?")
         yield Fact("recorded", f"{known[None, 'seconds']} s, ended by {ended}")
+
+
+def _grouped(text: str) -> str:
+    """`98163` as `98,163`; what is no count stays."""
+    return f"{int(text):,}" if re.fullmatch("[0-9]{1,18}", text) else text
 
 
 def _sockets(rows: list[dict[str, Any]]) -> list[Fact]:
