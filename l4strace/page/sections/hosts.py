@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -40,16 +39,14 @@ MARKS = ("ecn_mark", "ce_mark", "step_marks", "step_mark")
 """Counters of CE marks: sch_dualpi2, sch_codel, sch_fq_codel, sch_pie and sch_fq."""
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A name and a value as text."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True)
-class QdiscRow:
+class QdiscRow(NamedTuple):
     """One qdisc; counters are what they grew by, or as read once."""
 
     interface: str
@@ -61,8 +58,7 @@ class QdiscRow:
     others: str
 
 
-@dataclass(frozen=True)
-class HostRow:
+class HostRow(NamedTuple):
     """One host file."""
 
     name: str
@@ -75,8 +71,7 @@ class HostRow:
     left_out: str
 
 
-@dataclass(frozen=True)
-class HostsSection:
+class HostsSection(NamedTuple):
     """``builds`` are what the kernel logs prove; ``absent`` is the reason for no host, or empty."""
 
     hosts: tuple[HostRow, ...]
