@@ -66,7 +66,7 @@ def features(capture: Capture) -> pl.DataFrame:
         own.join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
-        .join(company.neighbours(near), on=KEY, how="left")
+        .join(company.neighbours(phases.assigned(capture, near)), on=KEY, how="left")
         .sort(KEY)
     )
 
