@@ -145,7 +145,9 @@ def _lossy(f: Features) -> Verdict:
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
     if (f["late_share"] or 0.0) >= REORDERED:
         late = f"{100 * f['late_share']:.1f} % of the packets arrive late"
-        reason = f"{losses} at {at} of queue delay, without a mark; {late}, so some were not lost."
+        reason = (
+            f"{losses} at {at} of queue delay, without a mark; {late}, so some may not be lost."
+        )
         return "unmarked", PARTLY, reason
     # Few losses of its own: those of all flows of the path.
     of = "" if f["lost_rounds"] >= MIN_LOST_ROUNDS else "path_"

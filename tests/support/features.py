@@ -15,4 +15,5 @@ PLAIN: dict[str, Any] = {
     "scalable_within": None,
     "classic_within": None,
 }
-"""No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, one phase."""
+"""No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, a path
+that stays the same."""
