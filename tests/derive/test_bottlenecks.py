@@ -88,13 +88,6 @@ def test_lone_flow_with_late_marks_is_classic_with_half_the_confidence() -> None
     assert (row["kind"], row["confidence"]) == ("classic", 0.5)
 
 
-def test_losses_without_marks_are_a_fifo() -> None:
-    queue = sawtooth(4_000, 20_000)
-    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
-    row = verdict(directions=PRAGUE, rounds=of(queue, retransmits=lost))
-    assert row["kind"] == "fifo"
-
-
 def test_flat_rtt_is_no_bottleneck() -> None:
     assert verdict(directions=PRAGUE, rounds=of([200.0] * 200))["kind"] == "none"
 
