@@ -161,8 +161,8 @@ def test_a_spike_must_stand_where_it_is_said() -> None:
 def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
     said = {"name": "largest delay", "value": 60_000.0}
     spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
-    assert load("truth").height(facts(), CUBIC, spike) == 0.75
-    assert load("truth").height(facts(), CUBIC, found("L4S503")) is None
+    assert load("truth").height(facts(), [CUBIC], spike) == 0.75
+    assert load("truth").height(facts(), [CUBIC], found("L4S503")) is None
 
 
 def test_the_kernel_miscounts_where_other_marks_arrived() -> None:
@@ -227,3 +227,16 @@ def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
         capacity = [first, {"s": 5.0, "hop": "second", "kbit": kbit}]
         changed = load("facts").Facts(facts().truth | {"capacity": capacity})
         assert changed.capacity_falls == falls
+
+
+def test_the_height_is_that_of_the_flows_that_waited() -> None:
+    """Slow start of one flow makes the queue; its finding states the delay of all that it hit."""
+    ports = {"flows": [{"flow": 0, "server_port": PRAGUE}, {"flow": 1, "server_port": CUBIC}]}
+    waiting = load("truth").waiting
+    for text, waited in [
+        ("Slow start overshot. Flow 1 waited.", [CUBIC]),
+        ("Latency spike. Flows 0, 1 waited.", [PRAGUE, CUBIC]),
+        ("Latency spike.", [PRAGUE]),
+    ]:
+        assert waiting(ports, PRAGUE, found("L4S204") | {"message": text}) == waited
+    assert waiting({"flows": []}, None, found("L4S204")) == []

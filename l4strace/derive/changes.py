@@ -123,7 +123,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
         if level is None and _fell_from_use(past, around):
             level = _used(past)
         least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
-        if level is not None and highest <= FELL * level and _fell(around, level):
+        if level is not None and highest <= FELL * level and _fell(past, around, level):
             if _crosses(around[1], around[2:]):
                 index, around = index + 1, around[1:]
             yield Change(index + 1, _moment(around[0], level, around[1:]), "capacity")
@@ -141,7 +141,7 @@ def _range(slots: list[Slot]) -> tuple[float, float]:
     return min(rates), max(rates)
 
 
-def _fell(slots: list[Slot], level: float) -> bool:
+def _fell(past: list[Slot], slots: list[Slot], level: float) -> bool:
     """From the second of ``slots`` on the path is slower; the first may hold the change."""
     after = slots[1:]
     trains = [s["train_bps"] for s in after if s["train_bps"]]
@@ -152,8 +152,19 @@ def _fell(slots: list[Slot], level: float) -> bool:
     # What was in flight leaves at the new rate: the queue grows, whatever marks it gets.
     peaks = [s["peak_us"] for s in slots if s["peak_us"] is not None]
     base = min((s["base_us"] for s in slots if s["base_us"] is not None), default=0.0)
-    growth = level / max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0) - 1
-    return not peaks or max(peaks) >= max(TRANSIENT * growth * base, QUEUE_US)
+    now = max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0)
+    excess = (level / now - 1) * base
+    if not peaks or max(peaks) >= max(TRANSIENT * excess, QUEUE_US):
+        return True
+    # Or it was dropped, all of it: fewer losses alone make a sender slow, without a fall.
+    dropped_us = _newly_lost(past, slots) * FRAME_BITS / now * 1e6
+    return bool(trains) and max(peaks) >= QUEUE_US and max(peaks) + dropped_us >= excess
+
+
+def _newly_lost(past: list[Slot], slots: list[Slot]) -> float:
+    """Packets lost in ``slots``, without what the path lost at that pace before."""
+    before = [s["lost"] for s in past[-LASTING:]]
+    return float(sum(s["lost"] for s in slots) - len(slots) * sum(before) / len(before))
 
 
 def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:

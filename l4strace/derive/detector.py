@@ -15,8 +15,8 @@ from l4strace.schema.keys import DIRECTION, KEY, of_round
 
 NEEDED = (
     *KEY,
-    *("round", "end_ns", "ce_best", "rtt_min_us", "srtt_pace_us", "mdev_pace_us"),
-    *("classic_ecn", "classic_ecn_buggy"),
+    *("round", "end_ns", "ce_best", "rtt_min_us", "sacked_rtt_min_us", "srtt_pace_us"),
+    *("mdev_pace_us", "classic_ecn", "classic_ecn_buggy"),
 )
 """Columns of `rounds` that a step follows from: the others need not be copied."""
 
@@ -60,7 +60,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
     over = list(KEY)
     seen = rounds.sort(*over, "round").with_columns(
         marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
-        min_rtt=pl.col("rtt_min_us").cum_min().forward_fill().over(over),
+        min_rtt=_kernel_least().cum_min().forward_fill().over(over),
         score_fixed=_before("classic_ecn"),
         score_buggy=_before("classic_ecn_buggy"),
     )
@@ -77,6 +77,11 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
             exact=pl.lit(False),
         )
     )
+
+
+def _kernel_least() -> pl.Expr:
+    """Smallest RTT of a round as tcp_min_rtt has it: packets that overtook others count."""
+    return pl.min_horizontal("rtt_min_us", "sacked_rtt_min_us")
 
 
 def _before(score: str) -> pl.Expr:

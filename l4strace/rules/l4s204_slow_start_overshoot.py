@@ -67,7 +67,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Confidence.HIGH if certain or row["one_way"] else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: up to {peak or 0:,} packets "
         f"were in flight{full}, and {events.height(row)} for {length_ns / 1e9:.1f} s from "
-        f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row)}{lost}",
+        f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
         "Pace slow start and leave it earlier; with Prague check how alpha starts (L4S205).",
         source=row["source"],
         flow=row["culprit"],

@@ -12,8 +12,9 @@ open what acts.
 Why it matters
 --------------
 The detector cannot distinguish queue delay from jitter, nor from the time that one packet takes on
-a slow link. With the fallback on, Prague then reduces its window by at least 31 % where alpha/2
-would do. This is a known limit of the algorithm.
+a slow link. A packet that overtakes others lowers the smallest RTT for minutes, and the detector
+takes all above it for queue. With the fallback on, Prague then reduces its window by at least 31 %
+where alpha/2 would do. This is a known limit of the algorithm.
 
 Evidence
 --------
@@ -133,7 +134,7 @@ def _replayed_finding(row: dict[str, Any]) -> Finding:
     cause = (
         f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
         if slow
-        else "because of jitter or a change of the bottleneck"
+        else "because of jitter, reordering or a change of the bottleneck"
     )
     return Finding(
         CODE,
@@ -163,7 +164,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f" because the link is slow: one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} "
         "Mbit/s"
         if slow
-        else ", as jitter or a change of the bottleneck can cause"
+        else ", as jitter, reordering or a change of the bottleneck can cause"
     )
     replay = (
         " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."

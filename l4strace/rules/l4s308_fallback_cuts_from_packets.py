@@ -125,8 +125,8 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))
     if kind == "l4s":
         message = (
-            "The classic-ECN fallback acts behind an L4S AQM because of the path, as jitter or a "
-            f"change of the bottleneck can cause{when}: {numbers}. {_high(row)}"
+            "The classic-ECN fallback acts behind an L4S AQM because of the path, as jitter, "
+            f"reordering or a change of the bottleneck can cause{when}: {numbers}. {_high(row)}"
         )
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
     return _finding(

@@ -231,6 +231,7 @@ ROUNDS = Table(
         Column("marked_rtt_min_us", F64, "us", "Smallest RTT among ACKs that report a mark (under classic ECN: the first ACK of a run with ECE)."),
         Column("marked_rtt_mean_us", F64, "us", "Mean RTT of those ACKs."),
         Column("marked_rtt_samples", U32, "", "Number of those ACKs with an RTT."),
+        Column("sacked_rtt_min_us", F64, "us", "Smallest time from a packet to the SACK that first reported it, if it was sent once; below `rtt_min_us` where packets overtake others. Null without SACK. The kernel's smallest RTT has it."),
         Column("sacked_rtt_max_us", F64, "us", "Largest time from a packet to the SACK that first reported it, if it was sent once; null without SACK. Not part of `rtt_max_us`."),
         Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT that this input saw on the path in the whole run (path: all flows between the same two networks). Null at the receiver, where the time from data to ACK holds no queue, and before `pipeline.derive`."),
         Column("inflight_max_bytes", U64, "byte", "Most unacknowledged bytes at any time of the round."),

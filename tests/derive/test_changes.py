@@ -46,6 +46,35 @@ def test_a_fall_without_the_queue_that_it_must_leave_is_none() -> None:
     assert changes.capacity_changes(slots(FULL, SLOW)) == []
 
 
+SHORT_QUEUE = QUEUE | {"peak_us": 3000.0}
+"""An AQM that drops keeps the queue below a quarter of what the flight leaves (90 ms)."""
+
+
+def test_losses_that_went_before_show_no_fall() -> None:
+    """Slow start overran the buffer: the sender is slow because of that."""
+    overrun = {"count": 5, "lost": 40.0}
+    found = changes.capacity_changes(slots(FULL, overrun, SHORT_QUEUE | {"lost": 40.0}, SLOW))
+    assert found == []
+
+
+def test_a_fall_shows_in_what_an_aqm_drops_of_the_flight() -> None:
+    """40 packets of 1514 bytes take 97 ms at 5 Mbit/s."""
+    found = changes.capacity_changes(slots(FULL, SHORT_QUEUE | {"lost": 40.0}, SLOW))
+    assert [c.first for c in found] == [30]
+
+
+@pytest.mark.parametrize(
+    ("queue", "after"),
+    [
+        pytest.param({"lost": 30.0}, SLOW, id="a third of the flight is not accounted for"),
+        pytest.param({"lost": 40.0, "train_bps": None}, SLOW | {"train_bps": None}, id="no train"),
+        pytest.param({"lost": 40.0, "peak_us": 500.0}, SLOW, id="no queue at all"),
+    ],
+)
+def test_what_loss_does_not_show(queue: dict[str, object], after: dict[str, object]) -> None:
+    assert changes.capacity_changes(slots(FULL, SHORT_QUEUE | queue, after)) == []
+
+
 def growing(share: float) -> list[dict[str, object]]:
     """A path that its flows do not fill yet, without marks or queue."""
     return [{"delivered_bps": share * 2e6 * n, "marks": 0.0} for n in range(10, 25)]

@@ -51,3 +51,20 @@ def test_packets_alone_fill_the_table() -> None:
     assert table["score_buggy"].to_list() == [0.0, 5.0]
     assert table["depth_us"].to_list() == [400.0, 400.0]
     assert table["score"].null_count() == 2
+
+
+def test_a_packet_that_overtook_others_lowers_the_smallest_rtt() -> None:
+    """The kernel takes its RTT for the base from then on: all above it is depth."""
+    rounds = frames.rounds(
+        3,
+        ce_best=1,
+        rtt_min_us=10_000.0,
+        sacked_rtt_min_us=[None, 4_000.0, None],
+        mdev_pace_us=100.0,
+        srtt_pace_us=10_400.0,
+        classic_ecn=0.0,
+        classic_ecn_buggy=0.0,
+    )
+    directions = frames.frame("directions", data_ect1=10, data_ce=0)
+    table = detector.table(frames.capture(rounds=rounds, directions=directions))
+    assert table["depth_us"].to_list() == [400.0, 6400.0, 6400.0]

@@ -69,3 +69,9 @@ def test_the_flow_is_the_one_that_started() -> None:
 def test_silent_on_spikes_of_other_causes() -> None:
     assert check(scene(cause="rate-drop")) == []
     assert check(scene(cause="new-flow")) == []
+
+
+def test_names_the_flow_that_waited_where_another_made_the_queue() -> None:
+    (found,) = check(scene(flow=1, hit="1", culprit=0))
+    assert found.flow == 0
+    assert found.message.endswith("from t=0.1 s. Flow 1 waited.")

@@ -11,6 +11,8 @@ def height(row: dict[str, Any]) -> str:
     return f"queue delay reached {bound}{row['height_us'] / 1000:.0f} ms"
 
 
-def others(row: dict[str, Any]) -> str:
-    """` Flows 0, 1 waited.`, or nothing for one flow."""
-    return f" Flows {row['hit']} waited." if (row["flows"] or 1) > 1 else ""
+def others(row: dict[str, Any], named: int | None) -> str:
+    """` Flows 0, 1 waited.`, or nothing where only the flow that the finding names did."""
+    if (row["flows"] or 1) > 1:
+        return f" Flows {row['hit']} waited."
+    return "" if row["flow"] == named else f" Flow {row['flow']} waited."

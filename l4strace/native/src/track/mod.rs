@@ -18,6 +18,7 @@ mod handshake;
 mod holes;
 mod keys;
 mod lanes;
+mod least;
 mod prefetch;
 mod reduction;
 mod reports;

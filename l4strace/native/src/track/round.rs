@@ -30,6 +30,7 @@ pub struct RoundRow {
     /// Samples of ACKs that report a mark.
     pub marked_rtt: Option<MarkedRtt>,
     /// Largest RTT of packets that SACK reported.
+    pub sacked_rtt_min_us: Option<f64>,
     pub sacked_rtt_max_us: Option<f64>,
     pub queue_delay_us: Option<f64>,
     pub inflight_max_bytes: u64,
@@ -135,7 +136,8 @@ pub struct Round {
     marked_min_ns: i64,
     marked_sum_ns: i64,
     marked_samples: u32,
-    pub sacked_max_ns: Option<i64>,
+    /// Smallest and largest sample of SACK.
+    pub sacked_ns: Option<(i64, i64)>,
 }
 
 impl Round {
@@ -178,10 +180,11 @@ impl Round {
         self.marked_samples += 1;
     }
 
-    /// The newest packet that an ACK reports by SACK: such samples are no clock of congestion control's,
-    /// but those of a queue that overflows.
+    /// The newest packet that an ACK reports by SACK: its time shows a queue that overflows, or the way
+    /// of a packet that overtook others.
     pub fn sacked_rtt(&mut self, ns: i64) {
-        self.sacked_max_ns = self.sacked_max_ns.max(Some(ns));
+        let (least, most) = self.sacked_ns.unwrap_or((ns, ns));
+        self.sacked_ns = Some((least.min(ns), most.max(ns)));
     }
 
     /// Where the next RTT sample goes.

@@ -80,6 +80,8 @@ pub struct Delivered {
     pub rtt_ns: Option<i64>,
     /// When the newest segment was sent that SACK reports, once and not before.
     pub sacked_sent_ns: Option<i64>,
+    /// Time since the segment was sent, once, that filled a hole below bytes that SACK reported.
+    pub filled_ns: Option<i64>,
     /// Shortest payload among the delivered segments; 0 when none were delivered.
     pub shortest: u32,
     /// Some of it was captured as an offload super-packet.
@@ -242,7 +244,7 @@ impl Segments {
         }
         let mut unseen = ack - self.una;
         let mut retransmitted = false;
-        let mut newest = None;
+        let (mut newest, mut filled) = (None, None);
         while let Some(s) = self.ring.front().copied() {
             if s.end() > ack {
                 unseen -= (ack - s.start).max(0);
@@ -257,13 +259,16 @@ impl Segments {
             if !s.is(SACKED) {
                 self.overtaken += s.late_after(self.reported);
                 got.add(&s);
-                newest = Some(s);
+                (newest, filled) = (Some(s), Some(s.ts_ns));
             }
         }
         // Karn: an ACK that covers a retransmission, or data that came long before a hole was
         // filled (SACKed), shows nothing about the round trip.
         if let Some(s) = newest.filter(|s| s.end() == ack && !retransmitted) {
             got.rtt_ns = Some(ts_ns - s.ts_ns);
+        }
+        if !retransmitted && newest.is_none() {
+            got.filled_ns = filled.map(|sent_ns| ts_ns - sent_ns);
         }
         // One byte is a SYN or FIN.
         if unseen > 1 {

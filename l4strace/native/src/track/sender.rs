@@ -4,15 +4,13 @@ use super::ace::Step;
 use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
+use super::least::WindowedMin;
 use super::reduction::Reductions;
 use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
 use super::train::Trains;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::PacketReplay;
-
-/// Half of the span over which the smallest RTT is remembered (schema: 300 s).
-const MIN_HALF_NS: i64 = 150_000_000_000;
 
 /// RTTs of the whole direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,30 +30,6 @@ impl RttTotals {
         self.max_ns = self.max_ns.max(ns);
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.samples += 1;
-    }
-}
-
-/// Smallest value of the last 150 to 300 s.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowedMin {
-    since_ns: i64,
-    now: Option<i64>,
-    before: Option<i64>,
-}
-
-impl WindowedMin {
-    fn add(&mut self, ns: i64, at_ns: i64) {
-        if at_ns - self.since_ns > MIN_HALF_NS {
-            (self.before, self.now, self.since_ns) = (self.now, None, at_ns);
-        }
-        self.now = Some(self.now.map_or(ns, |m| m.min(ns)));
-    }
-
-    fn get(&self) -> Option<i64> {
-        match (self.now, self.before) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
     }
 }
 
@@ -101,6 +75,8 @@ pub struct Sender {
     acked_trains: Trains,
     number: u32,
     smallest: WindowedMin,
+    /// tcp_min_rtt: the same with packets that overtook others, which SACK reports.
+    kernel_least: WindowedMin,
     /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
     clocks: [Clock; 2],
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
@@ -133,6 +109,7 @@ impl Sender {
             acked_trains: Trains::default(),
             number: 0,
             smallest: WindowedMin::default(),
+            kernel_least: WindowedMin::default(),
             clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
             replay,
             handshake_us,
@@ -194,10 +171,13 @@ impl Sender {
             self.rtt.add(ns);
             self.round.rtt(ns);
             self.smallest.add(ns, ts_ns);
-            self.replay.on_rtt(ns as u64 / 1000);
         }
-        if let Some(sent_ns) = got.sacked_sent_ns {
-            self.round.sacked_rtt(ts_ns - sent_ns);
+        let sacked_ns = got.sacked_sent_ns.map(|sent_ns| ts_ns - sent_ns);
+        sacked_ns.into_iter().for_each(|ns| self.round.sacked_rtt(ns));
+        // tcp_clean_rtx_queue: what SACK reports gives the sample, before what the ACK covers.
+        if let Some(ns) = sacked_ns.or(got.rtt_ns).or(got.filled_ns).filter(|&ns| ns >= 0) {
+            self.kernel_least.add(ns, ts_ns);
+            self.replay.on_rtt(ns as u64 / 1000);
         }
         got
     }
@@ -334,7 +314,8 @@ impl Sender {
             rtt_samples: round.rtt_samples(),
             rtt_jitter_us: round.rtt_jitter_us(),
             marked_rtt: round.marked_summary(),
-            sacked_rtt_max_us: round.sacked_max_ns.map(|ns| ns as f64 / 1e3),
+            sacked_rtt_min_us: round.sacked_ns.map(|(least, _)| least as f64 / 1e3),
+            sacked_rtt_max_us: round.sacked_ns.map(|(_, most)| most as f64 / 1e3),
             queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
@@ -360,7 +341,7 @@ impl Sender {
 
     /// One step of the fallback's detector, which sleeps until the first mark.
     fn detect(&mut self) {
-        let least = self.smallest.get().map(|ns| (ns / 1000) as u32);
+        let least = self.kernel_least.get().map(|ns| (ns / 1000) as u32);
         let min_rtt_us = least.into_iter().chain(self.handshake_us).min();
         self.replay.on_round(min_rtt_us, self.saw_ce);
     }

@@ -56,6 +56,7 @@ fn rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("marked_rtt_min_us", rows().map(|r| r.marked_rtt.map(|m| m.min_us)));
     t.f64("marked_rtt_mean_us", rows().map(|r| r.marked_rtt.map(|m| m.mean_us)));
     t.u32("marked_rtt_samples", rows().map(|r| r.marked_rtt.map_or(0, |m| m.samples)));
+    t.f64("sacked_rtt_min_us", rows().map(|r| r.sacked_rtt_min_us));
     t.f64("sacked_rtt_max_us", rows().map(|r| r.sacked_rtt_max_us));
     t.f64("queue_delay_us", rows().map(|r| r.queue_delay_us));
 }

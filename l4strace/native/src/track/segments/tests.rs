@@ -68,6 +68,22 @@ fn karn_no_rtt_from_data_that_was_sacked_before() {
 }
 
 #[test]
+fn a_filled_hole_shows_how_late_its_packet_came() {
+    let filled = |again: bool| {
+        let mut s = sent(3);
+        s.sack(&[(100, 300)], &mut Delivered::default());
+        if again {
+            s.send(&data(0, 50), MS);
+        }
+        s.ack(300, 60 * MS, 100).filled_ns
+    };
+    assert_eq!(filled(false), Some(60 * MS));
+    // Karn: which of the two copies filled it is not known.
+    assert_eq!(filled(true), None);
+    assert_eq!(sent(3).ack(300, 60 * MS, 100).filled_ns, None);
+}
+
+#[test]
 fn growing_sack_blocks_count_once() {
     let mut s = sent(6);
     let mut total = 0;
