@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from l4strace import open as open_run
 from tests.support import chromium
 from tests.support.places import FIXTURES
-
-WAIT_S = 10
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -28,10 +25,7 @@ def test_a_click_saves_a_capture_that_wireshark_opens(tmp_path: Path) -> None:
         browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
         browser.load(page)
         browser.evaluate("document.querySelector('#packets ~ .note a[download]').click()")
-        saved = tmp_path / "sender-evidence.pcapng"
-        until = time.monotonic() + WAIT_S
-        while not saved.exists() and time.monotonic() < until:
-            time.sleep(0.05)
+        saved = browser.downloaded(tmp_path / "sender-evidence.pcapng")
         assert not browser.complaints
     command = ["tshark", "-n", "-r", str(saved), "-T", "fields", "-e", "frame.comment"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
