@@ -174,7 +174,7 @@ class Recording:
         packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
         part = Part(name, program(name, options), packer.input)
         packer.hand_over()
-        seconds = self.arguments.start_within or START_SECONDS.get(name, 15.0)
+        seconds = self.arguments.start_within or START_SECONDS.get(name, 60.0)
         if part.wait_started(seconds, self.stop):
             self.kernel, self.packer, self.source = part, packer, name
             self.say("kernel state by %s (%s)" % (name, part.told["started"]))
@@ -202,7 +202,7 @@ class Recording:
         held = self.writers.inherited
         options += ["--writers-fd", str(held)]
         self.packets = Part("packets", program("packets", options), fds=(output, held))
-        if self.packets.wait_started(a.start_within or 15.0, self.stop):
+        if self.packets.wait_started(a.start_within or 60.0, self.stop):
             self.say("packets by %s" % self.packets.told["started"])
         elif not self.stop:
             self.packets.ask_to_stop()
