@@ -16,7 +16,7 @@ HEAVY = ("polars", "l4strace._native", "plotly", "jinja2", "rich")
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "l4strace", *words], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "l4strace", *words], capture_output=True, text=True, timeout=300
     )
 
 

@@ -25,13 +25,12 @@ class Duties:
     def take(self, raw):
         """Hand on one sample; long after the stop count it only, so that the buffers run dry."""
         now = time.monotonic()
-        if self.stop:
-            self.until = self.until or now + END_SECONDS
-            if now > self.until:
-                self.unread += 1
-                return
+        if self.until and now > self.until:
+            self.unread += 1
+            return
         self.receiver.take(raw)
-        self.look(now)
+        if now >= self.due:
+            self.look(now)
 
     def look(self, now):
         """Do what is due: samples that waited, losses, the log to the disk, the status."""
@@ -41,6 +40,8 @@ class Duties:
 
     def report(self, now):
         self.due = now + SECONDS
+        if self.stop and not self.until:
+            self.until = now + END_SECONDS
         for where, count in self.program.newly_lost().items():
             self.log.losing(where, count)
         self.log.flush()

@@ -37,6 +37,7 @@ def parse(arguments):
     parser.add_argument("-i", "--interface", action="append", required=True)
     parser.add_argument("-w", "--write", required=True, metavar="FILE", help="must be new")
     parser.add_argument("--output-fd", type=int, help="FILE, already open")
+    parser.add_argument("--writers-fd", type=int, help="held by all that write packets")
     parser.add_argument("--filter", default="", help="pcap filter")
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB megabytes")

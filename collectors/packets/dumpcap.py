@@ -98,6 +98,7 @@ def capture(arguments, stop, _backend):
         stdout=subprocess.DEVNULL if arguments.ring else arguments.output_fd,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        pass_fds=() if arguments.writers_fd is None else (arguments.writers_fd,),
         preexec_fn=functools.partial(follow_parent, os.getpid()),
     )
     output = Output(process)

@@ -1,23 +1,35 @@
 """What a killed packet part left: its file is brought into order and counted."""
 
 import os
+import select
 import shutil
 import time
 
 from packets import dumpcap, pcapng
 from packets.joining import join
 
-SETTLE_SECONDS = 5.0
+WRITING_SECONDS = 20.0
 """dumpcap notices the death of its parent and still writes what it holds."""
-STABLE_SECONDS = 0.5
 
 
-def salvage(output, pieces, reason):
+class Writers:
+    """Shows when nobody writes packets any more: each who does inherits one end of a pipe."""
+
+    def __init__(self):
+        self._end, self.inherited = os.pipe()
+
+    def wait(self):
+        """Wait until all have ended, for a while: nothing is ever written to the pipe."""
+        os.close(self.inherited)
+        select.select([self._end], [], [], WRITING_SECONDS)
+
+
+def salvage(output, pieces, reason, writers):
     """Return the counts of a packet part that could not state them.
 
     `output` is the open capture, `pieces` the folder of a ring or None, which is removed.
     """
-    settle(lambda: sizes(pieces) if pieces else os.fstat(output).st_size)
+    writers.wait()
     if pieces:
         found = dumpcap.pieces_of(pieces)
         for path in found:
@@ -37,16 +49,3 @@ def discard(pieces):
     """Remove the folder of a ring; None without one."""
     if pieces:
         shutil.rmtree(pieces, ignore_errors=True)
-
-
-def settle(written):
-    """Wait until nobody writes any more."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    before = None
-    while time.monotonic() < deadline and before != written():
-        before = written()
-        time.sleep(STABLE_SECONDS)
-
-
-def sizes(folder):
-    return [(path, dumpcap.size_of(path)) for path in dumpcap.pieces_of(folder)]

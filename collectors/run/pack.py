@@ -56,8 +56,12 @@ class Pack:
 
 
 def follow(source, pack):
-    """Pack whole lines until the source ends; a last line that is cut is packed as it is."""
-    held, due = b"", time.monotonic() + EVERY_SECONDS
+    """Pack whole lines until the source ends; a last line that is cut is packed as it is.
+
+    The first ones, the header, go to the disk at once: in a small frame, which fits on any.
+    """
+    select.select([source], [], [])
+    held, due = b"", time.monotonic()
     while True:
         wait = max(0.0, due - time.monotonic())
         ready = select.select([source], [], [], wait)[0]

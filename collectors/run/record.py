@@ -17,7 +17,7 @@ import time
 from files import Files
 from host import describe, interfaces
 from packets.programs import choose
-from packets.salvage import discard, salvage
+from packets.salvage import Writers, discard, salvage
 from process import Stop
 from run import filters
 from run.control import Control
@@ -68,7 +68,7 @@ class Recording:
         self.stop = Stop(None, arguments.with_parent)
         self.began = time.monotonic()
         self.packets = self.kernel = self.packer = self.command = self.offloads = None
-        self.pieces = None
+        self.pieces, self.writers = None, Writers()
         self.source = "none"
         self.control = Control(arguments.control, self.stop, self.tell)
         self.told, self.notes, self.died, self.sockets = [], [], {}, {}
@@ -174,7 +174,7 @@ class Recording:
         packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
         part = Part(name, program(name, options), packer.input)
         packer.hand_over()
-        seconds = self.arguments.start_within or START_SECONDS.get(name, 15.0)
+        seconds = self.arguments.start_within or START_SECONDS.get(name, 60.0)
         if part.wait_started(seconds, self.stop):
             self.kernel, self.packer, self.source = part, packer, name
             self.say("kernel state by %s (%s)" % (name, part.told["started"]))
@@ -199,8 +199,10 @@ class Recording:
         options += ["--filter=" + self.filter, *("--interface=" + name for name in a.interface)]
         for name, value in (("--ring", a.ring), ("--count", a.count), ("--buffer", a.buffer)):
             options += [name, str(value)] if value else []
-        self.packets = Part("packets", program("packets", options), fds=(output,))
-        if self.packets.wait_started(a.start_within or 15.0, self.stop):
+        held = self.writers.inherited
+        options += ["--writers-fd", str(held)]
+        self.packets = Part("packets", program("packets", options), fds=(output, held))
+        if self.packets.wait_started(a.start_within or 60.0, self.stop):
             self.say("packets by %s" % self.packets.told["started"])
         elif not self.stop:
             self.packets.ask_to_stop()
@@ -335,7 +337,8 @@ class Recording:
         if "packets" in self.packets.told:
             return
         output = self.files.open[self.arguments.output + PACKETS]
-        self.packets.told["packets"] = salvage(output, self.pieces, self.packets.why())
+        counts = salvage(output, self.pieces, self.packets.why(), self.writers)
+        self.packets.told["packets"] = counts
 
     def finish_kernel(self):
         """Stop the collector; return what reached the disk of its log."""

@@ -61,6 +61,7 @@ def test_after_the_stop_what_is_left_is_taken_for_a_while_and_then_counted(
 
     bcc.poll(bench, SimpleNamespace(poll=poll), bench.duties)
     taken = bench.did.count(b"sample")
-    assert taken == pytest.approx(100 * duties.END_SECONDS, abs=2)
+    # The stop is noticed with the next report.
+    assert duties.END_SECONDS <= taken / 100 <= duties.END_SECONDS + duties.SECONDS + 0.02
     assert bench.lost["ring"] == 2000 - taken
     assert bench.did[-1][0] == "end"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -62,8 +65,9 @@ def test_the_oldest_piece_makes_room(tmp_path: Path, output: int, monkeypatch):
 def test_a_killed_part_on_a_full_disk_is_counted(tmp_path: Path, output: int, monkeypatch):
     (only,) = pieces(tmp_path / "ring", 1)
     limit(monkeypatch, tmp_path, Path(only).stat().st_size + 400)
-    monkeypatch.setattr(salvage, "STABLE_SECONDS", 0)
-    counts = salvage.salvage(output, str(tmp_path / "ring"), "killed by signal 9")
+    counts = salvage.salvage(
+        output, str(tmp_path / "ring"), "killed by signal 9", salvage.Writers()
+    )
     assert counts["ended"] == "killed by signal 9: No space left on device"
     assert counts["packets"] == pcapng.walk(output)[1] > 0
     assert counts["cut_bytes"] > 0
@@ -83,19 +87,16 @@ def test_a_piece_that_dumpcap_removes_meanwhile_is_none(tmp_path: Path, monkeypa
     assert dumpcap.size_of(oldest) == 0
 
 
-def test_a_killed_ring_is_read_once_nobody_writes(tmp_path: Path, output: int, monkeypatch):
+def test_a_killed_ring_is_read_once_nobody_writes(tmp_path: Path, output: int):
     """dumpcap outlives its parent for a moment, and starts a next piece for the oldest."""
     oldest, *rest = pieces(tmp_path / "ring", 3)
-    moments = []
-
-    def sleep(_seconds: float) -> None:
-        moments.append(None)
-        if len(moments) == 1:
-            Path(oldest).rename(tmp_path / "ring" / "99999")
-            Path(rest[0]).unlink()
-
-    monkeypatch.setattr(salvage.time, "sleep", sleep)
-    counts = salvage.salvage(output, str(tmp_path / "ring"), "killed by signal 9")
-    assert len(moments) > 1
+    writers = salvage.Writers()
+    script = "import os, sys; sys.stdin.read(); os.rename(*sys.argv[1:3]); os.unlink(sys.argv[3])"
+    command = [sys.executable, "-I", "-c", script, oldest, str(tmp_path / "ring/99999"), rest[0]]
+    fds = (writers.inherited,)
+    dumpcap = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=fds)
+    threading.Timer(0.2, dumpcap.stdin.close).start()
+    counts = salvage.salvage(output, str(tmp_path / "ring"), "killed by signal 9", writers)
     assert counts["ended"] == "killed by signal 9"
-    assert counts["packets"] == pcapng.walk(output)[1] > 0
+    assert counts["packets"] == pcapng.walk(output)[1] == 20
+    assert dumpcap.wait() == 0

@@ -167,7 +167,7 @@ def test_standard_input(call, sample: Path, monkeypatch: pytest.MonkeyPatch):
     with sample.open("rb") as file:
         run = subprocess.run(
             [sys.executable, "-m", "l4strace", "diagnose", "-", "--json"],
-            stdin=file, capture_output=True, text=True, timeout=60,
+            stdin=file, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
     assert json.loads(run.stdout)["verdict"]["rule"] == "L4S104"
     assert run.returncode == 1

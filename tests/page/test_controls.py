@@ -134,11 +134,8 @@ def saved(browser: chromium.Chromium, kind: str) -> bytes:
     browser.evaluate(
         f"document.querySelector('[data-numbers^=marks-] [data-format={kind}]').click()"
     )
-    path = folder / f"sender.pcapng.xz_receiver.pcapng.xz_trace.txt.zst-marks-flow-0.{kind}"
-    end = time.monotonic() + 20
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    data = path.read_bytes()
+    name = f"sender.pcapng.xz_receiver.pcapng.xz_trace.txt.zst-marks-flow-0.{kind}"
+    data = browser.downloaded(folder / name).read_bytes()
     if kind == "svg":
         drawn = "".join(ElementTree.fromstring(data).itertext())  # noqa: S314 - our own
         assert "CE marks per round" in drawn
@@ -187,21 +184,25 @@ def test_links_open_what_is_folded_and_buttons_copy(opened: chromium.Chromium) -
     last = f"document.getElementById('L4S002-{SAME}')"
     assert not opened.evaluate(f"{last}.checkVisibility()")
     opened.evaluate(f"location.hash = '#L4S002-{SAME}'")
-    assert opened.evaluate(f"new Promise(r => setTimeout(() => r({last}.checkVisibility()), 50))")
+    opened.wait_until(f"{last}.checkVisibility()")
     # Not even a header of several rows hides it.
     opened.size(800)
     below = (
-        "new Promise(r => setTimeout(r, 100)).then(() => {"
-        "document.getElementById('timelines').scrollIntoView({behavior: 'instant'});"
+        "(() => { document.getElementById('timelines').scrollIntoView({behavior: 'instant'});"
         "return document.getElementById('timelines').getBoundingClientRect().top"
-        " - document.querySelector('.top').getBoundingClientRect().bottom; })"
+        " - document.querySelector('.top').getBoundingClientRect().bottom; })()"
     )
-    assert opened.evaluate("document.querySelector('.top').offsetHeight") > 56
+    height = "document.querySelector('.top').offsetHeight"
+    opened.wait_until(
+        f"{height} > 56 && document.documentElement.style.scrollPaddingTop === {height} + 8 + 'px'"
+    )
     assert 0 <= opened.evaluate(below) < 40
     opened.size(1280)
+    # It shows for a second that it copied.
     copied = (
-        "(button => { button.click(); return new Promise("
-        "r => setTimeout(() => r(button.textContent), 100)); })"
+        "(button => new Promise(r => { new MutationObserver(() => r(button.textContent))"
+        ".observe(button, {childList: true, characterData: true, subtree: true});"
+        " button.click(); }))"
     )
     assert opened.evaluate(f"{copied}(document.querySelector('[data-copy]'))") == "\N{CHECK MARK}"
 
@@ -222,8 +223,7 @@ def test_a_swipe_scrolls_over_a_chart(opened: chromium.Chromium) -> None:
     for kind, y in fingers:
         opened.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": 640, "y": y}])
     opened.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-    moved = f"new Promise(r => requestAnimationFrame(() => r(scrollY - {before})))"
-    assert opened.evaluate(moved) > 100
+    opened.wait_until(f"scrollY - {before} > 100")
     assert opened.evaluate(WINDOWS) == "0,20"
     opened.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
@@ -253,7 +253,7 @@ def test_without_scripts_the_page_tells_what_it_lacks(
 ) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     browser.call("Page.navigate", url=page.resolve().as_uri())
-    end = time.monotonic() + 60
+    end = time.monotonic() + chromium.PATIENCE_S
     # The note is near the top: on a busy machine the rest of the page is still on its way then.
     while not ("Scripts are off" in body(browser) and loaded(browser)) and time.monotonic() < end:
         time.sleep(0.05)

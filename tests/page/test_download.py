@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from l4strace import Run
 from l4strace import open as open_run
 from tests.support import chromium
 from tests.support.places import FIXTURES
-
-WAIT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +50,7 @@ def test_a_click_saves_a_capture_that_wireshark_opens(
 ) -> None:
     browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.evaluate("document.querySelector('#packets ~ .note a[download]').click()")
-    saved = tmp_path / "sender-evidence.pcapng"
-    until = time.monotonic() + WAIT_S
-    while not saved.exists() and time.monotonic() < until:
-        time.sleep(0.05)
+    saved = browser.downloaded(tmp_path / "sender-evidence.pcapng")
     assert not browser.complaints
     command = ["tshark", "-n", "-r", str(saved), "-T", "fields", "-e", "frame.comment"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()

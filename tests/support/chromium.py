@@ -25,6 +25,9 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 
+PATIENCE_S = 120.0
+"""Longer than a busy machine takes for anything that a page does."""
+
 
 def find() -> str | None:
     """Path of a Chromium, or null."""
@@ -86,7 +89,7 @@ class Chromium:
                 return dict(answer["result"])
             self._note(answer)
 
-    def load(self, page: Path, fragment: str = "", timeout: float = 60) -> int:
+    def load(self, page: Path, fragment: str = "", timeout: float = PATIENCE_S) -> int:
         """Opens a file, waits until all open charts are drawn, tells after how many
         milliseconds those in view were."""
         self.call("Page.navigate", url="about:blank")
@@ -101,6 +104,23 @@ class Chromium:
                 return int(data["drawn"])
             time.sleep(0.05)
         raise TimeoutError(f"{page} was not drawn within {timeout} s: {self.complaints}")
+
+    def wait_until(self, expression: str) -> None:
+        """Until a JavaScript expression is true. Raises TimeoutError."""
+        end = time.monotonic() + PATIENCE_S
+        while not self.evaluate(expression):
+            if time.monotonic() > end:
+                raise TimeoutError(f"never true: {expression}")
+            time.sleep(0.05)
+
+    def downloaded(self, path: Path) -> Path:
+        """A file that a click saves, once it is whole: until then it has another name."""
+        end = time.monotonic() + PATIENCE_S
+        while not path.exists():
+            if time.monotonic() > end:
+                raise TimeoutError(f"not saved: {path}")
+            time.sleep(0.05)
+        return path
 
     def busy_s(self) -> float:
         """Cpu seconds of the page's main thread so far: wall time depends on the neighbours."""

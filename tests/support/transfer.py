@@ -6,6 +6,7 @@ transfer.py send ADDRESS PORT BYTES RATE   sends them, at most so many bytes a s
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import socketserver
 import sys
@@ -16,11 +17,12 @@ CHUNK = bytes(1 << 16)
 
 
 class Taker(socketserver.BaseRequestHandler):
-    """Reads one connection to its end."""
+    """Reads one connection to its end; a client may be killed."""
 
     def handle(self) -> None:
-        while self.request.recv(len(CHUNK)):
-            pass
+        with contextlib.suppress(ConnectionError):
+            while self.request.recv(len(CHUNK)):
+                pass
 
 
 class Sink(socketserver.ThreadingTCPServer):
