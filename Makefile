@@ -8,7 +8,7 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz audit dist lock clean
+.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz audit dist lock sanitize clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -83,6 +83,11 @@ fuzz: ## 20,000 hostile files, then damaged captures for five minutes each way (
 	cd $(NATIVE)/fuzz && for target in capture frame run redact ktext; do \
 		mkdir -p corpus/$$target; \
 		cargo +nightly fuzz run $$target corpus/$$target seeds -- -max_total_time=300 -max_len=65536 || exit 1; done
+
+sanitize: ## tests of the native crate under AddressSanitizer (needs clang, nightly Rust)
+	CC=clang CFLAGS=-fsanitize=address RUSTFLAGS='-Zsanitizer=address -Cdebug-assertions -Coverflow-checks' \
+		cargo +nightly test --release --manifest-path $(NATIVE)/Cargo.toml --no-default-features \
+			--target x86_64-unknown-linux-gnu
 
 audit: ## known faults of crates and Python packages (needs cargo-audit and pip-audit; ADVISORIES=clone of advisory-db: offline)
 	for lock in $(NATIVE)/Cargo.lock $(NATIVE)/fuzz/Cargo.lock; do \

@@ -92,7 +92,7 @@ def test_every_input_is_judged_or_refused_in_one_line(shared_data: Path) -> None
     inputs = sorted((shared_data / "attacks").glob("*.xz"))
     assert len(inputs) >= 17
     for path in inputs:
-        result = CliRunner().invoke(cli.app, ["diagnose", str(path), "--json", "--no-html"])
+        result = CliRunner().invoke(cli.app, ["diagnose", str(path), "--json", "--no-html", "-q"])
         assert result.exit_code in (0, 1), path.name
         assert result.stderr == "", path.name
         json.loads(result.stdout)
