@@ -41,9 +41,9 @@ class PageFile(Destination):
         from l4strace.ingest.named import shown
 
         with timed("import"):
-            from l4strace.page import render
+            from l4strace.page import encoded
 
-        page = render(evidence, analysis, command=command).encode("utf-8", "replace")
+        page = encoded(evidence, analysis, command=command)
         with self.opened() as file:
             file.write(page)
         if self.stream is None:

@@ -237,6 +237,8 @@ def _networks(addresses: pl.Series) -> pl.Series:
     """The network of each address; null stays null."""
     # IPv4 by its text: parsing would take longer than a scan of 10,000 hosts is worth.
     ipv4 = addresses.str.extract(IPV4, 1) + ".0/24"
+    if not ipv4.null_count():
+        return ipv4
     others = addresses.filter(ipv4.is_null()).unique().drop_nulls().to_list()
     networks = {address: network(address) for address in others}
     return ipv4.fill_null(addresses.replace_strict(networks, default=None, return_dtype=pl.String))

@@ -1,6 +1,6 @@
 """Analysis -> Report (plain data) -> one offline page."""
 
 from l4strace.page import figures
-from l4strace.page.render import render
+from l4strace.page.render import encoded, render
 
-__all__ = ["figures", "render"]
+__all__ = ["encoded", "figures", "render"]

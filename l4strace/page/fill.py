@@ -35,9 +35,14 @@ SCRIPTS = ("zoom.js", "save.js", "table.js", "page.js")
 
 def fill(report: Report) -> str:
     """The page as HTML."""
+    return encoded(report).decode()
+
+
+def encoded(report: Report) -> bytes:
+    """The page as HTML in UTF-8; what cannot be encoded becomes `?`."""
     figures = {chart.key: chart.spec for chart in report.charts}
     template = environment().get_template("page.html.j2")
-    return template.render(
+    pieces = template.generate(
         title=report.title,
         policy=POLICY,
         strokes=STROKES,
@@ -50,6 +55,8 @@ def fill(report: Report) -> str:
         sections=report.sections,
         **{section.name: section.data for section in report.sections},
     )
+    # Piece by piece: one text would take two bytes a character, plotly's script included.
+    return b"".join(piece.encode("utf-8", "replace") for piece in pieces)
 
 
 def environment() -> jinja2.Environment:

@@ -21,7 +21,7 @@ def prepare() -> Path:
     folder.mkdir()
     environment = fill.environment()
     environment.compile_templates(templates, extensions=["j2"], zip=None, ignore_errors=False)
-    script.write_bytes(bundle.compressed(bundle.source_file()))
+    script.write_text(bundle.compressed(bundle.source_file()), encoding="ascii")
     return folder
 
 

@@ -28,7 +28,15 @@ USUAL_SERIES = 19
 def render(
     evidence: Evidence, analysis: Analysis, *, command: str = "", stamp: str | None = None
 ) -> str:
-    """The page. The same input gives the same bytes, so ``stamp`` (a time) only when asked for.
+    """The page as text: see `encoded`."""
+    return encoded(evidence, analysis, command=command, stamp=stamp).decode()
+
+
+def encoded(
+    evidence: Evidence, analysis: Analysis, *, command: str = "", stamp: str | None = None
+) -> bytes:
+    """The page in UTF-8. The same input gives the same bytes, so ``stamp`` (a time) only when asked
+    for.
 
     Series are thinned until the page holds its budget of 3 MB; full tables are for `export`.
     """
@@ -40,8 +48,8 @@ def render(
             points = fewer
             continue
         with timed("fill"):
-            html = fill.fill(report)
-        if len(html.encode()) <= MAX_BYTES or points <= MIN_POINTS:
+            html = fill.encoded(report)
+        if len(html) <= MAX_BYTES or points <= MIN_POINTS:
             return html
         points = max(points // 2, MIN_POINTS)
 

@@ -91,6 +91,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
     cuts = evidence.cuts.filter((pl.col("origin") == "kernel") & (pl.col("cause") == "ce"))
+    if cuts.is_empty():
+        return []
     first = cuts.sort("ts_ns").unique(subjects.DIRECTION, keep="first", maintain_order=True)
     seen = evidence.kernel.group_by(subjects.DIRECTION).agg(pl.col("delivered_ce").min())
     late = seen.filter(pl.col("delivered_ce") > 1)

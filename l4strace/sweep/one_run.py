@@ -125,7 +125,7 @@ def _finding(run: str, number: int, finding: Finding) -> Row:
 
 
 def _write_page(path: str, evidence: Evidence, analysis: Analysis) -> None:
-    from l4strace.page import render
+    from l4strace.page import encoded
     from l4strace.sweep.places import write
 
-    write(path, render(evidence, analysis).encode("utf-8", "replace"))
+    write(path, encoded(evidence, analysis))

@@ -25,12 +25,12 @@ def script() -> str:
     """The bundle of the installed plotly package: gzip, then base64. Same package, same text."""
     source = source_file()
     ready = prepared(source)
-    return b64encode(ready.read_bytes() if ready.is_file() else compressed(source)).decode()
+    return ready.read_text(encoding="ascii") if ready.is_file() else compressed(source)
 
 
-def compressed(source: Path) -> bytes:
-    """plotly's script as gzip."""
-    return _native.gzip(source.read_text(encoding="utf-8"), LEVEL)
+def compressed(source: Path) -> str:
+    """plotly's script as gzip in base64."""
+    return b64encode(_native.gzip(source.read_text(encoding="utf-8"), LEVEL)).decode()
 
 
 def prepared(source: Path) -> Path:
@@ -38,7 +38,7 @@ def prepared(source: Path) -> Path:
     with source.open("rb") as file:
         head = file.read(HEAD_BYTES)
     key = blake2b(head + str(source.stat().st_size).encode(), digest_size=8).hexdigest()
-    return installed.path("reports") / "prepared" / f"plotly-{key}.js.gz"
+    return installed.path("reports") / "prepared" / f"plotly-{key}.js.gz.base64"
 
 
 def source_file() -> Path:

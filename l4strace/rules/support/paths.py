@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.derive import company, vantage
 from l4strace.derive.capacity import PATH
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY
 from l4strace.wording.quantities import quantity
 
@@ -20,8 +20,12 @@ def largest(evidence: Evidence) -> pl.DataFrame:
     return ranked.unique("path", keep="first", maintain_order=True).select(*KEY, "path")
 
 
+@kept
 def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
-    """The phases of each path in order of time, with the `flow` and `forward` that stand for it."""
+    """The phases of each path in order of time, with the `flow` and `forward` that stand for it.
+
+    One answer for all callers: to be read only.
+    """
     rows = evidence.phases.join(largest(evidence), on=PATH, how="inner")
     groups = rows.sort("path", "phase").partition_by(PATH, maintain_order=True)
     return [group.to_dicts() for group in groups]

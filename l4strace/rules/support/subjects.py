@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.wording.moments import moment as moment
@@ -19,6 +19,7 @@ ISOLATED_CONFIDENCE = 0.8
 other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
 
 
+@kept
 def scalable(evidence: Evidence) -> pl.DataFrame:
     """Directions whose sender marks most of its data ECT(1), which requests L4S (RFC 9331)."""
     ect1 = pl.col("data_ect1").fill_null(0)

@@ -105,12 +105,18 @@ def busiest(case: Case) -> Link | None:
 
 def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> list[float]:
     """The value below which each share of the weights lies; empty without a weighted value."""
-    rows = pl.DataFrame({"value": values, "weight": weights.cast(pl.Float64)}).drop_nulls()
-    rows = rows.filter(pl.col("weight") > 0).sort("value")
+    weight = pl.col("weight")
+    rows = (
+        pl.LazyFrame({"value": values, "weight": weights.cast(pl.Float64)})
+        .drop_nulls()
+        .filter(weight > 0)
+        .sort("value")
+        .select("value", passed=weight.cum_sum() / weight.sum())
+        .collect()
+    )
     if rows.is_empty():
         return []
-    passed = rows["weight"].cum_sum() / rows["weight"].sum()
-    found: Iterable[int] = passed.search_sorted(pl.Series(shares), "left").to_list()
+    found: Iterable[int] = rows["passed"].search_sorted(pl.Series(shares), "left").to_list()
     places = [min(place, rows.height - 1) for place in found]
     return rows["value"].gather(places).cast(pl.Float64).to_list()
 
