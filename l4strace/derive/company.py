@@ -39,6 +39,9 @@ START_ROUNDS, START_PART = 10, 10
 """Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
 window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
 
+ANSWERED_AT_ONCE = 2
+"""Packets of a round from which its ACKs did not wait (RFC 5681 section 4.2: one in two)."""
+
 FRAME_BYTES = 1514
 """A full Ethernet frame without FCS: 14 + 1500 bytes."""
 
@@ -124,6 +127,12 @@ def packet_us() -> pl.Expr:
     return pl.when(rate > 0).then(FRAME_BYTES * 8e6 / rate).otherwise(0.0)
 
 
+def high() -> pl.Expr:
+    """All packets of the round waited beyond the border, and not for a delayed ACK."""
+    answered = pl.col("acked_packets") >= ANSWERED_AT_ONCE
+    return ((pl.col("above_us") > 0) & answered).fill_null(False)
+
+
 def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     """What the other flows of the same path saw while a direction sent, one row a direction.
 
@@ -151,7 +160,6 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
 def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
     length = (pl.col("end_ns") - pl.col("start_ns")).median().over(KEY)
     width = (2 * length.max().over("source", "path")).clip(lower_bound=BIN_NS)
-    high = (pl.col("above_us") > 0).fill_null(False)
     return (
         rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
         .group_by(*KEY, "path", "marked_as", "slot")
@@ -159,8 +167,8 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
             pl.col("marking_us").min().alias("mark_queue_us"),
-            high.sum().cast(pl.Int64).alias("high"),
-            (high & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
+            high().sum().cast(pl.Int64).alias("high"),
+            (high() & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
             pl.col("phase").first(),
         )
         .drop_nulls("queue_delay_us")

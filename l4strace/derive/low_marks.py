@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from l4strace.derive import border, sharing
 from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
+from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
     OWN_MARKS,
     PARTLY,
@@ -54,6 +55,11 @@ def verdict(f: Features) -> Verdict:
     if f["marked_as"] != "ect1" and (verdict := _not_ect1_shallow(f)):
         return verdict
     if f["marked_as"] != "ect1":
+        if _slow(f):
+            return border.unknown(
+                f"Cannot be determined: {border.lower(border.at(f))}, the time of a few packets: "
+                "the link is too slow to distinguish a shallow AQM from a classic one."
+            )
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
             return "shallow", OWN_MARKS, f"{border.at(f)} for packets that are not ECT(1)."
         return (
@@ -65,9 +71,21 @@ def verdict(f: Features) -> Verdict:
         return border.unknown(
             f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
         )
+    if _slow(f) and f["far_unmarked"] >= MIN_HIGH:
+        return border.unknown(
+            f"Cannot be determined: {border.lower(border.at(f))}, but far longer queues went "
+            "unmarked."
+        )
     if not sharing.compared(f, "classic"):
+        if border.uncoupled(f):
+            return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
         return "l4s", OWN_MARKS, f"{border.at(f)}; no classic flow shows how the AQM treats others."
     return _beside_classic(f)
+
+
+def _slow(f: Features) -> bool:
+    """The time of packets moves the border into the range of classic AQMs."""
+    return bool(f["mark_limit_us"] > L4S_MARK_US)
 
 
 def _marked_in_the_shorter(f: Features) -> Verdict | None:
@@ -113,9 +131,8 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
         if f["marked_rounds"] < OFTEN_MARKED * f["rounds"]:
             return "l4s", PARTLY, f"{border.at(f)}, but far less often than those of ECT(1) flows."
         if not sharing.one_queue(f, "scalable"):
-            return _apart(
-                f["stepped"], f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
-            )
+            shown = f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
+            return _apart(f, "scalable", f["stepped"], shown)
     if border.tolerated(f):
         return "classic", PARTLY, f"{border.at(f)}, yet longer queues often get none."
     return None
@@ -143,21 +160,33 @@ def _beside_classic(f: Features) -> Verdict:
             f"{border.at(f)}; classic flows wait {other:.1f} ms and are hardly marked.",
         )
     shared = f"{border.at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
-    if f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"]):
+    often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
+    if often and not border.uncoupled(f):
         return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
     alike = sharing.words(f, "classic")
     if sharing.one_queue(f, "classic"):
         confidence = SEEN_BY_OTHERS if sharing.sure(f, "classic") else PARTLY
         return "shallow", confidence, f"{shared}: one queue (delays {alike})."
     if sharing.own_queues(f, "classic") and f["noise_us"] <= f["mark_limit_us"]:
-        return _apart(f["classic_stepped"], f"{shared}, but the delays differ ({alike})")
+        shown = f"{shared}, but the delays differ ({alike})"
+        return _apart(f, "classic", f["classic_stepped"], shown)
     return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
 
 
-def _apart(stepped: float | None, shown: str) -> Verdict:
-    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
+def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
+    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained.
+
+    Delays below the time of a packet differ in one queue, too.
+    """
+    longest = max(f[f"{mate}_queue_us"], f[f"{mate}_own_queue_us"])
+    if border.uncoupled(f) and longest < (f["serialisation_us"] or 0.0):
+        return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
     if (stepped or 0.0) >= STEPPED:
         return "per-flow", PARTLY, f"{shown}. Every longer classic queue is marked."
+    if border.uncoupled(f):
+        return border.unknown(
+            f"Cannot be determined: {border.alike(f)}, and {border.lower(shown)}."
+        )
     return "l4s", PARTLY, f"{shown}. Longer classic queues are often not marked."
 
 

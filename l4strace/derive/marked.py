@@ -85,8 +85,10 @@ def _marked_early(f: Features) -> Verdict:
         and first is not None
         and first <= f["mark_limit_us"]
     ):
-        reason = f"Marks began at {first / 1000:.2f} ms of queue delay when the flow started."
-        return "l4s", PARTLY, reason
+        began = f"Marks began at {first / 1000:.2f} ms of queue delay when the flow started"
+        if border.uncoupled(f):
+            return "shallow", PARTLY, f"{began}; {border.alike(f)}."
+        return "l4s", PARTLY, f"{began}."
     return low_marks.beside_l4s(f) or border.unknown(
         "Cannot be determined: nearly all marks fell while the flow started."
     )

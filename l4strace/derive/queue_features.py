@@ -37,9 +37,6 @@ FAR_US = 8000.0
 be the reason. Measured: behind DualPI2 with up to 10 ms of jitter one flow of 70 has three such
 rounds without a mark, and behind classic AQMs that mark nearly all packets each path has."""
 
-ANSWERED_AT_ONCE = 2
-"""Packets of a round from which its ACKs did not wait (RFC 5681 section 4.2: one in two)."""
-
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
@@ -199,29 +196,33 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
     """Largest queue and marks of the whole direction, its start included.
 
     `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
-    marks, and how many had none. `crossed`: rounds in which the queue passed the border long before
-    the first mark. `far_unmarked`: rounds of all flows of the path with that codepoint whose
-    packets waited far beyond the border, without a mark; `path_far_unmarked` of all that could be
-    marked.
+    marks, and how many had none. `ect0_marks`: marks of all ECT(0) packets of the path, and
+    `ect0_ratio`, their marked share over that of its ECT(1) packets. `crossed`: rounds in which the
+    queue passed the border long before the first mark. `far_unmarked`: rounds of all flows of the
+    path with that codepoint whose packets waited far beyond the border, without a mark;
+    `path_far_unmarked` of all that could be marked.
     """
-    high, marked = (pl.col("above_us") > 0).fill_null(False), pl.col("marks") > 0
+    high, marked = company.high(), pl.col("marks") > 0
     late = pl.col("marking_us") - pl.col("mark_limit_us") > 2 * pl.col("noise_us").fill_null(0.0)
     below = pl.col("rtt_min_us") - pl.col("base_us") < pl.col("mark_limit_us")
     far = (
         (pl.col("above_us") > FAR_US)
         & ~marked
-        & (pl.col("acked_packets") >= ANSWERED_AT_ONCE)
+        & (pl.col("acked_packets") >= company.ANSWERED_AT_ONCE)
         # Retransmissions leave without ECT (RFC 3168 section 6.1.5).
         & (pl.col("retransmits").fill_null(0) == 0)
         & (pl.col("marked_as") != "not_ect")
     ).fill_null(False)
     path = ["source", "path"]
+    ect0, ect1 = (_share(codepoint).over(path) for codepoint in ("ect0", "ect1"))
     rounds = rounds.with_columns(
+        pl.col("marks").filter(pl.col("marked_as") == "ect0").sum().over(path).alias("ect0_marks"),
+        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
         far.sum().over([*path, "marked_as"]).alias("far_unmarked"),
         far.sum().over(path).alias("path_far_unmarked"),
     )
     return rounds.group_by(KEY).agg(
-        pl.col("far_unmarked", "path_far_unmarked").first(),
+        pl.col("far_unmarked", "path_far_unmarked", "ect0_marks", "ect0_ratio").first(),
         high.sum().alias("high_rounds"),
         pl.col("acked_packets").filter(high).sum().alias("high_acked"),
         pl.col("marks").filter(high).sum().alias("high_marks"),
@@ -231,6 +232,12 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.col("marks").sum().alias("all_marks"),
         pl.col("marking_us").min().alias("first_marking_us"),
     )
+
+
+def _share(codepoint: str) -> pl.Expr:
+    """Marked share of all packets that left with ``codepoint``."""
+    of = pl.col("marked_as") == codepoint
+    return pl.col("marks").filter(of).sum() / pl.col("acked_packets").filter(of).sum()
 
 
 def _one_way(capture: Capture) -> pl.DataFrame:

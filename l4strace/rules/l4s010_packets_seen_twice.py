@@ -13,11 +13,12 @@ retransmissions and duplicate ACKs.
 
 Evidence
 --------
-`directions.duplicates` of `packets`; `sources.path` names the input.
+`directions.duplicates` and `retransmits`; `sources.path` names the input.
 
 When it is wrong
 ----------------
-A sender that retransmits within half a round trip, which no TCP does on purpose, looks the same.
+A packet that is retransmitted within half a round trip looks the same: under heavy loss, when the
+queue has become shorter than it was. So copies count only where they outnumber retransmissions.
 
 What to do
 ----------
@@ -44,9 +45,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input."""
     copies = (
         evidence.directions.group_by("source")
-        .agg(pl.col("duplicates", "packets").sum())
+        .agg(pl.col("duplicates", "packets").sum(), pl.col("retransmits").fill_null(0).sum())
         .filter(
-            (pl.col("duplicates") >= ENOUGH) & (pl.col("duplicates") >= SOME * pl.col("packets"))
+            (pl.col("duplicates") >= ENOUGH)
+            & (pl.col("duplicates") >= SOME * pl.col("packets"))
+            & (pl.col("duplicates") > pl.col("retransmits"))
         )
         .sort("source")
     )

@@ -13,13 +13,15 @@ Evidence
 --------
 `cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them;
 `bottlenecks.idle_loss`, `noise.late_share` and, with both ends, `paths.lost`: packets that arrive
-late are retransmitted too, and the sender that notices undoes its reduction.
+late are retransmitted too, and the sender that notices undoes its reduction. Only SACK shows late
+packets, so `directions.options_cut` of the ACKs counts.
 
 When it is wrong
 ----------------
 Losses at the end of a transfer, after which there is nothing to send. Directions whose
-retransmissions may be needless (reordering, or losses without a queue, which one capture cannot
-distinguish from it) are left out. Rounds with fewer than 8 packets in flight are left out.
+retransmissions may be needless (reordering, losses without a queue, which one capture cannot
+distinguish from it, or a snaplen that cuts SACK off) are left out. Rounds with fewer than 8 packets
+in flight are left out.
 
 What to do
 ----------
@@ -111,7 +113,11 @@ def _needless(evidence: Evidence) -> pl.DataFrame:
     idle = near.filter(pl.col("idle_loss"))
     lost = near.join(subjects.lost_between(evidence), on=subjects.DIRECTION, how="inner")
     found = lost.filter(pl.col("lost") < REALLY_LOST * pl.col("losses"))
-    return pl.concat([rows.select(subjects.DIRECTION) for rows in (late, idle, found)]).unique()
+    # Options of the flow's other direction: that is where the ACKs travel.
+    cut = evidence.directions.filter(pl.col("options_cut") > 0).with_columns(~pl.col("forward"))
+    blind = cut.join(near, on=subjects.KEY, how="semi")
+    kinds = (late, idle, found, blind)
+    return pl.concat([rows.select(subjects.DIRECTION) for rows in kinds]).unique()
 
 
 def _finding(row: dict[str, Any]) -> Finding:

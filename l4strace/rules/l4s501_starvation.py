@@ -15,12 +15,13 @@ misfired (Prague starves) or is missing (the classic flow starves).
 Evidence
 --------
 `coexistence.starved_since_ns`, `starved_share`, `starved_rate_bps` and `starved_other_rate_bps`
-describe the time since the starvation began; `share` the whole overlap.
+describe the time since the starvation began; `share`, `start_ns` and `end_ns` the whole overlap.
 
 When it is wrong
 ----------------
-With very different RTTs a low share can be right: the rate of classic flows goes with 1/RTT. Flows
-to different hosts may not share the bottleneck.
+A share that fell late may recover: the confidence is medium where the starvation lasted for less
+than half of the time that both sent. With very different RTTs a low share can be right: the rate of
+classic flows goes with 1/RTT. Flows to different hosts may not share the bottleneck.
 
 What to do
 ----------
@@ -43,6 +44,8 @@ from l4strace.rules.support import subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S501"
+LASTING = 0.5
+"""Part of the overlap from which a starvation is sure to be no dip: most of it."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -63,10 +66,12 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         quantity(row[name], "bit/s") for name in ("starved_rate_bps", "starved_other_rate_bps")
     )
     since = subjects.moment(evidence, row["starved_since_ns"])
+    lasted = row["end_ns"] - row["starved_since_ns"]
+    lasting = lasted >= LASTING * (row["end_ns"] - row["start_ns"])
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH,
+        Confidence.HIGH if lasting else Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
         f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
         "Check what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",

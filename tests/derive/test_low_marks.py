@@ -103,3 +103,43 @@ def test_another_flow_beside_marked_ect1_flows_meets_an_l4s_aqm() -> None:
     assert found[0] == "l4s"
     assert low_marks.beside_l4s(features(**beside, scalable_mark_delay_us=9_000.0)) is None
     assert low_marks.beside_l4s(features(scalable_mark_delay_us=900.0)) is None
+
+
+def test_ect0_packets_marked_as_often_exclude_a_coupled_dual_queue() -> None:
+    """Lab runs s701-049 and s801-115: a step marked both, in a queue that was mostly empty."""
+    step = {"ect0_marks": 50, "ect0_ratio": 5.9, "classic_slots": 0}
+    assert low_marks.verdict(features(**step))[:2] == ("shallow", 0.6)
+    assert low_marks.verdict(features(**step | {"ect0_ratio": 0.25}))[0] == "l4s"
+    assert low_marks.verdict(features(**step | {"ect0_marks": 9}))[0] == "l4s"
+
+
+OFTEN = {
+    "ect0_marks": 99,
+    "ect0_ratio": 2.0,
+    "classic_marks": 99,
+    "classic_marked_slots": 30,
+    "classic_mark_delay_us": 1_100.0,
+    "classic_stepped": 0.9,
+    "classic_high_unmarked": 0,
+    "classic_own_queue_us": 300.0,
+}
+"""ECT(0) packets are marked at the same delay, twice as often."""
+
+
+@pytest.mark.parametrize(("queue", "kind"), [(500.0, "shallow"), (1_500.0, "per-flow")])
+def test_delays_below_the_time_of_a_packet_show_no_queue_each(queue: float, kind: str) -> None:
+    assert low_marks.verdict(features(**OFTEN, classic_queue_us=queue))[0] == kind
+
+
+def test_a_slow_link_whose_far_longer_queues_went_unmarked_is_not_l4s() -> None:
+    """Lab run s801-153: fq_codel at 2.4 Mbit/s marks below the time of two packets."""
+    slow = {"mark_limit_us": 11_000.0, "marking_delay_us": 9_900.0, "classic_slots": 0}
+    assert low_marks.verdict(features(**slow))[0] == "l4s"
+    assert low_marks.verdict(features(**slow, far_unmarked=41))[0] == "unknown"
+
+
+def test_a_slow_link_does_not_show_a_shallow_aqm_by_ect0_packets() -> None:
+    ect0 = features(marked_as="ect0", scalable_mark_delay_us=None, scalable_slots=0)
+    assert low_marks.verdict(ect0)[0] == "shallow"
+    slow = {"mark_limit_us": 13_900.0, "marking_delay_us": 11_500.0}
+    assert low_marks.verdict(ect0 | slow)[0] == "unknown"

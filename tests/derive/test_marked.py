@@ -95,3 +95,11 @@ def test_late_marks_in_an_own_queue_beside_early_marks_of_ect1_are_l4s() -> None
     low = SCALABLE | {"scalable_mark_delay_us": 900.0}
     assert marked.verdict(features(**low))[:2] == ("l4s", 0.6)
     assert marked.verdict(features(**SCALABLE))[0] == "per-flow"
+
+
+def test_early_marks_of_ect0_packets_too_exclude_a_coupled_dual_queue() -> None:
+    """Lab run s801-158: a step marked both flows while they started, and then neither."""
+    early = {"marks": 0, "all_marks": 3, "first_marking_us": 1_100.0, "high_acked": 0}
+    assert marked.verdict(features(**early))[0] == "l4s"
+    both = features(**early, ect0_marks=10, ect0_ratio=4.5)
+    assert marked.verdict(both)[0] == "shallow"

@@ -15,3 +15,9 @@ def test_silent_on_single_copies():
     for duplicates, packets in ((3, 20), (50, 100_000)):
         directions = frame("directions", duplicates=duplicates, packets=packets)
         assert check(evidence(sources=frame("sources"), directions=directions)) == []
+
+
+def test_silent_where_retransmissions_outnumber_the_copies():
+    """Lab run s801-010: 787 packets dropped, and some retransmitted within half a round trip."""
+    directions = frame("directions", duplicates=186, packets=11_402, retransmits=744)
+    assert check(evidence(sources=frame("sources"), directions=directions)) == []

@@ -1,5 +1,7 @@
 """Loss without an answer."""
 
+from dataclasses import replace
+
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s203_loss_ignored import check
 from tests.support.frames import evidence, frame
@@ -46,3 +48,12 @@ def test_silent_where_reordering_may_explain_the_retransmissions() -> None:
     really = {"bottlenecks": lossy, "paths": frame("paths", near=0, far=1, lost=18)}
     (found,) = check(scene(really))
     assert found.severity is Severity.WARNING
+
+
+def test_silent_where_the_snaplen_cut_off_what_shows_late_packets() -> None:
+    """Lab run s801-019: 16 % of the packets arrived late, no SACK of them was captured."""
+    acks = frame("directions", flow=0, forward=[True, False], options_cut=[7_000, 4_000])
+    cuts = scene({"bottlenecks": bottleneck("classic", losses=20, idle_loss=False)})
+    assert isinstance(check(replace(cuts, directions=acks))[0], Skipped)
+    whole = acks.with_columns(options_cut=0)
+    assert not isinstance(check(replace(cuts, directions=whole))[0], Skipped)
