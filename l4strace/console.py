@@ -13,8 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from l4strace import timings
 from l4strace.errors import OutputError
@@ -31,8 +30,7 @@ PLAIN_EVERY_S = 10.0
 """How often a log file gets a line of progress."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """The switches that every command has."""
 
     quiet: bool = False

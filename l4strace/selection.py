@@ -8,9 +8,9 @@ which others are shown, because its neighbours shape its queue.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -37,8 +37,7 @@ SUMS = {
 """Columns of `directions` that are sums of a column of `rounds`."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """What is chosen; empty chooses everything. Times are seconds on the axis of the page."""
 
     flows: tuple[int, ...] = ()

@@ -1,10 +1,19 @@
-"""Where tests find their inputs."""
+"""Where tests find their inputs, and which examples Hypothesis takes."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.places import FIXTURES
+
+# The same examples in every run, and no limit of time: a busy machine finds no fault of ours.
+# HYPOTHESIS_PROFILE=default searches on.
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,12 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
+import typer.main
 
 from l4strace import cli, rules
 from l4strace.schema import TABLES
@@ -13,6 +15,18 @@ from tests.support.places import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text()
 SESSIONS = re.findall(r"^\$ l4strace (.*)\n((?:(?!```).*\n)*)```", README, re.MULTILINE)
+
+
+BLOCKS = re.findall(r"^```(?:sh)?\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+CALLS = sorted(
+    {
+        found[1]
+        for block in BLOCKS
+        for line in block.splitlines()
+        if (found := re.match(r"(?:\$ )?(?:sudo )?l4strace (\w.*)", line))
+    }
+)
+"""What a reader may copy, pipes and all."""
 
 
 def l4strace(words: str) -> subprocess.CompletedProcess[str]:
@@ -29,6 +43,17 @@ def test_every_session_prints_what_it_shows(words: str, shown: str):
 
 def test_there_are_sessions():
     assert len(SESSIONS) >= 2
+
+
+def test_there_are_calls_to_copy():
+    assert len(CALLS) >= 15
+
+
+@pytest.mark.parametrize("line", CALLS)
+def test_a_call_is_understood(line: str):
+    words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
+    known = typer.main.get_command(cli.app).commands[words[0]]  # type: ignore[attr-defined]
+    assert known.make_context(words[0], words[1:]).params
 
 
 def test_the_json_contract_has_the_keys_of_the_readme():

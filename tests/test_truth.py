@@ -165,6 +165,15 @@ def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
     assert load("truth").height(facts(), [CUBIC], found("L4S503")) is None
 
 
+def test_the_kernel_miscounts_where_other_marks_arrived() -> None:
+    """s801-020: delivered_ce grew by 336 behind a path that had erased every mark."""
+    assert judged("L4S208", facts()) is False
+    truth = facts()
+    truth.flows[PRAGUE]["codepoints"] = {"to_receiver": {"ect1>ce": 0, "ect1>not-ect": 100}}
+    assert judged("L4S208", truth) is True
+    assert judged("L4S208", facts(offloads=True)) is None
+
+
 def test_what_must_be_found() -> None:
     names = [(wish.name, wish.dport) for wish in load("judge").expected(facts())]
     assert ("misfire", PRAGUE) in names

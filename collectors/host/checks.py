@@ -84,6 +84,10 @@ def check_accecn():
     if value == "5":
         return line("AccECN", PART, says + ": only as server", "sysctl -w net.ipv4.tcp_ecn=3")
     remedy = "sysctl -w net.ipv4.tcp_ecn=3 (needs Linux 7.0 or an L4S kernel)"
+    if "prague" in available():
+        # TCP_CONG_NEEDS_ACCECN: its sockets negotiate AccECN whatever the sysctl is; a server's
+        # that listen with another congestion control do not.
+        return line("AccECN", PART, says + ": only sockets of Prague, which needs it", remedy)
     return line("AccECN", BAD, says + ": not negotiated", remedy)
 
 

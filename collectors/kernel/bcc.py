@@ -21,6 +21,7 @@ import sys
 import time
 
 from kernel import btf, offsets, prague_layouts, tracing
+from kernel.duties import Duties
 from kernel.evidence import Evidence
 from kernel.kprobes import Kprobes, program_skipped
 from kernel.receiver import Receiver
@@ -32,7 +33,6 @@ COLLECTOR = "bcc/cc_probes"
 BUFFER_MB, TOTAL_MB = 8, 64
 """Buffer of each CPU, 8 MB hold some 20,000 samples, and of all of them where there are many."""
 PAGES_PER_MB = 256
-STATUS_SECONDS = 1.0
 POLL_MS = 100
 LOST = ("ring", "nested")
 """Places of loss, by index of the program's table; `skipped` are calls that it never saw."""
@@ -194,22 +194,14 @@ def pages(megabytes, cpus=None):
     return 1 << (wanted.bit_length() - 1)
 
 
-def poll(stop, program, receiver, log):
+def poll(stop, program, duties):
     """Hand on samples until stopped, then what is still in the buffers."""
-    told = time.monotonic()
     while True:
         stopping = bool(stop)
         program.poll(0 if stopping else POLL_MS)
-        now = time.monotonic()
-        receiver.tick(now)
-        if stopping or now - told >= STATUS_SECONDS:
-            told = now
-            for where, count in program.newly_lost().items():
-                log.losing(where, count)
-            log.flush()
-            log.status()
         if stopping:
-            return receiver.end()
+            return duties.end()
+        duties.look(time.monotonic())
 
 
 def collect(arguments, stream):
@@ -247,9 +239,10 @@ def collect(arguments, stream):
             evidence = Evidence(layout.ca_size, prague_layouts.candidates(prague_parameters()))
         derive = "prague_update_alpha" not in symbols
         receiver = Receiver(log, decoder, program.settle, evidence, derive)
-        program.open(receiver.take, arguments.buffer)
+        duties = Duties(stop, program, receiver, log)
+        program.open(duties.take, arguments.buffer)
         tell({"started": COLLECTOR})
-        finish(log, stop, lambda log: poll(stop, program, receiver, log))
+        finish(log, stop, lambda _: poll(stop, program, duties))
         log.status()
     finally:
         program.close()

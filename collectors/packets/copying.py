@@ -26,6 +26,7 @@ class Writer:
         self.packets = 0
         self.of_interface = {}
         self.pending = []
+        self.waiting = 0
         self.size = 0
         self.output = arguments.output_fd
 
@@ -61,6 +62,10 @@ class Writer:
         """Take a packet of interface `number`; `flush` writes it."""
         if not self.full():
             self.pending.append(block)
+            self.waiting += len(block)
+            if self.limit and self.size + self.waiting > self.limit:
+                # However much came at once, no piece of a ring is larger.
+                self.flush()
             self.of_interface[number] = self.of_interface.get(number, 0) + 1
 
     def full(self):
@@ -69,9 +74,9 @@ class Writer:
 
     def flush(self):
         if self.pending:
-            waiting, self.pending = self.pending, []
-            self._put(b"".join(waiting))
-            self.packets += len(waiting)
+            blocks, self.pending, self.waiting = self.pending, [], 0
+            self._put(b"".join(blocks))
+            self.packets += len(blocks)
             if self.limit and self.size > self.limit:
                 self._next()
 

@@ -304,6 +304,9 @@ class Recording:
     def finish(self, ended):
         """Stop the parts, packets first so that none is without state; write the host file."""
         code = None
+        # What died by itself just now must not pass for what we are about to stop.
+        if any(part and part.process.poll() for part in (self.packets, self.kernel)):
+            self.notice_deaths()
         if self.packets:
             self.packets.ask_to_stop()
             code = self.packets.wait(STOP_SECONDS)

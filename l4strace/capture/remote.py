@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from l4strace import console
 from l4strace.capture import summary
@@ -181,9 +182,19 @@ def add_clock(host: Host, stem: Path) -> None:
     """Writes into the host file how far its clock was from the controller's, before and after."""
     path = stem.with_name(f"{stem.name}.host.json")
     try:
-        if path.stat().st_size > HOST_BYTES:
-            return
-        described = json.loads(path.read_bytes())
+        # Not through a link that has come since the file was made.
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    with os.fdopen(handle, "r+b") as file:
+        _add_clock(host, file)
+
+
+def _add_clock(host: Host, file: BinaryIO) -> None:
+    if os.fstat(file.fileno()).st_size > HOST_BYTES:
+        return
+    try:
+        described = json.loads(file.read())
     except (OSError, ValueError, RecursionError):
         return
     if not isinstance(described, dict) or not host.clock:
@@ -193,7 +204,9 @@ def add_clock(host: Host, stem: Path) -> None:
         "before": tightest(host.clock[:middle] or host.clock),
         "after": tightest(host.clock[middle:]),
     }
-    path.write_text(json.dumps(described, indent=1) + "\n")
+    file.seek(0)
+    file.truncate()
+    file.write(json.dumps(described, indent=1).encode() + b"\n")
 
 
 def start_command(request: Request) -> subprocess.Popen[bytes] | None:

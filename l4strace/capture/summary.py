@@ -27,6 +27,8 @@ PLACES = {
     "late_polls": ("polls came late", "poll less often: --interval"),
 }
 PACKET_REMEDY = "raise --buffer, filter by port, or install dumpcap"
+THERE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -114,7 +116,6 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
         if path.name.endswith((".kernel.ndjson", ".kernel.ndjson.gz")):
             target = path.with_name(path.name.removesuffix(".gz") + ".zst")
             try:
-                _reserve(target)
                 _repack(path, target)
             except FileExistsError:
                 console.note(f"{path}: not packed ({target} exists)")
@@ -128,23 +129,23 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
     return summary | {"files": files}
 
 
-def _reserve(path: Path) -> None:
-    """Makes the file: new, through no link, for its owner alone."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-
-
 def _repack(path: Path, target: Path) -> None:
+    """Makes the file new, for the owner of the log alone.
+
+    Names are opened once and through no link: in a folder of somebody else they may lead elsewhere
+    meanwhile.
+    """
     from l4strace import _native
 
-    if path.suffix != ".gz":
-        _native.compress_zst(str(path), str(target))
-        return
-    plain = path.with_name(path.name + ".part")
-    _reserve(plain)
-    try:
-        with plain.open("wb") as file:
-            for chunk in _native.read_text(str(path)):
-                file.write(chunk)
-        _native.compress_zst(str(plain), str(target))
-    finally:
-        plain.unlink(missing_ok=True)
+    with os.fdopen(os.open(target, NEW, 0o600), "wb") as packed:
+        log = os.open(path, THERE)
+        try:
+            if os.geteuid() == 0:
+                os.fchown(packed.fileno(), os.fstat(log).st_uid, os.fstat(log).st_gid)
+            chunks, packer = _native.read_text(f"/proc/self/fd/{log}"), _native.Packer("zst")
+            packed.writelines(packer.add(chunk) for chunk in chunks)
+            packed.write(packer.finish())
+        finally:
+            os.close(log)
+    if chunks.error:
+        raise InputError(f"{path}: {chunks.error}")

@@ -56,7 +56,7 @@ def compare(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with every cell.")] = False,
 ) -> None:  # fmt: skip
-    """Compare two sets of runs: what differs, in which cells, by how much.
+    """Compare two sets of runs: what differs, where, by how much.
 
     Runs are paired by the parameters that they share. Each cell has the difference of the means
     with a bootstrap interval (95 %), Hedges' g, and a test whose probability is corrected for the

@@ -13,6 +13,7 @@ from l4strace.commands import inputs
 from l4strace.commands.answer import FailOn, exit_code, render
 from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
 from l4strace.errors import UsageError
+from l4strace.threads import suit
 
 if TYPE_CHECKING:
     from l4strace.commands.answer import Judged
@@ -62,6 +63,7 @@ def diagnose(
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
     where.forget()
+    suit(files.paths)
     with where.timed("import"):
         from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
     from l4strace.commands.page_file import PageFile, command_line

@@ -11,6 +11,8 @@ from l4strace.commands.arguments import complete_rules
 
 NAME_WIDTH = 30
 """The longest name of a rule has 27 characters."""
+COLUMNS_FROM = 70
+"""Width of a terminal in which a column of names leaves room for what the rules check."""
 
 
 def explain(
@@ -35,8 +37,12 @@ def explain(
 
     width = console.width()
     if not rule:
-        heads = (f"{r.code}  {r.name:<{NAME_WIDTH}}  {r.summary}" for r in rules.RULES)
-        hanging = " " * (len("L4S101") + 2)
+        aligned = width >= COLUMNS_FROM
+        names = [f"{r.name:<{NAME_WIDTH}} " if aligned else f"{r.name}:" for r in rules.RULES]
+        hanging = " " * len(f"L4S101  {names[0]} " if aligned else "L4S101  ")
+        heads = (
+            f"{r.code}  {name} {r.summary}" for name, r in zip(names, rules.RULES, strict=True)
+        )
         console.emit("\n".join(wrap.listed(head, width, hanging) for head in heads))
         return
     found = rules.find(rule)

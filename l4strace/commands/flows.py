@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from l4strace import console
+from l4strace import console, threads
 from l4strace.commands import inputs
 from l4strace.commands.arguments import Files, Part
 
@@ -29,6 +29,7 @@ def flows(
       l4strace flows run.pcapng
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
+    threads.suit(files.paths)
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json

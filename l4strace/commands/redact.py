@@ -24,13 +24,13 @@ def redact(
     key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:
-    """Write copies of captures, logs and host files that can be shared.
+    """Write copies that can be shared: no addresses, names, payload.
 
-    The copies have the same names, times and lengths, and give the same findings. IP addresses are
-    mapped so that common prefixes stay common, Ethernet addresses and names become
-    others, payload, comments, secrets and TCP options that l4strace does not read are removed,
-    checksums are right again. Headers, ports, sequence numbers and times stay: who knows the
-    traffic can still recognize it. What cannot be redacted is left out. File names stay.
+    Copies of captures, logs and host files have the same names, times and lengths, and give the
+    same findings. IP addresses are mapped so that common prefixes stay common, Ethernet addresses
+    and names become others, payload, comments, secrets and TCP options that l4strace does not read
+    are removed, checksums are right again. Headers, ports, sequence numbers and times stay: who
+    knows the traffic can still recognize it. What cannot be redacted is left out. File names stay.
 
     \b
     Examples:

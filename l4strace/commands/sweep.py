@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from l4strace import console
 from l4strace.commands.arguments import Format, Printed, Rules
+from l4strace.commands.destination import Destination
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,13 +137,11 @@ def sweep(
 
     form = printed.form
     known = _known(baseline, form)
+    keep = _keeper(write_baseline)
     order = _order(runs, rules, work)
     with Countdown("runs") as progress:
         done = study.sweep(order, work.measure(), progress)
-    if write_baseline:
-        from l4strace.compare import baseline as keeping
-
-        keeping.save(write_baseline, done.tables)
+    keep(done.tables)
     if baseline:
         raise typer.Exit(_regressions(order, done, known, baseline, form))
     _report(order, done, form)
@@ -178,6 +178,27 @@ def _known(baseline: str, wanted: Format) -> Tables:
     libraries.library("scipy")
     libraries.library("statsmodels")
     return keeping.load(baseline)
+
+
+def _keeper(place: str) -> Callable[[Tables], None]:
+    """What writes the new baseline, if one is wanted. Raises UsageError for a bad place."""
+    if not place:
+        return lambda _: None
+    from l4strace.compare import baseline as keeping
+    from l4strace.sweep import places
+
+    if places.is_url(place):
+        return lambda tables: places.write(place, keeping.packed(tables))
+    try:
+        target = Destination(place, keeping.is_one)
+    except UsageError as error:
+        raise UsageError(str(error), "Name another file with --write-baseline.") from error
+
+    def write(tables: Tables) -> None:
+        with target.opened() as file:
+            file.write(keeping.packed(tables))
+
+    return write
 
 
 def _report(order: Order, done: Done, wanted: Format) -> None:

@@ -6,7 +6,9 @@ A baseline is an earlier sweep, or one Parquet file of its numbers that a reposi
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import polars as pl
 
@@ -38,8 +40,8 @@ RUNS = "runs"
 IDENTITY = ("run", "status", "repetition")
 
 
-def save(place: str, tables: Tables) -> None:
-    """Writes the numbers of all runs, and their warnings and errors, as one Parquet file."""
+def packed(tables: Tables) -> bytes:
+    """The numbers of all runs, and their warnings and errors, as one Parquet file."""
     runs = tables["runs"].select(*IDENTITY, *(PREFIX + n for n in parameters_of(tables["runs"])))
     numbers = cells.of_runs(tables).select("run", "name", "value")
     severe = tables["findings"].filter(pl.col("severity").is_in(comparison.SEVERE))
@@ -47,7 +49,19 @@ def save(place: str, tables: Tables) -> None:
     values = pl.concat([numbers, hits]).sort("run", "name")
     buffer = io.BytesIO()
     runs.join(values, on="run", how="left").write_parquet(buffer, compression="zstd")
-    places.write(place, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def is_one(path: Path) -> bool:
+    """Whether a regular file is a baseline."""
+    # A file that is swapped for a link or a pipe just now is not followed and does not block.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        try:
+            columns = pl.read_parquet_schema(file)
+        except (pl.exceptions.PolarsError, OSError):
+            return False
+    return {*IDENTITY, "name", "value"} <= set(columns)
 
 
 def load(place: str) -> Tables:

@@ -24,9 +24,15 @@ def render(comparison: Comparison) -> str:
     """The comparison for the terminal."""
     lines = [*head(comparison), ""]
     judged = [measured for measured in comparison.measures if measured.judged]
+    equal = [m for m in comparison.measures if not m.judged and m.cells["difference"].eq(0).all()]
     for measured in comparison.measures:
+        if measured in equal:
+            continue
         if measured not in judged or measured.cells["differs"].any():
             lines += describe(comparison, measured)
+    if equal:
+        names = ", ".join(measured.name for measured in equal)
+        lines.append(f"Equal in all pairs, not judged: {names}")
     same = [m.name for m in judged if not m.cells["differs"].any()]
     if same:
         lines.append(f"No difference shown: {', '.join(same)}")

@@ -2,12 +2,15 @@
 
 Builds up to 2022 update alpha once per round trip for 500 rounds, builds from 5.15 on at most every
 25 ms from their fourth round on. The same step slows down additive increase on shorter round
-trips, which is how packets show it. Builds start alpha at 1 or at 0: the first reductions differ.
-All flows of a sender run one build, so their evidence is added up. What remains open stays in the
-bounds.
+trips: a window that grows fast shows the builds up to 2022. One that grows slowly only suggests the
+others, as it does not grow where pacing leaves it unfilled either (is_cwnd_limited). Builds start
+alpha at 1 or at 0: the first reductions differ. All flows of a sender run one build, so their
+evidence is added up. What remains open stays in the bounds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import polars as pl
 
@@ -44,7 +47,7 @@ BOUNDS = ("", "_lo", "_hi")
 def chosen(capture: Capture) -> pl.DataFrame:
     """Per direction of an ECT(1) sender: `paced` (25 ms from the fourth round on), `from_zero`.
 
-    Null where the packets leave it open.
+    Null where the packets leave it open; true only suggests `paced`.
     """
     seen = _with_sender(capture, windows.seen(capture))
     senders = seen.select(*KEY, "sender").unique(maintain_order=True)
@@ -57,9 +60,9 @@ def chosen(capture: Capture) -> pl.DataFrame:
 def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     """``plain`` with `alpha`, `alpha_lo` and `alpha_hi` of the build that each sender runs.
 
-    Where the start is open, the bounds cover both; `alpha` then starts as published builds with
-    that clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any value at first:
-    `alpha` is the middle of the bounds.
+    Where clock or start are open, the bounds cover both; `alpha` then starts as published builds
+    with the likely clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any
+    value at first: `alpha` is the middle of the bounds.
     """
     builds = chosen(capture)
     begun = capture.flows.select("source", "flow", late=pl.col("handshake") == "none")
@@ -74,10 +77,10 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     )
     late = pl.col("late").fill_null(False)
     low, high = (
-        _alpha("_lo", pl.col("from_zero").fill_null(True) | late),
-        _alpha("_hi", _zero(late)),
+        _bound("_lo", pl.col("from_zero").fill_null(True) | late, pl.min_horizontal),
+        _bound("_hi", _zero(late), pl.max_horizontal),
     )
-    best = pl.when(late).then((low + high) / 2).otherwise(_alpha("", _zero(late, guess=True)))
+    best = pl.when(late).then((low + high) / 2).otherwise(_best(_zero(late, guess=True)))
     return plain.with_columns(of.select(alpha=best, alpha_lo=low, alpha_hi=high).get_columns())
 
 
@@ -87,15 +90,27 @@ def _zero(late: pl.Expr, guess: bool = False) -> pl.Expr:
     return pl.coalesce("from_zero", open_ones) & ~late
 
 
-def _alpha(bound: str, from_zero: pl.Expr) -> pl.Expr:
-    """One bound of alpha by the chosen clock."""
-    by_clock = [
+def _by_clock(bound: str, from_zero: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """One bound of alpha by the clock of builds up to 2022, and by the 25 ms of later ones."""
+    unpaced, paced = (
         pl.when(from_zero)
-        .then(windows.alpha(paced, True, bound))
-        .otherwise(windows.alpha(paced, False, bound))
-        for paced in (True, False)
-    ]
-    return pl.when(pl.col("paced").fill_null(False)).then(by_clock[0]).otherwise(by_clock[1])
+        .then(windows.alpha(late_build, True, bound))
+        .otherwise(windows.alpha(late_build, False, bound))
+        for late_build in (False, True)
+    )
+    return unpaced, paced
+
+
+def _best(from_zero: pl.Expr) -> pl.Expr:
+    """Alpha by the likely clock."""
+    unpaced, paced = _by_clock("", from_zero)
+    return pl.when(pl.col("paced").fill_null(False)).then(paced).otherwise(unpaced)
+
+
+def _bound(bound: str, from_zero: pl.Expr, outer: Callable[..., pl.Expr]) -> pl.Expr:
+    """One bound of alpha: of both clocks, unless fast growth shows the first."""
+    unpaced, paced = _by_clock(bound, from_zero)
+    return pl.when(pl.col("paced").not_()).then(unpaced).otherwise(outer(unpaced, paced))
 
 
 def _with_sender(capture: Capture, seen: pl.DataFrame) -> pl.DataFrame:
@@ -107,7 +122,7 @@ def _with_sender(capture: Capture, seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _paced(seen: pl.DataFrame) -> pl.DataFrame:
-    """By how much the window grows in rounds without marks, at RTTs that slow it down."""
+    """Whether the window grows slowly in rounds without marks, at RTTs that would slow it down."""
     growth = (pl.col("next") - pl.col("before")).clip(-3, 3)
     slowed = (pl.col("rtt_mean_us") * 1e3 / windows.TARGET_NS) ** 2
     calm = seen.filter(

@@ -133,8 +133,10 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     `_high_unmarked` (rounds beyond the border, and those of them without a mark), `_ect0` (slots of
     others that can be marked), `_own_marked` (slots in which the direction itself was), and
     `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
-    of the slots with a longer queue that have marks). Needs
-    `marking_us` and `above_us`. Slots are as long as two rounds of the slowest flow.
+    of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
+    about their means of each phase of the path; null where it has one phase only: a change moves
+    queues of their own together). Needs `marking_us`, `above_us` and `phase`. Slots are as long as
+    two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()
@@ -159,6 +161,7 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("marking_us").min().alias("mark_queue_us"),
             high.sum().cast(pl.Int64).alias("high"),
             (high & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
+            pl.col("phase").first(),
         )
         .drop_nulls("queue_delay_us")
     )
@@ -190,6 +193,11 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             "other_queue"
         )
     )
+    others = others.with_columns(
+        _about_phase("queue_delay_us").alias("own_move"),
+        _about_phase("other_queue").alias("other_move"),
+    )
+    within = pl.corr("own_move", "other_move", method="spearman").fill_nan(None)
     marked = pl.col("other_marks") > 0
     mark_delay = pl.col("all_mark_queue").filter(marked).quantile(LOW)
     return others.group_by(KEY).agg(
@@ -216,7 +224,13 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         (pl.col("marks") > 0).sum().cast(pl.Int64).alias(f"{name}_own_marked"),
         mark_delay.alias(f"{name}_mark_delay_us"),
         marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
+        pl.when(pl.col("phase").n_unique() > 1).then(within).alias(f"{name}_within"),
     )
+
+
+def _about_phase(queue: str) -> pl.Expr:
+    """Queue delays of a direction about their mean in each phase of the path."""
+    return pl.col(queue) - pl.col(queue).mean().over(*KEY, "phase")
 
 
 def _networks(addresses: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ likelihoods of the hypotheses are compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -44,8 +44,7 @@ ALPHAS = {
 FLOORS = ("fixed", "buggy", "always")
 
 
-@dataclass(frozen=True)
-class Law:
+class Law(NamedTuple):
     """One hypothesis: the share of the window that a reduction gives up."""
 
     name: str

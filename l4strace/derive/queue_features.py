@@ -50,7 +50,9 @@ def features(capture: Capture) -> pl.DataFrame:
     rounds = company.steady(whole)
     rated = _rated(capture, rounds)
     all_rated = _rated(capture, whole)
-    whole_path = rated.group_by("source", "path").agg(*_losses("path_"), _queued_losses())
+    whole_path = rated.group_by("source", "path").agg(
+        *_losses("path_"), _lost().alias("path_lost"), _queued_losses()
+    )
     peak = all_rated.group_by("source", "path").agg(path_max_us=pl.col("queue_delay_us").max())
     own = (
         _own(rated)
@@ -64,7 +66,7 @@ def features(capture: Capture) -> pl.DataFrame:
         own.join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
-        .join(company.neighbours(near), on=KEY, how="left")
+        .join(company.neighbours(phases.assigned(capture, near)), on=KEY, how="left")
         .sort(KEY)
     )
 
@@ -158,7 +160,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("marks").filter(marked).mean().alias("marks_per_round"),
             pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
             pl.col("ece_acks").is_not_null().any().alias("classic_feedback"),
-            pl.col("retransmits").fill_null(0).sum().alias("lost"),
+            _lost().alias("lost"),
             *_losses(""),
             pl.col("top_us").quantile(LARGEST),
             pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
@@ -168,6 +170,10 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             & (pl.col("acked") >= company.MIN_STEADY_PACKETS)
         )
     )
+
+
+def _lost() -> pl.Expr:
+    return pl.col("retransmits").fill_null(0).sum()
 
 
 def _losses(of: str) -> list[pl.Expr]:

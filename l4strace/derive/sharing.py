@@ -5,7 +5,9 @@ merely parallel. Flows with a queue each may move together too: they share the r
 queues grow when a flow joins. Measured on 144 pairs of emulated and recorded flows: the mean gap is
 at most 0.34 of the longer delay in 85 % of pairs in one queue (the others had a wrong base RTT, and
 moved alike), and above 0.28 in all pairs with a queue each. RED whose queue swings faster than the
-slots leaves no correlation, but hardly a gap.
+slots leaves no correlation, but hardly a gap. A path that changes moves all its queues: the delays
+must then be alike in each of its phases. Measured on 31 flows in one queue of such paths: 0.50 and
+more; with a queue each, 12 flows at most 0.49.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def one_queue(f: Features, mates: str) -> bool:
     """The delays are equal at the same time."""
     gap, correlation = _gap(f, mates), _correlation(f, mates)
     nearly = gap <= NEARLY_EQUAL and correlation >= CORRELATED
-    return gap <= EQUAL or nearly or correlation >= PARALLEL
+    together = (nearly or correlation >= PARALLEL) and _moves_within(f, mates)
+    return gap <= EQUAL or together
 
 
 def own_queues(f: Features, mates: str) -> bool:
@@ -62,7 +65,14 @@ def _most_correlated(gap: float) -> float:
 
 def sure(f: Features, mates: str) -> bool:
     """Equal and parallel: neither is chance."""
-    return _gap(f, mates) <= SURE and _correlation(f, mates) >= CORRELATED
+    alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= CORRELATED
+    return alike and _moves_within(f, mates)
+
+
+def _moves_within(f: Features, mates: str) -> bool:
+    """The delays move together while the path stays the same, too, if it changed at all."""
+    within = f[f"{mates}_within"]
+    return within is None or within >= CORRELATED
 
 
 def _gap(f: Features, mates: str) -> float:

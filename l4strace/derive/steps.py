@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,8 +11,7 @@ from l4strace.prague import replay
 from l4strace.schema.keys import KEY
 
 
-@dataclass(frozen=True)
-class Logged:
+class Logged(NamedTuple):
     """One flow direction of one log."""
 
     source: int

@@ -68,6 +68,9 @@ drops at a few different delays."""
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
 
+REORDERED = 0.001
+"""Share of late packets from which a retransmission need not mean a loss, as in L4S407."""
+
 MIN_MARKS = 3
 """As in bottlenecks."""
 
@@ -140,11 +143,20 @@ def _lossy(f: Features) -> Verdict:
         if (f["queue_high_us"] or 0.0) < DEEP_QUEUE * QUEUE_US:
             return "none", PARTLY, f"{losses} at {at} of queue delay: the path loses at random."
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
+    if (f["late_share"] or 0.0) >= REORDERED:
+        late = f"{100 * f['late_share']:.1f} % of the packets arrive late"
+        reason = (
+            f"{losses} at {at} of queue delay, without a mark; {late}, so some may not be lost."
+        )
+        return "unmarked", PARTLY, reason
     # Few losses of its own: those of all flows of the path.
     of = "" if f["lost_rounds"] >= MIN_LOST_ROUNDS else "path_"
     if f[f"{of}lost_rounds"] >= MIN_LOST_ROUNDS:
         same = f[f"{of}lost_low_us"] >= SAME_HEIGHT * f[f"{of}lost_high_us"]
-        if same and f[f"{of}lost_high_us"] >= CEILING * f["path_max_us"]:
+        # A buffer stays full until the senders notice, a round trip later, and drops several
+        # packets by then; CoDel drops one and waits (RFC 8289 section 3.3).
+        several = f["path_lost"] > f["path_lost_rounds"]
+        if same and several and f[f"{of}lost_high_us"] >= CEILING * f["path_max_us"]:
             reason = f"{losses}, always at the full queue ({at}), without a mark."
             return "fifo", SEEN_BY_OTHERS, reason
         if f["lost_rounds"] >= MIN_BELOW and lost <= BELOW * f["top_us"]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from l4strace import _native
 from l4strace.errors import InputError
@@ -46,8 +46,7 @@ def stem(path: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(NamedTuple):
     """Paths of one run by kind, as `named.opened` takes them."""
 
     captures: list[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
@@ -13,8 +13,7 @@ TITLED_INPUTS = 3
 """Inputs that the title of the page names; the others are counted."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """``name`` is the id, the template and the entry in the navigation; ``data`` what it shows."""
 
     name: str

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from l4strace.page.direction import Direction
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """``key`` is the id on the page; ``caption`` is the picture in words."""
 
     key: str

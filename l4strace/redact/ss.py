@@ -34,7 +34,11 @@ PART = re.compile(
     r"pacing_gain|cwnd_gain|rtt_transition|fallback|classic_ecn|frac_cwnd|wnd):"
     r"(-?[\d.]+(?:[eE][+-]?\d+)?(?:%|[kKMGT]?bps)?|rate|scalable|none|additive)"
 )
-VALUE = re.compile(r"-?[\d.]+(?:[eE][+-]?\d{1,3})?(?:/[\d.]+|,[\d.]+)*(?:ms|us|s)?(?:\([\d.]+%\))?")
+NUMBER = r"\d+(?:\.\d*)?(?![\d.])"
+VALUE = re.compile(
+    rf"-?{NUMBER}(?:[eE][+-]?\d{{1,3}})?(?:[/,]{NUMBER})*(?:ms|us|s)?(?:\({NUMBER}%\))?"
+)
+"""What a reader takes of a value: the numbers that it begins with, and no address."""
 RATE = re.compile(r"[\d.]+[kKMGT]?bps")
 
 
@@ -74,6 +78,13 @@ def _unzoned(endpoint: str) -> str:
     return re.sub(r"%[^\]:]*", "", endpoint)
 
 
+def _number(value: str) -> str:
+    kept = VALUE.match(value)
+    if kept is None:
+        return "?"
+    return kept[0] if kept.end() == len(value) else kept[0] + "?"
+
+
 def _info(text: str, mask: Mask) -> Iterator[str]:
     """TCP's own words and numbers, in their order."""
     tokens = text.split()
@@ -83,7 +94,7 @@ def _info(text: str, mask: Mask) -> Iterator[str]:
         if token in FLAGS:
             yield token
         elif colon and name in NUMBERS:
-            yield token if VALUE.fullmatch(value) else f"{name}:?"
+            yield f"{name}:{_number(value)}"
         elif name == "sk" and re.fullmatch("[0-9a-f]+", value):
             yield f"sk:{mask.socket(value)}"
         elif token in RATES and RATE.fullmatch(follower):

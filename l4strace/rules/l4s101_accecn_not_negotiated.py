@@ -28,8 +28,9 @@ the server distinguishes the two.
 
 What to do
 ----------
-Set `net.ipv4.tcp_ecn=3` on the server (4 or 5 where it only accepts connections; Linux 6.18 or
-newer). If the server has this setting, capture there and compare the flags of the SYN.
+Set `net.ipv4.tcp_ecn=3` on the server (4 or 5 where it only accepts connections; Linux 7.0 or an
+L4S kernel: 6.18 refuses it). If the server has this setting, capture there and compare the flags
+of the SYN.
 
 References
 ----------
@@ -173,8 +174,8 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
         confidence,
         f"The client requested AccECN, but {why}: {_outcome(row)}."
         + (f" {sign}: L4S was intended, but this flow cannot use it." if sign else ""),
-        "Set net.ipv4.tcp_ecn=3 on the server. If it is set, capture there and compare the flags "
-        "of the SYN.",
+        "Set net.ipv4.tcp_ecn=3 on the server (Linux 7.0 or an L4S kernel). If it is set, capture "
+        "there and compare the flags of the SYN.",
         source=row["source"],
         flow=row["flow"],
         frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),

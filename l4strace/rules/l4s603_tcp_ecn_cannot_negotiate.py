@@ -20,8 +20,8 @@ whatever the sysctl is. If any flow of the run has AccECN, this rule is silent.
 
 What to do
 ----------
-`sysctl net.ipv4.tcp_ecn=3` at both ends (4 or 5 on a host that only accepts connections). Kernels
-before 6.18 without the AccECN patches refuse these values.
+`sysctl net.ipv4.tcp_ecn=3` at both ends (4 or 5 on a host that only accepts connections). It needs
+Linux 7.0 or an L4S kernel: Linux 6.18 has AccECN, but answers "Invalid argument".
 
 References
 ----------
@@ -56,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Confidence.HIGH,
             f"{hosts.name(host)}: net.ipv4.tcp_ecn is {value}, with which this host neither "
             "requests nor accepts AccECN.",
-            "Run sysctl net.ipv4.tcp_ecn=3 at both ends.",
+            "Run sysctl net.ipv4.tcp_ecn=3 at both ends (Linux 7.0 or an L4S kernel).",
             measures=(Measure("net.ipv4.tcp_ecn", value, "", "3"),),
         )
         for host in evidence.host_files

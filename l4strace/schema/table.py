@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import polars as pl
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column: ``unit`` is empty where the values have none."""
 
     name: str

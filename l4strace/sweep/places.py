@@ -97,7 +97,10 @@ def write(place: str, content: bytes) -> None:
         target = Path(place)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(target.name + ".part")
-        part.write_bytes(content)
+        # Never through a link that lies there.
+        part.unlink(missing_ok=True)
+        with part.open("xb") as opened:
+            opened.write(content)
         part.replace(target)
     except OSError as error:
         raise OutputError(f"{place}: cannot be written ({error.strerror or error})") from error

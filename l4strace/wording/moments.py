@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,8 +18,7 @@ CLOSE_S = 0.1
 """Moments nearer to the start than this need milliseconds."""
 
 
-@dataclass(frozen=True)
-class TimeAxis:
+class TimeAxis(NamedTuple):
     """Where zero lies (``origin_ns``, Unix time) and how far the run reaches (``end_ns``)."""
 
     origin_ns: int

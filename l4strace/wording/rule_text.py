@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 HEADINGS = (
     "What it checks",
@@ -17,16 +17,14 @@ MARKUP = re.compile(r"(``[^`]+``|`[^`]+`|https://[^\s<>\"')]+)")
 URL = re.compile(r"https://[^\s<>\"')]+[^\s<>\"').,;]")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A stretch of text; ``kind`` is ``text``, ``code`` or ``link``."""
 
     kind: str
     text: str
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """One heading of a rule's page (empty for the lead) and its paragraphs."""
 
     heading: str

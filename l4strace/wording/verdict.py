@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Frame, Severity
@@ -10,8 +10,7 @@ from l4strace.wording.order import cause_first
 from l4strace.wording.quantities import count
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """``sentence`` stands alone; ``severity`` is null when nothing at all was found.
 
     ``frame`` states what limits the traffic, how it is shared and what the fallback does.

@@ -16,6 +16,7 @@ from l4strace.capture import remote, ssh
 from l4strace.capture.messages import MessageError, message
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
+from tests.support.network import Capture
 
 PEER = """
 import os, sys, threading, time
@@ -26,7 +27,7 @@ if {steps!r}[0] != "deaf":
     threading.Thread(target=drain, daemon=True).start()
 for step in {steps!r}:
     if step in ("wait", "deaf"):
-        time.sleep(30)
+        time.sleep({wait})
     elif step == "flood":
         for _ in range(3000):
             os.write(1, b"x" * 1000)
@@ -39,6 +40,8 @@ for step in {steps!r}:
         os.write(1, step.encode() + bytes([10]))
 time.sleep({rest})
 """
+WAIT_SECONDS = 600
+"""Of a host that says nothing: longer than anything else here takes."""
 READY = ['{"folder": "/tmp/x"}', '{"ready": true}', *['{"clock": 1700000000000000000}'] * 9]
 SUMMARY = json.dumps({"summary": {"ended": "exit", "seconds": 1.0, "kernel": {"source": "none"}}})
 BEFORE = {
@@ -77,15 +80,13 @@ AFTER = {
 def peer(folder: Path, steps: list[str], rest: float = 0) -> str:
     """An `ssh` that runs no shell but these steps."""
     script = folder / "peer.py"
-    script.write_text(PEER.format(steps=steps, rest=rest))
+    script.write_text(PEER.format(steps=steps, wait=WAIT_SECONDS, rest=rest))
     return shlex.join([sys.executable, "-I", str(script)])
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "START_S", 2.0)
     monkeypatch.setattr(ssh, "SILENCE_S", 1.0)
-    monkeypatch.setattr(ssh, "SEND_S", 4.0)
     monkeypatch.setattr(ssh, "END_S", 1.0)
     monkeypatch.setattr(ssh.Host.read, "__defaults__", (1.0,))
 
@@ -95,11 +96,17 @@ def request(folder: Path) -> Request:
 
 
 @pytest.mark.parametrize("steps", BEFORE.values(), ids=BEFORE)
-def test_it_does_not_begin(tmp_path: Path, steps: list[str]) -> None:
+def test_it_does_not_begin(
+    tmp_path: Path, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "START_S", 2.0)
+    monkeypatch.setattr(ssh, "SEND_S", 4.0)
     began = time.monotonic()
     with pytest.raises(CollectorError) as raised:
-        remote.capture(request(tmp_path), ["a=root@host"], peer(tmp_path, steps, 30), False)
-    assert time.monotonic() - began < 20
+        remote.capture(
+            request(tmp_path), ["a=root@host"], peer(tmp_path, steps, WAIT_SECONDS), False
+        )
+    assert time.monotonic() - began < WAIT_SECONDS / 2, "it was not waited for"
     assert str(raised.value).startswith("a: ")
     assert len(str(raised.value)) < 700
 
@@ -111,7 +118,7 @@ def test_it_is_lost_and_nothing_else_is(
     (tmp_path / "x").write_text("precious")
     began = time.monotonic()
     code = remote.capture(request(tmp_path), ["a=root@host"], peer(tmp_path, READY + steps), False)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < WAIT_SECONDS / 2, "it was not waited for"
     assert code == 1
     said = capsys.readouterr().err
     assert "error: a: " in said
@@ -121,19 +128,17 @@ def test_it_is_lost_and_nothing_else_is(
     assert (tmp_path / "x").read_text() == "precious"
 
 
-def test_sigterm_ends_the_wait_for_a_silent_host(tmp_path: Path) -> None:
+def test_two_signals_end_the_wait_for_a_silent_host(tmp_path: Path) -> None:
     words = ["capture", "--host", "a=root@host,lo", "-o", str(tmp_path / "run")]
-    command = [sys.executable, "-m", "l4strace", *words, "--ssh", peer(tmp_path, READY, 60)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
-    began = time.monotonic()
-    for _ in range(2):
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-    _, err = process.communicate(timeout=40)
-    assert time.monotonic() - began < 30
+    shell = peer(tmp_path, [*READY, '{"told": "recording"}'], WAIT_SECONDS)
+    process = Capture([sys.executable, "-m", "l4strace", *words, "--ssh", shell])
+    process.wait_for("a: recording")
+    # Not one of them twice: two at once are one.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        process.send_signal(number)
+    _, err = process.communicate(timeout=WAIT_SECONDS / 2)
     assert process.returncode == 1, err
-    assert "interrupted (SIGTERM)" in err
+    assert "interrupted (SIG" in err
 
 
 def test_a_file_that_is_there_is_not_written_through(tmp_path: Path) -> None:
@@ -148,6 +153,21 @@ def test_a_file_that_is_there_is_not_written_through(tmp_path: Path) -> None:
     assert host.fetch(tmp_path / "run") == {str(tmp_path / "run.pcapng"): 3}
     assert (tmp_path / "run.pcapng").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["run.pcapng"]
+
+
+def test_a_clock_is_written_into_the_file_itself_and_through_no_link(tmp_path: Path) -> None:
+    times = [{"at_ns": at, "offset_ns": 5, "uncertainty_ns": 1} for at in (1, 2)]
+    host = ssh.Host("a", "root@host", ("lo",), clock=times)
+    described = tmp_path / "run.host.json"
+    described.write_text('{"kernel": {}}' + " " * 4000)
+    remote.add_clock(host, tmp_path / "run")
+    told = json.loads(described.read_text())
+    assert set(told) == {"kernel", "clock_vs_controller"}
+    other = described.rename(tmp_path / "other")
+    before = other.read_bytes()
+    described.symlink_to(other)
+    remote.add_clock(host, tmp_path / "run")
+    assert other.read_bytes() == before
 
 
 def test_the_target_is_no_option_of_ssh(monkeypatch: pytest.MonkeyPatch) -> None:

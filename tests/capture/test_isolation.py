@@ -8,18 +8,18 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.capture.test_endings import assert_readable, begin, end, find, log_of
-from tests.support.network import Network, needs_root, network
-from tests.support.processes import descendants
+from tests.capture.test_endings import assert_readable, begin, end, log_of
+from tests.support.network import READY, Network, needs_root, network
+from tests.support.processes import PATIENCE_SECONDS, descendants, find, wait_until
 
 pytestmark = [pytest.mark.root, needs_root]
 MODULES = ("json", "argparse", "log", "process", "kernel", "host", "run", "packets", "zlib")
+NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def run(net: Network, folder: Path, *words: str) -> subprocess.CompletedProcess[
         env=environment,
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -97,20 +97,56 @@ def test_planted_links_lead_nowhere(net: Network, tmp_path: Path, name: str) -> 
     assert other.read_text() == "precious"
 
 
+PLANTS: dict[str, Callable[[Path, Path], None]] = {
+    "file": lambda at, _: at.write_text("ours"),
+    "link": lambda at, other: at.symlink_to(other),
+    "link to nothing": lambda at, other: at.symlink_to(other.with_name("nothing")),
+    "pipe": lambda at, _: os.mkfifo(at),
+    "folder": lambda at, _: at.mkdir(),
+}
+
+
+def shown(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What lies in a folder, to the last change of each."""
+    found = ((path.name, path.lstat()) for path in folder.iterdir())
+    return {name: (s.st_ino, s.st_mode, s.st_uid, s.st_size, s.st_mtime_ns) for name, s in found}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+@pytest.mark.parametrize("name", ["run.pcapng", "run.kernel.ndjson.zst", "run.host.json"])
+def test_what_another_user_put_there_is_not_touched(
+    net: Network, tmp_path: Path, name: str, kind: str
+) -> None:
+    """By the program that records, which asks nobody whether the name is free."""
+    other = tmp_path / "other"
+    other.write_text("precious")
+    PLANTS[kind](tmp_path / name, other)
+    for path in (tmp_path, *tmp_path.iterdir()):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    before = shown(tmp_path)
+    command = [sys.executable, "-I", "collectors", "record", "-i", net.left_device]
+    words = ["-o", str(tmp_path / "run"), "--duration", "1", "--kernel", "diag"]
+    done = net.run(net.left, *command, *words)
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    after = shown(tmp_path)
+    assert {name: after.get(name) for name in before} == before
+    assert set(after) - set(before) <= {"run.pcapng", "run.kernel.ndjson.zst", "run.host.json"}
+
+
 def test_kill_9_of_everything_loses_a_second(net: Network, tmp_path: Path) -> None:
     """Packets and the log of all but the last moment are there, and open."""
     stem = tmp_path / "run"
     process = begin(net, stem, "--kernel", "tracefs", "--packets", "tcpdump")
-    time.sleep(1.5)
-    before = len(list(log_of(stem)))
+    wait_until(lambda: len(log_of(stem)) > 100, "100 lines on the disk")
+    before = len(log_of(stem))
     for pid in [*descendants(process.pid), process.pid]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
     end(process)
-    assert before > 100
-    assert len(list(log_of(stem))) >= before
+    assert len(log_of(stem)) >= before
     assert assert_readable(stem) > 100
     assert json.loads((tmp_path / "run.host.json").read_text())["complete"] is False
 
@@ -128,9 +164,8 @@ def test_the_commands_exit_code_is_handed_on(net: Network, tmp_path: Path) -> No
 def test_a_number_of_packets_ends_it(net: Network, tmp_path: Path, backend: str) -> None:
     words = ["-o", str(tmp_path / "run"), "-c", "50", "--kernel", "none", "--packets", backend]
     process = net.start_capture(*words)
-    find(process.pid, "collectors packets")
-    time.sleep(1)
-    net.run(net.left, *net.send(1))
+    process.wait_for(*READY)
+    net.transfer(1)
     _, err = end(process)
     assert process.returncode == 0, err
     assert "the number of packets is reached" in err

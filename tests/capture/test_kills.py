@@ -20,13 +20,21 @@ import pytest
 
 from l4strace import _native, pipeline
 from l4strace.errors import InputError
-from tests.support.network import Network, needs_root, network
-from tests.support.processes import descendants, trace_instances
+from tests.support.network import Capture, Network, needs_root, network
+from tests.support.processes import (
+    PATIENCE_SECONDS,
+    cmdline,
+    descendants,
+    find,
+    none_left,
+    started,
+    trace_instances,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.root, needs_root]
 
 KILLS = int(os.environ.get("L4STRACE_KILLS", "3"))
-END_SECONDS = 40.0
 PARTS = ("collectors record", "collectors packets", "collectors tracefs", "collectors pack")
 
 
@@ -51,25 +59,7 @@ def folder(place: Path, size_kb: int | None) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def started(pid: int) -> int | None:
-    """When a process began (ticks since boot); None when it has ended."""
-    try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return None
-    return None if state == "Z" else int(fields[18])
-
-
-def alive(ran: dict[int, int | None], place: Path) -> list[str]:
-    """Those of the processes that still run, and any other that works in the folder."""
-    kept = [pid for pid, began in ran.items() if began is not None and started(pid) == began]
-    # A part that was just begun had the command line of its parent, or was not there yet.
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    inside = [pid for pid in pids if str(place) in cmdline(pid)]
-    return [f"{pid} {cmdline(pid)}" for pid in {*kept, *inside}]
-
-
-def kill_one(process: subprocess.Popen[str], chance: Random) -> dict[int, int | None]:
+def kill_one(process: Capture, chance: Random) -> dict[int, int | None]:
     """Ends a part, or the program itself, by KILL or TERM; returns all that ran."""
     words_of = descendants(process.pid) | {process.pid: cmdline(process.pid)}
     ran = {pid: started(pid) for pid in words_of}
@@ -82,26 +72,15 @@ def kill_one(process: subprocess.Popen[str], chance: Random) -> dict[int, int | 
     return ran
 
 
-def cmdline(pid: int) -> str:
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ""
-    return words.replace(b"\0", b" ").decode(errors="replace").strip()
-
-
-def ended(
-    process: subprocess.Popen[str], ran: dict[int, int | None], place: Path, chance: Random
-) -> str:
+def ended(process: Capture, ran: dict[int, int | None], place: Path, chance: Random) -> str:
     """What it printed. A recording that goes on without the part is ended as by Ctrl-C."""
     time.sleep(chance.random())
+    # Python that is interrupted while it starts prints a traceback of its own.
+    wait_until(lambda: process.said() or process.poll() is not None, "it speaks or ends")
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=END_SECONDS)
-    deadline = time.monotonic() + END_SECONDS
-    while left := alive(ran, place):
-        assert time.monotonic() < deadline, f"left behind: {left}"
-        time.sleep(0.1)
+    _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    none_left(ran, place)
     return err
 
 
@@ -153,7 +132,7 @@ def test_a_killed_run_opens_and_leaves_nothing(net: Network, tmp_path: Path, num
     words += ["--ring", "1"] if chance.random() < 0.25 else []
     with folder(tmp_path / "disk", size) as place:
         process = net.start_capture("-o", str(place / "run"), *words)
-        traffic = net.start(net.left, *net.send(4, "100M"), stdout=subprocess.DEVNULL)
+        traffic = net.start(net.left, *net.send(4, 100), stdout=subprocess.DEVNULL)
         try:
             time.sleep(chance.uniform(0.3, 4.0))
             ran = kill_one(process, chance)
@@ -175,10 +154,6 @@ def test_a_ring_that_is_killed_as_it_begins_leaves_no_folder(net: Network, tmp_p
     place.mkdir()
     words = ["--kernel", "none", "--packets", "ring", "--ring", "1"]
     process = net.start_capture("-o", str(place / "run"), *words)
-    while not list(place.glob(".l4strace-*")):
-        assert process.poll() is None, "it ended before it began"
-    for pid, line in descendants(process.pid).items():
-        if "collectors packets" in line:
-            os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=END_SECONDS)
+    os.kill(find(process.pid, "collectors packets"), signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_SECONDS)
     assert list(place.glob(".l4strace-*")) == []

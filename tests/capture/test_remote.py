@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ import pytest
 
 from l4strace import _native
 from tests.capture.test_endings import assert_readable, log_of
-from tests.support.network import PORT, RIGHT_ADDRESS, Network, needs_root, network
+from tests.support.network import PORT, RIGHT_ADDRESS, Capture, Network, needs_root, network
+from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222
@@ -81,7 +81,8 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     with network() as net:
         assert SSHD is not None
         server = net.start(net.right, SSHD, "-D", "-f", str(folder / "config"))
-        time.sleep(1)
+        listens = ["ss", "-Hltn", f"sport = :{SSH_PORT}"]
+        wait_until(lambda: net.run(net.right, *listens).stdout, "sshd listens")
         try:
             yield Hosts(net, folder, folder / "key", folder / "wrong", server)
         finally:
@@ -101,6 +102,10 @@ class Folders:
     def new(self) -> set[Path]:
         return self.all() - self.before
 
+    def sizes(self) -> list[int]:
+        """Of their captures."""
+        return [(path / "run.pcapng").stat().st_size for path in self.new()]
+
 
 @pytest.fixture
 def folders() -> Iterator[Folders]:
@@ -115,7 +120,7 @@ def test_two_hosts_come_back_as_one_run(hosts: Hosts, tmp_path: Path, folders: F
     words = ["--host", LOCAL, "--host", REMOTE, "--", *hosts.net.send(2)]
     code, out, err = hosts.capture(stem, *words)
     assert code == 0, err
-    assert "stopped: iperf3 ended (exit code 0)" in err
+    assert f"stopped: {sys.executable} ended (exit code 0)" in err
     assert f"l4strace diagnose {stem}-client.pcapng {stem}-server.pcapng" in out
     for name in ("client", "server"):
         own = stem.with_name(f"run-{name}")
@@ -171,40 +176,27 @@ def test_a_host_that_dies_midway_costs_only_its_own_part(
     hosts: Hosts, tmp_path: Path, folders: Folders
 ) -> None:
     stem = tmp_path / "run"
-    words = ["--host", LOCAL, "--host", REMOTE, "--duration", "12", "--kernel", "tracefs"]
-    process = hosts.net.start(
-        hosts.net.left,
-        *hosts.words(stem, *words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    wait_for_recording(folders)
-    hosts.net.run(hosts.net.left, *hosts.net.send(1))
-    time.sleep(1)
+    words = ["--host", LOCAL, "--host", REMOTE, "--kernel", "tracefs"]
+    process = Capture(hosts.net.command(hosts.net.left, *hosts.words(stem, *words)))
+    # The last thing that it says before it orders the start.
+    process.wait_for("server: clock offset")
+    hosts.net.transfer(1)
+    wait_until(lambda: min(folders.sizes()) > 10_000, "packets at both")
     for pid in sessions(hosts):
         os.kill(pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=60)
+    hosts.net.transfer(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 1, err
     assert assert_readable(stem.with_name("run-client")) > 100
     assert "error: server:" in err
     assert "is in /tmp/l4strace-" in err
     assert f"diagnose {stem}-client.pcapng" in out
     (left,) = (path for path in folders.new() if (path / "run.pcapng").exists())
-    deadline = time.monotonic() + 20
-    while not json.loads((left / "run.host.json").read_text())["complete"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    host = left / "run.host.json"
+    wait_until(lambda: json.loads(host.read_text())["complete"], "its recorder ends by itself")
     assert_readable(left / "run")
     assert log_of(left / "run")[-1]["type"] == "trailer"
-
-
-def wait_for_recording(folders: Folders) -> None:
-    """Until both recorders write packets and have been told to start."""
-    deadline = time.monotonic() + 30
-    while sum((path / "run.pcapng").exists() for path in folders.new()) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    time.sleep(3)
 
 
 def sessions(hosts: Hosts) -> list[int]:

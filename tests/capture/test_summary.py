@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from l4strace import _native
 from l4strace.capture import summary
 from l4strace.capture.messages import EMPTY
 
@@ -70,3 +73,34 @@ def test_without_packets_the_log_is_what_diagnose_gets() -> None:
     assert [str(p) for p in summary.inputs({"files": files})] == ["a/run.kernel.ndjson.zst"]
     files["a/run.pcapng"] = 3
     assert [str(p) for p in summary.inputs({"files": files})] == ["a/run.pcapng"]
+
+
+@pytest.mark.parametrize("name", ["run.kernel.ndjson", "run.kernel.ndjson.gz"])
+def test_a_log_of_a_host_without_zstd_is_packed_here(tmp_path: Path, name: str) -> None:
+    text = b'{"type": "header"}\n' * 9000
+    log, packed = tmp_path / name, tmp_path / "run.kernel.ndjson.zst"
+    log.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    files = summary.packed(recorded(files={str(log): 5}))["files"]
+    assert files == {str(packed): packed.stat().st_size}
+    assert list(tmp_path.iterdir()) == [packed]
+    assert b"".join(_native.read_text(str(packed))) == text
+    assert packed.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("planted", ["run.kernel.ndjson", "run.kernel.ndjson.zst"])
+def test_packing_goes_through_no_link(tmp_path: Path, planted: str) -> None:
+    other, log = tmp_path / "other", tmp_path / "run.kernel.ndjson"
+    other.write_text("precious")
+    log.write_text("{}")
+    (tmp_path / planted).unlink(missing_ok=True)
+    (tmp_path / planted).symlink_to(other)
+    assert summary.packed(recorded(files={str(log): 2}))["files"] == {str(log): 2}
+    assert other.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({"other", log.name, planted})
+
+
+def test_a_log_that_cannot_be_read_to_its_end_stays_as_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "run.kernel.ndjson.gz"
+    log.write_bytes(gzip.compress(b"{}" * 100_000)[:-20])
+    assert summary.packed(recorded(files={str(log): 2}))["files"] == {str(log): 2}
+    assert list(tmp_path.iterdir()) == [log]

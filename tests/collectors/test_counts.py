@@ -90,6 +90,21 @@ def test_a_count_stops_at_the_packet(tmp_path: Path) -> None:
     assert pcapng.walk(output)[1] == 7
 
 
+def test_a_piece_of_a_ring_keeps_its_size_however_much_comes_at_once(tmp_path: Path) -> None:
+    given = argparse.Namespace(
+        ring=1, pieces=str(tmp_path), output_fd=-1, count=None, snaplen=128, filter=""
+    )
+    writer = copying.Writer(given)
+    writer.open([("eth0", 1)])
+    for number in range(20_000):
+        writer.add(0, pcapng.packet(0, number, 60, FRAME))
+    writer.flush()
+    assert writer.packets == 20_000
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert len(sizes) == copying.RING_FILES
+    assert max(sizes) <= writer.limit + len(pcapng.packet(0, 1, 60, FRAME))
+
+
 def test_the_walk_crosses_its_buffer(tmp_path: Path) -> None:
     output = written(tmp_path / "x", 20_000)
     whole, packets, interfaces = pcapng.walk(output)

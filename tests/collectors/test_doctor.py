@@ -60,6 +60,25 @@ def test_a_check_that_fails_keeps_its_name() -> None:
     assert (row["topic"], row["state"], row["says"]) == ("fq", "limited", "unknown: no fq")
 
 
+@pytest.mark.parametrize(
+    ("controls", "state", "says"),
+    [
+        (["cubic"], "no", "net.ipv4.tcp_ecn = 1: not negotiated"),
+        (["cubic", "prague"], "limited", "net.ipv4.tcp_ecn = 1: only sockets of Prague, which"),
+    ],
+)
+def test_prague_needs_accecn_whatever_the_setting_is(
+    monkeypatch: pytest.MonkeyPatch, controls: list[str], state: str, says: str
+) -> None:
+    monkeypatch.setattr(checks, "read", {"/proc/sys/net/ipv4/tcp_ecn": "1"}.get)
+    monkeypatch.setattr(checks, "available", lambda: controls)
+    row = checks.check_accecn()
+    assert row["state"] == state
+    assert says in row["says"]
+    shown = doctor.sentence([*lines()[:1], row, *lines()[2:]])
+    assert ("AccECN is off" in shown) is (state == "no")
+
+
 def test_prague_says_what_is_read_and_what_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "available", lambda: ["cubic", "prague"])
     monkeypatch.setattr(checks.btf, "load", lambda *_: object())

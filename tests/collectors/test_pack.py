@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from l4strace import _native
 from run import pack
 from tests.support.network import needs_root
+from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 COLLECTORS = Path(pack.__file__).resolve().parents[1]
 WITH = [["--with", "/usr/bin/zstd"], []]
@@ -26,11 +26,8 @@ def start(path: Path, options: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, stdout=output, bufsize=0, **pipes)  # type: ignore[call-overload, no-any-return]
 
 
-def wait_for_a_frame(path: Path) -> None:
-    deadline = time.monotonic() + 20
-    while path.stat().st_size == 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+def wait_for_a_frame(path: Path, behind: int = 0) -> None:
+    wait_until(lambda: path.stat().st_size > behind, f"a frame behind {behind} bytes")
 
 
 def name(options: list[str]) -> str:
@@ -60,9 +57,10 @@ def test_what_is_packed_in_many_frames_is_read_as_one_log(
     assert process.stdin is not None
     lines = [b'{"line": %d}\n' % number for number in range(2000)]
     for part in (lines[:900], lines[900:1500], lines[1500:]):
+        before = path.stat().st_size
         process.stdin.write(b"".join(part))
-        time.sleep(1.2)
-    _, told = process.communicate(timeout=20)
+        wait_for_a_frame(path, before)
+    _, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert b"".join(_native.read_text(str(path))) == b"".join(lines)
     expected = {"lines": 2000, "bytes": path.stat().st_size}
@@ -83,7 +81,7 @@ def test_a_full_disk_ends_behind_the_last_whole_frame(tmp_path: Path, options: l
         process.stdin.write(b'{"first": 1}\n')
         wait_for_a_frame(path)
         noise = os.urandom(200_000).hex().encode()
-        _, told = process.communicate(noise + b"\n", timeout=20)
+        _, told = process.communicate(noise + b"\n", timeout=PATIENCE_SECONDS)
         assert process.returncode == 1
         said = json.loads(told.splitlines()[-1])["packed"]
         assert "space" in said["error"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from run.parts import Part
+from tests.support.processes import PATIENCE_SECONDS
 
 SCRIPT = """
 import sys
@@ -23,7 +24,7 @@ for line in (
 
 def test_notes_are_kept_one_by_one_and_counts_as_they_are() -> None:
     part = Part("bcc", [sys.executable, "-I", "-c", SCRIPT])
-    part.wait(20)
+    part.wait(PATIENCE_SECONDS)
     assert part.notes == [
         "no probe on prague_state: busy",
         "struct prague matches no known layout",
@@ -35,11 +36,11 @@ def test_notes_are_kept_one_by_one_and_counts_as_they_are() -> None:
 
 def test_its_reason_is_what_it_said_last() -> None:
     part = Part("x", [sys.executable, "-I", "-c", "import sys; sys.exit('no room')"])
-    assert part.wait(20) == 1
+    assert part.wait(PATIENCE_SECONDS) == 1
     assert part.why() == "no room"
     killed = Part("x", [sys.executable, "-I", "-c", "import time; time.sleep(60)"])
     killed.process.kill()
-    killed.wait(20)
+    killed.wait(PATIENCE_SECONDS)
     assert killed.why() == "killed by signal 9"
 
 
@@ -55,5 +56,5 @@ def test_a_part_that_is_not_ready_in_time_says_so() -> None:
     part = Part("packets", [sys.executable, "-I", "-c", "import time; time.sleep(60)"])
     assert not part.wait_started(0.1, None)
     part.ask_to_stop()
-    part.wait(20)
+    part.wait(PATIENCE_SECONDS)
     assert part.why() == "not ready after 0.1 s"

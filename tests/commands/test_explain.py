@@ -27,5 +27,14 @@ def test_text_fits_the_terminal(call, monkeypatch: pytest.MonkeyPatch, width: in
     assert max(map(len, call("explain").stdout.splitlines())) <= width
 
 
+def test_what_rules_check_stands_in_a_column(call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("explain").stdout.splitlines()
+    column = lines[0].index(rules.RULES[0].summary)
+    more = [line for line in lines if line.startswith(" ")]
+    assert more
+    assert {len(line) - len(line.lstrip()) for line in more} == {column}
+
+
 def test_an_unknown_code(call):
     assert isinstance(call("explain", "L4S999").exception, UsageError)

@@ -30,3 +30,17 @@ def test_a_folder_is_measured(call, tmp_path: Path):
     assert document["measured"] == 1
     assert document["findings"][0]["rule"] == "L4S403"
     assert call("sweep", "in", "-o", "in").exception is not None
+
+
+def test_a_baseline_replaces_a_baseline_and_nothing_else(call, tmp_path: Path):
+    (tmp_path / "study.csv").write_text(TABLE)
+    command = ("sweep", "study.csv", "-q", "--write-baseline")
+    for _ in range(2):
+        assert call(*command, "base.parquet").exit_code == 0
+    (tmp_path / "notes").write_text("precious")
+    (tmp_path / "link").symlink_to("notes")
+    for place in ("notes", "link"):
+        assert "--write-baseline" in str(call(*command, place).exception.hint)
+        assert (tmp_path / place).read_text() == "precious"
+    assert call(*command, "/dev/null").exit_code == 0
+    assert Path("/dev/null").is_char_device()

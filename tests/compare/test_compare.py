@@ -146,6 +146,18 @@ def test_one_run_a_side_claims_nothing():
     assert "not judged: one run a side" in report
 
 
+def test_what_is_equal_in_single_runs_is_named_in_one_line():
+    tables = study({("old", "pie", 4): 0.5, ("new", "pie", 4): 0.5}, runs=1)
+    rows = tables["measures"]
+    equal = rows.with_columns(name=pl.lit("losses"), unit=pl.lit("packet"), value=pl.lit(0.0))
+    tables["measures"] = pl.concat([rows, equal])
+    compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
+    lines = text.render(compared).splitlines()
+    assert lines[-1].startswith("Equal in all pairs, not judged: losses")
+    assert [line for line in lines if "(losses)" in line] == []
+    assert [line for line in lines if "(l4s_share)" in line]
+
+
 def test_cells_of_one_side_are_left_out_and_counted():
     tables = study({key: share for key, share in MISFIRE.items() if key != ("new", "codel", 4)})
     compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))

@@ -73,6 +73,19 @@ def test_growth_shows_the_clock() -> None:
     assert alphas.chosen(sender(zero=True, growth=slow))["paced"].to_list() == [True]
 
 
+@pytest.mark.parametrize(("growth", "proven"), [(1.0, True), ((RTT_US / 25_000) ** 2, False)])
+def test_only_fast_growth_narrows_the_bounds_to_one_clock(growth: float, proven: bool) -> None:
+    """Slow growth is no proof: a window that pacing leaves unfilled does not grow either."""
+    capture = sender(zero=False, growth=growth)
+    other = capture.rounds.with_columns(
+        *(pl.lit(0.3).alias(f"alpha_25ms{bound}") for bound in alphas.BOUNDS)
+    )
+    last = alphas.rounds(capture, other).row(-1, named=True)
+    near = other.row(-1, named=True)["alpha"]
+    bounds = (last["alpha_lo"], last["alpha_hi"])
+    assert bounds == ((near, near) if proven else (min(near, 0.3), max(near, 0.3)))
+
+
 def test_what_packets_leave_open_stays_in_the_bounds() -> None:
     capture = sender(zero=True)
     unmarked = capture.rounds.with_columns(inflight_max_packets=pl.lit(2, dtype=pl.UInt32()))

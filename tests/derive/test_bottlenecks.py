@@ -88,13 +88,6 @@ def test_lone_flow_with_late_marks_is_classic_with_half_the_confidence() -> None
     assert (row["kind"], row["confidence"]) == ("classic", 0.5)
 
 
-def test_losses_without_marks_are_a_fifo() -> None:
-    queue = sawtooth(4_000, 20_000)
-    lost = [1 if i % 40 == 39 else 0 for i in range(200)]
-    row = verdict(directions=PRAGUE, rounds=of(queue, retransmits=lost))
-    assert row["kind"] == "fifo"
-
-
 def test_flat_rtt_is_no_bottleneck() -> None:
     assert verdict(directions=PRAGUE, rounds=of([200.0] * 200))["kind"] == "none"
 
@@ -111,7 +104,7 @@ def test_late_marks_at_a_low_rate_are_still_l4s() -> None:
 
 def test_erased_codepoints_leave_the_queue_unknown() -> None:
     bleached = frame("flows", syn_ecn=1, syn_arrived_ecn=0)
-    lost = [1 if i % 40 == 39 else 0 for i in range(200)]
+    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
     table = bottlenecks.table(
         capture(flows=bleached, directions=PRAGUE, rounds=of(sawtooth(0, 9_000), retransmits=lost))
     )
@@ -122,7 +115,7 @@ def test_erased_codepoints_leave_the_queue_unknown() -> None:
 def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> None:
     deaf = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_best=3)
     queue = sawtooth(4_000, 20_000)
-    lost = [1 if i % 40 == 39 else 0 for i in range(200)]
+    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
     assert verdict(directions=deaf, rounds=of(queue, retransmits=lost))["kind"] == "unknown"
     every = of([100.0] * 200, ce_best=40)
     assert verdict(directions=PRAGUE, rounds=every)["kind"] == "unknown"
@@ -263,26 +256,28 @@ def test_marks_in_one_tenth_of_the_time_do_not_name_the_bottleneck() -> None:
     assert "within a tenth" in str(row["reason"])
 
 
-def lossy(queues: list[float], at: list[int]) -> pl.DataFrame:
-    lost = [1 if i in at else 0 for i in range(len(queues))]
+def lossy(queues: list[float], at: list[int], packets: int = 1) -> pl.DataFrame:
+    lost = [packets if i in at else 0 for i in range(len(queues))]
     return of(queues, retransmits=lost)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "lost", "kind"),
+    ("low", "high", "lost", "packets", "kind"),
     [
-        (4_000, 20_000, [59, 99, 139, 179], "fifo"),
-        (4_000, 20_000, [43, 66, 84, 103, 108, 123, 143, 166, 186], "dropping"),
+        (4_000, 20_000, [59, 99, 139, 179], 2, "fifo"),
+        # One packet at a time is what CoDel drops.
+        (4_000, 20_000, [59, 99, 139, 179], 1, "unmarked"),
+        (4_000, 20_000, [43, 66, 84, 103, 108, 123, 143, 166, 186], 1, "dropping"),
         # A few delays are what a FIFO of changing rate gives.
-        (4_000, 20_000, [43, 66, 103, 108], "unmarked"),
-        (4_000, 20_000, [99], "unmarked"),
-        (50, 300, [59, 99, 139], "none"),
+        (4_000, 20_000, [43, 66, 103, 108], 1, "unmarked"),
+        (4_000, 20_000, [99], 1, "unmarked"),
+        (50, 300, [59, 99, 139], 1, "none"),
     ],
 )
 def test_losses_without_marks_by_the_queue_at_which_they_come(
-    low: float, high: float, lost: list[int], kind: str
+    low: float, high: float, lost: list[int], packets: int, kind: str
 ) -> None:
-    row = verdict(directions=PRAGUE, rounds=lossy(sawtooth(low, high), lost))
+    row = verdict(directions=PRAGUE, rounds=lossy(sawtooth(low, high), lost, packets))
     assert row["kind"] == kind
     assert row["idle_loss"] is (kind == "none")
 

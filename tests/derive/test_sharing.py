@@ -7,8 +7,15 @@ import pytest
 from l4strace.derive import sharing
 
 
-def features(gap: float | None, corr: float | None, slots: int = 50) -> dict[str, object]:
-    return {"classic_gap": gap, "classic_corr": corr, "classic_slots": slots}
+def features(
+    gap: float | None, corr: float | None, slots: int = 50, within: float | None = None
+) -> dict[str, object]:
+    return {
+        "classic_gap": gap,
+        "classic_corr": corr,
+        "classic_slots": slots,
+        "classic_within": within,
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,6 +44,15 @@ def test_only_equal_and_parallel_delays_leave_no_doubt() -> None:
     assert sharing.sure(features(0.1, 0.7), "classic")
     assert not sharing.sure(features(0.05, 0.1), "classic")
     assert not sharing.sure(features(0.3, 0.7), "classic")
+
+
+@pytest.mark.parametrize(("within", "one"), [(0.4, False), (0.6, True), (None, True)])
+def test_a_change_of_the_path_that_moves_two_queues_does_not_make_them_one(
+    within: float | None, one: bool
+) -> None:
+    """Lab run s801-027: a fall of the rate lengthened both queues of fq_codel."""
+    f = features(0.18, 0.85, within=within)
+    assert (sharing.one_queue(f, "classic"), sharing.sure(f, "classic")) == (one, one)
 
 
 def test_flows_that_met_for_a_moment_are_not_compared() -> None:

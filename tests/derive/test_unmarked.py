@@ -22,7 +22,9 @@ def features(**changed: Any) -> dict[str, Any]:
         "lost_low_us": 500.0,
         "lost_high_us": 1_500.0,
         "top_us": 1_500.0,
+        "path_lost": 12,
         "path_lost_rounds": 6,
+        "late_share": 0.0,
         "path_queued_losses": 0.2,
         "path_lost_low_us": 500.0,
         "path_lost_high_us": 1_500.0,
@@ -91,3 +93,18 @@ def test_losses_at_the_largest_delay_of_the_path_are_a_full_buffer() -> None:
 def test_codel_drops_at_an_even_height_below_the_slow_start_that_it_let_through() -> None:
     """Three runs of the lab behind CoDel without ECN were called FIFO with high confidence."""
     assert unmarked.verdict(features(**LEVEL, path_max_us=99_000.0))[0] == "unmarked"
+
+
+def test_single_losses_at_the_largest_delay_are_not_a_full_buffer() -> None:
+    """Two runs behind CoDel and fq_codel without ECN lost one packet at a time, at one height."""
+    single = features(**LEVEL, path_max_us=51_000.0, path_lost=6)
+    assert unmarked.verdict(single)[0] == "unmarked"
+
+
+def test_retransmissions_of_late_packets_show_no_full_buffer() -> None:
+    """Lab run s801-053: 70 % of the packets arrived late, and 10 were dropped."""
+    kind, confidence, reason = unmarked.verdict(
+        features(**LEVEL, path_max_us=51_000.0, late_share=0.7)
+    )
+    assert (kind, confidence) == ("unmarked", unmarked.PARTLY)
+    assert "70.0 % of the packets arrive late" in reason

@@ -91,6 +91,13 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
     assert scripts == len(re.findall(r"</script>", page)) == 5
 
 
+def test_a_command_in_a_remedy_is_set_as_code() -> None:
+    finding = Finding("L4S402", Severity.ERROR, Confidence.HIGH, "x", "Run `l4strace <a>` first.")
+    html = render(synthetic.healthy(), Analysis((finding,), rules=RULES))
+    shown = "Run <code>l4strace &lt;a&gt;</code> first."
+    assert html.count(shown) == 2  # of the verdict and of the finding
+
+
 def test_json_cannot_end_its_element() -> None:
     assert "<" not in embedded({"a": "</script><!--"})
 

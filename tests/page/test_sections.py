@@ -145,6 +145,14 @@ def test_a_classic_sender_has_no_alpha_and_no_score(case: Case) -> None:
     assert not names & {"alpha", "classic_ecn"}
 
 
+def test_a_score_that_no_kernel_recorded_is_shown_as_computed(case: Case) -> None:
+    kernel = case.evidence.kernel
+    unscored = kernel.with_columns(pl.lit(None, kernel.schema["classic_ecn"]).alias("classic_ecn"))
+    run = dataclasses.replace(case.evidence, kernel=unscored)
+    charts = {chart.key: chart for chart in build(Case(run, case.analysis)).charts}
+    assert "what Prague's detector would compute" in charts["classic_ecn-flow-0"].caption
+
+
 def test_captions_hold_the_numbers_of_the_charts(case: Case) -> None:
     captions = {chart.key: chart.caption for chart in build(case).charts}
     assert "first passed 8 at t=0.4 s" in captions["classic_ecn-flow-0"]

@@ -14,6 +14,7 @@ import l4strace
 from l4strace import _native
 from l4strace.errors import InputError, OutputError, UsageError
 from l4strace.redact import mask as masks
+from l4strace.redact import ss as redact_ss
 from l4strace.redact import words
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
@@ -230,6 +231,12 @@ def test_addresses_in_text() -> None:
     assert MASK.text("t=5.2 s, 12:30:45, 1.5.2, 0.4 ms") == "t=5.2 s, 12:30:45, 1.5.2, 0.4 ms"
     assert MASK.address("::ffff:10.0.1.2") == f"::ffff:{MASK.address('10.0.1.2')}"
     assert MASK.socket("0xffff8881") == f"0x{MASK.socket('ffff8881')}"
+
+
+def test_numbers_of_a_damaged_poll_stay_as_a_reader_takes_them() -> None:
+    line = b"\t prague rto:211 cwnd:12\x1b3 rtt:0.5/0.1 busy:9ms(1.5%) lost:10.0.1.2 mss:True\n"
+    (copy,) = redact_ss.redacted([line], Mask(bytes(32)))
+    assert copy == b"\t prague rto:211 cwnd:12? rtt:0.5/0.1 busy:9ms(1.5%) lost:? mss:?\n"
 
 
 def test_a_key_is_a_file_or_a_text(tmp_path: Path) -> None:

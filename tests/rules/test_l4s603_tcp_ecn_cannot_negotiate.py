@@ -14,6 +14,7 @@ def test_fires_when_accecn_was_requested():
     (found,) = check(evidence(host_files=(host("1"),), flows=flows))
     assert found.severity is Severity.WARNING
     assert found.measures[0].value == 1
+    assert "Linux 7.0" in found.action
 
 
 def test_fires_as_information_when_nobody_requested_it():

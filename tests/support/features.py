@@ -12,5 +12,8 @@ PLAIN: dict[str, Any] = {
     "far_unmarked": 0,
     "path_far_unmarked": 0,
     "scalable_slots": 0,
+    "scalable_within": None,
+    "classic_within": None,
 }
-"""No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it."""
+"""No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, a path
+that stays the same."""

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from l4strace import errors
 from l4strace.schema.sweep import SWEEP_TABLES
 from l4strace.sweep import cluster, pool, study
 from tests.support.places import FIXTURES
-
-START_S = 60
+from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -32,13 +30,17 @@ def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
         return subprocess.Popen([*command, *words], cwd=tmp_path, stdout=log, stderr=log)
 
     processes = [start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
-    end = time.monotonic() + START_S
-    while not file.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+
+    def found() -> str | None:
+        try:
+            return str(json.loads(file.read_text())["address"])
+        except (OSError, ValueError):  # not there yet, or half of it
+            return None
+
     alone = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0")
     processes += [start("dask_worker", *alone) for _ in range(2)]
     try:
-        yield json.loads(file.read_text())["address"], processes[1:]
+        yield wait_until(found, "the scheduler has an address"), processes[1:]
     finally:
         for process in processes:
             process.kill()
@@ -63,7 +65,7 @@ def test_a_cluster_gives_the_same_dataset_with_a_worker_killed_midway(
     order = study.Order((source,), there.as_uri(), page=False)
     far = study.sweep(order, cluster.on_cluster(address), killing)
     near = study.sweep(study.Order((source,), str(here), page=False), pool.on_cores(2))
-    assert workers[0].wait(10) == -signal.SIGKILL
+    assert workers[0].wait(PATIENCE_SECONDS) == -signal.SIGKILL
     assert far.measured == 5
     assert far.tables["runs"]["status"].to_list() == ["failed", *["ok"] * 4]
     for name in SWEEP_TABLES:

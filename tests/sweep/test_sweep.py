@@ -313,6 +313,15 @@ def test_a_folder_of_somebody_else_is_not_written_to(tmp_path: Path):
         Dataset(str(tmp_path)).about()
 
 
+def test_a_link_under_a_name_of_ours_leads_nowhere(tmp_path: Path):
+    (tmp_path / "other").write_text("precious")
+    for name in ("x", "x.part"):
+        (tmp_path / name).symlink_to("other")
+    places.write(str(tmp_path / "x"), b"new")
+    assert (tmp_path / "other").read_text() == "precious"
+    assert (tmp_path / "x").read_bytes() == b"new"
+
+
 def test_no_name_of_a_run_leads_out_of_the_results():
     assert study.page_name("../../etc/<b>") == "pages/%2f..%2fetc%2f%3cb%3e.html"
 

@@ -9,7 +9,6 @@ import pty
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.lanes import Lane, Lanes
 from l4strace.watch.order import ORDERS, Order
 from tests.support.network import PORT, needs_root, network
+from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 SAMPLE = "accecn-clean/sender.pcap.xz"
 
@@ -130,7 +130,7 @@ def test_without_a_terminal_one_line_says_so() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 2
     assert "not a terminal" in done.stderr
@@ -158,25 +158,26 @@ def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> Non
             except OSError:
                 pass
 
+        def wait_for(*words: str) -> None:
+            for word in words:
+                wait_until(lambda: word.encode() in shown, f"the screen shows {word}")  # noqa: B023
+
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
-        time.sleep(3)
-        net.run(net.left, *net.send(3))
-        time.sleep(2)
-        os.write(terminal, b"s")
-        time.sleep(2)
-        os.write(terminal, b"q")
-        deadline = time.monotonic() + 40
-        while os.waitpid(pid, os.WNOHANG) == (0, 0):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-        reader.join(5)
+        wait_for("kernel events")
+        traffic = net.start(net.left, *net.send(PATIENCE_SECONDS))
+        try:
+            wait_for("throughput", "Mbit/s", "10.78.0.2:5302")
+            os.write(terminal, b"s")
+            wait_for("sorted by queue")
+            os.write(terminal, b"q")
+            _, status = os.waitpid(pid, 0)
+        finally:
+            traffic.kill()
+            traffic.wait()
+        assert os.waitstatus_to_exitcode(status) == 0
+        reader.join(PATIENCE_SECONDS)
         text = shown.decode(errors="replace")
-        assert "throughput" in text
-        assert "Mbit/s" in text
-        assert "10.78.0.2:5302" in text
-        assert "kernel events" in text
-        assert "sorted by queue" in text
         after = text[text.rindex("\x1b[?1049l") :]
         verdict = after.split("recorded ")[0].removeprefix("\x1b[?1049l").strip()
         assert verdict.endswith("."), after

@@ -7,6 +7,8 @@ struct prague; `event` or `probe` names the function. Maps have no time: they ar
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from l4strace import _native
@@ -21,6 +23,8 @@ from l4strace.schema.words import Stat
 LINE = pl.Schema({"type": pl.String(), "data": pl.String()})
 TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
 EVENTS = ("event", "probe", "func")
+MAPS = ("map", "hist", "stats")
+MAP_LINE = re.compile(rb'^.*"(?:map|hist|stats)".*$', re.MULTILINE)
 MOST_AGGREGATES = 10_000
 
 
@@ -29,8 +33,7 @@ def read(path: str) -> Log:
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
     for block in filter(bytes.strip, blocks(path, log)):
         frame = rows_of(block, LINE, log)
-        for kind, data in frame.filter(pl.col("type").is_in(["map", "hist", "stats"])).iter_rows():
-            _aggregate(kind, data, log)
+        _aggregates(block, frame.filter(pl.col("type").is_in(MAPS)).height, log)
         lost = frame.filter(pl.col("type") == "lost_events").height
         log.lose(Stat.EVENTS_LOST, lost, "loss", "bpftrace lost events.")
         printed = frame.filter(pl.col("type") == "printf")["data"].drop_nulls()
@@ -48,16 +51,24 @@ def read(path: str) -> Log:
     return log
 
 
-def _aggregate(kind: str, data: str | None, log: Log) -> None:
-    """A map printed again (interval output) replaces its earlier value."""
-    value = untrusted.record((data or "{}").encode())
-    if value is None:
-        log.lose(Stat.LINES_UNREAD, 1, "loss", BAD_LINES)
+def _aggregates(block: bytes, printed: int, log: Log) -> None:
+    """Takes in the ``printed`` maps of a block, of which there are few.
+
+    From its own lines: polars writes an object into a column of texts with its keys unescaped. A
+    map printed again (interval output) replaces its earlier value.
+    """
+    if not printed:
         return
-    suffix = "" if kind == "map" else f" ({kind})"
-    for name, counted in value.items():
-        if len(log.aggregates) < MOST_AGGREGATES:
-            log.aggregates[f"{untrusted.text(name)}{suffix}"] = counted
+    for line in MAP_LINE.finditer(block):
+        record = untrusted.record(line[0], strict=True) or {}
+        if (kind := record.get("type")) not in MAPS or not isinstance(record.get("data"), dict):
+            continue
+        printed -= 1
+        suffix = "" if kind == "map" else f" ({kind})"
+        for name, counted in record["data"].items():
+            if len(log.aggregates) < MOST_AGGREGATES:
+                log.aggregates[f"{untrusted.text(name)}{suffix}"] = counted
+    log.lose(Stat.LINES_UNREAD, max(0, printed), "loss", BAD_LINES)
 
 
 def _keep(keeper: Keeper, table: _native.ArrowTable | None) -> None:

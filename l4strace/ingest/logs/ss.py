@@ -116,6 +116,11 @@ def _columns() -> dict[str, pl.Expr]:
     def number(pattern: str) -> pl.Expr:
         return pl.col("info").str.extract(pattern, 1).cast(pl.Float64, strict=False)
 
+    def counted(name: str) -> pl.Expr:
+        # ss leaves out what is zero; what is there and no number is unknown.
+        there = pl.col("info").str.contains(rf"\b{name}:")
+        return pl.when(there).then(number(rf"\b{name}:(\d+)")).otherwise(0.0)
+
     four = pl.concat_str("saddr", pl.lit(":"), "sport", pl.lit(">"), "daddr", pl.lit(":"), "dport")
     delivered = number(r"\bdelivered:(\d+)")
     rate = pl.col("info").str.extract(r"\bpacing_rate ([\d.]+)[kMGT]?bps", 1)
@@ -133,10 +138,8 @@ def _columns() -> dict[str, pl.Expr]:
         "mdev_us": number(r"(?:^|\s)rtt:[\d.]+/([\d.]+)") * 1000,
         "min_rtt_us": (number(r"\bminrtt:([\d.]+)") * 1000).round(),
         "delivered": delivered,
-        "delivered_ce": number(r"\bdelivered_ce:(\d+)").fill_null(
-            pl.when(delivered.is_not_null()).then(0.0)
-        ),
-        "packets_out": number(r"\bunacked:(\d+)").fill_null(0.0),
+        "delivered_ce": pl.when(delivered.is_not_null()).then(counted("delivered_ce")),
+        "packets_out": counted("unacked"),
         "alpha_raw": (percent / 100 * ALPHA_UNIT).round(),
         "round": number(r"\bprague:\([^)]*\bround:(\d+)"),
         "pacing_rate_bps": rate.cast(pl.Float64, strict=False)

@@ -6,11 +6,10 @@ figure looks the same in a notebook and on the page. CE has the most salient col
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Stroke:
+class Stroke(NamedTuple):
     """How one meaning is drawn: ``light`` and ``dark`` are its hex colours, ``dash`` plotly's."""
 
     light: str

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_TICKS = 6
 HEADROOM = 0.05
 """Part of the range that is left above the largest value."""
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """An axis from ``low`` to ``high``; ``ticks`` are values with their texts."""
 
     low: float

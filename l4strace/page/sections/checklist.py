@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,8 +18,7 @@ KINDS = {"pass": "passed", "fail": "failed", "not shown": "open"}
 """Verdict -> class of its cell."""
 
 
-@dataclass(frozen=True)
-class SenderRow:
+class SenderRow(NamedTuple):
     """One sender with its checks."""
 
     flow: int
@@ -28,8 +27,7 @@ class SenderRow:
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
-class ChecklistSection:
+class ChecklistSection(NamedTuple):
     """``kinds`` has the class of each verdict; ``absent`` is the reason for no sender, or empty."""
 
     senders: tuple[SenderRow, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,8 +15,7 @@ from l4strace.wording.quantities import count
 TITLE = "Classic-ECN detector"
 
 
-@dataclass(frozen=True)
-class DetectorFlow:
+class DetectorFlow(NamedTuple):
     """Detector plots of one direction."""
 
     key: str
@@ -27,8 +26,7 @@ class DetectorFlow:
     charts: tuple[Chart, ...]
 
 
-@dataclass(frozen=True)
-class DetectorSection:
+class DetectorSection(NamedTuple):
     """``absent`` is the reason for having no plots, or empty."""
 
     flows: tuple[DetectorFlow, ...]

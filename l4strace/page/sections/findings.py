@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from l4strace.model import Finding, Measure, Severity
 from l4strace.page.case import Case
@@ -30,8 +30,7 @@ OPEN_OF_A_RULE = 3
 MAX_CAVEATS = 3
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A named number with what it should have been."""
 
     name: str
@@ -39,8 +38,7 @@ class Item:
     expected: str
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a finding was made; ``window`` is the fragment's ``t`` (empty: whole run)."""
 
     key: str
@@ -53,8 +51,7 @@ class Place:
     filters: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """A finding as the page shows it, with all places where it was made word for word."""
 
     rule: str
@@ -73,8 +70,7 @@ class Card:
         return self.places[0].key
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The findings of one rule and severity: ``cards`` are open, ``folded`` can be opened."""
 
     cards: tuple[Card, ...]
@@ -87,8 +83,7 @@ class Group:
         return f"{count(found, 'more finding')} of {self.cards[0].rule}" if found else ""
 
 
-@dataclass(frozen=True)
-class FindingsSection:
+class FindingsSection(NamedTuple):
     """Worst first; ``left_out`` counts the findings without a card, or is empty."""
 
     groups: tuple[Group, ...]
@@ -127,7 +122,7 @@ def _merged(
     for finding, key in shown:
         card = _card(finding, names.get(finding.rule, ""), doubts)
         places.setdefault(card, []).append(_place(case, finding, key))
-    return [replace(card, places=tuple(found)) for card, found in places.items()]
+    return [card._replace(places=tuple(found)) for card, found in places.items()]
 
 
 def shown_ids(findings: Sequence[Finding]) -> dict[int, str]:

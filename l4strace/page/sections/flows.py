@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -30,16 +30,14 @@ class Codepoint:
     percent: float
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(NamedTuple):
     """A number in words, and the ``value`` that orders its column (null: there is none)."""
 
     text: str
     value: float | None
 
 
-@dataclass(frozen=True)
-class FlowRow:
+class FlowRow(NamedTuple):
     """One direction in words; ``charted``: the page has its charts."""
 
     flow: int
@@ -61,8 +59,7 @@ class FlowRow:
     charted: bool
 
 
-@dataclass(frozen=True)
-class FlowsSection:
+class FlowsSection(NamedTuple):
     """``left_out`` counts what the table does not show, or is empty."""
 
     rows: tuple[FlowRow, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -30,8 +30,7 @@ PACKETS = (
 """Name, sender, and columns of `flows`: codepoint and ACE at the capture, codepoint reflected."""
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(NamedTuple):
     """One packet; ``kind`` is `kept`, `marked`, `changed` or empty where the path is not shown."""
 
     packet: str
@@ -42,8 +41,7 @@ class Rung:
     kind: str
 
 
-@dataclass(frozen=True)
-class Ladder:
+class Ladder(NamedTuple):
     """The handshake of one flow and what it settled on."""
 
     flow: int
@@ -53,8 +51,7 @@ class Ladder:
     reason: str
 
 
-@dataclass(frozen=True)
-class HandshakesSection:
+class HandshakesSection(NamedTuple):
     """``left_out`` counts the flows without a ladder; ``absent`` is the reason for none at all."""
 
     ladders: tuple[Ladder, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -39,16 +39,14 @@ MARKS = ("ecn_mark", "ce_mark", "step_marks", "step_mark")
 """Counters of CE marks: sch_dualpi2, sch_codel, sch_fq_codel, sch_pie and sch_fq."""
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A name and a value as text."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True)
-class QdiscRow:
+class QdiscRow(NamedTuple):
     """One qdisc; counters are what they grew by, or as read once."""
 
     interface: str
@@ -60,8 +58,7 @@ class QdiscRow:
     others: str
 
 
-@dataclass(frozen=True)
-class HostRow:
+class HostRow(NamedTuple):
     """One host file."""
 
     name: str
@@ -74,8 +71,7 @@ class HostRow:
     left_out: str
 
 
-@dataclass(frozen=True)
-class HostsSection:
+class HostsSection(NamedTuple):
     """``builds`` are what the kernel logs prove; ``absent`` is the reason for no host, or empty."""
 
     hosts: tuple[HostRow, ...]
@@ -172,17 +168,24 @@ def _recording(rows: list[dict[str, Any]]) -> Iterator[Fact]:
         snaplen = known.get((None, "snaplen"))
         cut = f", snaplen {snaplen}" if snaplen else ""
         only = f", filter {known[None, 'filter']}" if known.get((None, "filter")) else ""
-        yield Fact("packets", f"{known['packets', 'packets']} by {backend}{cut}{only}")
+        packets = _grouped(known["packets", "packets"])
+        yield Fact("packets", f"{packets} by {backend}{cut}{only}")
     if ("kernel", "source") in known:
         lost = known.get(("kernel", "lost"), "?")
-        events = known.get(("kernel", "events"), "?")
-        yield Fact("kernel state", f"{events} samples by {known['kernel', 'source']}, {lost} lost")
+        events = _grouped(known.get(("kernel", "events"), "?"))
+        source = known["kernel", "source"]
+        yield Fact("kernel state", f"{events} samples by {source}, {_grouped(lost)} lost")
     if (None, "command") in known:
         code = known.get((None, "command_exit"), "?")
         yield Fact("command", f"{known[None, 'command']} (exit code {code})")
     if (None, "seconds") in known:
         ended = known.get((None, "ended"), "?")
         yield Fact("recorded", f"{known[None, 'seconds']} s, ended by {ended}")
+
+
+def _grouped(text: str) -> str:
+    """`98163` as `98,163`; what is no count stays."""
+    return f"{int(text):,}" if re.fullmatch("[0-9]{1,18}", text) else text
 
 
 def _sockets(rows: list[dict[str, Any]]) -> list[Fact]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.model import ProofPacket
 from l4strace.page.case import Case
@@ -19,8 +19,7 @@ FLAGS = ((0x001, "FIN"), (0x002, "SYN"), (0x004, "RST"), (0x008, "PSH"), (0x020,
 COUNTERS = ("E0B", "CEB", "E1B")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One packet."""
 
     frame: str
@@ -37,8 +36,7 @@ class Row:
     named: bool
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The packets of one finding; ``key`` is the id of its card."""
 
     key: str
@@ -48,8 +46,7 @@ class Group:
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True)
-class PacketsSection:
+class PacketsSection(NamedTuple):
     """``excerpt`` is base64, empty where there is none; ``absent`` why packets are missing."""
 
     groups: tuple[Group, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -31,8 +31,7 @@ class Transition:
     """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (forbidden)."""
 
 
-@dataclass(frozen=True)
-class PathRow:
+class PathRow(NamedTuple):
     """One direction between two captures."""
 
     flow: int
@@ -52,8 +51,7 @@ class PathRow:
     clock: str
 
 
-@dataclass(frozen=True)
-class PathsSection:
+class PathsSection(NamedTuple):
     """``absent`` is the reason for an empty section, or empty."""
 
     rows: tuple[PathRow, ...]

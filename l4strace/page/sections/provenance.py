@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import Any
+from typing import Any, NamedTuple
 
 from l4strace.page.case import Case
 from l4strace.wording.amounts import data_size, duration
@@ -17,8 +16,7 @@ TITLE = "Provenance"
 PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
 
 
-@dataclass(frozen=True)
-class SourceRow:
+class SourceRow(NamedTuple):
     """One input."""
 
     path: str
@@ -30,8 +28,7 @@ class SourceRow:
     comment: str
 
 
-@dataclass(frozen=True)
-class ProvenanceSection:
+class ProvenanceSection(NamedTuple):
     """``stamp`` is empty unless it was asked for: the same input gives the same page."""
 
     sources: tuple[SourceRow, ...]

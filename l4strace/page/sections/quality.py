@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.model import Skipped
 from l4strace.page.case import Case
@@ -25,8 +26,7 @@ class StatRow:
     detail: str
 
 
-@dataclass(frozen=True)
-class SkippedRow:
+class SkippedRow(NamedTuple):
     """Rules (code and name) that could not judge for one reason, and for which flows."""
 
     rules: tuple[tuple[str, str], ...]
@@ -34,8 +34,7 @@ class SkippedRow:
     flows: str
 
 
-@dataclass(frozen=True)
-class QualitySection:
+class QualitySection(NamedTuple):
     """Both lists; ``asked`` is how many rules were asked."""
 
     stats: tuple[StatRow, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.model import Rule
 from l4strace.page.case import Case
@@ -11,8 +11,7 @@ from l4strace.wording.rule_text import Passage, passages
 TITLE = "Rules"
 
 
-@dataclass(frozen=True)
-class RuleEntry:
+class RuleEntry(NamedTuple):
     """One rule's page."""
 
     code: str
@@ -22,8 +21,7 @@ class RuleEntry:
     passages: tuple[Passage, ...]
 
 
-@dataclass(frozen=True)
-class RulesSection:
+class RulesSection(NamedTuple):
     """``silent`` are the rules that looked and found nothing: their texts are not shown."""
 
     entries: tuple[RuleEntry, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.page.case import CHARTED_SHARE, Case
 from l4strace.page.chart import Chart
@@ -20,8 +20,7 @@ INTERVALS = 120
 """Points of each line: shares show best over intervals of some round trips."""
 
 
-@dataclass(frozen=True)
-class SharingSection:
+class SharingSection(NamedTuple):
     """No chart with fewer than two flows that carried data."""
 
     charts: tuple[Chart, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.page.case import Case
 from l4strace.wording.amounts import typeset
@@ -10,8 +10,7 @@ from l4strace.wording.amounts import typeset
 TITLE = ""
 
 
-@dataclass(frozen=True)
-class StatusSection:
+class StatusSection(NamedTuple):
     """``answer`` as in `model.Status`; ``sentence`` is empty where nobody asked."""
 
     answer: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from l4strace.model import Finding, Severity
 from l4strace.page.case import Case
@@ -22,8 +22,7 @@ WHOLE = 0.95
 """Part of the run from which a stretch is no news: shading it would shade the whole chart."""
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(NamedTuple):
     """The charts of one direction."""
 
     key: str
@@ -33,8 +32,7 @@ class Timeline:
     charts: tuple[Chart, ...]
 
 
-@dataclass(frozen=True)
-class TimelinesSection:
+class TimelinesSection(NamedTuple):
     """``start`` is the absolute time of second 0; ``shaded`` explains the shades, if any."""
 
     start: str

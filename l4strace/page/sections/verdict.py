@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,16 +18,14 @@ TITLE = ""
 MAX_FACTS = 4
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """How many findings of one severity."""
 
     severity: str
     text: str
 
 
-@dataclass(frozen=True)
-class VerdictSection:
+class VerdictSection(NamedTuple):
     """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding.
 
     ``frame`` holds the three lines of each verdict, with their labels; the sentence ``leads`` them

@@ -7,8 +7,7 @@ trace-classic-ecn-change.bt, trace-srtt-mdev.bt).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from l4strace.prague.constants import LARGEST_STEP_20BIT, V0_LG_20BIT
 from l4strace.wording.quantities import quantity
@@ -18,8 +17,7 @@ DEPTH_REFERENCE = "2 ms"
 """References that the scripts compare with: V0 and D0 of tcp_prague.c."""
 
 
-@dataclass(frozen=True)
-class Zones:
+class Zones(NamedTuple):
     """How many reductions fell into each zone of the score (below 8, 8 to 9, above 9)."""
 
     classic: int
@@ -40,8 +38,7 @@ class Zones:
         return f"{acting:,} of {self.total:,} reductions at a score above 8"
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(NamedTuple):
     """Means of the detector's inputs, and the share of steps below their references.
 
     ``low_share`` is the smaller of the shares of RTT deviation and queue delay.

@@ -33,3 +33,10 @@ def test_a_broken_line_costs_itself_only(tmp_path: Path) -> None:
     log = bpftrace.read(str(path))
     assert log.aggregates == {"@a": 1, "@b": {"x": 2}}
     assert [name for name, *_ in log.stats] == ["lines_unread"]
+
+
+def test_names_of_maps_may_hold_anything(tmp_path: Path) -> None:
+    named = {'@a"b': {'k"': 1}}
+    log = bpftrace.read(write(tmp_path, ("map", named), ("stats", 7), ("hist", {"@a": [1]})))
+    assert log.aggregates == named | {"@a (hist)": [1]}
+    assert [(name, count) for name, count, *_ in log.stats] == [("lines_unread", 1)]

@@ -39,6 +39,14 @@ def test_one_poll_gives_one_sample(tmp_path: Path) -> None:
     assert '"ss":"ts sack' in row["extra"]
 
 
+def test_what_is_left_out_is_zero_and_what_is_no_number_is_unknown(tmp_path: Path) -> None:
+    poll = "# t=1795252715.257886\n" + SOCKET + info(100, 28, 0)
+    absent = read(tmp_path, poll.replace("unacked:7", ""))
+    assert absent.select("delivered_ce", "packets_out").row(0) == (0, 0)
+    damaged = poll.replace("unacked:7", "unacked:? delivered_ce:True")
+    assert read(tmp_path, damaged).select("delivered_ce", "packets_out").row(0) == (None, None)
+
+
 @pytest.mark.parametrize(
     "text",
     [

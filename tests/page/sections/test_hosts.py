@@ -32,7 +32,11 @@ def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> 
         "sockets": [{"sport": 1, "dport": 2, "cc": "prague", "pacing_rate_bps": 1e6}] * 8,
         "before": at(7, 3),
         "after": at(1_007, 40),
-        "capture": {"command": "iperf3 -c server -C prague", "command_exit": 0},
+        "capture": {
+            "command": "iperf3 -c server -C prague",
+            "command_exit": 0,
+            "packets": {"backend": "tcpdump", "packets": 98163},
+        },
     }
     table = derive_hosts.table(dataclasses.replace(case.evidence, host_files=(host,)))
     section = hosts.build(Case(dataclasses.replace(case.evidence, hosts=table), case.analysis))
@@ -42,6 +46,7 @@ def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> 
         "kernel": "Linux 6.18.44, x86_64",
         "tcp_ecn": "2 (accepts classic ECN, requests none)",
         "offloads of e0": "tso",
+        "packets": "98,163 by tcpdump",
         "command": "iperf3 -c server -C prague (exit code 0)",
     }
     (qdisc,) = row.qdiscs

@@ -1,7 +1,7 @@
 //! IPv4, IPv6 and its extension headers: addresses mapped, options blanked, checksums right.
 
 use super::link::be16;
-use super::{after, checksum, tcp, tunnel, Frame};
+use super::{after, checksum, icmp, tcp, tunnel, Frame};
 
 /// No version of IP: what stood there is not shown.
 const NO_IP: u8 = 0xf0;
@@ -76,7 +76,9 @@ fn payload(frame: &mut Frame, protocol: u8, data: &[u8], length: u32) -> Option<
         41 => v6(frame, data, length),
         47 => tunnel::gre(frame, data, length),
         0 | 43 | 44 | 51 | 60 | 135 | 139 | 140 => extension(frame, protocol, data, length),
-        // ICMP, ESP and all others: they may quote anything.
+        1 => icmp::v4(frame, data, length),
+        58 => icmp::v6(frame, data, length),
+        // ESP, SCTP and all others: they may hold anything.
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 
 mod capture;
 mod checksum;
+mod icmp;
 mod ip;
 mod link;
 mod map;

@@ -17,10 +17,16 @@ const EXPERIMENT_2: u8 = 254;
 /// Three counters of 24 bits (RFC 9768 section 3.2.3).
 const COUNTERS: usize = 9;
 const PROTOCOL: u32 = 6;
+/// Ports and sequence number: an ICMP error of RFC 792 quotes no more.
+const LEAST: usize = 8;
 
 /// `length` is what the IP header left for TCP.
 pub fn tcp(frame: &mut Frame, data: &[u8], length: u32) -> Option<()> {
-    let mut header = data.first_chunk::<20>()?.to_vec();
+    let Some(header) = data.first_chunk::<20>() else {
+        frame.put(data.get(..LEAST)?);
+        return None;
+    };
+    let mut header = header.to_vec();
     let size = usize::from(header[12] >> 4) * 4;
     // Checksum and urgent pointer.
     header[16..20].fill(0);

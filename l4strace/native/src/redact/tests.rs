@@ -122,10 +122,20 @@ fn ethernet(random: &mut Random, depth: usize) -> Vec<u8> {
     out
 }
 
+/// An error or an echo, quoting a packet of any kind whole or cut.
+fn icmp(random: &mut Random, six: bool, depth: usize) -> (u8, Vec<u8>) {
+    let mut out: Vec<u8> = (0..8).map(|_| random.next(256) as u8).collect();
+    out[0] = random.pick(&[1, 2, 3, 4, 8, 11, 12, 128]);
+    out[1] = random.pick(&[0, 4]);
+    out.extend(ip(random, six, depth - 1));
+    out.truncate(8 + random.next(out.len()));
+    (if six { 58 } else { 1 }, out)
+}
+
 fn ip(random: &mut Random, six: bool, depth: usize) -> Vec<u8> {
     let inner_six = random.next(2) == 1;
     let kind: u16 = if inner_six { 0x86dd } else { 0x0800 };
-    let (protocol, body) = match if depth == 0 { 0 } else { random.next(9) } {
+    let (protocol, body) = match if depth == 0 { 0 } else { random.next(10) } {
         1 => (if inner_six { 41 } else { 4 }, ip(random, inner_six, depth - 1)),
         2 => {
             let mut gre = vec![random.pick(&[0, 0x80, 0x20, 0xb0, 0x40]), 0];
@@ -157,6 +167,7 @@ fn ip(random: &mut Random, six: bool, depth: usize) -> Vec<u8> {
         }
         6 => (random.pick(&[1, 50, 58, 132]), b"quotes 10.0.1.2 of nobody's business".to_vec()),
         7 => (17, udp(53, b"www.example.org of nobody's business")),
+        8 => icmp(random, inner_six, depth),
         _ => (6, tcp(random)),
     };
     if six {
@@ -235,6 +246,56 @@ fn checksums_are_right() {
     assert_eq!(checksum::finish(checksum::sum(0, &copy[..size])), [0, 0]);
     let pseudo = checksum::sum(6 + 20, &copy[12..20]);
     assert_eq!(checksum::finish(checksum::sum(pseudo, &copy[size..])), [0, 0]);
+}
+
+/// The ICMP message in a copy and whether its checksum is right.
+fn message(copy: &[u8], header: usize, pseudo: u32) -> (&[u8], bool) {
+    let icmp = &copy[header..];
+    (icmp, checksum::finish(checksum::sum(pseudo, icmp)) == [0, 0])
+}
+
+#[test]
+fn fragmentation_needed_keeps_its_mtu_and_the_ports_it_is_about() {
+    let quoted = v4(6, &[0x9c, 0x41, 0x14, 0x51, 1, 2, 3, 4], &mut Random(2));
+    let size = usize::from(quoted[0] & 15) * 4;
+    let icmp = [&[3, 4, 9, 9, 9, 9, 0x05, 0x14], &quoted[..size + 8]].concat();
+    let data = v4(1, &icmp, &mut Random(2));
+    let copy = redacted(101, &data, data.len() as u32);
+    let (kept, right) = message(&copy, usize::from(copy[0] & 15) * 4, 0);
+    assert!(right);
+    assert_eq!((kept[..2].to_vec(), &kept[4..8]), (vec![3, 4], &[0, 0, 0x05, 0x14][..]));
+    // The quoted packet comes as a copy of that packet does.
+    assert_eq!(kept[8..], redacted(101, &quoted[..size + 8], 1500));
+    assert_eq!(kept[8 + size..], [0x9c, 0x41, 0x14, 0x51, 1, 2, 3, 4]);
+    assert_eq!(kept[20..24], map().v4([10, 0, 1, 2]));
+}
+
+#[test]
+fn packet_too_big_keeps_its_mtu_and_the_headers_it_quotes() {
+    let mut random = Random(1);
+    let mut header = tcp(&mut random);
+    header.truncate(20);
+    header[12] = 0x50;
+    let mut quoted = vec![0x60, 0, 0, 0, 0, 60, 6, 64];
+    quoted.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1].repeat(2));
+    quoted.extend(&header);
+    let mut data = vec![0x60, 0, 0, 0, 0, 8 + 40 + 20 + 16, 58, 64];
+    data.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2].repeat(2));
+    data.extend([2, 0, 9, 9, 0, 0, 5, 0]);
+    data.extend([&quoted[..], b"nobody's payload"].concat());
+    let copy = redacted(101, &data, data.len() as u32);
+    let (kept, right) = message(&copy, 40, checksum::sum(58 + 84, &copy[8..40]));
+    assert!(right);
+    assert_eq!((kept[..2].to_vec(), &kept[4..8]), (vec![2, 0], &[0, 0, 5, 0][..]));
+    assert_eq!(kept[8..], redacted(101, &quoted, 100));
+    assert_eq!(kept.len(), 8 + 60);
+}
+
+#[test]
+fn of_an_echo_nothing_is_left() {
+    let data = v4(1, b"\x08\0sumidsqabcdefghi of nobody's business", &mut Random(2));
+    let copy = redacted(101, &data, data.len() as u32);
+    assert_eq!(copy.len(), usize::from(copy[0] & 15) * 4);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -19,8 +19,7 @@ TITLE = "Traffic"
 ALL = "all flows"
 
 
-@dataclass(frozen=True)
-class TrafficRow:
+class TrafficRow(NamedTuple):
     """One flow of the path, or all; ``key`` is its place on the page (empty: none)."""
 
     name: str
@@ -37,8 +36,7 @@ class TrafficRow:
     rtt: str
 
 
-@dataclass(frozen=True)
-class TrafficSection:
+class TrafficSection(NamedTuple):
     """``path`` names the networks; ``absent`` is the reason for an empty section, or empty."""
 
     path: str

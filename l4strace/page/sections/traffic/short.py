@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -26,8 +26,7 @@ SENT_AS = (
 )
 
 
-@dataclass(frozen=True)
-class ShortRow:
+class ShortRow(NamedTuple):
     """The short flows of one size and codepoint, in words."""
 
     size: str
