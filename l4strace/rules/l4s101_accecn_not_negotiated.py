@@ -122,7 +122,8 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
         f"The kernel log shows {control} for this flow, but all of its {packets:,} data packets "
         "are Not-ECT: it has no working AccECN, and L4S cannot be used. The capture began after "
         "the handshake, which would show who refused it.",
-        "Capture from before the connection starts. Set net.ipv4.tcp_ecn=3 on the server.",
+        "Capture from before the connection starts. Set net.ipv4.tcp_ecn=3 on the server (Linux "
+        "7.0 or an L4S kernel).",
         source=row["source"],
         flow=row["flow"],
         measures=(Measure("data packets that are Not-ECT", packets, "packet", "0 with AccECN"),),
