@@ -64,7 +64,7 @@ pub struct Flow {
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of a round that ended with nothing in flight, by side, until data follows.
-    pub(super) drained_row: [Option<usize>; 2],
+    pub(super) drained_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
     pub(super) remembered: Option<Box<[Remembered; 2]>>,
     /// Packets far outside of the window, until it is clear what they are.
@@ -284,7 +284,7 @@ impl Flow {
     /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
     #[inline]
     fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut [RoundRow]) {
-        let Some(at) = self.drained_row[side].take() else { return };
+        let Some(at) = self.drained_row[side].take().map(|at| at as usize) else { return };
         let went_on = self.dirs[side].sender.as_ref().is_some_and(|s| s.went_on(now_ns));
         if went_on && rows[at].limited_by == Limit::App {
             rows[at].limited_by = Limit::Cwnd;
