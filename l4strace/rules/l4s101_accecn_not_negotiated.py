@@ -5,7 +5,8 @@ What it checks
 Flows whose SYN requested Accurate ECN (AE, CWR and ECE all set) and that use classic ECN or no ECN
 after the handshake. The rule names who gave up: the server in its answer or in a repeated SYN/ACK,
 a broken server or path, or the client after lost SYNs. Also flows that negotiated AccECN and whose
-server then saw the final ACK with ACE 000, after which it must not send ECT.
+server then saw the final ACK with ACE 000, after which it must not send ECT. Where a capture began
+after the handshake, data that is Not-ECT although the kernel log shows Prague.
 
 Why it matters
 --------------
@@ -64,6 +65,12 @@ GAVE_UP = {0b000: "no ECN", 0b011: "classic ECN"}
 """ACE of a repeated SYN of a client that no longer requests AccECN -> what it falls back to."""
 UNANSWERED = "no SYN/ACK answers the SYN that requested AccECN"
 ECT1 = 1
+LATE = "no handshake packet shows whether AccECN was requested"
+MIN_PACKETS = 10
+"""Data packets without ECT that are no accident: Prague retransmits as Not-ECT, and one window has
+ten packets (RFC 6928)."""
+PRAGUE = ("prague", "prague-reno")
+"""The control, and what it calls itself without AccECN."""
 L4S_CONTROLS = ("prague", "prague-reno", "bbr3", "bbr2")
 
 
@@ -82,6 +89,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .group_by("flow")
         .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
     )
+    late = _late(evidence).join(data, on="flow").filter(pl.col("data_packets") >= MIN_PACKETS)
     return [
         *(
             _finding(row, controls.get(row["flow"]))
@@ -89,7 +97,37 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         ),
         *(_final_ack(row) for row in _bleached_final_acks(evidence).iter_rows(named=True)),
         *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
+        *(_without_handshake(row, controls.get(row["flow"])) for row in late.iter_rows(named=True)),
     ]
+
+
+def _late(evidence: Evidence) -> pl.DataFrame:
+    """Flows of which no capture shows a handshake packet, nor their ECN mode by other packets."""
+    bare = pl.col("syn_ace").is_null() & pl.col("synack_ace").is_null()
+    unknown = evidence.flows.group_by("flow", maintain_order=True).agg(
+        pl.col("source").first(), (bare & (pl.col("mode") == "unknown")).all().alias("late")
+    )
+    return unknown.filter("late")
+
+
+def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Skipped:
+    """Prague with AccECN sends ECT(1): Not-ECT throughout shows that it has none."""
+    packets = row["data_packets"]
+    if control not in PRAGUE or row["data_not_ect"] != packets:
+        return Skipped(CODE, LATE, row["flow"])
+    return Finding(
+        CODE,
+        Severity.ERROR,
+        Confidence.MEDIUM,
+        f"The kernel log shows {control} for this flow, but all of its {packets:,} data packets "
+        "are Not-ECT: it has no working AccECN, and L4S cannot be used. The capture began after "
+        "the handshake, which would show who refused it.",
+        "Capture from before the connection starts. Set net.ipv4.tcp_ecn=3 on the server (Linux "
+        "7.0 or an L4S kernel).",
+        source=row["source"],
+        flow=row["flow"],
+        measures=(Measure("data packets that are Not-ECT", packets, "packet", "0 with AccECN"),),
+    )
 
 
 def _bleached_final_acks(evidence: Evidence) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.model import Severity, Skipped
+from l4strace.model import Confidence, Finding, Severity, Skipped
 from l4strace.rules.l4s101_accecn_not_negotiated import check
 from tests.support.frames import evidence, frame
 
@@ -81,3 +81,29 @@ def test_skipped_where_nothing_answers_the_syn():
     silent = frame("flows", syn_ace=7, synack_ace=None, mode="unknown")
     (skipped,) = check(evidence(flows=silent))
     assert isinstance(skipped, Skipped)
+
+
+def late(control: str | None, not_ect: int = 200, mode: str = "unknown") -> list[Finding | Skipped]:
+    """A capture that began after the handshake, with 200 data packets of the client."""
+    flows = frame("flows", syn_ace=None, synack_ace=None, mode=mode)
+    directions = frame("directions", data_packets=200, data_not_ect=not_ect)
+    kernel = frame("kernel", cc=control, flow=0)
+    return check(evidence(flows=flows, directions=directions, kernel=kernel))
+
+
+def test_fires_without_a_handshake_where_prague_sends_not_ect():
+    (found,) = late("prague")
+    assert isinstance(found, Finding)
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
+    assert "all of its 200 data packets are Not-ECT" in found.message
+
+
+@pytest.mark.parametrize(("control", "not_ect"), [(None, 200), ("cubic", 200), ("prague", 3)])
+def test_silent_with_the_reason_where_the_handshake_is_missing(control: str | None, not_ect: int):
+    (skipped,) = late(control, not_ect)
+    assert isinstance(skipped, Skipped)
+    assert "no handshake packet" in skipped.reason
+
+
+def test_silent_where_later_packets_show_the_mode():
+    assert late("prague", mode="classic") == []

@@ -11,6 +11,33 @@ const MOST: usize = 2048;
 /// Ticks that show the rate of a timestamp clock, to a tenth.
 const RATE_TICKS: f64 = 10.0;
 
+/// A host's timestamp clock at one moment, and its ticks per nanosecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    tsval: u32,
+    at_ns: i64,
+    rate: f64,
+}
+
+impl Reference {
+    /// By how much the capture's clock ran ahead of the host's since then, as a packet shows it.
+    pub fn ahead_ns(&self, tsval: u32, ts_ns: i64) -> f64 {
+        let shown = f64::from(tsval.wrapping_sub(self.tsval) as i32) / self.rate;
+        ts_ns.saturating_sub(self.at_ns) as f64 - shown.max(0.0)
+    }
+
+    /// The same, where the host's clock stood still for more than half of the time.
+    pub fn stood_still_ns(&self, tsval: u32, ts_ns: i64) -> Option<i64> {
+        let passed = ts_ns.saturating_sub(self.at_ns) as f64;
+        // A silence that is longer than half the timestamp's range shows nothing.
+        if self.rate * passed > f64::from(i32::MAX) {
+            return None;
+        }
+        let ahead = self.ahead_ns(tsval, ts_ns);
+        (ahead > passed / 2.0).then_some(ahead as i64)
+    }
+}
+
 /// TSvals that one direction sent.
 #[derive(Debug, Default)]
 pub struct Echoes {
@@ -40,29 +67,13 @@ impl Echoes {
         true
     }
 
-    /// The TSvals so far show how fast their clock ticks.
-    pub fn shows_rate(&self) -> bool {
-        self.last.is_some_and(|last| f64::from(last.wrapping_sub(self.first.0)) >= RATE_TICKS)
-            && self.last_ns > self.first.1
-    }
-
-    /// By how much the capture's clock ran ahead of the sender's timestamp clock since the last TSval, where
-    /// the TSvals before show its rate.
-    pub fn ahead_ns(&self, tsval: u32, ts_ns: i64) -> Option<i64> {
-        let ticks = f64::from(self.last?.wrapping_sub(self.first.0));
+    /// The last TSval, where those before show how fast their clock ticks.
+    pub fn reference(&self) -> Option<Reference> {
+        let tsval = self.last?;
+        let ticks = f64::from(tsval.wrapping_sub(self.first.0));
         let elapsed = self.last_ns.saturating_sub(self.first.1);
-        let passed = ts_ns.saturating_sub(self.last_ns);
-        if !self.shows_rate() {
-            return None;
-        }
         let rate = ticks / elapsed as f64;
-        // A silence that is longer than half the timestamp's range shows nothing.
-        if rate * passed as f64 > f64::from(i32::MAX) {
-            return None;
-        }
-        let shown = f64::from(tsval.wrapping_sub(self.last?) as i32) / rate;
-        let ahead = passed as f64 - shown.max(0.0);
-        (ahead > passed as f64 / 2.0).then_some(ahead as i64)
+        (ticks >= RATE_TICKS && elapsed > 0).then_some(Reference { tsval, at_ns: self.last_ns, rate })
     }
 
     /// No TSval that was sent so far gives a sample.
@@ -107,17 +118,18 @@ mod tests {
     fn a_clock_that_runs_ahead_shows_against_the_timestamps() {
         let mut e = Echoes::default();
         const MS: i64 = 1_000_000;
-        assert_eq!(e.ahead_ns(5, 0), None);
+        assert!(e.reference().is_none());
         (0..100).for_each(|ms| {
             e.send(ms as u32, ms * MS);
         });
         let hour = 3_600_000 * MS;
+        let clock = e.reference().expect("a rate");
         // The flow was silent for an hour, or the clock was set.
-        assert_eq!(e.ahead_ns(99 + 3_600_000, 99 * MS + hour), None);
-        let ahead = e.ahead_ns(104, 99 * MS + hour).expect("set forward");
+        assert_eq!(clock.stood_still_ns(99 + 3_600_000, 99 * MS + hour), None);
+        let ahead = clock.stood_still_ns(104, 99 * MS + hour).expect("set forward");
         assert!((ahead - (hour - 5 * MS)).abs() < MS, "{ahead}");
         // The timestamps may have wrapped.
-        assert_eq!(e.ahead_ns(104, 99 * MS + 1000 * hour), None);
+        assert_eq!(clock.stood_still_ns(104, 99 * MS + 1000 * hour), None);
     }
 
     #[test]

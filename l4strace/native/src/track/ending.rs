@@ -26,7 +26,8 @@ impl Flow {
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
             rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
-            self.drained_row[side] = (!sender.round.open && !rows.is_empty()).then(|| rows.len() - 1);
+            let last = rows.len().checked_sub(1).and_then(|at| u32::try_from(at).ok());
+            self.drained_row[side] = last.filter(|_| !sender.round.open);
         }
     }
 

@@ -1,6 +1,6 @@
 //! One conversation: hands each packet to the parts that follow it.
 
-use super::clock::PAUSE_NS;
+use super::clock::{Suspicion, PAUSE_NS};
 use super::data::{first_byte, weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
@@ -64,11 +64,13 @@ pub struct Flow {
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of a round that ended with nothing in flight, by side, until data follows.
-    pub(super) drained_row: [Option<usize>; 2],
+    pub(super) drained_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
     pub(super) remembered: Option<Box<[Remembered; 2]>>,
     /// Packets far outside of the window, until it is clear what they are.
     pub(super) held: Option<Box<Held>>,
+    /// The clock may have been set, until later packets show it.
+    pub(super) suspicion: Option<Box<Suspicion>>,
     /// The conversation that took over its ports without a SYN.
     pub(super) successor: Option<u32>,
 }
@@ -105,6 +107,7 @@ impl Flow {
             drained_row: [None; 2],
             remembered: None,
             held: None,
+            suspicion: None,
             successor: None,
         }
     }
@@ -150,6 +153,9 @@ impl Flow {
         let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
         if p.ts_ns.saturating_sub(before_ns) > PAUSE_NS {
             self.paused(p, side, before_ns, rows);
+        }
+        if self.suspicion.is_some() {
+            self.look_at_clock(p, side);
         }
         if self.is_seen_twice(p, side) {
             return self.seen_twice(side);
@@ -278,7 +284,7 @@ impl Flow {
     /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
     #[inline]
     fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut [RoundRow]) {
-        let Some(at) = self.drained_row[side].take() else { return };
+        let Some(at) = self.drained_row[side].take().map(|at| at as usize) else { return };
         let went_on = self.dirs[side].sender.as_ref().is_some_and(|s| s.went_on(now_ns));
         if went_on && rows[at].limited_by == Limit::App {
             rows[at].limited_by = Limit::Cwnd;

@@ -137,8 +137,13 @@ fn a_clock_set_forward_is_a_step_and_no_delay() {
             let step = |at: i64| if at < 100 { at } else { at + hour };
             let stamp = |ms: u32, echo: u32| stamped.then_some((ms, echo));
             let seq = 1001 + 1000 * n;
-            let data =
-                Packet { seq, ack: 5001, payload_len: 1000, timestamps: stamp(real, 0), ..Packet::default() };
+            let data = Packet {
+                seq,
+                ack: 5001,
+                payload_len: 1000,
+                timestamps: stamp(real, real - 1),
+                ..Packet::default()
+            };
             talk.say(A, step(at), flag::ACK, 5, data);
             if n >= 20 {
                 let ack = seq + 1000 - 20_000;
@@ -154,6 +159,27 @@ fn a_clock_set_forward_is_a_step_and_no_delay() {
         let longest = talk.tracker.rounds.iter().filter_map(|r| r.rtt).map(|r| r.max_us).fold(0.0, f64::max);
         assert!(longest < 30_000.0, "{longest}");
         assert!(talk.tracker.rounds.iter().all(|r| r.end_ns - r.start_ns < 1000 * MS));
+    }
+}
+
+#[test]
+fn packets_that_the_path_held_are_no_clock_step() {
+    for held in [1, 5] {
+        let mut talk = Talk::accecn();
+        for n in 0..60u32 {
+            // From the fortieth on the path holds some for two seconds, then the host's clock has gone on.
+            let sent = 30 + n + if n < 40 + held { 0 } else { 2000 };
+            let seen = 30 + i64::from(n) + if n < 40 { 0 } else { 2000 };
+            let data = Packet {
+                seq: 1001 + 1000 * n,
+                ack: 5001,
+                payload_len: 1000,
+                timestamps: Some((sent, 0)),
+                ..Packet::default()
+            };
+            talk.say(A, seen, flag::ACK, 5, data);
+        }
+        assert_eq!(talk.end().dirs[0].totals.clock_steps, 0, "{held}");
     }
 }
 
