@@ -7,12 +7,11 @@ use super::data::Data;
 use super::reduction::Reductions;
 use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
+use super::smallest::WindowedMin;
 use super::train::Trains;
+use super::window::{Acked, Window};
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::PacketReplay;
-
-/// Half of the span over which the smallest RTT is remembered (schema: 300 s).
-const MIN_HALF_NS: i64 = 150_000_000_000;
 
 /// RTTs of the whole direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,30 +31,6 @@ impl RttTotals {
         self.max_ns = self.max_ns.max(ns);
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.samples += 1;
-    }
-}
-
-/// Smallest value of the last 150 to 300 s.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowedMin {
-    since_ns: i64,
-    now: Option<i64>,
-    before: Option<i64>,
-}
-
-impl WindowedMin {
-    fn add(&mut self, ns: i64, at_ns: i64) {
-        if at_ns - self.since_ns > MIN_HALF_NS {
-            (self.before, self.now, self.since_ns) = (self.now, None, at_ns);
-        }
-        self.now = Some(self.now.map_or(ns, |m| m.min(ns)));
-    }
-
-    fn get(&self) -> Option<i64> {
-        match (self.now, self.before) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
     }
 }
 
@@ -94,6 +69,7 @@ pub struct Sender {
     pub round: Round,
     pub rtt: RttTotals,
     pub acked_bytes: u64,
+    pub window: Window,
     bursts: Bursts,
     /// Of data packets seen here, and of what ACKs deliver: the first shows the path before this
     /// capture, the second the path behind it.
@@ -128,6 +104,7 @@ impl Sender {
             round: Round::default(),
             rtt: RttTotals::default(),
             acked_bytes: 0,
+            window: Window::default(),
             bursts: Bursts::default(),
             sent_trains: Trains::default(),
             acked_trains: Trains::default(),
@@ -165,7 +142,10 @@ impl Sender {
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
         if sent == Sent::Retransmit {
+            self.window.lost(self.segments.max);
             self.reduce();
+        } else {
+            self.window.sent(data.ts_ns, u32::from(data.weight), self.segments.inflight_packets());
         }
         self.reductions.sent(self.number, self.segments.inflight_packets());
         self.bursts.send(data.ts_ns, len, frame);
@@ -190,6 +170,16 @@ impl Sender {
             self.round.drained = true;
             self.drained_ns = ts_ns;
         }
+        if got.packets > 0 {
+            self.window.acked(&Acked {
+                ts_ns,
+                packets: got.packets,
+                in_flight: self.segments.inflight_packets(),
+                rtt_ns: got.rtt_ns,
+                una: self.segments.una,
+                slow_start: self.slow_start && !self.saw_ce,
+            });
+        }
         if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
             self.rtt.add(ns);
             self.round.rtt(ns);
@@ -209,9 +199,8 @@ impl Sender {
         self.round.ce[1] += i64::from(step.hi);
         self.round.ce[2] += i64::from(step.best);
         if step.best > 0 {
+            self.window.marked(self.segments.max);
             self.marked_rtt(got);
-        }
-        if step.best > 0 {
             self.saw_ce = true;
             self.reduce();
         }
@@ -338,7 +327,7 @@ impl Sender {
             queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
-            cwnd_packets: (limited_by == Limit::Cwnd).then_some(f64::from(round.inflight_max_packets)),
+            cwnd_packets: None, // the next ACK shows it
             rwnd_bytes: round.rwnd_min,
             limited_by,
             goodput_bps: round.goodput_bps(end_ns),
