@@ -13,8 +13,8 @@ misreads its feedback: the last is a bug that no other check finds.
 
 Evidence
 --------
-`kernel.delivered_ce` and `snd_cwnd`; `rounds.ce_lo`, `ce_hi`, `cwnd_packets` and `limited_by`;
-`directions.ce_fed_back_lo` (which directions have counters).
+`kernel.delivered_ce` and `snd_cwnd`; `rounds.ce_lo`, `ce_hi`, `inflight_max_packets` and
+`limited_by`; `directions.ce_fed_back_lo` (which directions have counters).
 
 When it is wrong
 ----------------
@@ -117,11 +117,9 @@ def _at(common: pl.DataFrame, counted: pl.DataFrame, time: str) -> pl.Series:
 
 
 def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
-    """Median relative difference of the estimated window to the kernel's at the end of rounds."""
+    """Median relative difference of what is in flight to the kernel's window, over rounds."""
     windows = joined.filter(pl.col("snd_cwnd") > 0).select(*subjects.DIRECTION, "ts_ns", "snd_cwnd")
-    rounds = subjects.rounds(evidence).filter(
-        pl.col("cwnd_packets").is_not_null() & (pl.col("limited_by") == "cwnd")
-    )
+    rounds = subjects.rounds(evidence).filter(pl.col("limited_by") == "cwnd")
     paired = rounds.sort("end_ns").join_asof(
         windows.sort("ts_ns"),
         left_on="end_ns",
@@ -131,14 +129,15 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
         tolerance=FRESH_NS,
     )
     # Less in flight than the window allows: pacing or the application limits the sender.
-    error = (pl.col("cwnd_packets") - pl.col("snd_cwnd").cast(pl.Float64)) / pl.col("snd_cwnd")
+    flight, window = (pl.col(n).cast(pl.Float64) for n in ("inflight_max_packets", "snd_cwnd"))
+    error = (flight - window) / window
     return (
         paired.drop_nulls("snd_cwnd")
         .group_by(subjects.KEY)
         .agg(
             pl.len().alias("rounds"),
             error.median().alias("error"),
-            pl.col("cwnd_packets").median(),
+            pl.col("inflight_max_packets").median(),
             pl.col("snd_cwnd").median(),
         )
         .filter((pl.col("rounds") >= MIN_ROUNDS) & (pl.col("error") > CWND_ERROR))
@@ -169,7 +168,7 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
         Confidence.LOW,
         f"Kernel and packets disagree on the window: the median of snd_cwnd is "
         f"{row['snd_cwnd']:,.0f} packets, that of the packets in flight "
-        f"{row['cwnd_packets']:,.0f}.",
+        f"{row['inflight_max_packets']:,.0f}.",
         "Check the join of log and capture (L4S009), and what else limits the sender.",
         source=row["source"],
         flow=row["flow"],

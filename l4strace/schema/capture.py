@@ -236,7 +236,7 @@ ROUNDS = Table(
         Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT that this input saw on the path in the whole run (path: all flows between the same two networks). Null at the receiver, where the time from data to ACK holds no queue, and before `pipeline.derive`."),
         Column("inflight_max_bytes", U64, "byte", "Most unacknowledged bytes at any time of the round."),
         Column("inflight_max_packets", U32, "", "The same in packets."),
-        Column("cwnd_packets", F64, "packet", "Estimated congestion window at the end of the round; null where it cannot be determined (application- or receiver-limited, wrong vantage)."),
+        Column("cwnd_packets", F64, "packet", "Congestion window behind the ACK that ends the round, as its reply shows it to 3 %; null where pacing, segmentation, the application or the receiver may hide it (`inflight_max_packets` is then a lower bound) and far from the sender."),
         Column("rwnd_bytes", U64, "byte", "Smallest receive window that the peer offered in the round, scaled."),
         Column("limited_by", STR, "", "`cwnd`, `rwnd`, `app` or `unknown`."),
         Column("goodput_bps", F64, "bit/s", "Newly acknowledged payload bits per second of the round."),

@@ -153,7 +153,7 @@ def _rounds(lane: Lane, row: dict[str, Any] | None) -> None:
     lane.ce_share = row["ce_best"] / row["acked_packets"] if row["acked_packets"] else None
     lane.rtt_us = row["rtt_mean_us"] or lane.rtt_us
     lane.queue_us = row["queue_delay_us"]
-    lane.cwnd = row["cwnd_packets"] or lane.cwnd
+    lane.cwnd = row["cwnd_packets"]
     if row["alpha"] is not None:
         lane.alpha, lane.alpha_source = row["alpha"], "packets"
     if row["classic_ecn"] is not None and lane.may_be_prague:

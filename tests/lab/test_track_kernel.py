@@ -45,13 +45,15 @@ def test_window_and_alpha_are_the_kernels(run: str, shared_data: Path) -> None:
     rounds = rounds_of(folder / "sender.pcap.xz", 40001).with_columns(
         ts_ns=pl.col("end_ns") + LATER_NS
     )
-    acks = events.filter(pl.col("event") == "ack")
+    # An event shows the window before the ACK acts on it: the next one what it made of it.
+    acks = events.filter(pl.col("event") == "ack").with_columns(pl.col("snd_cwnd").shift(-1))
     window = rounds.filter(pl.col("cwnd_packets").is_not_null() & ~pl.col("slow_start")).join_asof(
-        acks, on="ts_ns"
+        acks, left_on="end_ns", right_on="ts_ns", strategy="forward"
     )
     errors = (window["cwnd_packets"] - window["snd_cwnd"]).abs() / window["snd_cwnd"]
-    assert window.height > 100
-    assert errors.median() <= 0.05
+    # Of the windows of run q1, 2 to 5 packets, segmentation and pacing hide most.
+    assert window.height >= 20
+    assert (errors <= 0.03).mean() >= 0.9
 
     # The next update shows the value that the last one left.
     updates = events.filter(pl.col("event") == "alpha")

@@ -2,7 +2,7 @@
 
 use super::flow::{Ended, Flow};
 use super::handshake::Mode;
-use super::round::RoundRow;
+use super::round::{Limit, RoundRow};
 use super::sender::{Context, Wait};
 use crate::packet::{flag, Packet};
 
@@ -25,9 +25,19 @@ impl Flow {
         self.look_around();
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
-            rows.extend(sender.end_round(p.ts_ns, p.frame, &context));
-            let last = rows.len().checked_sub(1).and_then(|at| u32::try_from(at).ok());
-            self.drained_row[side] = last.filter(|_| !sender.round.open);
+            let row = sender.end_round(p.ts_ns, p.frame, &context);
+            self.ended_row[side] = row.as_ref().and_then(|_| u32::try_from(rows.len()).ok());
+            rows.extend(row);
+        }
+    }
+
+    /// Another ACK comes: what left since the one that ended a round shows the window behind that.
+    #[inline]
+    pub(super) fn settle_window(&mut self, side: usize, rows: &mut [RoundRow]) {
+        let Some(at) = self.ended_row[side].take().map(|at| at as usize) else { return };
+        let Some(sender) = self.dirs[side].sender.as_ref() else { return };
+        if rows[at].limited_by == Limit::Cwnd {
+            rows[at].cwnd_packets = sender.window.before_ack();
         }
     }
 
@@ -40,7 +50,7 @@ impl Flow {
             rows.extend(sender.end_round(before_ns, p.frame, &context));
             sender.round.start_ns = p.ts_ns;
         }
-        self.drained_row[side] = None;
+        self.ended_row[side] = None;
     }
 
     /// A FIN or RST.
@@ -73,7 +83,7 @@ impl Flow {
 
     /// The rows of the rounds so far are gone.
     pub(super) fn forget_rounds(&mut self) {
-        self.drained_row = [None; 2];
+        self.ended_row = [None; 2];
     }
 
     pub(super) fn context(&self, side: usize) -> Context {

@@ -63,8 +63,8 @@ pub struct Flow {
     /// Payload per packet on the wire, by side.
     pub(super) mss: [u32; 2],
     shift: [Option<u8>; 2],
-    /// Row of a round that ended with nothing in flight, by side, until data follows.
-    pub(super) drained_row: [Option<u32>; 2],
+    /// Row of the round that ended last, by side, until the next ACK: only what is sent by then shows the window.
+    pub(super) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
     pub(super) remembered: Option<Box<[Remembered; 2]>>,
     /// Packets far outside of the window, until it is clear what they are.
@@ -104,7 +104,7 @@ impl Flow {
             patience_ns: PATIENCE_NS,
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
-            drained_row: [None; 2],
+            ended_row: [None; 2],
             remembered: None,
             held: None,
             suspicion: None,
@@ -284,11 +284,10 @@ impl Flow {
     /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
     #[inline]
     fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut [RoundRow]) {
-        let Some(at) = self.drained_row[side].take().map(|at| at as usize) else { return };
-        let went_on = self.dirs[side].sender.as_ref().is_some_and(|s| s.went_on(now_ns));
-        if went_on && rows[at].limited_by == Limit::App {
+        let Some(sender) = self.dirs[side].sender.as_ref().filter(|s| !s.round.open) else { return };
+        let Some(at) = self.ended_row[side].map(|at| at as usize) else { return };
+        if sender.went_on(now_ns) && rows[at].limited_by == Limit::App {
             rows[at].limited_by = Limit::Cwnd;
-            // How much is left of so small a window is unknown: Linux holds back odd packets.
         }
     }
 
@@ -328,7 +327,10 @@ impl Flow {
                 sender.offered(u64::from(p.window) << shift);
             }
         }
-        if peer.sender.is_none() && advance > 1 {
+        if got.packets > 0 {
+            self.settle_window(side ^ 1, rows);
+        }
+        if self.dirs[side ^ 1].sender.is_none() && advance > 1 {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }

@@ -28,6 +28,7 @@ mod round;
 mod segments;
 mod sender;
 mod seq;
+mod smallest;
 mod strays;
 mod table;
 #[cfg(test)]
@@ -39,6 +40,7 @@ mod twice;
 mod unify;
 mod vantage;
 mod waiting;
+mod window;
 
 pub use counters::{CEB, E0B, E1B};
 pub use crew::{follow, Crew, Threads};

@@ -42,6 +42,7 @@ impl Flow {
         if ece {
             if let Some(sender) = peer.sender.as_mut() {
                 sender.round.ece_acks += 1;
+                sender.window.marked(sender.segments.max);
                 if !echoing {
                     sender.marked_rtt(got);
                 }

@@ -8,7 +8,9 @@ use super::least::WindowedMin;
 use super::reduction::Reductions;
 use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};
+use super::smallest::WindowedMin;
 use super::train::Trains;
+use super::window::{Acked, Window};
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::PacketReplay;
 
@@ -68,6 +70,7 @@ pub struct Sender {
     pub round: Round,
     pub rtt: RttTotals,
     pub acked_bytes: u64,
+    pub window: Window,
     bursts: Bursts,
     /// Of data packets seen here, and of what ACKs deliver: the first shows the path before this
     /// capture, the second the path behind it.
@@ -104,6 +107,7 @@ impl Sender {
             round: Round::default(),
             rtt: RttTotals::default(),
             acked_bytes: 0,
+            window: Window::default(),
             bursts: Bursts::default(),
             sent_trains: Trains::default(),
             acked_trains: Trains::default(),
@@ -142,7 +146,10 @@ impl Sender {
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
         if sent == Sent::Retransmit {
+            self.window.lost(self.segments.max);
             self.reduce();
+        } else {
+            self.window.sent(data.ts_ns, u32::from(data.weight), self.segments.inflight_packets());
         }
         self.reductions.sent(self.number, self.segments.inflight_packets());
         self.bursts.send(data.ts_ns, len, frame);
@@ -167,6 +174,16 @@ impl Sender {
             self.round.drained = true;
             self.drained_ns = ts_ns;
         }
+        if got.packets > 0 {
+            self.window.acked(&Acked {
+                ts_ns,
+                packets: got.packets,
+                in_flight: self.segments.inflight_packets(),
+                rtt_ns: got.rtt_ns,
+                una: self.segments.una,
+                slow_start: self.slow_start && !self.saw_ce,
+            });
+        }
         if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
             self.rtt.add(ns);
             self.round.rtt(ns);
@@ -189,9 +206,8 @@ impl Sender {
         self.round.ce[1] += i64::from(step.hi);
         self.round.ce[2] += i64::from(step.best);
         if step.best > 0 {
+            self.window.marked(self.segments.max);
             self.marked_rtt(got);
-        }
-        if step.best > 0 {
             self.saw_ce = true;
             self.reduce();
         }
@@ -319,7 +335,7 @@ impl Sender {
             queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
-            cwnd_packets: (limited_by == Limit::Cwnd).then_some(f64::from(round.inflight_max_packets)),
+            cwnd_packets: None, // the next ACK shows it
             rwnd_bytes: round.rwnd_min,
             limited_by,
             goodput_bps: round.goodput_bps(end_ns),
