@@ -54,10 +54,13 @@ def test_data_go_under_the_name_of_this_version():
 def test_the_sdist_has_every_file_that_git_has_of_the_package():
     with tarfile.open(dist("*.tar.gz")) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = subprocess.run(
+    listed = subprocess.run(
         ["git", "ls-files", "l4strace", "reports", "collectors", "docs/completion", "l4strace.1"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
+        cwd=REPOSITORY, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode:
+        pytest.skip(f"git lists no files here: {listed.stderr.strip()}")
+    tracked = listed.stdout.splitlines()
     missing = {name for name in tracked if not name.endswith((".gitignore", "FORMAT.md"))} - held
     assert missing == set()
     assert not [name for name in held if "__pycache__" in name or name.endswith(".so")]

@@ -248,6 +248,21 @@ def test_a_dark_system_prints_in_light_colours(browser: chromium.Chromium, page:
     browser.scheme("light")
 
 
+def test_a_print_has_the_titles_of_columns_and_no_other_button(opened: chromium.Chromium) -> None:
+    """A title sorts its column, so it is a button, too."""
+    opened.call("Emulation.setEmulatedMedia", media="print")
+    shown = opened.evaluate(
+        "[...document.querySelectorAll('button')].filter(b => b.checkVisibility())"
+        ".map(b => b.textContent)"
+    )
+    titles = opened.evaluate(
+        "[...document.querySelectorAll('#flow-table th')].map(h => h.textContent)"
+    )
+    opened.call("Emulation.setEmulatedMedia", media="")
+    assert "bottleneck" in titles
+    assert shown == titles
+
+
 def test_without_scripts_the_page_tells_what_it_lacks(
     browser: chromium.Chromium, page: Path
 ) -> None:
