@@ -18,7 +18,6 @@ mod handshake;
 mod holes;
 mod keys;
 mod lanes;
-mod least;
 mod prefetch;
 mod reduction;
 mod reports;

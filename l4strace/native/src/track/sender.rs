@@ -4,7 +4,6 @@ use super::ace::Step;
 use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
-use super::least::WindowedMin;
 use super::reduction::Reductions;
 use super::round::{Limit, Round, RoundRow};
 use super::segments::{Delivered, Segments, Sent};

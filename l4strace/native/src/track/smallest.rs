@@ -1,4 +1,4 @@
-//! The smallest RTT of a while.
+//! The smallest RTT of a while, as tcp_min_rtt keeps it.
 
 /// Half of the span over which the smallest RTT is remembered (schema: 300 s).
 const MIN_HALF_NS: i64 = 150_000_000_000;
