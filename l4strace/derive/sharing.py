@@ -2,12 +2,12 @@
 
 One queue delays all packets of a moment alike: the delays of two flows are equal at any time, not
 merely parallel. Flows with a queue each may move together too: they share the rate, so both
-queues grow when a flow joins. Measured on 144 pairs of emulated and recorded flows: the mean gap is
-at most 0.34 of the longer delay in 85 % of pairs in one queue (the others had a wrong base RTT, and
-moved alike), and above 0.28 in all pairs with a queue each. RED whose queue swings faster than the
-slots leaves no correlation, but hardly a gap. A path that changes moves all its queues: the delays
-must then be alike in each of its phases. Measured on 31 flows in one queue of such paths: 0.50 and
-more; with a queue each, 12 flows at most 0.49.
+queues grow when a flow joins, and CoDel holds them near one target. Measured on 481 flows of 176
+emulated paths: a gap of 0.25 or less with a correlation of 0.7 or more had 229 of 313 in one queue
+and 2 of 168 with a queue each; with 0.5 or more it was 242 and 13. RED whose queue swings
+faster than the slots leaves no correlation, but hardly a gap. A path that changes moves all its
+queues: the delays must then be alike in each of its phases. Measured on 31 flows in one queue of
+such paths: 0.50 and more; with a queue each, 12 flows at most 0.49.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ MIN_SLOTS = 10
 EQUAL, NEARLY_EQUAL = 0.1, 0.3
 """Mean gap between two delays, in parts of the longer one, that one queue leaves. See above."""
 
-SURE = 0.25
-"""Mean gap of correlated delays that leaves no doubt: see above."""
-
-CORRELATED, PARALLEL = 0.5, 0.85
+CORRELATED, PARALLEL = 0.6, 0.85
 """Correlations that bear out the second gap, and that show one queue whatever the gap (a base RTT
 that no packet saw moves one of the delays as a whole)."""
+
+SURE, SURE_CORRELATED = 0.25, 0.7
+"""Mean gap and correlation that leave no doubt: see above."""
+
+WITHIN = 0.5
+"""Correlation within the phases of a path that changes: see above."""
 
 APARTS = ((0.15, 0.2), (0.5, 0.5), (0.7, 0.8))
 """Gap from, and correlation up to which, flows have a queue each: the farther apart, the less their
@@ -65,14 +68,14 @@ def _most_correlated(gap: float) -> float:
 
 def sure(f: Features, mates: str) -> bool:
     """Equal and parallel: neither is chance."""
-    alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= CORRELATED
+    alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= SURE_CORRELATED
     return alike and _moves_within(f, mates)
 
 
 def _moves_within(f: Features, mates: str) -> bool:
     """The delays move together while the path stays the same, too, if it changed at all."""
     within = f[f"{mates}_within"]
-    return within is None or within >= CORRELATED
+    return within is None or within >= WITHIN
 
 
 def _gap(f: Features, mates: str) -> float:
