@@ -133,6 +133,15 @@ def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
     ]  # fmt: skip
 
 
+def test_the_window_is_drawn_where_packets_show_it(case: Case) -> None:
+    """A line would claim the rounds between."""
+    charts = {chart.key: chart for chart in timelines.build(case).flows[0].charts}
+    modes = {trace.get("name"): trace["mode"] for trace in charts["window-flow-0"].spec["data"]}
+    assert modes["cwnd, from packets"] == "markers"
+    assert modes["snd_cwnd, kernel"] == "lines"
+    assert "Packets show cwnd in " in charts["window-flow-0"].caption
+
+
 def test_alpha_from_packets_carries_the_bounds_of_the_marks(case: Case) -> None:
     charts = {chart.key: chart for chart in timelines.build(case).flows[0].charts}
     names = {trace.get("name") for trace in charts["alpha-flow-0"].spec["data"]}
@@ -312,8 +321,9 @@ def test_a_kernel_log_alone_is_charted(logged: Case) -> None:
     charted = timelines.build(logged).flows
     assert charted[0].name == "?:40001 \N{RIGHTWARDS ARROW} ?:5201"
     assert charted[0].about.startswith("Kernel state from")
-    drawn = {chart.key.split("-")[0] for chart in charted[0].charts}
-    assert {"classic_ecn", "alpha", "window"} <= drawn
+    drawn = {chart.key.split("-")[0]: chart for chart in charted[0].charts}
+    assert {"classic_ecn", "alpha", "window"} <= drawn.keys()
+    assert "rounds" not in drawn["window"].caption
     assert detector.build(logged).absent == ""
 
 
