@@ -184,7 +184,7 @@ def _recording(rows: list[dict[str, Any]]) -> Iterator[Fact]:
 
 
 def _grouped(text: str) -> str:
-    """`98163` as `98,163`; what is no count stays."""
+    """`98163` as `98,163`; other text as it is."""
     return f"{int(text):,}" if re.fullmatch("[0-9]{1,18}", text) else text
 
 
