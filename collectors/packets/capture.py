@@ -85,7 +85,12 @@ def settle(arguments, result):
     if result.pop("damaged"):
         result["cut_bytes"] = pcapng.mend(output, time.time_ns(), result["ended"])
         result["packets"] = pcapng.walk(output)[1]
-    elif not arguments.ring and os.fstat(output).st_size <= COUNTED_BYTES:
+    elif arguments.ring:
+        # Pieces that made room took their packets along.
+        result["seen"] = result.pop("packets")
+        if os.fstat(output).st_size <= COUNTED_BYTES:
+            result["packets"] = pcapng.walk(output)[1]
+    elif os.fstat(output).st_size <= COUNTED_BYTES:
         whole, written, _ = pcapng.walk(output)
         short = result["packets"] - written
         if short > 0 or whole < os.fstat(output).st_size:
@@ -94,6 +99,8 @@ def settle(arguments, result):
         result["packets"] = written
     if not arguments.ring:
         count_missing(result["interfaces"], result["packets"])
+    for row in result["interfaces"].values():
+        row.pop("written", None)
     result["bytes"] = os.fstat(output).st_size
 
 
@@ -104,6 +111,6 @@ def count_missing(interfaces, written):
     """
     known = [row for row in interfaces.values() if row.get("received") is not None]
     for row in known:
-        own = row.pop("written", written if len(interfaces) == 1 else None)
+        own = row.get("written", written if len(interfaces) == 1 else None)
         if own is not None:
             row["dropped"] = max(row["dropped"] or 0, row["received"] - own)

@@ -70,11 +70,11 @@ def _ended(summary: dict[str, Any]) -> str:
 def _packets(summary: dict[str, Any]) -> list[str]:
     """What reached the disk, and what did not."""
     packets = summary["packets"]
-    if "packets" not in packets:
+    if not (written := _written(packets)):
         return ["packets: none"]
     dropped = [row.get("dropped") for row in packets.get("interfaces", {}).values()]
     known = [number for number in dropped if number is not None]
-    lines = [f"packets: {packets['packets']:,} written, "]
+    lines = [f"packets: {written}, "]
     if not known or len(known) < len(dropped):
         return [lines[0] + "drops unknown"]
     lines[0] += f"{sum(known):,} dropped"
@@ -83,6 +83,15 @@ def _packets(summary: dict[str, Any]) -> list[str]:
     if packets.get("cut_bytes"):
         lines.append(f"  the last {packets['cut_bytes']} bytes were half a packet: removed")
     return lines
+
+
+def _written(packets: dict[str, Any]) -> str:
+    """Packets in the file; a large ring is not counted. Empty without any."""
+    seen = packets.get("seen", 0)
+    if "packets" not in packets:
+        return f"the last {_size(packets['bytes'])} of {seen:,}" if seen else ""
+    written = f"{packets['packets']:,} written"
+    return f"{written}, the last of {seen:,}" if seen > packets["packets"] else written
 
 
 def _kernel(summary: dict[str, Any]) -> list[str]:

@@ -222,7 +222,9 @@ def test_a_ring_keeps_the_last_megabytes(net: Network, tmp_path: Path, backend: 
     words = ["-o", str(tmp_path / "run"), "--ring", "1", "--kernel", "none", "--packets", backend]
     done = net.capture(*words, "--", *net.send(1, 2000))
     assert done.returncode == 0, done.stderr
-    assert assert_readable(tmp_path / "run") > 100
+    held = assert_readable(tmp_path / "run")
+    assert held > 100
+    assert f"packets: {held:,} written, " in done.stderr
     assert (tmp_path / "run.pcapng").stat().st_size < 1_600_000
     assert [path.name for path in tmp_path.iterdir() if "pcapng" in path.name] == ["run.pcapng"]
 

@@ -32,6 +32,19 @@ def test_drops_are_said_with_the_buffer_that_they_came_from() -> None:
     assert lines[3] == "kernel state: 5,771 samples by bcc, 0 lost"
 
 
+@pytest.mark.parametrize(
+    ("counts", "line"),
+    [
+        ({"packets": 3, "seen": 20}, "packets: 3 written, the last of 20, 0 dropped"),
+        ({"packets": 20, "seen": 20}, "packets: 20 written, 0 dropped"),
+        ({"seen": 9_000_000}, "packets: the last 512.0 MB of 9,000,000, 0 dropped"),
+    ],
+)
+def test_a_ring_says_what_it_holds(counts: dict[str, int], line: str) -> None:
+    packets = {"interfaces": {"eth0": {"dropped": 0}}, "bytes": 512_000_000, **counts}
+    assert line in summary.render(recorded(packets=packets)).splitlines()
+
+
 def test_losses_are_said_by_place_each_with_its_own_remedy() -> None:
     kernel = {"source": "bcc", "events": 5, "lost": 6, "lost_at": {"ring": 1, "late_polls": 5}}
     text = summary.render(recorded(kernel=kernel))
