@@ -21,7 +21,7 @@ Evidence
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
 `bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `noise.jitter_us`; `cuts.law`
 (whether reductions use the score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which
-flows have no log).
+flows have no log) and `delivered_ce` (whether marks came at all).
 
 When it is wrong
 ----------------
@@ -54,11 +54,12 @@ from l4strace.rules.support.fallback_states import (
     explained,
     floorless,
     jitter,
-    only_observes,
+    marks_since,
     part_of_time,
     replayed,
     samples,
     steps,
+    unused,
     without_score,
 )
 
@@ -76,6 +77,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         recorded.filter(pl.col("classic_share") >= MIN_SHARE)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(floorless(evidence), on="log", how="left")
+        .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
         .join(jitter(evidence), on=subjects.DIRECTION, how="left")
     )
     results: list[Finding | Skipped] = []
@@ -107,14 +109,14 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
 def _hidden(row: dict[str, Any]) -> Finding:
     """Jitter that hides the bottleneck from us keeps the detector's score up, too."""
     added, mdev = row["jitter_us"] / 1000, row["classic_mdev_us"] / 1000
-    unused = " No reduction used the score." if only_observes(row) else ""
+    idle = " No reduction used the score." if unused(row) else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
         f"Jitter keeps the score of Prague's detector above 8{part_of_time(row)}, whatever the "
         f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) on a path with {added:.1f} ms "
-        f"of jitter. Whether the AQM is classic cannot be determined.{unused}",
+        f"of jitter. Whether the AQM is classic cannot be determined.{idle}",
         "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
@@ -171,16 +173,16 @@ def _finding(row: dict[str, Any]) -> Finding:
         if (row["fixed_share"] or 0) > 0
         else ""
     )
-    unused = " No reduction used the score." if only_observes(row) else ""
+    idle = " No reduction used the score." if unused(row) else ""
     proven = (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
     message = (
         f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
         f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
-        f"(threshold 2 ms).{replay}{unused}"
+        f"(threshold 2 ms).{replay}{idle}"
     )
     return Finding(
         CODE,
-        Severity.NOTICE if slow or unused else Severity.WARNING,
+        Severity.NOTICE if slow or idle else Severity.WARNING,
         Confidence.HIGH if slow and proven and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
         "Set prague_ecn_fallback=0 on links this slow."

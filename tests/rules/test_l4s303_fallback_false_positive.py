@@ -5,7 +5,7 @@ import polars as pl
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, path_noise, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
@@ -53,6 +53,15 @@ def test_fires_where_correct_thresholds_give_the_same_score() -> None:
     """Jitter comes and goes: the medians of the inputs may stay low."""
     (found,) = check(scene(bottleneck("l4s"), mdev_us=500.0))
     assert found.severity is Severity.WARNING
+
+
+def test_a_score_with_no_mark_to_respond_to_is_a_notice() -> None:
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    silence, marks = log(3, delivered_ce=3), log(3, delivered_ce=[3, 4, 5])
+    for kernel, severity in ((silence, Severity.NOTICE), (marks, Severity.WARNING)):
+        table = {"bottlenecks": bottleneck("l4s"), "detector": steps(**inputs)}
+        (found,) = check(evidence(kernel=kernel, **table))
+        assert found.severity is severity
 
 
 def test_a_score_that_is_only_observed_is_a_notice() -> None:

@@ -180,6 +180,22 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+@kept
+def marks_since(evidence: Evidence) -> pl.DataFrame:
+    """`marks_since`: CE that the kernel counted from the first step above 8 on, per direction.
+
+    Without a mark there is no reduction, and nothing that the fallback could deepen. Directions
+    whose log does not count CE have no row.
+    """
+    counted = evidence.kernel.filter(pl.col("delivered_ce").is_not_null()).select(
+        *BY, "ts_ns", pl.col("delivered_ce").cast(pl.Int64)
+    )
+    since = steps(evidence).select(*BY, "classic_since_ns")
+    later = counted.join(since, on=BY).filter(pl.col("ts_ns") >= pl.col("classic_since_ns"))
+    count = pl.col("delivered_ce")
+    return later.group_by(BY).agg((count.max() - count.min()).alias("marks_since"))
+
+
 def jitter(evidence: Evidence) -> pl.DataFrame:
     """`jitter_us` per direction, from the capture nearest to its sender."""
     return subjects.noise(evidence).select(*BY, "jitter_us")
@@ -196,6 +212,14 @@ def only_observes(row: dict[str, Any]) -> bool:
     cuts, share = row["cuts"], row["at_half_alpha"]
     enough = isinstance(cuts, int) and cuts >= MIN_CUTS
     return enough and isinstance(share, float) and share > MAJORITY
+
+
+def unused(row: dict[str, Any]) -> bool:
+    """Whether no reduction used the score: it is only observed, or no mark came since it rose.
+
+    For a row joined with `floorless` and `marks_since`.
+    """
+    return row["marks_since"] == 0 or only_observes(row)
 
 
 FLAPS = 4
