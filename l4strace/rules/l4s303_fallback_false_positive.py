@@ -57,6 +57,7 @@ from l4strace.rules.support.fallback_states import (
     marks_since,
     part_of_time,
     replayed,
+    replayed_percent,
     samples,
     steps,
     unused,
@@ -65,7 +66,7 @@ from l4strace.rules.support.fallback_states import (
 
 CODE = "L4S303"
 MOSTLY = 0.5
-"""Share of steps above 8 from which a detector acts most of the time."""
+"""Share of the time above 8 from which a detector acts for certain."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -144,14 +145,14 @@ def _replayed_finding(row: dict[str, Any]) -> Finding:
         Confidence.LOW,
         f"Prague's detector, if this kernel has one, takes the L4S AQM for a classic one {cause}: "
         f"its score, replayed from packets with correct thresholds, exceeds 8 in "
-        f"{100 * row['replayed_share']:.0f} % of steps. The reductions do not show whether the "
+        f"{replayed_percent(row)} of the time. The reductions do not show whether the "
         "fallback acts.",
         "Record kernel state with `l4strace capture` to be certain.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("steps above 8, correct thresholds", row["replayed_share"], "share"),
+            Measure("time above 8, correct thresholds", row["replayed_share"], "share"),
             Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
         ),
     )

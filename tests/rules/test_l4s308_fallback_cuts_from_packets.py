@@ -41,7 +41,7 @@ def scene(
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, from t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
-        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of steps"),
+        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of the time"),
         ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
         ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
