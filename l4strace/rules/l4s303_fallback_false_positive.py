@@ -6,8 +6,8 @@ Whether the recorded score was above 8 behind a bottleneck that the packets show
 replay with the correct thresholds exceeds 8 as well, or (in a build without the scaling bug) the
 detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
 delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
-log: whether the score replayed from packets exceeds 8 most of the time and the reductions leave
-open what acts.
+log: whether the score replayed from packets exceeds 8 for certain in 30 % of the time and the
+reductions leave open what acts.
 
 Why it matters
 --------------
@@ -50,6 +50,7 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
     MDEV_US,
     MIN_SHARE,
+    MISSED,
     SLOW_PACKET_US,
     explained,
     floorless,
@@ -65,8 +66,6 @@ from l4strace.rules.support.fallback_states import (
 )
 
 CODE = "L4S303"
-MOSTLY = 0.5
-"""Share of the time above 8 from which a detector acts for certain."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -97,7 +96,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     """Without a log: paths that correct thresholds take for classic, where no law leads."""
     open_ones = (
         replayed(evidence)
-        .filter(pl.col("replayed_share") >= MOSTLY)
+        .filter(pl.col("replayed_share") >= MISSED)
         .join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION)
         .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
@@ -143,7 +142,8 @@ def _replayed_finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Prague's detector, if this kernel has one, takes the L4S AQM for a classic one {cause}: "
+        f"Prague's detector, if this kernel has one and runs it, takes the L4S AQM for a classic "
+        f"one {cause}: "
         f"its score, replayed from packets with correct thresholds, exceeds 8 in "
         f"{replayed_percent(row)} of the time. The reductions do not show whether the "
         "fallback acts.",

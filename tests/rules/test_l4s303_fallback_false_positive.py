@@ -89,6 +89,15 @@ def test_without_a_log_the_replayed_score_shows_a_slow_link() -> None:
     assert "because the link is slow (one packet takes 3.0 ms)" in found.message
 
 
+def test_without_a_log_bounds_on_both_sides_of_8_show_nothing() -> None:
+    half = [0.0] * 60 + [17.0] * 40
+    (found,) = check(packets(score_fixed_lo=half, score_fixed_hi=17.0))
+    assert "exceeds 8 in 39 to 100 % of the time" in found.message
+    assert check(packets(score_fixed_lo=0.0, score_fixed_hi=17.0)) == [
+        Skipped("L4S303", "no kernel log")
+    ]
+
+
 def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:
     skipped = [Skipped("L4S303", "no kernel log")]
     assert check(packets(score_fixed=0.0)) == skipped

@@ -64,6 +64,13 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
 
 
+def test_no_misfire_where_the_score_may_be_high_with_correct_thresholds() -> None:
+    table = steps(origin="packets", score=None, score_fixed=0.0, score_fixed_hi=17.0)
+    (found,) = check(scene("l4s", WRONG, detector=table))
+    assert "misfired" not in found.message
+    assert found.severity is Severity.NOTICE
+
+
 def test_a_missed_aqm_whose_score_stays_low_leaves_the_cause_open() -> None:
     (found,) = check(scene("classic", {}, score=0.0))
     assert "off, absent or missed" in found.message
