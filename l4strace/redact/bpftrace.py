@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 
+import polars as pl
+
 from l4strace.ingest import untrusted
+from l4strace.ingest.logs.bpftrace import MAPS
 from l4strace.redact import fields
 from l4strace.redact.aggregates import known
 from l4strace.redact.kernel_log import UNREAD
 from l4strace.redact.mask import Mask
-from l4strace.redact.trace import event_name
 
-EVENT = re.compile(r"(?:^|\s)(event|probe|func)=([\w.]+)")
+KINDS = ("printf", *MAPS, "lost_events")
+DEEP = b"[" * (untrusted.MOST_DEPTH + 1) + b"]" * (untrusted.MOST_DEPTH + 1)
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
@@ -26,12 +28,14 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
     if record is None:
-        return UNREAD
+        return _refused(line)
     kind, data = record.get("type"), record.get("data")
     copy: object
-    if kind == "printf" and isinstance(data, str):
-        copy = "".join(_printed(part, mask) for part in data.splitlines(keepends=True))
-    elif kind in ("map", "hist", "stats"):
+    if kind == "printf":
+        # What is no text has no line end: it spoils the first field after it, in a copy too.
+        text = data if isinstance(data, str) else "" if data is None else "0"
+        copy = "".join(_printed(part, mask) for part in text.splitlines(keepends=True))
+    elif kind in MAPS:
         # What is no object stays none.
         copy = known(data) if isinstance(data, dict) else 0
     elif kind == "lost_events":
@@ -41,10 +45,18 @@ def _line(line: bytes, mask: Mask) -> bytes:
     return json.dumps({"type": kind, "data": copy}, separators=(",", ":")).encode()
 
 
+def _refused(line: bytes) -> bytes:
+    """A line that is no record. Among sound lines the reader takes what is nested too deeply."""
+    try:
+        (kind,) = pl.read_ndjson(line, schema={"type": pl.String})["type"]
+    except (pl.exceptions.PolarsError, ValueError):
+        return UNREAD
+    return b'{"type":"%s","data":%s}' % ((kind if kind in KINDS else "other").encode(), DEEP)
+
+
 def _printed(line: str, mask: Mask) -> str:
     end = "\n" if line.endswith("\n") else ""
     kept = fields.redacted(line, mask)
     if kept is None:
         return "-" + end if line.strip() else end
-    names = " ".join(f"{name}={event_name(value)}" for name, value in EVENT.findall(line))
-    return " ".join(filter(None, [names, kept])) + end
+    return kept + end

@@ -1,0 +1,54 @@
+"""Copies of bpftrace's logs: as many samples, with the same numbers, of damaged lines too."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace.ingest.logs import bpftrace
+from l4strace.ingest.logs.samples import Log
+from l4strace.redact.mask import Mask
+from l4strace.redact.output import Folder
+from l4strace.redact.run import redact
+
+HEAD = '{"type": "attached_probes", "data": {"probes": 3}}'
+DEEP = "[" * 90 + "1" + "]" * 90
+
+
+def printed(text: object) -> str:
+    return json.dumps({"type": "printf", "data": text})
+
+
+def sample(number: int, event: str = "ack") -> str:
+    return printed(
+        f"nsecs={10**9 + number} event={event} sport=40001 dport=5201 snd_cwnd={number}\n"
+    )
+
+
+def logs(lines: list[str], folder: Path) -> tuple[Log, Log]:
+    """What the reader makes of a log, and of its copy."""
+    path = folder / "run.bpftrace.json"
+    path.write_text("\n".join(lines) + "\n")
+    redact([str(path)], Folder(str(folder / "copies")), Mask(bytes(range(32))))
+    return bpftrace.read(str(path)), bpftrace.read(str(folder / "copies" / path.name))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(f'{{"type": "printf", "data": {DEEP}}}', id="nested too deeply"),
+        pytest.param(f'{{"type": "map", "data": {DEEP}}}', id="map nested too deeply"),
+        pytest.param(f'{{"type": 5, "data": {DEEP}}}', id="of no kind"),
+        pytest.param(printed(4611686018427387904), id="a number for a text"),
+        pytest.param(printed(None), id="no text"),
+        pytest.param('{"type": "lost_events", "data": {"events": 3}}', id="lost events"),
+        pytest.param('{"type": "printf", "da', id="cut"),
+    ],
+)
+def test_a_damaged_line_costs_a_copy_what_it_costs_the_log(odd: str, tmp_path: Path) -> None:
+    log, copy = logs([HEAD, sample(1), odd, sample(2, "loss"), sample(3)], tmp_path)
+    columns = [pl.col("ts_ns"), pl.col("event"), pl.col("snd_cwnd")]
+    assert copy.samples.select(columns).equals(log.samples.select(columns))
+    assert copy.stats == log.stats
+    assert log.samples["snd_cwnd"][0] == 1
