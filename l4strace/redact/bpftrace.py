@@ -11,10 +11,11 @@ from l4strace.ingest import untrusted
 from l4strace.ingest.logs.bpftrace import MAPS
 from l4strace.redact import fields
 from l4strace.redact.aggregates import known
-from l4strace.redact.kernel_log import UNREAD
 from l4strace.redact.mask import Mask
 
 KINDS = ("printf", *MAPS, "lost_events")
+UNREAD = b'{"type":"other","data":'
+"""No record, but as the first line of a file it still names the dialect."""
 DEEP = b"[" * (untrusted.MOST_DEPTH + 1) + b"]" * (untrusted.MOST_DEPTH + 1)
 
 

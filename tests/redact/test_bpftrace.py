@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.ingest.logs import bpftrace
+from l4strace.ingest.logs import bpftrace, sniff
 from l4strace.ingest.logs.samples import Log
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
@@ -52,3 +52,11 @@ def test_a_damaged_line_costs_a_copy_what_it_costs_the_log(odd: str, tmp_path: P
     assert copy.samples.select(columns).equals(log.samples.select(columns))
     assert copy.stats == log.stats
     assert log.samples["snd_cwnd"][0] == 1
+
+
+def test_a_damaged_first_line_still_names_the_dialect(tmp_path: Path) -> None:
+    log, copy = logs([HEAD + "\\" + sample(1), sample(2)], tmp_path)
+    assert log.kind == copy.kind == "bpftrace"
+    assert copy.stats == log.stats
+    path = tmp_path / "copies" / "run.bpftrace.json"
+    assert sniff.reader(str(path), path.read_bytes()) is bpftrace.read
