@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-import polars as pl
-
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.bpftrace import MAPS
-from l4strace.redact import fields
+from l4strace.redact import fields, refused
 from l4strace.redact.aggregates import known
 from l4strace.redact.mask import Mask
 
 KINDS = ("printf", *MAPS, "lost_events")
 UNREAD = b'{"type":"other","data":'
 """No record, but as the first line of a file it still names the dialect."""
-DEEP = b"[" * (untrusted.MOST_DEPTH + 1) + b"]" * (untrusted.MOST_DEPTH + 1)
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
@@ -29,7 +26,7 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
     if record is None:
-        return _refused(line)
+        return refused.copy(line, KINDS, UNREAD)
     kind, data = record.get("type"), record.get("data")
     copy: object
     if kind == "printf":
@@ -44,15 +41,6 @@ def _line(line: bytes, mask: Mask) -> bytes:
     else:
         return b'{"type":"other","data":{}}'
     return json.dumps({"type": kind, "data": copy}, separators=(",", ":")).encode()
-
-
-def _refused(line: bytes) -> bytes:
-    """A line that is no record. Among sound lines the reader takes what is nested too deeply."""
-    try:
-        (kind,) = pl.read_ndjson(line, schema={"type": pl.String})["type"]
-    except (pl.exceptions.PolarsError, ValueError):
-        return UNREAD
-    return b'{"type":"%s","data":%s}' % ((kind if kind in KINDS else "other").encode(), DEEP)
 
 
 def _printed(line: str, mask: Mask) -> str:

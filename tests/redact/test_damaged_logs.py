@@ -1,17 +1,19 @@
-"""Copies of bpftrace's logs: as many samples, with the same numbers, of damaged lines too."""
+"""Copies of damaged logs: the samples that the log has, with their numbers, and as much lost."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from l4strace.ingest.logs import bpftrace, sniff
+from l4strace.ingest.logs import bpftrace, kernel_log, sniff
 from l4strace.ingest.logs.samples import Log
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 from l4strace.redact.run import redact
 
+Reader = Callable[[str], Log]
 HEAD = '{"type": "attached_probes", "data": {"probes": 3}}'
 DEEP = "[" * 90 + "1" + "]" * 90
 
@@ -26,12 +28,14 @@ def sample(number: int, event: str = "ack") -> str:
     )
 
 
-def logs(lines: list[str], folder: Path) -> tuple[Log, Log]:
+def logs(
+    lines: list[str], folder: Path, name: str = "run.bpftrace.json", read: Reader = bpftrace.read
+) -> tuple[Log, Log]:
     """What the reader makes of a log, and of its copy."""
-    path = folder / "run.bpftrace.json"
+    path = folder / name
     path.write_text("\n".join(lines) + "\n")
     redact([str(path)], Folder(str(folder / "copies")), Mask(bytes(range(32))))
-    return bpftrace.read(str(path)), bpftrace.read(str(folder / "copies" / path.name))
+    return read(str(path)), read(str(folder / "copies" / path.name))
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,20 @@ def test_a_damaged_first_line_still_names_the_dialect(tmp_path: Path) -> None:
     assert copy.stats == log.stats
     path = tmp_path / "copies" / "run.bpftrace.json"
     assert sniff.reader(str(path), path.read_bytes()) is bpftrace.read
+
+
+@pytest.mark.parametrize("kind", ["aggregate", "note", "later kind"])
+def test_so_does_one_of_a_kernel_log(kind: str, tmp_path: Path) -> None:
+    header = {
+        "type": "header", "format": "l4strace-kernel-log", "version": 1,
+        "fields": {"ts_ns": "i64", "event": "str", "snd_cwnd": "u32"},
+    }  # fmt: skip
+    samples = [
+        json.dumps({"type": "sample", "ts_ns": n, "event": "ack", "snd_cwnd": n}) for n in (1, 2)
+    ]
+    odd = f'{{"type": "{kind}", "value": {DEEP}}}'
+    lines = [json.dumps(header), samples[0], odd, samples[1]]
+    log, copy = logs(lines, tmp_path, "run.kernel.ndjson", kernel_log.read)
+    assert copy.samples.equals(log.samples)
+    assert copy.samples["snd_cwnd"].to_list() == [1, 2]
+    assert copy.stats == log.stats
