@@ -1,4 +1,6 @@
-"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON: packages, crates, plotly's script."""
+"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON.
+
+Python packages, crates, and plotly's script."""
 
 from __future__ import annotations
 

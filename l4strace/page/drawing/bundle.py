@@ -1,10 +1,10 @@
 """plotly's own script, gzipped into the page.
 
 It is the `basic` one, which draws scatters and bars, and lies in `reports/` as published on npm
-(`plotly.js-basic-dist-min`). The full one, which comes with the Python package, is four times as large:
-a browser spent more time on reading it than on drawing the charts of a page.
+(`plotly.js-basic-dist-min`). The full one, which comes with the Python package, is four times as
+large: a browser spent more time on reading it than on drawing the charts of a page.
 
-`l4strace.page.prepare` compresses it when l4strace is built; without that it is compressed when needed.
+`l4strace.page.prepare` compresses it when l4strace is built; else it is compressed when needed.
 """
 
 from __future__ import annotations
