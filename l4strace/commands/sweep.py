@@ -29,7 +29,7 @@ class Runs:
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE...",
             help="A folder of runs, a .csv with one row a run, or a .txt with one run per line.",
         ),
     ]
