@@ -24,6 +24,9 @@ SEED = 9331
 """The same runs give the same intervals."""
 FEWEST = 2
 """Runs on each side of a cell without which there is no spread, hence no claim."""
+FEWEST_TO_RESAMPLE = 5
+"""Runs on each side for a bootstrap. Three runs have ten resamples, so that no interval between
+their percentiles is long enough: those of 95 % cover in 89 %, with five in 94 to 95 %."""
 DIGITS = 10
 """Double precision has 15; measures are sums and quotients of some."""
 FEWEST_OF_BASELINE = 3
@@ -82,9 +85,13 @@ def interval(a: Any, b: Any) -> tuple[Any, Any]:
 
     A plain percentile interval of few runs is too short. Hesterberg (The American Statistician
     69(4), 2015, section 5.3) widens its level so that it agrees with the t interval for normal
-    data; the degrees of freedom are Welch's.
+    data; the degrees of freedom are Welch's. Fewer runs than `FEWEST_TO_RESAMPLE` get that t
+    interval itself.
     """
     np, stats = library("numpy"), library("scipy.stats")
+    if min(a.shape[1], b.shape[1]) < FEWEST_TO_RESAMPLE:
+        welch = stats.ttest_ind(b, a, axis=1, equal_var=False).confidence_interval(1 - LEVEL)
+        return welch.low, welch.high
     lows, highs = np.empty(len(a)), np.empty(len(a))
     levels = _expanded_levels(a, b)
     for level in np.unique(levels):

@@ -6,8 +6,6 @@ import lzma
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 
@@ -21,25 +19,25 @@ ETHERNET = bytes(12) + b"\x08\x00"
 def runs(folder: Path, number: int, chance: Random, sources: Sequence[Path] = ()) -> None:
     """``number`` captures of 300 to 3,000 packets, each cut out of one of ``sources``."""
     known = sources or sorted(FIXTURES.glob("*/*.pcap.xz"))
-    for i, source in enumerate(islice(cycle(known), number)):
-        data, starts = _opened(source)
-        length = chance.randint(300, 3000)
-        first = chance.randrange(max(1, len(starts) - length))
-        last = min(first + length, len(starts) - 1)
-        name = f"r{i:04d}-{source.parent.name}-from{first}-take{length}.pcap"
-        stretch = data[starts[first] : starts[last]]
-        (folder / name).write_bytes(data[:FILE_HEADER] + stretch)
+    for place, source in enumerate(known):
+        data = lzma.decompress(source.read_bytes())
+        starts = _records(data)
+        for run in range(place, number, len(known)):
+            length = chance.randint(300, 3000)
+            first = chance.randrange(max(1, len(starts) - length))
+            last = min(first + length, len(starts) - 1)
+            name = f"r{run:04d}-{source.parent.name}-from{first}-take{length}.pcap"
+            stretch = data[starts[first] : starts[last]]
+            (folder / name).write_bytes(data[:FILE_HEADER] + stretch)
 
 
-@lru_cache(maxsize=24)
-def _opened(source: Path) -> tuple[bytes, list[int]]:
-    """A pcap, and where its records start."""
-    data = lzma.decompress(source.read_bytes())
+def _records(data: bytes) -> list[int]:
+    """Where the records of a pcap start."""
     starts, at = [], FILE_HEADER
     while at + RECORD_HEADER <= len(data):
         starts.append(at)
         at += RECORD_HEADER + int.from_bytes(data[at + 8 : at + 12], "little")
-    return data, starts
+    return starts
 
 
 def sparse(path: Path, size: int = 5 << 30) -> None:
