@@ -6,7 +6,10 @@ const STATISTICS = {mean: "mean", median: "median", deviation: "standard deviati
 
 function bytes(text) { return Uint8Array.from(atob(text), c => c.charCodeAt(0)); }
 for (const axis of DATA.parameters) axis.places = new Uint16Array(bytes(axis.places).buffer);
-for (const measure of DATA.measures) measure.values = new Float32Array(bytes(measure.values).buffer);
+for (const measure of DATA.measures) {
+  measure.values = measure.hits ? Float32Array.from(bytes(measure.hits)) : new Float32Array(bytes(measure.values).buffer);
+}
+const pageOf = run => DATA.pages[run] === 1 ? `pages/${DATA.runs[run].replaceAll("/", "%2f")}.html` : DATA.pages[run];
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -69,6 +72,9 @@ const ALL_RUNS = DATA.runs.map((_, run) => run);
 const byName = (list, name) => list.find(one => one.name === name) ?? null;
 const state = {measure: DATA.measures[0]?.name, statistic: "mean", x: "", y: "", across: "", down: "", filters: {}};
 
+/* Fields of all maps of the first view: a browser lays out 20,000 in half a second. */
+const MOST_FIELDS = 20000;
+
 /* First view: the two numeric parameters with most values as axes, what differs most as facets.
    Parameters that every run has come first: the others describe a part of the runs. */
 function begin() {
@@ -78,7 +84,13 @@ function begin() {
   const measure = byName(DATA.measures, state.measure);
   const rest = axes.slice(2).map(axis => [axis, measure ? explained(measure, axis, ALL_RUNS)?.part ?? 0 : 0]);
   rest.sort((a, b) => (b[0].complete - a[0].complete) || (b[1] - a[1]));
-  const facets = rest.filter(([axis]) => axis.complete && axis.values.length <= 8).slice(0, 2).map(([axis]) => axis.name);
+  const facets = [];
+  let fields = (axes[0]?.values.length ?? 1) * (axes[1]?.values.length ?? 1);
+  for (const [axis] of rest) {
+    if (facets.length === 2 || !axis.complete || axis.values.length > 8 || fields * axis.values.length > MOST_FIELDS) continue;
+    fields *= axis.values.length;
+    facets.push(axis.name);
+  }
   [state.across, state.down] = [facets[0] ?? "", facets[1] ?? ""];
   for (const [axis] of rest) if (!facets.includes(axis.name) && balanced(axis)) state.filters[axis.name] = "0";
 }
@@ -199,7 +211,7 @@ function mapOf(axes, facet, fill, unit) {
   const table = element("table", {className: "map"}, element("caption", {textContent: title}),
     element("thead", {}, element("tr", {}, corner, ...columns.map(value => element("th", {scope: "col", textContent: value})))),
     element("tbody", {}, ...rows.map((value, y) => element("tr", {}, element("th", {scope: "row", textContent: value}),
-      ...cells[y].map(cell => element("td", {}, cell ? button(cell, title, [columns[cell.x], value]) : element("span", {className: "none", textContent: "–"})))))));
+      ...cells[y].map(cell => element("td", {}, ...(cell ? [button(cell, title, [columns[cell.x], value])] : [])))))));
   return {caption: title, columns, rows, cells, table};
 }
 
@@ -236,7 +248,7 @@ function open(cell, measure, title) {
   const text = `${f.runs} ${kind}: mean ${shown(f.mean, measure.unit)}, median ${shown(f.median, measure.unit)}, `
     + `standard deviation ${shown(f.deviation, measure.unit)}, ${shown(f.lowest, measure.unit)} to ${shown(f.highest, measure.unit)}`;
   const rows = sorted.slice(0, MOST).map(run => {
-    const page = DATA.pages[run];
+    const page = pageOf(run);
     const name = page ? element("a", {href: page.split("/").map(encodeURIComponent).join("/"), textContent: DATA.runs[run]}) : DATA.runs[run];
     return element("tr", {}, element("th", {scope: "row"}, name), element("td", {textContent: shown(measure.values[run], measure.unit)}));
   });
