@@ -91,6 +91,8 @@ function begin() {
     fields *= axis.values.length;
     facets.push(axis.name);
   }
+  // Maps of one row are read against each other, so that the fewer ones stand there.
+  facets.sort((a, b) => byName(DATA.parameters, a).values.length - byName(DATA.parameters, b).values.length);
   [state.across, state.down] = [facets[0] ?? "", facets[1] ?? ""];
   for (const [axis] of rest) if (!facets.includes(axis.name) && balanced(axis)) state.filters[axis.name] = "0";
 }
@@ -187,8 +189,11 @@ function draw() {
   const palette = diverging ? DIVERGING : SEQUENTIAL;
   const fill = value => color(palette, (value - low) / (high - low || 1));
   const unit = state.statistic === "runs" ? "" : measure.unit;
-  figure = {measure, axes, unit, maps: facets.map(facet => mapOf(axes, facet, fill, unit))};
-  holder.replaceChildren(...figure.maps.map(map => element("div", {}, map.table)));
+  const used = {x: places(facets, 0), y: places(facets, 1)};
+  figure = {measure, axes, unit, across: new Set(facets.map(facet => facet.across)).size,
+    maps: facets.map(facet => mapOf(axes, facet, used, fill, unit))};
+  holder.replaceChildren(...figure.maps.flatMap((map, at) => [
+    ...(at && facets[at].down !== facets[at - 1].down ? [element("div", {className: "break"})] : []), element("div", {}, map.table)]));
   if (!facets.length) holder.replaceChildren(element("p", {className: "absent", textContent: "The filters leave no run."}));
   const steps = Array.from({length: 11}, (_, at) => css(color(palette, at / 10))).join(",");
   const bar = element("span", {className: "bar"});
@@ -197,15 +202,21 @@ function draw() {
   differs(measure);
 }
 
-function mapOf(axes, facet, fill, unit) {
-  const columns = axes.x ? axes.x.values : ["all"], rows = axes.y ? axes.y.values : ["all"];
+/* Places on an axis (0: columns, 1: rows) that any map fills; the others would be empty everywhere. */
+function places(facets, axis) {
+  const found = new Set(facets.flatMap(facet => [...facet.cells.keys()].map(cell => Number(cell.split(",")[axis]))));
+  return [...found].sort((a, b) => a - b);
+}
+
+function mapOf(axes, facet, used, fill, unit) {
+  const columns = used.x.map(at => axes.x ? axes.x.values[at] : "all"), rows = used.y.map(at => axes.y ? axes.y.values[at] : "all");
   const title = caption(axes, facet);
-  const cells = rows.map((_, y) => columns.map((_, x) => {
-    const found = facet.figures.get(`${x},${y}`);
+  const cells = used.y.map((row, y) => used.x.map((column, x) => {
+    const found = facet.figures.get(`${column},${row}`);
     if (!found) return null;
     const value = found[state.statistic];
     const text = unit === "points" ? (100 * value).toFixed(1) : shown(value, unit);
-    return {found, runs: facet.cells.get(`${x},${y}`), value, text, fill: fill(value), x, y};
+    return {found, runs: facet.cells.get(`${column},${row}`), value, text, fill: fill(value), x, y};
   }));
   const corner = element("th", {scope: "col", textContent: [axes.y?.name, axes.x?.name].filter(Boolean).join(" \\ ") || "–"});
   const table = element("table", {className: "map"}, element("caption", {textContent: title}),
@@ -303,7 +314,7 @@ function csvRows() {
     cell.found.runs, ...["mean", "median", "deviation", "lowest", "highest"].map(key => Number.isFinite(cell.found[key]) ? Number(cell.found[key].toPrecision(7)) : ""), measure.name, measure.unit]));
   return [head, ...cells];
 }
-function figureSvg() { return svgOf(figure.measure.title, figure.axes.x?.name ?? "", figure.axes.y?.name ?? "", figure.maps); }
+function figureSvg() { return svgOf(figure.measure.title, figure.axes.x?.name ?? "", figure.axes.y?.name ?? "", figure.maps, figure.across); }
 const fileName = ending => `${figure.measure.name}-${state.statistic}.${ending}`;
 const withFigure = make => () => { if (figure?.maps.length) make(); };
 document.getElementById("csv").addEventListener("click", withFigure(() => save(fileName("csv"), new Blob([csvOf(csvRows())], {type: "text/csv"}))));

@@ -38,6 +38,17 @@ def test_intervals_of_95_percent_cover_in_93_to_97_percent(n: int, spread: float
     assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
 
 
+def test_the_interval_of_few_runs_is_that_of_scipy():
+    a, b = (
+        np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 3.0]]),
+        np.array([[2.0, 5.0, 9.0], [3.0, 3.0, 3.0]]),
+    )
+    low, high = statistics.interval(a, b)
+    known = stats.ttest_ind(b[0], a[0], equal_var=False).confidence_interval(0.95)
+    assert (low[0], high[0]) == (pytest.approx(known.low), pytest.approx(known.high))
+    assert (low[1], high[1]) == (0, 0)
+
+
 def test_intervals_cover_skewed_values_too():
     """Exponential values, as queue delays are: their mean is twice as far from the low end."""
     rng = np.random.default_rng(1)

@@ -90,7 +90,7 @@ def study_of(runs: int) -> Tables:
 def test_ten_thousand_runs_of_no_plan_open_in_two_seconds(
     browser: chromium.Chromium, tmp_path: Path
 ):
-    """In cpu time of the page; the first view has no more fields than there are runs, twice."""
+    """In cpu time of the page: a busy machine takes longer for it."""
     tables = study_of(10_000)
     pages = {run: study.page_name(run) for run in tables["runs"]["run"]}
     place = tmp_path / "index.html"
@@ -99,7 +99,7 @@ def test_ten_thousand_runs_of_no_plan_open_in_two_seconds(
     assert len(html.encode()) < MOST_BYTES
     browser.load(place)
     assert browser.busy_s() < 2
-    assert 4096 <= browser.evaluate("document.querySelectorAll('.map td').length") <= 20_000
+    assert 3000 <= browser.evaluate("document.querySelectorAll('.map td').length") <= 20_000
     browser.evaluate("document.querySelector('.map button').click()")
     name = browser.evaluate("document.querySelector('#cell-body th a').textContent")
     link = browser.evaluate("document.querySelector('#cell-body th a').getAttribute('href')")
@@ -145,6 +145,26 @@ def test_runs_of_no_plan_are_all_shown(browser: chromium.Chromium, tmp_path: Pat
     )
     assert browser.evaluate(counts) == 4
     assert "The same in all runs" not in html
+
+
+def test_values_without_a_number_take_no_room(browser: chromium.Chromium, tmp_path: Path):
+    """Long names of a column stay apart, and one that no map fills is left out."""
+    long = "codel limit 1000 target 5ms interval 100ms ecn"
+    rows = [
+        {"aqm": aqm, "rtt": rtt, "prague goodput": 1e6, "drops": n}
+        for aqm, n in ((long, 4), (f"{long} ce_threshold 1ms", 5), ("wifi", None))
+        for rtt in (4, 8)
+    ]  # fmt: skip
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    place = tmp_path / "index.html"
+    html = page.render(tables | elsewhere.tables(pl.DataFrame(rows), "s"), "s")
+    place.write_text(html, encoding="utf-8")
+    browser.load(place)
+    browser.evaluate("state.measure = 'drops'; state.x = 'aqm'; state.y = 'rtt'; draw()")
+    heads = "[...document.querySelectorAll('.map thead th')].slice(1)"
+    assert browser.evaluate(f"{heads}.length") == 2
+    assert browser.evaluate(f"{heads}.every(th => th.scrollWidth <= th.clientWidth)")
+    assert browser.evaluate("figureSvg()").count(f">{long[:23]}…<") == 2
 
 
 def test_numbers_are_those_of_the_dataset(browser: chromium.Chromium, path: Path):
