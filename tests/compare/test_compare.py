@@ -202,6 +202,15 @@ def test_what_is_equal_in_single_runs_is_named_in_one_line():
     assert [line for line in lines if "(l4s_share)" in line]
 
 
+def test_equal_runs_have_no_spread_of_rounding_errors():
+    tables = study({("old", "pie", 4): 0.5, ("new", "pie", 4): 0.7}, runs=3)
+    sums = pl.col("value").round(1) + pl.Series([0.0, 1e-16, 3e-16] * 2)
+    tables["measures"] = tables["measures"].with_columns(value=sums)
+    compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
+    assert compared.measures[0].visible is None
+    assert "can show" not in text.render(compared)
+
+
 def test_cells_of_one_side_are_left_out_and_counted():
     tables = study({key: share for key, share in MISFIRE.items() if key != ("new", "codel", 4)})
     compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
@@ -211,8 +220,14 @@ def test_cells_of_one_side_are_left_out_and_counted():
 
 
 def test_two_sweeps_pair_by_name_where_no_parameter_varies():
+    """But not where runs have the numbers of repetitions, which are no pairs."""
     before, after = (study({("k", "pie", 4): share}, runs=4) for share in (0.1, 0.5))
-    compared = comparison.compare(Sides(before, after, ("a", "b")))
+    repeated = comparison.compare(Sides(before, after, ("a", "b")))
+    assert repeated.parameters == ()
+    assert repeated.measures[0].cells["runs_before"].to_list() == [4]
+    unknown = pl.lit(None, pl.String)
+    sides_ = [{**t, "runs": t["runs"].with_columns(repetition=unknown)} for t in (before, after)]
+    compared = comparison.compare(Sides(*sides_, ("a", "b")))
     assert compared.parameters == ("run",)
     assert compared.measures[0].cells.height == 4
 
