@@ -75,6 +75,16 @@ def test_manifests_of_other_kinds(tmp_path: Path, name: str, text: str):
     assert found(tmp_path)["r"].parameters == {"rate": 4, "aqm": "pie"}
 
 
+def test_a_manifest_that_grows_when_it_is_read(tmp_path: Path):
+    """Each object stands 300 times in the next one: 300^4 scalars."""
+    touch(tmp_path, "r/x.pcap")
+    lines = ["a: &a {" + ", ".join(f"k{n}: {n}" for n in range(300)) + "}"]
+    for last, name in zip("abc", "bcd", strict=True):
+        lines.append(f"{name}: &{name} {{" + ", ".join(f"k{n}: *{last}" for n in range(300)) + "}")
+    (tmp_path / "r/manifest.yaml").write_text("\n".join(lines))
+    assert 200 <= len(found(tmp_path)["r"].parameters) < 500
+
+
 def test_a_name_carries_parameters(tmp_path: Path):
     touch(tmp_path, "prague-vs-cubic-codel1q-20ms.pcap", "other.pcap")
     runs = found(tmp_path, name="{cca}-vs-{rival}-{aqm}-{rtt:ms}")
@@ -118,6 +128,9 @@ def test_a_pipe_that_a_table_names_stops_no_search(tmp_path: Path):
 def test_no_runs_is_an_error(tmp_path: Path):
     with pytest.raises(errors.UsageError, match="no run found"):
         found(tmp_path)
+    (tmp_path / "t.csv").write_text("aqm,prague goodput\n")
+    with pytest.raises(errors.UsageError, match="no run found"):
+        found(tmp_path / "t.csv")
     with pytest.raises(errors.UsageError, match="neither"):
         found(tmp_path / "x.pdf")
 
