@@ -1,7 +1,7 @@
 """A sweep killed at random moments, with runs among its own that nobody can finish.
 
-L4STRACE_SWEEP_RUNS=1000 makes it a study of that size, of recorded runs beside those of the
-repository, and kills it ten times; the moments are the same each time that it runs.
+L4STRACE_SWEEP_RUNS=1000 makes it a study of that size and kills it ten times; the moments are the
+same each time that it runs. L4STRACE_SWEEP_CAPTURES names a folder of more `.pcap.xz` to cut.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("study")
     chance = Random(14)
     sources = sorted(FIXTURES.glob("*/*.pcap.xz"))
-    if MANY:
-        data = Path(os.environ.get("L4STRACE_SHARED", REPOSITORY.parent / "shared"), "data")
-        sources += sorted(data.glob("lab/*/*.pcap.xz")) + sorted(data.glob("prague-2020/*.pcap.xz"))
+    if more := os.environ.get("L4STRACE_SWEEP_CAPTURES"):
+        sources += sorted(Path(more).rglob("*.pcap.xz"))
     slices.runs(place, RUNS - 4, chance, sources)
     (place / "r0000-corrupt.pcap").write_bytes(chance.randbytes(20_000))
     slices.sparse(place / "zeros.pcap")
