@@ -1,12 +1,17 @@
-"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON: Python packages and crates."""
+"""Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON.
+
+Python packages, crates, and plotly's script."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
+
+from l4strace.page.drawing import bundle
 
 LOCK = Path(__file__).resolve().parent.parent / "l4strace/native/Cargo.lock"
 CRATE = re.compile(
@@ -44,6 +49,8 @@ def document() -> dict[str, Any]:
     crates = CRATE.findall(LOCK.read_text(encoding="utf-8"))
     parts = [component("pypi", *pair) for pair in sorted(packages("l4strace", {}).items())]
     parts += [component("cargo", *crate) for crate in crates if crate[0] != "l4strace-native"]
+    script = hashlib.sha256(bundle.source_file().read_bytes()).hexdigest()
+    parts.append(component("npm", "plotly.js-basic-dist-min", bundle.version(), script))
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from l4strace import console
 from l4strace.commands import memory
@@ -86,6 +86,13 @@ class _Group(TyperGroup):
         self.commands = _Commands()  # type: ignore[assignment]
 
 
+class _Command(TyperCommand):
+    """A command whose usage reads like that of other tools: typer sets braces around `FILE...`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
 app = typer.Typer(
     name="l4strace",
     cls=_Group,
@@ -152,7 +159,7 @@ def _built(name: str) -> Any:
     """The click command of a name in COMMANDS."""
     function = getattr(import_module(f"l4strace.commands.{name}"), name)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(no_args_is_help=_takes_inputs(function))(_with_switches(function))
+    alone.command(cls=_Command, no_args_is_help=_takes_inputs(function))(_with_switches(function))
     return typer.main.get_command(alone)
 
 

@@ -6,7 +6,10 @@ const STATISTICS = {mean: "mean", median: "median", deviation: "standard deviati
 
 function bytes(text) { return Uint8Array.from(atob(text), c => c.charCodeAt(0)); }
 for (const axis of DATA.parameters) axis.places = new Uint16Array(bytes(axis.places).buffer);
-for (const measure of DATA.measures) measure.values = new Float32Array(bytes(measure.values).buffer);
+for (const measure of DATA.measures) {
+  measure.values = measure.hits ? Float32Array.from(bytes(measure.hits)) : new Float32Array(bytes(measure.values).buffer);
+}
+const pageOf = run => DATA.pages[run] === 1 ? `pages/${DATA.runs[run].replaceAll("/", "%2f")}.html` : DATA.pages[run];
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -69,6 +72,9 @@ const ALL_RUNS = DATA.runs.map((_, run) => run);
 const byName = (list, name) => list.find(one => one.name === name) ?? null;
 const state = {measure: DATA.measures[0]?.name, statistic: "mean", x: "", y: "", across: "", down: "", filters: {}};
 
+/* Fields of all maps of the first view: a browser lays out 20,000 in half a second. */
+const MOST_FIELDS = 20000;
+
 /* First view: the two numeric parameters with most values as axes, what differs most as facets.
    Parameters that every run has come first: the others describe a part of the runs. */
 function begin() {
@@ -78,7 +84,15 @@ function begin() {
   const measure = byName(DATA.measures, state.measure);
   const rest = axes.slice(2).map(axis => [axis, measure ? explained(measure, axis, ALL_RUNS)?.part ?? 0 : 0]);
   rest.sort((a, b) => (b[0].complete - a[0].complete) || (b[1] - a[1]));
-  const facets = rest.filter(([axis]) => axis.complete && axis.values.length <= 8).slice(0, 2).map(([axis]) => axis.name);
+  const facets = [];
+  let fields = (axes[0]?.values.length ?? 1) * (axes[1]?.values.length ?? 1);
+  for (const [axis] of rest) {
+    if (facets.length === 2 || !axis.complete || axis.values.length > 8 || fields * axis.values.length > MOST_FIELDS) continue;
+    fields *= axis.values.length;
+    facets.push(axis.name);
+  }
+  // Maps of one row are read against each other, so that the fewer ones stand there.
+  facets.sort((a, b) => byName(DATA.parameters, a).values.length - byName(DATA.parameters, b).values.length);
   [state.across, state.down] = [facets[0] ?? "", facets[1] ?? ""];
   for (const [axis] of rest) if (!facets.includes(axis.name) && balanced(axis)) state.filters[axis.name] = "0";
 }
@@ -175,8 +189,11 @@ function draw() {
   const palette = diverging ? DIVERGING : SEQUENTIAL;
   const fill = value => color(palette, (value - low) / (high - low || 1));
   const unit = state.statistic === "runs" ? "" : measure.unit;
-  figure = {measure, axes, unit, maps: facets.map(facet => mapOf(axes, facet, fill, unit))};
-  holder.replaceChildren(...figure.maps.map(map => element("div", {}, map.table)));
+  const used = {x: places(facets, 0), y: places(facets, 1)};
+  figure = {measure, axes, unit, across: new Set(facets.map(facet => facet.across)).size,
+    maps: facets.map(facet => mapOf(axes, facet, used, fill, unit))};
+  holder.replaceChildren(...figure.maps.flatMap((map, at) => [
+    ...(at && facets[at].down !== facets[at - 1].down ? [element("div", {className: "break"})] : []), element("div", {}, map.table)]));
   if (!facets.length) holder.replaceChildren(element("p", {className: "absent", textContent: "The filters leave no run."}));
   const steps = Array.from({length: 11}, (_, at) => css(color(palette, at / 10))).join(",");
   const bar = element("span", {className: "bar"});
@@ -185,21 +202,27 @@ function draw() {
   differs(measure);
 }
 
-function mapOf(axes, facet, fill, unit) {
-  const columns = axes.x ? axes.x.values : ["all"], rows = axes.y ? axes.y.values : ["all"];
+/* Places on an axis (0: columns, 1: rows) that any map fills; the others would be empty everywhere. */
+function places(facets, axis) {
+  const found = new Set(facets.flatMap(facet => [...facet.cells.keys()].map(cell => Number(cell.split(",")[axis]))));
+  return [...found].sort((a, b) => a - b);
+}
+
+function mapOf(axes, facet, used, fill, unit) {
+  const columns = used.x.map(at => axes.x ? axes.x.values[at] : "all"), rows = used.y.map(at => axes.y ? axes.y.values[at] : "all");
   const title = caption(axes, facet);
-  const cells = rows.map((_, y) => columns.map((_, x) => {
-    const found = facet.figures.get(`${x},${y}`);
+  const cells = used.y.map((row, y) => used.x.map((column, x) => {
+    const found = facet.figures.get(`${column},${row}`);
     if (!found) return null;
     const value = found[state.statistic];
     const text = unit === "points" ? (100 * value).toFixed(1) : shown(value, unit);
-    return {found, runs: facet.cells.get(`${x},${y}`), value, text, fill: fill(value), x, y};
+    return {found, runs: facet.cells.get(`${column},${row}`), value, text, fill: fill(value), x, y};
   }));
   const corner = element("th", {scope: "col", textContent: [axes.y?.name, axes.x?.name].filter(Boolean).join(" \\ ") || "–"});
   const table = element("table", {className: "map"}, element("caption", {textContent: title}),
     element("thead", {}, element("tr", {}, corner, ...columns.map(value => element("th", {scope: "col", textContent: value})))),
     element("tbody", {}, ...rows.map((value, y) => element("tr", {}, element("th", {scope: "row", textContent: value}),
-      ...cells[y].map(cell => element("td", {}, cell ? button(cell, title, [columns[cell.x], value]) : element("span", {className: "none", textContent: "–"})))))));
+      ...cells[y].map(cell => element("td", {}, ...(cell ? [button(cell, title, [columns[cell.x], value])] : [])))))));
   return {caption: title, columns, rows, cells, table};
 }
 
@@ -236,7 +259,7 @@ function open(cell, measure, title) {
   const text = `${f.runs} ${kind}: mean ${shown(f.mean, measure.unit)}, median ${shown(f.median, measure.unit)}, `
     + `standard deviation ${shown(f.deviation, measure.unit)}, ${shown(f.lowest, measure.unit)} to ${shown(f.highest, measure.unit)}`;
   const rows = sorted.slice(0, MOST).map(run => {
-    const page = DATA.pages[run];
+    const page = pageOf(run);
     const name = page ? element("a", {href: page.split("/").map(encodeURIComponent).join("/"), textContent: DATA.runs[run]}) : DATA.runs[run];
     return element("tr", {}, element("th", {scope: "row"}, name), element("td", {textContent: shown(measure.values[run], measure.unit)}));
   });
@@ -291,7 +314,7 @@ function csvRows() {
     cell.found.runs, ...["mean", "median", "deviation", "lowest", "highest"].map(key => Number.isFinite(cell.found[key]) ? Number(cell.found[key].toPrecision(7)) : ""), measure.name, measure.unit]));
   return [head, ...cells];
 }
-function figureSvg() { return svgOf(figure.measure.title, figure.axes.x?.name ?? "", figure.axes.y?.name ?? "", figure.maps); }
+function figureSvg() { return svgOf(figure.measure.title, figure.axes.x?.name ?? "", figure.axes.y?.name ?? "", figure.maps, figure.across); }
 const fileName = ending => `${figure.measure.name}-${state.statistic}.${ending}`;
 const withFigure = make => () => { if (figure?.maps.length) make(); };
 document.getElementById("csv").addEventListener("click", withFigure(() => save(fileName("csv"), new Blob([csvOf(csvRows())], {type: "text/csv"}))));

@@ -36,10 +36,14 @@ function field(value) {
 
 function csvOf(rows) { return rows.map(row => row.map(field).join(",")).join("\r\n") + "\r\n"; }
 
+function cut(label) { return label.length > 24 ? `${label.slice(0, 23)}…` : label; }
+
 // The maps side by side as one SVG file: maps = [{caption, columns, rows, cells: [[{text, fill}]]}].
-function svgOf(title, xName, yName, maps) {
-  const [w, h, gap, head, left] = [58, 26, 26, 44, 92];
-  const across = Math.min(maps.length, 3);
+function svgOf(title, xName, yName, maps, inRow) {
+  const [h, gap, head] = [26, 26, 44];
+  const wide = (values, least) => Math.max(least, 14 + 7 * Math.max(...values.map(value => cut(value).length)));
+  const w = wide(maps[0].columns, 58), left = wide(maps[0].rows, 92);
+  const across = Math.min(maps.length, Math.max(inRow, 1), 4);
   const width = maps[0].columns.length * w + left + gap, height = maps[0].rows.length * h + head + 34;
   const parts = maps.map((map, number) => {
     const at = [(number % across) * width + 10, Math.floor(number / across) * height + 30];
@@ -49,8 +53,8 @@ function svgOf(title, xName, yName, maps) {
       ? `<rect x="${left + c * w}" y="${head + r * h}" width="${w - 1}" height="${h - 1}" fill="${css(cell.fill)}"/>`
         + text(left + c * w + w / 2, head + r * h + 17, "middle", cell.text, ink(cell.fill)) : ""));
     return `<g transform="translate(${at})">` + text(left, 14, "start", map.caption, "#000000", 600)
-      + map.columns.map((value, c) => text(left + c * w + w / 2, head - 8, "middle", value)).join("")
-      + map.rows.map((value, r) => text(left - 6, head + r * h + 17, "end", value)).join("")
+      + map.columns.map((value, c) => text(left + c * w + w / 2, head - 8, "middle", cut(value))).join("")
+      + map.rows.map((value, r) => text(left - 6, head + r * h + 17, "end", cut(value))).join("")
       + text(left + map.columns.length * w / 2, head + map.rows.length * h + 14, "middle", xName)
       + text(6, head - 8, "start", yName) + cells.join("") + "</g>";
   });

@@ -40,6 +40,20 @@ def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("diagnose", "[OPTIONS] FILE..."),
+        ("export", "[OPTIONS] TABLE FILE..."),
+        ("sweep", "[OPTIONS] SOURCE..."),
+        ("compare", "[OPTIONS] A [B]"),
+        ("explain", "[OPTIONS] [RULE]"),
+    ],
+)
+def test_usage_states_what_may_be_repeated_and_left_out(command: str, usage: str):
+    assert help_of(command).splitlines()[0] == f"Usage: l4strace {command} {usage}"
+
+
 def test_no_command_is_cut_short_in_80_columns():
     commands = help_of().partition("Commands:")[2].splitlines()[1:]
     assert len(commands) == len(cli.COMMANDS)

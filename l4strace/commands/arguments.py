@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="FILE", help="Captures, kernel logs, host files; - for standard input."),
+    typer.Argument(
+        metavar="FILE...", help="Captures, kernel logs, host files; - for standard input."
+    ),
 ]
 
 NoCompanions = Annotated[

@@ -29,7 +29,7 @@ class Runs:
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE...",
             help="A folder of runs, a .csv with one row a run, or a .txt with one run per line.",
         ),
     ]
@@ -215,6 +215,7 @@ def _report(order: Order, done: Done, wanted: Format) -> None:
 def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Format) -> int:
     """Prints what became worse; the exit code: SARIF always 0, else 1 for a regression."""
     from l4strace.compare import baseline, document, text
+    from l4strace.model import Severity
     from l4strace.output import json, junit, sarif
 
     compared = baseline.against(known, done.tables, (place, order.results))
@@ -222,9 +223,12 @@ def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Fo
     if wanted is Format.json:
         findings = [json.finding_value(finding) for finding in analysis.findings]
         console.emit(json.dumps(document.document(compared) | {"regressions": findings}))
-    elif wanted in (Format.sarif, Format.junit):
-        module = sarif if wanted is Format.sarif else junit
-        console.emit(module.render(baseline.capture(order.results), analysis))
+    elif wanted is Format.sarif:
+        console.emit(sarif.render(baseline.capture(order.results), analysis))
+    elif wanted is Format.junit:
+        # A test case fails where the exit code is 1: any regression counts.
+        capture = baseline.capture(order.results)
+        console.emit(junit.render(capture, analysis, min(Severity)))
     else:
         lines = [f"{one.severity.name.lower()}: {one.message}" for one in analysis.findings]
         lines += [f"not judged: {one.rule}: {one.reason}" for one in analysis.skipped]

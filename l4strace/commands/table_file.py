@@ -64,8 +64,9 @@ def write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None
     import polars as pl
 
     with target.opened() as opened:
+        kept = _Watched(opened)
         try:
-            with _packed(opened, target.output) as file:
+            with _packed(kept, target.output) as file:  # type: ignore[arg-type]
                 if wanted is TableFormat.csv:
                     _plain(_flat(frame)).sink_csv(file)
                 elif wanted is TableFormat.ndjson:
@@ -76,12 +77,34 @@ def write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None
             if isinstance(error, L4straceError):
                 raise
             # A reader such as `head` that has had enough is not a failure.
-            if "Broken pipe" in str(error):
-                raise BrokenPipeError from error
-            why = (
-                str(error).partition("\n")[0].partition(" (os error")[0].rpartition("IO error: ")[2]
-            )
+            if isinstance(kept.failed, BrokenPipeError):
+                raise kept.failed from error
+            why = kept.failed.strerror if kept.failed else str(error).partition("\n")[0]
             raise OutputError(f"{target.name}: cannot be written ({why})") from error
+
+
+class _Watched:
+    """A file that keeps why it took no more: polars words it in its own way, or not at all."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.failed: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        """As of a file."""
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self.failed = error
+            raise
+
+    def flush(self) -> None:
+        """As of a file."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            self.failed = error
+            raise
 
 
 @contextmanager

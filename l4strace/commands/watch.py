@@ -33,7 +33,8 @@ def watch(
         Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
     ] = Kernel.auto,
     packets: Annotated[
-        Backend, typer.Option("--packets", help="What captures packets; auto takes the first here.")
+        Backend,
+        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
     ] = Backend.auto,
     part: Part,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,

@@ -76,7 +76,7 @@ def compare(
     With ``one_is_enough`` a single run of the second side is held against the spread of the first
     (`statistics.beyond`). Raises UsageError when there is nothing to compare.
     """
-    before, after, parameters, apart = _aligned(sides)
+    before, after, parameters, apart = _aligned(sides, by_name=not one_is_enough)
     names = list(wanted) or _shared(before, after)
     frames = [(name, _paired(before, after, name, parameters, one_is_enough)) for name in names]
     found = [(name, frame) for name, frame in frames if frame is not None and frame.height]
@@ -97,10 +97,11 @@ def compare(
     )  # fmt: skip
 
 
-def _aligned(sides: Sides) -> tuple[Tables, Tables, list[str], list[str]]:
+def _aligned(sides: Sides, by_name: bool) -> tuple[Tables, Tables, list[str], list[str]]:
     """Both sides, the parameters that pair their runs, and those whose values differ throughout.
 
-    Without a parameter that both sides vary, runs of equal name are a pair.
+    Without a parameter that both sides vary, runs of equal name are a pair, if ``by_name`` and
+    they are not known to be repetitions.
     """
     before, after = sides.before, sides.after
     shared = [p for p in parameters_of(before["runs"]) if p in parameters_of(after["runs"])]
@@ -114,7 +115,9 @@ def _aligned(sides: Sides) -> tuple[Tables, Tables, list[str], list[str]]:
         elif len(first | second) > 1:
             pairing.append(name)
     names = [set(tables["runs"]["run"]) for tables in (before, after)]
-    if not pairing and len(names[0]) > 1 and names[0] & names[1]:
+    repeated = any(t["runs"]["repetition"].null_count() < t["runs"].height for t in (before, after))
+    alike = len(names[0]) > 1 and names[0] & names[1]
+    if by_name and alike and not pairing and not repeated:
         column = pl.col("run").alias(PREFIX + "run")
         before, after = (
             {**tables, "runs": tables["runs"].with_columns(column)} for tables in (before, after)
@@ -194,7 +197,9 @@ def _pooled() -> pl.Expr:
 def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) -> Measured:
     deviation = frame["deviation"].drop_nulls().median()
     runs = int(frame["runs_before"].median() or 0), int(frame["runs_after"].median() or 0)  # type: ignore[arg-type]
-    spread = deviation if isinstance(deviation, float) and deviation > 0 else None
+    # Equal values differ in their last digits where they are sums.
+    least = 10.0**-statistics.DIGITS * float(frame["before"].abs().max() or 0)  # type: ignore[arg-type]
+    spread = deviation if isinstance(deviation, float) and deviation > least else None
     quantity = QUANTITIES.get(name)
     unit = quantity.unit if quantity else ""
     differs = (pl.col("p_corrected") < statistics.LEVEL).alias("differs")

@@ -24,6 +24,9 @@ SEED = 9331
 """The same runs give the same intervals."""
 FEWEST = 2
 """Runs on each side of a cell without which there is no spread, hence no claim."""
+FEWEST_TO_RESAMPLE = 5
+"""Runs on each side for a bootstrap. Three runs have ten resamples, so that no interval between
+their percentiles is long enough: those of 95 % cover in 89 %, with five in 94 to 95 %."""
 DIGITS = 10
 """Double precision has 15; measures are sums and quotients of some."""
 FEWEST_OF_BASELINE = 3
@@ -82,9 +85,15 @@ def interval(a: Any, b: Any) -> tuple[Any, Any]:
 
     A plain percentile interval of few runs is too short. Hesterberg (The American Statistician
     69(4), 2015, section 5.3) widens its level so that it agrees with the t interval for normal
-    data; the degrees of freedom are Welch's.
+    data; the degrees of freedom are Welch's. Fewer runs than `FEWEST_TO_RESAMPLE` get that t
+    interval itself.
     """
     np, stats = library("numpy"), library("scipy.stats")
+    if min(a.shape[1], b.shape[1]) < FEWEST_TO_RESAMPLE:
+        total, freedom = _welch(a, b)
+        half = stats.t.ppf(1 - LEVEL / 2, freedom) * np.sqrt(total)
+        middle = b.mean(axis=1) - a.mean(axis=1)
+        return middle - half, middle + half
     lows, highs = np.empty(len(a)), np.empty(len(a))
     levels = _expanded_levels(a, b)
     for level in np.unique(levels):
@@ -109,15 +118,23 @@ def _expanded_levels(a: Any, b: Any) -> Any:
     np, stats = library("numpy"), library("scipy.stats")
     n_a, n_b = a.shape[1], b.shape[1]
     v_a, v_b = a.var(axis=1, ddof=1) / n_a, b.var(axis=1, ddof=1) / n_b
-    total = v_a + v_b
-    squares = v_a**2 / (n_a - 1) + v_b**2 / (n_b - 1)
-    least = min(n_a, n_b) - 1
-    freedom = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), least)
+    total, freedom = _welch(a, b)
     # What resampling makes too small: the variance of each mean, by (n - 1) / n.
     shrunk = v_a * (n_a - 1) / n_a + v_b * (n_b - 1) / n_b
     stretch = np.sqrt(np.where(shrunk > 0, total / np.where(shrunk > 0, shrunk, 1), 1))
     tail = stats.norm.cdf(-stretch * stats.t.ppf(1 - LEVEL / 2, freedom))
     return 1 - 2 * np.round(tail, 3).clip(0.001)
+
+
+def _welch(a: Any, b: Any) -> tuple[Any, Any]:
+    """Variance of the difference of means of each row, and its degrees of freedom (Welch)."""
+    np = library("numpy")
+    n_a, n_b = a.shape[1], b.shape[1]
+    v_a, v_b = a.var(axis=1, ddof=1) / n_a, b.var(axis=1, ddof=1) / n_b
+    total = v_a + v_b
+    squares = v_a**2 / (n_a - 1) + v_b**2 / (n_b - 1)
+    least = min(n_a, n_b) - 1
+    return total, np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), least)
 
 
 def hedges(a: Any, b: Any) -> list[float | None]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 from l4strace.derive.unmarked import NO_VERDICT, PARTLY
+from l4strace.wording.quantities import quantity
 
 Row = dict[str, Any]
 
@@ -39,7 +40,7 @@ def _follow(row: Row, surest: Row) -> None:
         row |= _unknown("Cannot be determined: the flows of the path contradict each other.")
         return
     at = surest["marking_delay_us"]
-    seen = "" if at is None else f" (marks begin at {at / 1000:.2f} ms there)"
+    seen = "" if at is None else f" (marks begin at {quantity(at, 'us')} there)"
     row |= {
         "kind": kind,
         "confidence": min(PARTLY, float(surest["confidence"])),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from l4strace.derive import sharing
 from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
+from l4strace.wording.quantities import quantity
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
@@ -43,7 +44,7 @@ def unknown(reason: str) -> Verdict:
 
 
 def at(f: Features) -> str:
-    return f"Marks begin at {f['marking_delay_us'] / 1000:.2f} ms of queue delay"
+    return f"Marks begin at {quantity(f['marking_delay_us'], 'us')} of queue delay"
 
 
 def lower(text: str) -> str:

@@ -17,6 +17,7 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
+from l4strace.wording.quantities import quantity
 
 STEPPED = 0.8
 """Part of the classic queues beyond the shortest marked one that have marks, which shows a step: by
@@ -65,7 +66,7 @@ def verdict(f: Features) -> Verdict:
         return (
             "classic",
             PARTLY,
-            f"{border.at(f)}, mostly at {f['marking_median_us'] / 1000:.1f} ms.",
+            f"{border.at(f)}, mostly at {quantity(f['marking_median_us'], 'us')}.",
         )
     if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
         return border.unknown(
@@ -102,8 +103,8 @@ def _marked_in_the_shorter(f: Features) -> Verdict | None:
         return None
     if not border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
         return None
-    longer = (f["classic_queue_us"] - f["classic_own_queue_us"]) / 1000
-    reason = f"Often marked, while ECT(0) flows wait {longer:.1f} ms longer and hardly get a mark."
+    longer = quantity(f["classic_queue_us"] - f["classic_own_queue_us"], "us")
+    reason = f"Often marked, while ECT(0) flows wait {longer} longer and hardly get a mark."
     return "l4s", OWN_MARKS, reason
 
 
@@ -140,9 +141,9 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
 
 def _beside_classic(f: Features) -> Verdict:
     """Marks at an L4S delay, and classic flows on the path."""
-    other = f["classic_queue_us"] / 1000
+    other = quantity(f["classic_queue_us"], "us")
     if border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
-        reason = f"{border.at(f)}, while classic flows wait {other:.1f} ms in a queue of their own."
+        reason = f"{border.at(f)}, while classic flows wait {other} in a queue of their own."
         return "l4s", TWO_QUEUES, reason
     if shared_queue := _one_step(f, "classic"):
         return shared_queue
@@ -157,9 +158,9 @@ def _beside_classic(f: Features) -> Verdict:
         return (
             "l4s",
             PARTLY,
-            f"{border.at(f)}; classic flows wait {other:.1f} ms and are hardly marked.",
+            f"{border.at(f)}; classic flows wait {other} and are hardly marked.",
         )
-    shared = f"{border.at(f)} and classic flows are marked at {delay / 1000:.2f} ms too"
+    shared = f"{border.at(f)} and classic flows are marked at {quantity(delay, 'us')} too"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
     if often and not border.uncoupled(f):
         return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
@@ -195,7 +196,7 @@ def beside_l4s(f: Features) -> Verdict | None:
     delay = ect1_marked_at(f)
     if delay is None:
         return None
-    reason = f"ECT(1) flows of the path are marked at {delay / 1000:.2f} ms, this flow is not."
+    reason = f"ECT(1) flows of the path are marked at {quantity(delay, 'us')}, this flow is not."
     return "l4s", PARTLY, reason
 
 

@@ -21,6 +21,7 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
+from l4strace.wording.quantities import quantity
 
 MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
@@ -32,7 +33,7 @@ EVERY_PACKET = 0.95
 MIN_ISOLATED = 3
 """Slots that show one queue far longer than another: no chance makes a ratio of three. By eye."""
 
-NAMED_MS = 0.5
+NAMED_US = 500.0
 """Jitter below which it is not what hides a queue: a quarter of the border."""
 
 APART_US = 8000.0
@@ -70,8 +71,8 @@ def _all_marked(f: Features) -> Verdict:
         return (
             "l4s",
             OWN_MARKS,
-            f"Nearly every packet is CE at {f['queue_delay_us'] / 1000:.2f} ms of queue delay, "
-            f"while classic flows wait {f['classic_queue_us'] / 1000:.1f} ms in their own.",
+            f"Nearly every packet is CE at {quantity(f['queue_delay_us'], 'us')} of queue delay, "
+            f"while classic flows wait {quantity(f['classic_queue_us'], 'us')} in their own.",
         )
     return border.unknown("Every packet is CE, so the marks show nothing about a queue.")
 
@@ -85,7 +86,7 @@ def _marked_early(f: Features) -> Verdict:
         and first is not None
         and first <= f["mark_limit_us"]
     ):
-        began = f"Marks began at {first / 1000:.2f} ms of queue delay when the flow started"
+        began = f"Marks began at {quantity(first, 'us')} of queue delay when the flow started"
         if border.uncoupled(f):
             return "shallow", PARTLY, f"{began}; {border.alike(f)}."
         return "l4s", PARTLY, f"{began}."
@@ -132,18 +133,18 @@ def _from_marks(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, and the other flows wait as long at the same time.",
         )
-    return border.unknown(_hidden(f, f"the queue (marks come at {delay / 1000:.1f} ms)"))
+    return border.unknown(_hidden(f, f"the queue (marks come at {quantity(delay, 'us')})"))
 
 
 def _hidden(f: Features, what: str) -> str:
-    jitter = f["noise_us"] / HIDES / 1000
-    if jitter < NAMED_MS:
+    jitter = f["noise_us"] / HIDES
+    if jitter < NAMED_US:
         return (
             "Cannot be determined: marks come at "
-            f"{f['marking_delay_us'] / 1000:.1f} ms, near the border of "
-            f"{f['mark_limit_us'] / 1000:.1f} ms between L4S and classic AQMs."
+            f"{quantity(f['marking_delay_us'], 'us')}, near the border of "
+            f"{quantity(f['mark_limit_us'], 'us')} between L4S and classic AQMs."
         )
-    return f"Cannot be determined: {jitter:.1f} ms of jitter hide {what}."
+    return f"Cannot be determined: {quantity(jitter, 'us')} of jitter hide {what}."
 
 
 def _thresholds_apart(f: Features) -> Verdict | None:
@@ -163,8 +164,8 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
         return None
     reason = (
-        f"ECT(1) packets are marked from {low / 1000:.2f} ms of queue delay, others from "
-        f"{high / 1000:.1f} ms: two queues."
+        f"ECT(1) packets are marked from {quantity(low, 'us')} of queue delay, others from "
+        f"{quantity(high, 'us')}: two queues."
     )
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
 
@@ -182,15 +183,16 @@ def _own_queue(f: Features) -> Verdict | None:
         few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
         if not few or not border.isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
             continue
-        other = f[f"{mate}_queue_us"] / 1000
+        other = quantity(f[f"{mate}_queue_us"], "us")
         at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
         if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
             reason = (
-                f"{border.at(f)}, while ECT(1) flows are marked at {at / 1000:.2f} ms: two queues."
+                f"{border.at(f)}, while ECT(1) flows are marked at {quantity(at, 'us')}: two "
+                "queues."
             )
             return "l4s", SEEN_BY_OTHERS, reason
         if f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]:
-            reason = f"{border.at(f)}, while other flows wait only {other:.2f} ms: separate queues."
+            reason = f"{border.at(f)}, while other flows wait only {other}: separate queues."
             return "per-flow", OWN_MARKS, reason
     return None
 
@@ -200,7 +202,7 @@ def _deep_marks(f: Features) -> Verdict:
     if f["marks"] >= MIN_MARKS and not border.tolerated(f):
         return border.unknown(
             f"Cannot be determined: {border.lower(at)}, but no queue beyond the border of "
-            f"{f['mark_limit_us'] / 1000:.1f} ms went unmarked: the threshold may lie below it."
+            f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may lie below it."
         )
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
     if not mates:
@@ -219,7 +221,7 @@ def _deep_beside(f: Features, mates: str) -> Verdict:
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason
     low = low_marks.ect1_marked_at(f)
     if own and low is not None:
-        reason = f"{at}, while ECT(1) flows are marked at {low / 1000:.2f} ms: two queues."
+        reason = f"{at}, while ECT(1) flows are marked at {quantity(low, 'us')}: two queues."
         return "l4s", PARTLY, reason
     if own and (not noisy or f["queue_high_us"] > 2 * f["noise_us"]):
         reason = f"{at} and the other flows' delay differs ({alike})."

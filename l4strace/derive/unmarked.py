@@ -6,7 +6,7 @@ from typing import Any
 
 from l4strace.derive import sharing
 from l4strace.derive.noise import HIDES
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, quantity
 
 Features = dict[str, Any]
 Verdict = tuple[str, float, str]
@@ -91,7 +91,7 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
         ):
             reason = (
                 "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
-                f"from {f[f'{mate}_mark_delay_us'] / 1000:.1f} ms."
+                f"from {quantity(f[f'{mate}_mark_delay_us'], 'us')}."
             )
             return "classic", OWN_MARKS, reason
     if f["lost"] == 0 and (f["queue_max_us"] or 0.0) < _standing(f):
@@ -137,7 +137,7 @@ def idle_loss(f: Features) -> bool:
 
 
 def _lossy(f: Features) -> Verdict:
-    lost, at = f["lost_us"], f"{f['lost_us'] / 1000:.1f} ms"
+    lost, at = f["lost_us"], quantity(f["lost_us"], "us")
     losses = f"{count(f['losses'], 'packet')} retransmitted"
     if lost < _standing(f):
         if (f["queue_high_us"] or 0.0) < DEEP_QUEUE * QUEUE_US:
@@ -162,7 +162,7 @@ def _lossy(f: Features) -> Verdict:
         if f["lost_rounds"] >= MIN_BELOW and lost <= BELOW * f["top_us"]:
             reason = (
                 f"{losses} at {at} of queue delay, below the largest of "
-                f"{f['top_us'] / 1000:.1f} ms, without a mark."
+                f"{quantity(f['top_us'], 'us')}, without a mark."
             )
             return "dropping", OWN_MARKS, reason
     # A queue that stands only while it overflows may mark at other times.
@@ -175,15 +175,14 @@ def _lossless(f: Features) -> Verdict:
         return "unknown", NO_VERDICT, "No RTT sample shows the queue."
     highest, high = f["queue_max_us"], f["queue_high_us"] or 0.0
     if highest < _standing(f) and f["noise_us"] > QUEUE_US:
-        reason = (
-            f"Cannot be determined: {f['noise_us'] / HIDES / 1000:.1f} ms of jitter hide the queue."
-        )
+        jitter = quantity(f["noise_us"] / HIDES, "us")
+        reason = f"Cannot be determined: {jitter} of jitter hide the queue."
         return "unknown", NO_VERDICT, reason
     if highest < _standing(f):
         return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
     if f["self_limited"] >= SELF_LIMITED and highest < DEEP_QUEUE * QUEUE_US:
         return "none", PARTLY, "The application or the receive window holds the sender back."
     if max(highest, high) >= DEEP_QUEUE * QUEUE_US:
-        reason = f"Up to {highest / 1000:.1f} ms of queue delay without a mark or a loss."
+        reason = f"Up to {quantity(highest, 'us')} of queue delay without a mark or a loss."
         return "unmarked", ALONE, reason
     return "unknown", NO_VERDICT, "Neither marks nor a standing queue."

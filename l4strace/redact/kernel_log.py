@@ -140,7 +140,7 @@ def _counts(value: object, names: frozenset[str]) -> dict[str, Any]:
     for name, count in untrusted.mapping(value).items():
         number = _number(count)
         kept = name if name in names else "other"
-        copy[kept] = copy.get(kept, 0) + number if number is not None else None
+        copy[kept] = copy.get(kept) if number is None else (copy.get(kept) or 0) + number
     return copy
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from l4strace.errors import InputError
 from l4strace.ingest import host_file, named, untrusted
@@ -21,7 +22,8 @@ FLENT = {"BATCH_NAME": "batch", "NAME": "test", "KERNEL_RELEASE": "kernel"}
 def parameters(files: Sequence[File]) -> dict[str, Value]:
     """Those of host files, then of flent files; files elsewhere are not fetched for this."""
     found: dict[str, Value] = {}
-    local = [one for one in files if not places.is_url(one.path)]
+    # A pipe without a writer would stop the search for runs; in its run it is a timeout.
+    local = [one for one in files if not places.is_url(one.path) and Path(one.path).is_file()]
     for one in local:
         if _plain(one.name).endswith(HOST_BESIDE):
             found |= _of_host(one.path)

@@ -86,7 +86,7 @@ def discover(sources: Sequence[str], how: How, options: Options) -> Found:
             raise UsageError(f"{source}: neither a folder nor a table or list of runs", KINDS)
         elif (files := _files_column(frame := _table(source))) is not None:
             runs += _of_table(source, prefix, frame, files)
-        else:
+        elif frame.height:
             tables.append(elsewhere.tables(frame, prefix + stem(source)))
     if not runs and not tables:
         raise UsageError(f"{', '.join(sources)}: no run found", KINDS)

@@ -136,5 +136,7 @@ def _time_classic(columns: Columns) -> pl.Expr:
 
 
 def _rates(runs: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-    values = [rate_bps(row) for row in runs.select(columns.parameters).iter_rows(named=True)]
+    # By the rows of ``runs``: a frame without columns has none.
+    names = columns.parameters
+    values = [rate_bps({name: row[name] for name in names}) for row in runs.iter_rows(named=True)]
     return pl.DataFrame({"run": runs["run"], "rate_bps": pl.Series(values, dtype=pl.Float64)})

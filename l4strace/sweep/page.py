@@ -1,7 +1,7 @@
 """The page of a sweep: one offline file with the numbers of all runs and what draws them.
 
 Cells are formed in the page, because its reader chooses the axes; it holds a number per run and
-measure (4 bytes) and the place of each run on each axis (2 bytes).
+measure (4 bytes; 1 of a finding) and the place of each run on each axis (2 bytes).
 """
 
 from __future__ import annotations
@@ -89,13 +89,18 @@ def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str,
     return {
         "of": "runs",
         "runs": [short(name) for name in names],
-        "pages": [pages.get(name) for name in names] if pages else [],
+        "pages": [_page(short(name), pages.get(name)) for name in names] if pages else [],
         "parameters": [made for name in parameters_of(runs) if (made := axis(runs, name))],
         "measures": [
             *_measures(tables, names),
             *_rules(tables["findings"], names),
         ],
     }
+
+
+def _page(name: str, path: str | None) -> str | int | None:
+    """``path``; 1 where the script can make it of ``name``, which is a third of the page."""
+    return 1 if path == f"pages/{name.replace('/', '%2f')}.html" else path
 
 
 def axis(runs: pl.DataFrame, name: str) -> dict[str, Any] | None:
@@ -152,7 +157,7 @@ def _rules(findings: pl.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]
                 "doc": f"Share of the runs with this finding: l4strace explain {rule}.",
                 "unit": "share",
                 "center": None,
-                "values": floats([float(run in hit) for run in names]),
+                "hits": b64encode(bytes(run in hit for run in names)).decode(),
             }
         )
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 import polars as pl
 
@@ -17,6 +18,8 @@ SIZES = {"g": 1e9, "m": 1e6, "k": 1e3, "": 1.0}
 RATE = re.compile(r"([\d.]+)\s*([gmk]?)(?:bit|bps|b)(?:/s|ps)?", re.IGNORECASE)
 TIME = re.compile(r"([\d.]+)\s*(us|ms|s)")
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+MOST_PARAMETERS = 200
+"""A few lines of YAML can name an object ten times in each of ten others, and so on."""
 NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 LEADING = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -100,11 +103,16 @@ def number(text: str) -> Value:
 
 
 def flat(values: Mapping[str, object], depth: int = 3) -> dict[str, Value]:
-    """Nested scalars under dotted names; lists of scalars as one text; null is left out."""
+    """Nested scalars under dotted names; lists of scalars as one text; null is left out.
+
+    At most `MOST_PARAMETERS` of each object.
+    """
     from l4strace.ingest import untrusted
 
     found: dict[str, Value] = {}
-    for key, value in values.items():
+    for key, value in islice(values.items(), MOST_PARAMETERS):
+        if len(found) >= MOST_PARAMETERS:
+            break
         name = untrusted.text(key) or "?"
         if isinstance(value, Mapping) and depth:
             found |= {f"{name}.{inner}": item for inner, item in flat(value, depth - 1).items()}

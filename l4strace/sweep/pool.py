@@ -154,10 +154,24 @@ def measure_all(
                 if worker.planned is None and waiting:
                     run = waiting.popleft()
                     worker.start(run, options, page(run))
-            yield from _step(pool, limits)
+            for worker, run, result in _step(pool, limits):
+                if not _of_others(worker, result):
+                    yield result
+                    continue
+                worker.stop()
+                pool.append(fresh := Worker())
+                fresh.start(run, options, page(run))
     finally:
         for worker in pool:
             worker.stop()
+
+
+def _of_others(worker: Worker, result: Result) -> bool:
+    """Whether memory ended a run in a process that may have held that of earlier runs.
+
+    What a run is must not depend on those before it: it is done again, in a new process.
+    """
+    return result.run["status"] == "memory" and worker.runs > 1
 
 
 def _usable(worker: Worker) -> bool:
@@ -171,16 +185,16 @@ def _usable(worker: Worker) -> bool:
     return False
 
 
-def _step(pool: list[Worker], limits: Limits) -> Iterator[Result]:
+def _step(pool: list[Worker], limits: Limits) -> Iterator[tuple[Worker, Planned, Result]]:
     """What is done within one poll, and who exceeded a limit."""
-    busy = {worker.connection: worker for worker in pool if worker.planned}
+    busy = {worker.connection: (worker, worker.planned) for worker in pool if worker.planned}
     ready = wait(list(busy), POLL_S)
-    for connection, worker in busy.items():
+    for connection, (worker, run) in busy.items():
         if connection in ready and (result := worker.answer()) is not None:
-            yield result
-    for worker in busy.values():
+            yield worker, run, result
+    for worker, run in busy.values():
         if (result := worker.over(limits)) is not None:
-            yield result
+            yield worker, run, result
 
 
 _own = threading.local()
@@ -196,8 +210,12 @@ def one(planned: Planned, options: Options, limits: Limits, page: str = "") -> R
         worker = _own.worker = Worker()
     worker.start(planned, options, page)
     while True:
-        for result in _step([worker], limits):
-            return result
+        for _, _, result in _step([worker], limits):
+            if not _of_others(worker, result):
+                return result
+            worker.stop()
+            worker = _own.worker = Worker()
+            worker.start(planned, options, page)
 
 
 def on_cores(workers: int) -> Measure:

@@ -60,6 +60,8 @@ class Judge:
                     return
                 self._judge()
                 self.note = ""
+            except FileNotFoundError:
+                self.note = "not judged yet: no packets so far"
             except (OSError, L4straceError) as error:
                 self.note = f"not judged yet: {error}"
             rest = max(LEAST_REST_S, REST * (time.monotonic() - began))

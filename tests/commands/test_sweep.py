@@ -44,3 +44,24 @@ def test_a_baseline_replaces_a_baseline_and_nothing_else(call, tmp_path: Path):
         assert (tmp_path / place).read_text() == "precious"
     assert call(*command, "/dev/null").exit_code == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_regression_fails_a_job_in_every_form(call, tmp_path: Path):
+    for name, mbit in (("good", 40), ("bad", 8)):
+        rows = [f"{run},{mbit + run / 10}" for run in range(6)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["i,prague goodput mbps", *rows, ""]))
+    assert call("sweep", "good.csv", "-q", "--write-baseline", "b.parquet").exit_code == 0
+
+    def against(source: str, form: str) -> tuple[int, str]:
+        done = call("sweep", source, "-q", "--baseline", "b.parquet", "--format", form)
+        return done.exit_code, done.stdout
+
+    code, text = against("bad.csv", "text")
+    assert (code, "L4S goodput became worse" in text) == (1, True)
+    code, text = against("bad.csv", "junit")
+    assert (code, 'failures="1"' in text, "<failure message=" in text) == (1, True, True)
+    code, text = against("bad.csv", "sarif")
+    assert code == 0
+    assert [one["ruleId"] for one in json.loads(text)["runs"][0]["results"]] == ["l4s_goodput"]
+    code, text = against("good.csv", "junit")
+    assert (code, 'failures="0"' in text) == (0, True)

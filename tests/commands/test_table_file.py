@@ -2,13 +2,17 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
+from l4strace.commands import table_file
 from l4strace.commands.table_file import TableFormat, by_name
 from l4strace.errors import OutputError, UsageError
 
@@ -73,3 +77,19 @@ def test_a_reader_that_goes_away_is_no_failure(sample: Path, wanted: str):
         run.stdout.close()
         assert run.stderr.read() == b""
     assert run.returncode == 0
+
+
+@pytest.mark.parametrize("wanted", list(TableFormat))
+def test_a_broken_pipe_is_known_as_one(wanted: TableFormat):
+    """Of a small and wide table in parquet, polars does not name the cause."""
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    @contextmanager
+    def opened():
+        yield os.fdopen(writer, "wb", buffering=0)
+
+    wide = pl.DataFrame({f"n{i}": [None if i % 2 else i * k for k in range(40)] for i in range(45)})
+    target = SimpleNamespace(opened=opened, output="-", name="standard output")
+    with pytest.raises(BrokenPipeError):
+        table_file.write(wide.lazy(), target, wanted)

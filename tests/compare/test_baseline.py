@@ -55,6 +55,17 @@ def test_noise_and_improvement_are_none(delay: float):
     assert "l4s_queue_delay" in [rule.code for rule in analysis.rules]
 
 
+def test_runs_of_a_bisect_have_the_same_names_at_each_step():
+    """`good/1.pcap` and `step/1.pcap`: ten good runs are one cell, not ten pairs."""
+    before, now = (
+        {name: table.filter(pl.col("run").str.starts_with("dualpi2")) for name, table in t.items()}
+        for t in (sweep(400, 8), sweep(900, 2, seed=2))
+    )
+    runs = [t["runs"].with_columns(repetition=pl.lit(None, pl.String)) for t in (before, now)]
+    (found,) = judged({**before, "runs": runs[0]}, {**now, "runs": runs[1]}).findings
+    assert found.rule == "l4s_queue_delay"
+
+
 def test_a_finding_that_was_not_there_is_an_error():
     found = judged(sweep(400, 8), sweep(400, 8, seed=2, finding=True)).findings
     assert [(one.rule, one.severity) for one in found] == [("L4S301", Severity.ERROR)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from l4strace.sweep import pool
 from l4strace.sweep.cells import Tables
 
 STUDIES = 1_000
+WHOLE_STUDIES = int(os.environ.get("L4STRACE_STUDIES", "20"))
+"""Studies that are compared from their runs on, at 50 ms each."""
 
 
 def samples(n: int, shift: float, spread: float = 1.0, seed: int = 1) -> tuple[Any, Any]:
@@ -27,23 +30,58 @@ def samples(n: int, shift: float, spread: float = 1.0, seed: int = 1) -> tuple[A
     return rng.normal(0, 1, (STUDIES, n)), rng.normal(shift, spread, (STUDIES, n))
 
 
-@pytest.mark.parametrize(("n", "spread"), [(5, 1.0), (10, 1.0), (10, 2.0), (30, 1.0)])
+@pytest.mark.parametrize(
+    ("n", "spread"), [(3, 1.0), (4, 1.0), (5, 1.0), (10, 1.0), (10, 2.0), (30, 1.0)]
+)
 def test_intervals_of_95_percent_cover_in_93_to_97_percent(n: int, spread: float):
     low, high = statistics.interval(*samples(n, 0.5, spread))
     assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
 
 
+def test_the_interval_of_few_runs_is_that_of_scipy():
+    a, b = (
+        np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 3.0]]),
+        np.array([[2.0, 5.0, 9.0], [3.0, 3.0, 3.0]]),
+    )
+    low, high = statistics.interval(a, b)
+    known = stats.ttest_ind(b[0], a[0], equal_var=False).confidence_interval(0.95)
+    assert (low[0], high[0]) == (pytest.approx(known.low), pytest.approx(known.high))
+    assert (low[1], high[1]) == (0, 0)
+
+
+def test_intervals_cover_skewed_values_too():
+    """Exponential values, as queue delays are: their mean is twice as far from the low end."""
+    rng = np.random.default_rng(1)
+    a, b = rng.exponential(1, (STUDIES, 5)), rng.exponential(1, (STUDIES, 5)) + 0.5
+    low, high = statistics.interval(a, b)
+    assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
+
+
+@pytest.mark.parametrize("method", ["holm", "fdr_bh"])
 def test_no_difference_is_called_in_95_percent_of_studies_without_one(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, method: str
 ):
-    """100 studies of 10 cells; a study calls when any of its cells does."""
+    """Each of 1,000 studies has 10 cells; it calls a difference when any of its cells does."""
     # statsmodels collects garbage at each call, which takes as long as the whole test.
     monkeypatch.setattr("gc.collect", lambda: 0)
-    a, b = samples(10, 0.0, seed=2)
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(0, 1, (2, STUDIES * 10, 10))
     p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue.reshape(-1, 10)
     assert statistics.chance(a[0], b[0]) == pytest.approx(p[0, 0])
-    called = [any(q < 0.05 for q in statistics.corrected(row.tolist(), "holm")) for row in p]
-    assert np.mean(called) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / len(called))
+    called = [any(q < 0.05 for q in statistics.corrected(row.tolist(), method)) for row in p]
+    assert np.mean(called) <= 0.05
+
+
+def test_a_study_without_a_difference_reports_none():
+    """From runs to report, with two measures of 8 cells; one study in twenty may call."""
+    called = 0
+    for seed in range(WHOLE_STUDIES):
+        tables = study(NOTHING, seed=1000 + seed)
+        other = study(NOTHING, seed=5000 + seed)["measures"].with_columns(name=pl.lit("losses"))
+        tables["measures"] = pl.concat([tables["measures"], other])
+        compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
+        called += any(one.cells["differs"].any() for one in compared.measures)
+    assert called / WHOLE_STUDIES <= 0.05 + 2 * (0.05 * 0.95 / WHOLE_STUDIES) ** 0.5
 
 
 def test_a_difference_called_visible_is_found_in_80_percent_of_studies():
@@ -117,6 +155,12 @@ MISFIRE = {
 }  # fmt: skip
 
 
+NOTHING = dict.fromkeys(
+    [(k, aqm, rate) for k in ("old", "new") for aqm in ("codel", "pie") for rate in (4, 8, 16, 32)],
+    0.5,
+)
+
+
 def test_the_report_names_where_it_differs():
     both = sides.of_parameter(study(MISFIRE), "kernel", ["old", "new"])
     report = text.render(comparison.compare(both))
@@ -158,6 +202,15 @@ def test_what_is_equal_in_single_runs_is_named_in_one_line():
     assert [line for line in lines if "(l4s_share)" in line]
 
 
+def test_equal_runs_have_no_spread_of_rounding_errors():
+    tables = study({("old", "pie", 4): 0.5, ("new", "pie", 4): 0.7}, runs=3)
+    sums = pl.col("value").round(1) + pl.Series([0.0, 1e-16, 3e-16] * 2)
+    tables["measures"] = tables["measures"].with_columns(value=sums)
+    compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
+    assert compared.measures[0].visible is None
+    assert "can show" not in text.render(compared)
+
+
 def test_cells_of_one_side_are_left_out_and_counted():
     tables = study({key: share for key, share in MISFIRE.items() if key != ("new", "codel", 4)})
     compared = comparison.compare(sides.of_parameter(tables, "kernel", ["old", "new"]))
@@ -167,8 +220,14 @@ def test_cells_of_one_side_are_left_out_and_counted():
 
 
 def test_two_sweeps_pair_by_name_where_no_parameter_varies():
+    """But not where runs have the numbers of repetitions, which are no pairs."""
     before, after = (study({("k", "pie", 4): share}, runs=4) for share in (0.1, 0.5))
-    compared = comparison.compare(Sides(before, after, ("a", "b")))
+    repeated = comparison.compare(Sides(before, after, ("a", "b")))
+    assert repeated.parameters == ()
+    assert repeated.measures[0].cells["runs_before"].to_list() == [4]
+    unknown = pl.lit(None, pl.String)
+    sides_ = [{**t, "runs": t["runs"].with_columns(repetition=unknown)} for t in (before, after)]
+    compared = comparison.compare(Sides(*sides_, ("a", "b")))
     assert compared.parameters == ("run",)
     assert compared.measures[0].cells.height == 4
 

@@ -29,7 +29,7 @@ def test_the_surest_flow_of_a_path_decides() -> None:
     found = agreed([row("l4s", 0.95, marked_as="ect1"), row("unknown", 0.0), row("shallow", 0.7)])
     assert [one["kind"] for one in found] == ["l4s"] * 3
     assert found[1]["confidence"] == 0.6
-    assert "0.90 ms" in found[1]["reason"]
+    assert "900 us" in found[1]["reason"]
 
 
 def test_flows_as_sure_as_each_other_leave_the_kind_open() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -21,9 +22,12 @@ from l4strace.model import Analysis
 from l4strace.output import flow_lines, junit, markdown, sarif, text
 from l4strace.output import json as as_json
 from l4strace.page import render
+from tests.support import chromium
 from tests.support.hostile import captures, logs
 from tests.support.hostile.texts import MARK, TEXTS
 
+SCRIPTS = 5
+"""Elements of that name below a page's body: data, and the page's own script."""
 HOSTILE = st.one_of(
     st.sampled_from(TEXTS[:-2]),
     st.text(st.characters(categories=["Cc", "Cf", "Zl", "Zp", "L", "P", "Sm"]), max_size=20),
@@ -52,6 +56,8 @@ def poisoned(evidence: Evidence, analysis: Analysis, word: str) -> tuple[Evidenc
         sources=evidence.sources.with_columns(path=pl.lit(word), comment=pl.lit(word)),
         flows=evidence.flows.with_columns(client=pl.lit(word), server=pl.lit(word)),
         stats=evidence.stats.with_columns(detail=pl.lit(word)),
+        kernel=evidence.kernel.with_columns(cc=pl.lit(word)),
+        hosts=evidence.hosts.with_columns(subject=pl.lit(word), value=pl.lit(word)),
     )
     findings = tuple(replace(f, message=f"{word}: {f.message}") for f in analysis.findings)
     skipped = tuple(replace(s, reason=word) for s in analysis.skipped)
@@ -95,6 +101,35 @@ def test_the_page_executes_nothing(run, word: str) -> None:
     # Attributes are quoted: an event handler stays text within them.
     assert not re.search(rf"<[a-z][^>]*\son\w+=document\.title='{MARK}'", page)
     assert "\x1b" not in page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Chromium]:
+    binary = chromium.find()
+    if binary is None:
+        pytest.skip("no chromium on this machine")
+    with chromium.Chromium(binary) as running:
+        running.size(1280)
+        yield running
+
+
+@pytest.mark.parametrize("word", TEXTS[:14], ids=range(14))
+def test_a_browser_executes_nothing(
+    browser: chromium.Chromium, run, word: str, tmp_path: Path
+) -> None:
+    """What a reader does with it included: everything is unfolded, and the table is sorted."""
+    evidence, analysis = poisoned(*run, word)
+    page = tmp_path / "run.html"
+    page.write_text(render(evidence, analysis, command=f"l4strace {word}"), encoding="utf-8")
+    browser.load(page)
+    browser.evaluate(
+        "document.querySelectorAll('details').forEach(d => { d.open = true; });"
+        "document.querySelector('#flow-table th button')?.click()"
+    )
+    assert not browser.evaluate("document.title").startswith(MARK)
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    assert browser.evaluate("document.querySelectorAll('body script').length") <= SCRIPTS
+    assert browser.complaints == []
 
 
 def test_a_forged_line_of_the_flow_table(tmp_path: Path, call) -> None:

@@ -19,6 +19,8 @@ from tests.support import chromium, synthetic
 
 FLOWS = 5_000
 """As many as the table of flows holds."""
+MAX_ELEMENTS = 3_000
+"""Of the page before the charts below the first screen, whatever the flows: rows are paged."""
 SAME = 5
 """Findings of one rule: three cards are open."""
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -85,6 +87,30 @@ def test_thousands_of_flows_keep_the_budget(opened: chromium.Chromium, page: Pat
     assert page.stat().st_size <= MAX_BYTES
     # As high as with two flows and one page of the table: 13 screens.
     assert opened.evaluate("document.documentElement.scrollHeight") < 13 * 900
+
+
+DRAWN_FIRST = (
+    "new MutationObserver((_, watching) => { if (!document.documentElement?.dataset.drawn) return;"
+    " watching.disconnect(); window.first = [document.querySelectorAll('.js-plotly-plot').length,"
+    " plots().filter(inView).length, document.querySelectorAll('*').length]; })"
+    ".observe(document, {attributes: true, subtree: true})"
+)
+"""Charts that were there when the page called itself drawn, those in view, and elements."""
+
+
+def test_a_screen_is_drawn_before_what_lies_below_it(
+    browser: chromium.Chromium, page: Path
+) -> None:
+    """Work instead of time: what is read and drawn before a reader sees the page does not grow."""
+    watch = browser.call("Page.addScriptToEvaluateOnNewDocument", source=DRAWN_FIRST)
+    browser.size(1280, 5000)
+    browser.load(page)
+    browser.size(1280)
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", **watch)
+    drawn, in_view, elements = browser.evaluate("window.first")
+    assert 0 < in_view <= drawn <= in_view + 1
+    assert elements < MAX_ELEMENTS
+    assert browser.evaluate("document.querySelectorAll('.js-plotly-plot').length") > drawn + 5
 
 
 @pytest.fixture

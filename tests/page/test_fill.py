@@ -98,6 +98,12 @@ def test_a_command_in_a_remedy_is_set_as_code() -> None:
     assert html.count(shown) == 2  # of the verdict and of the finding
 
 
+def test_no_line_of_a_caption_ends_before_a_unit(page: str) -> None:
+    captions = "".join(re.findall(r"<figcaption>.*?</figcaption>", page, re.DOTALL))
+    assert re.search(r"\d\u00a0(?:ms|%)", captions)
+    assert not re.search(r"\d (?:ms|µs|s|%)(?!\w)", captions)
+
+
 def test_json_cannot_end_its_element() -> None:
     assert "<" not in embedded({"a": "</script><!--"})
 

@@ -215,7 +215,7 @@ def test_provenance_names_inputs_clocks_and_versions(case: Case) -> None:
     section = provenance.build(case)
     assert section.sources[0].sha256 == "ab" * 32
     assert "matched events agree within 1.2 µs" in section.sources[2].clock
-    assert {name for name, _ in section.versions} >= {"polars", "plotly", "Python"}
+    assert {name for name, _ in section.versions} >= {"polars", "plotly.js", "Python"}
     assert section.stamp == ""
 
 

@@ -81,3 +81,14 @@ def test_so_does_one_of_a_kernel_log(kind: str, tmp_path: Path) -> None:
     assert copy.samples.equals(log.samples)
     assert copy.samples["snd_cwnd"].to_list() == [1, 2]
     assert copy.stats == log.stats
+
+
+def test_counters_of_a_trailer_that_are_no_numbers_stay_none(tmp_path: Path) -> None:
+    header = {"type": "header", "format": "l4strace-kernel-log", "version": 1, "fields": {}}
+    lost = {"": None, "odd": 3, "ring": "many", "later": None, "nested": 2}
+    trailer = {"type": "trailer", "ts_ns": 9, "events": {"odd": {}, "odder": 1}, "lost": lost}
+    lines = [json.dumps(header), json.dumps(trailer)]
+    logs(lines, tmp_path, "run.kernel.ndjson", kernel_log.read)
+    copy = json.loads((tmp_path / "copies" / "run.kernel.ndjson").read_text().splitlines()[1])
+    assert copy["events"] == {"other": 1}
+    assert copy["lost"] == {"other": 3, "ring": None, "nested": 2}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
@@ -13,8 +15,9 @@ import pytest
 from l4strace.compare import comparison, overlay, sides
 from l4strace.compare import page as compare_page
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.sweep import elsewhere, page, pool
+from l4strace.sweep import elsewhere, page, pool, study
 from l4strace.sweep.cells import Tables
+from l4strace.sweep.measures import QUANTITIES
 from tests.support import chromium
 
 EVIL = "</script><img src=x onerror=\"document.title='owned'\">"
@@ -64,6 +67,45 @@ def test_ten_thousand_runs_stay_below_five_megabytes():
     assert len(html.encode()) < MOST_BYTES
 
 
+def study_of(runs: int) -> Tables:
+    """Every measure and many findings of runs with long names, their parameters at random."""
+    chance = random.Random(6)
+    names = [f"study/of/{'x' * 90}/{number:05d}" for number in range(runs)]
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    axes = {"rate": 64, "rtt": 64, "seed_a": 8, "seed_b": 8}
+    drawn = {f"p_{axis}": [chance.randrange(n) for _ in names] for axis, n in axes.items()}
+    measures = pl.DataFrame({"run": names}).join(
+        pl.DataFrame({"name": list(QUANTITIES)}), how="cross"
+    )
+    rules = [f"L4S{number}" for number in range(300, 340)]
+    hits = pl.DataFrame({"run": names[::3]}).join(pl.DataFrame({"rule": rules}), how="cross")
+    value = pl.Series([chance.random() for _ in range(measures.height)])
+    return tables | {
+        "runs": pl.DataFrame({"run": names, "status": "ok", "error": None, **drawn}),
+        "measures": SWEEP_TABLES["measures"].conform(measures.with_columns(value=value)),
+        "findings": SWEEP_TABLES["findings"].conform(hits.with_columns(severity=pl.lit("error"))),
+    }
+
+
+def test_ten_thousand_runs_of_no_plan_open_in_two_seconds(
+    browser: chromium.Chromium, tmp_path: Path
+):
+    """In cpu time of the page: a busy machine takes longer for it."""
+    tables = study_of(10_000)
+    pages = {run: study.page_name(run) for run in tables["runs"]["run"]}
+    place = tmp_path / "index.html"
+    html = page.render(tables, "study", pages)
+    place.write_text(html, encoding="utf-8")
+    assert len(html.encode()) < MOST_BYTES
+    browser.load(place)
+    assert browser.busy_s() < 2
+    assert 3000 <= browser.evaluate("document.querySelectorAll('.map td').length") <= 20_000
+    browser.evaluate("document.querySelector('.map button').click()")
+    name = browser.evaluate("document.querySelector('#cell-body th a').textContent")
+    link = browser.evaluate("document.querySelector('#cell-body th a').getAttribute('href')")
+    assert unquote(link) == pages[name]
+
+
 def test_it_is_drawn_offline_and_hostile_names_do_nothing(browser: chromium.Chromium, path: Path):
     browser.load(path)
     assert browser.evaluate("document.querySelectorAll('.map td button').length") == 80
@@ -103,6 +145,26 @@ def test_runs_of_no_plan_are_all_shown(browser: chromium.Chromium, tmp_path: Pat
     )
     assert browser.evaluate(counts) == 4
     assert "The same in all runs" not in html
+
+
+def test_values_without_a_number_take_no_room(browser: chromium.Chromium, tmp_path: Path):
+    """Long names of a column stay apart, and one that no map fills is left out."""
+    long = "codel limit 1000 target 5ms interval 100ms ecn"
+    rows = [
+        {"aqm": aqm, "rtt": rtt, "prague goodput": 1e6, "drops": n}
+        for aqm, n in ((long, 4), (f"{long} ce_threshold 1ms", 5), ("wifi", None))
+        for rtt in (4, 8)
+    ]  # fmt: skip
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    place = tmp_path / "index.html"
+    html = page.render(tables | elsewhere.tables(pl.DataFrame(rows), "s"), "s")
+    place.write_text(html, encoding="utf-8")
+    browser.load(place)
+    browser.evaluate("state.measure = 'drops'; state.x = 'aqm'; state.y = 'rtt'; draw()")
+    heads = "[...document.querySelectorAll('.map thead th')].slice(1)"
+    assert browser.evaluate(f"{heads}.length") == 2
+    assert browser.evaluate(f"{heads}.every(th => th.scrollWidth <= th.clientWidth)")
+    assert browser.evaluate("figureSvg()").count(f">{long[:23]}…<") == 2
 
 
 def test_numbers_are_those_of_the_dataset(browser: chromium.Chromium, path: Path):

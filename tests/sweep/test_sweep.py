@@ -75,6 +75,16 @@ def test_manifests_of_other_kinds(tmp_path: Path, name: str, text: str):
     assert found(tmp_path)["r"].parameters == {"rate": 4, "aqm": "pie"}
 
 
+def test_a_manifest_that_grows_when_it_is_read(tmp_path: Path):
+    """Each object stands 300 times in the next one: 300^4 scalars."""
+    touch(tmp_path, "r/x.pcap")
+    lines = ["a: &a {" + ", ".join(f"k{n}: {n}" for n in range(300)) + "}"]
+    for last, name in zip("abc", "bcd", strict=True):
+        lines.append(f"{name}: &{name} {{" + ", ".join(f"k{n}: *{last}" for n in range(300)) + "}")
+    (tmp_path / "r/manifest.yaml").write_text("\n".join(lines))
+    assert 200 <= len(found(tmp_path)["r"].parameters) < 500
+
+
 def test_a_name_carries_parameters(tmp_path: Path):
     touch(tmp_path, "prague-vs-cubic-codel1q-20ms.pcap", "other.pcap")
     runs = found(tmp_path, name="{cca}-vs-{rival}-{aqm}-{rtt:ms}")
@@ -108,9 +118,19 @@ def test_a_place_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ]  # fmt: skip
 
 
+def test_a_pipe_that_a_table_names_stops_no_search(tmp_path: Path):
+    os.mkfifo(tmp_path / "x.flent")
+    os.mkfifo(tmp_path / "x.host.json")
+    (tmp_path / "runs.csv").write_text("files\nx.flent;x.host.json\n")
+    assert found(tmp_path / "runs.csv")["x"].parameters == {}
+
+
 def test_no_runs_is_an_error(tmp_path: Path):
     with pytest.raises(errors.UsageError, match="no run found"):
         found(tmp_path)
+    (tmp_path / "t.csv").write_text("aqm,prague goodput\n")
+    with pytest.raises(errors.UsageError, match="no run found"):
+        found(tmp_path / "t.csv")
     with pytest.raises(errors.UsageError, match="neither"):
         found(tmp_path / "x.pdf")
 
@@ -244,6 +264,33 @@ def test_a_worker_that_holds_much_memory_starts_anew(mixed: Path, monkeypatch: p
     planned = [Planned(name, (str(mixed / "missing.pcap"),)) for name in ("a", "b")]
     done = list(pool.measure_all(planned, NO_OPTIONS, Limits(), 1))
     assert ([one.run["status"] for one in done], len(started)) == (["failed", "failed"], 2)
+
+
+def test_memory_of_earlier_runs_is_not_counted_against_a_run(
+    mixed: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In a process that did other runs it is too much, in a new one it is not."""
+    monkeypatch.setattr(
+        pool.Worker, "resident_bytes", lambda self: 200_000_000 if self.runs > 1 else 0
+    )
+    names = ("missing.pcap", "good.pcap.xz")
+    planned = [Planned(name, (str(mixed / name),)) for name in names]
+    limits = Limits(memory_bytes=150_000_000)
+    both = list(pool.measure_all(planned, NO_OPTIONS, limits, 1))
+    assert [one.run["status"] for one in both] == ["failed", "ok"]
+    alone = [pool.one(one, NO_OPTIONS, limits) for one in planned]
+    assert [one.run["status"] for one in alone] == ["failed", "ok"]
+
+
+def test_a_worker_has_one_core(monkeypatch: pytest.MonkeyPatch):
+    """As many workers as cores: polars on all of them in each would only be slower."""
+    monkeypatch.setenv("POLARS_MAX_THREADS", "8")
+    worker = pool.Worker()
+    try:
+        words = Path(f"/proc/{worker._process.pid}/environ").read_bytes().split(b"\0")
+    finally:
+        worker.stop()
+    assert b"POLARS_MAX_THREADS=1" in words
 
 
 def test_a_process_that_is_gone_is_a_row(mixed: Path):

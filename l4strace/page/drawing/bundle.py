@@ -1,49 +1,55 @@
-"""plotly's own script, gzipped into the page, so that it always fits the figures.
+"""plotly's own script, gzipped into the page.
 
-Compressing 4.5 MB takes longer than all charts of a small run: `l4strace.page.prepare` does it when
-l4strace is built. Another plotly than that one is compressed when it is needed.
+It is the `basic` one, which draws scatters and bars, and lies in `reports/` as published on npm
+(`plotly.js-basic-dist-min`). The full one, which comes with the Python package, is four times as
+large: a browser spent more time on reading it than on drawing the charts of a page.
+
+`l4strace.page.prepare` compresses it when l4strace is built; else it is compressed when needed.
 """
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from functools import lru_cache
 from hashlib import blake2b
-from importlib.util import find_spec
 from pathlib import Path
 
 from l4strace import _native, installed
 
-LEVEL = 6
-"""80 kB less than level 3 for 16 ms; level 9 saves another 30 kB for 45 ms."""
-HEAD_BYTES = 4096
+LEVEL = 9
+"""It is compressed once, and every page carries it."""
+VERSION = re.compile(r"plotly\.js \(basic - minified\) v([\d.]+)")
+HEAD_BYTES = 200
 """The script states its version near its top."""
 
 
 @lru_cache(maxsize=1)
 def script() -> str:
-    """The bundle of the installed plotly package: gzip, then base64. Same package, same text."""
+    """plotly's script: gzip, then base64."""
     source = source_file()
     ready = prepared(source)
     return ready.read_text(encoding="ascii") if ready.is_file() else compressed(source)
 
 
 def compressed(source: Path) -> str:
-    """plotly's script as gzip in base64."""
+    """A script as gzip in base64."""
     return b64encode(_native.gzip(source.read_text(encoding="utf-8"), LEVEL)).decode()
 
 
 def prepared(source: Path) -> Path:
     """Where the compressed script lies if it was prepared: its name states of which script."""
-    with source.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    key = blake2b(head + str(source.stat().st_size).encode(), digest_size=8).hexdigest()
+    key = blake2b(source.read_bytes(), digest_size=8).hexdigest()
     return installed.path("reports") / "prepared" / f"plotly-{key}.js.gz.base64"
 
 
 def source_file() -> Path:
-    """plotly's script, found without importing plotly, which takes longer than reading it."""
-    spec = find_spec("plotly")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("plotly: not installed")
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    """plotly's script as text."""
+    return installed.path("reports") / "plotly-basic.min.js"
+
+
+def version() -> str:
+    """The version of the script, by its first lines."""
+    with source_file().open(encoding="utf-8") as file:
+        found = VERSION.search(file.read(HEAD_BYTES))
+    return found[1] if found else "unknown"

@@ -7,13 +7,14 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any, NamedTuple
 
 from l4strace.page.case import Case
+from l4strace.page.drawing import bundle
 from l4strace.wording.amounts import data_size, duration
 from l4strace.wording.moments import utc
 from l4strace.wording.quantities import count
 
 TITLE = "Provenance"
 
-PACKAGES = ("l4strace", "polars", "plotly", "jinja2")
+PACKAGES = ("l4strace", "polars", "jinja2")
 
 
 class SourceRow(NamedTuple):
@@ -54,7 +55,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
             found.append((package, _version(package)))
         except PackageNotFoundError:
             continue
-    return tuple(found)
+    return (*found, ("plotly.js", bundle.version()))
 
 
 def _version(package: str) -> str:

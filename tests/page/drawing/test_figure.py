@@ -19,6 +19,8 @@ def test_plotly_takes_every_figure_of_a_page(run) -> None:
         # go.Figure raises ValueError for a name or value that plotly's schema does not have.
         drawn = go.Figure(chart.spec["data"], chart.spec["layout"])
         assert len(drawn.data) == len(chart.spec["data"])
+        # The page's script knows no more types than these and `pie`.
+        assert {trace["type"] for trace in chart.spec["data"]} <= {"scatter", "bar"}
 
 
 def test_plotly_refuses_what_is_no_property() -> None:

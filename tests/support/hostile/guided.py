@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import atheris
@@ -33,12 +34,17 @@ MASK = Mask(bytes(32))
 
 def readers(folder: Path) -> dict[str, Callable[[str], object]]:
     """What reads a file, by the name that the file has then."""
+
+    def copied(path: str) -> None:
+        with closing(Folder(str(folder / "copies"))) as copies:
+            redact([path], copies, MASK)
+
     return {
         "run.log": open_log.read,
         "run.host.json": host_file.read,
         "run.iperf3.json": lambda path: Made(iperf3=[path]).flows("run"),
         "run.flent": lambda path: Made(flent=[path]).flows("run"),
-        "run.bpftrace.json": lambda path: redact([path], Folder(str(folder / "copies")), MASK),
+        "run.bpftrace.json": copied,
     }
 
 
