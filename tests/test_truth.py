@@ -218,6 +218,9 @@ def test_noise_must_be_named() -> None:
     assert not wish.met([(None, found("L4S401", message="Bottleneck: L4S AQM."))])
     calm = load("judge").expected(facts(noise="slots", noise_values=[2.0, 3.0]))
     assert "bursty link" not in [one.name for one in calm]
+    slow = facts(noise="slots", noise_values=[5.0, 8.0])
+    slow.truth["capacity"][0]["kbit"] = 2_000  # a packet takes 6 ms
+    assert "bursty link" not in [one.name for one in load("judge").expected(slow)]
 
 
 def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
@@ -226,6 +229,13 @@ def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
     for kbit, falls in ((60_000, []), (20_000, [5.0])):
         capacity = [first, {"s": 5.0, "hop": "second", "kbit": kbit}]
         changed = load("facts").Facts(facts().truth | {"capacity": capacity})
+        assert changed.capacity_falls == falls
+
+
+def test_a_fall_before_the_capture_began_cannot_be_found() -> None:
+    capacity = [{"s": s, "hop": "first", "kbit": rate} for s, rate in ((0.0, 50_000), (2.0, 9_000))]
+    for late, falls in ((0.5, [2.0]), (2.6, [])):
+        changed = load("facts").Facts(facts(late_s=late).truth | {"capacity": capacity})
         assert changed.capacity_falls == falls
 
 

@@ -88,6 +88,12 @@ def _stands(slot: Slot) -> bool:
     return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, QUEUE_PACKETS * packet_us))
 
 
+def _waits(slot: Slot) -> bool:
+    """Even the fastest packet waited for more than the one that was just being sent."""
+    packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
+    return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, packet_us))
+
+
 def shown(slots: list[Slot], flat: float = FLAT) -> float | None:
     """Capacity that the busy ones of ``slots`` show; None where they show none."""
     rates = [s["delivered_bps"] for s in slots if s["busy"]][-RECENT:]
@@ -170,9 +176,10 @@ def _newly_lost(past: list[Slot], slots: list[Slot]) -> float:
 def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
     """Before, the path carried more than it does now with a standing queue.
 
-    It need not have been full: no path delivers more than it carries.
+    It need not have been full: no path delivers more than it carries. An AQM that holds a queue of
+    two packets lets one wait for a packet and a part of another.
     """
-    standing = [s["delivered_bps"] for s in around[1:] if s["busy"] and _stands(s)]
+    standing = [s["delivered_bps"] for s in around[1:] if s["busy"] and _waits(s)]
     if len(past) < LASTING or len(standing) < STANDING_PART * (len(around) - 1):
         return False
     middle = quantile(standing, 0.5)

@@ -52,6 +52,10 @@ PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
 
 
+APART_US, APART_PACKETS = 1000.0, 2
+"""Two ranges of delays of a slot do not meet where they are that far apart: a step of DualPI2
+(sch_dualpi2.c), or the packets for which one flow waits behind the other."""
+
 IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
 """The first 24 bits of an address; `network` gives the same."""
 
@@ -144,8 +148,9 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
     of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
     about their means of each phase of the path; null where it has one phase only: a change moves
-    queues of their own together). Needs `marking_us`, `above_us` and `phase`. Slots are as long as
-    two rounds of the slowest flow.
+    queues of their own together), and `_apart` (part of the slots in which not one packet of
+    another flow waited as long as any of its own). Needs `marking_us`, `above_us`, `phase` and
+    `rate_bps`. Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()
@@ -170,9 +175,18 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             high().sum().cast(pl.Int64).alias("high"),
             (high() & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
             pl.col("phase").first(),
+            # One round may lie at the edge of the slot, where others have none.
+            *(pl.when(pl.len() >= 2).then(end).alias(name) for name, end in _range().items()),
         )
         .drop_nulls("queue_delay_us")
     )
+
+
+def _range() -> dict[str, pl.Expr]:
+    """Shortest and longest wait of a slot, kept apart by the margin that two queues need."""
+    margin = pl.max_horizontal(pl.lit(APART_US), APART_PACKETS * packet_us()).max()
+    least, most = (pl.col(f"rtt_{end}_us") - pl.col("base_us") for end in ("min", "max"))
+    return {"least_us": least.min(), "most_us": most.max() + margin}
 
 
 def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
@@ -188,6 +202,8 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             pl.col("mark_queue_us").min().alias("all_mark_queue"),
             (pl.col("marked_as") == "ect0").sum().cast(pl.Int64).alias("all_ect0"),
             pl.col("high", "high_unmarked").sum().cast(pl.Int64).name.prefix("all_"),
+            pl.col("least_us").max().alias("all_least"),
+            pl.col("most_us").min().alias("all_most"),
         )
     )
     own = member.cast(pl.Int64)
@@ -233,7 +249,15 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         mark_delay.alias(f"{name}_mark_delay_us"),
         marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
         pl.when(pl.col("phase").n_unique() > 1).then(within).alias(f"{name}_within"),
+        _apart().alias(f"{name}_apart"),
     )
+
+
+def _apart() -> pl.Expr:
+    """Part of the slots in which the waits of a flow and of one of the others do not meet."""
+    longer = pl.col("all_least") > pl.col("most_us")
+    shorter = pl.col("least_us") > pl.col("all_most")
+    return (longer | shorter).mean()
 
 
 def _about_phase(queue: str) -> pl.Expr:

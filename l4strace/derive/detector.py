@@ -16,7 +16,7 @@ from l4strace.schema.keys import DIRECTION, KEY, of_round
 NEEDED = (
     *KEY,
     *("round", "end_ns", "ce_best", "rtt_min_us", "sacked_rtt_min_us", "srtt_pace_us"),
-    *("mdev_pace_us", "classic_ecn", "classic_ecn_buggy"),
+    *("mdev_pace_us", "classic_ecn", "classic_ecn_lo", "classic_ecn_hi", "classic_ecn_buggy"),
 )
 """Columns of `rounds` that a step follows from: the others need not be copied."""
 
@@ -62,6 +62,8 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
         min_rtt=_kernel_least().cum_min().forward_fill().over(over),
         score_fixed=_before("classic_ecn"),
+        score_fixed_lo=_before("classic_ecn_lo"),
+        score_fixed_hi=_before("classic_ecn_hi"),
         score_buggy=_before("classic_ecn_buggy"),
     )
     armed = seen.filter((pl.col("marked") > 0) & pl.col("mdev_pace_us").is_not_null())
@@ -69,6 +71,8 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         armed.select(
             *over,
             "score_fixed",
+            "score_fixed_lo",
+            "score_fixed_hi",
             "score_buggy",
             ts_ns="end_ns",
             origin=pl.lit("packets"),

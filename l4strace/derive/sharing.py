@@ -34,6 +34,10 @@ SURE, SURE_CORRELATED = 0.25, 0.7
 WITHIN = 0.5
 """Correlation within the phases of a path that changes: see above."""
 
+APART, FAR_APART = 0.05, 0.3
+"""Part of the slots whose waits do not meet, from which flows are not in one queue, and from which
+they have one each: see above. Below the second a base RTT that no packet saw may explain it."""
+
 APARTS = ((0.15, 0.2), (0.5, 0.5), (0.7, 0.8))
 """Gap from, and correlation up to which, flows have a queue each: the farther apart, the less their
 moves count. In proportion between these points."""
@@ -49,11 +53,13 @@ def one_queue(f: Features, mates: str) -> bool:
     gap, correlation = _gap(f, mates), _correlation(f, mates)
     nearly = gap <= NEARLY_EQUAL and correlation >= CORRELATED
     together = (nearly or correlation >= PARALLEL) and _moves_within(f, mates)
-    return gap <= EQUAL or together
+    return (gap <= EQUAL or together) and _apart(f, mates) < APART
 
 
 def own_queues(f: Features, mates: str) -> bool:
-    """The delays differ, and move on their own."""
+    """The delays differ, and move on their own; or they do not meet at the same time."""
+    if _apart(f, mates) >= FAR_APART:
+        return True
     gap = _gap(f, mates)
     return gap > APARTS[0][0] and _correlation(f, mates) <= _most_correlated(gap)
 
@@ -69,13 +75,17 @@ def _most_correlated(gap: float) -> float:
 def sure(f: Features, mates: str) -> bool:
     """Equal and parallel: neither is chance."""
     alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= SURE_CORRELATED
-    return alike and _moves_within(f, mates)
+    return alike and _moves_within(f, mates) and _apart(f, mates) < APART
 
 
 def _moves_within(f: Features, mates: str) -> bool:
     """The delays move together while the path stays the same, too, if it changed at all."""
     within = f[f"{mates}_within"]
     return within is None or within >= WITHIN
+
+
+def _apart(f: Features, mates: str) -> float:
+    return float(f[f"{mates}_apart"] or 0.0)
 
 
 def _gap(f: Features, mates: str) -> float:
@@ -90,4 +100,6 @@ def _correlation(f: Features, mates: str) -> float:
 def words(f: Features, mates: str) -> str:
     """`on average 8 % apart, correlation 0.91`."""
     apart = f"{100 * _gap(f, mates):.0f} % apart on average"
-    return f"{apart}, correlation {_correlation(f, mates):.2f}"
+    moves = f"{apart}, correlation {_correlation(f, mates):.2f}"
+    parts = _apart(f, mates)
+    return f"{moves}, ranges apart in {100 * parts:.0f} % of the time" if parts else moves

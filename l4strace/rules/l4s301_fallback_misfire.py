@@ -6,9 +6,9 @@ Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the 
 (and of the time) although nothing it measured explains that: the medians of its two inputs, queue
 delay and RTT mean deviation, were below 90 % of their thresholds (2000 us and 750 us), or the build
 has the scaling bug behind an L4S AQM, and a replay with correct thresholds stays below 8 (else
-L4S303). The packets must not show a classic AQM. A score that no reduction used
-(prague_ecn_fallback=2, which all flows of a host show together) is a notice. A log that holds only
-counters (bpftrace maps) is judged by the shares that they give.
+L4S303). The packets must not show a classic AQM. A score that no reduction used is a notice:
+prague_ecn_fallback=2, which all flows of a host show together, or no mark since the score rose. A
+log that holds only counters (bpftrace maps) is judged by the shares that they give.
 
 Why it matters
 --------------
@@ -20,8 +20,8 @@ Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us`, `score_fixed` and `build` of the steps that the kernel
 recorded; `bottlenecks.kind` and `confidence`, which follow from packets alone; `cuts.law`, which
-shows whether the kernel acts on the score; the counters of bpftrace scripts. `rounds` gives the
-frames.
+shows whether the kernel acts on the score; `kernel.delivered_ce` (whether marks came at all); the
+counters of bpftrace scripts. `rounds` gives the frames.
 
 When it is wrong
 ----------------
@@ -57,9 +57,10 @@ from l4strace.rules.support.fallback_states import (
     explained,
     floorless,
     inputs_are_high,
-    only_observes,
+    marks_since,
     part_of_time,
     steps,
+    unused,
     without_score,
 )
 
@@ -75,8 +76,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     results: list[Finding | Skipped] = _from_aggregates(evidence)
     if recorded.is_empty():
         return results or [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        floorless(evidence), on="log", how="left"
+    judged = (
+        recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+        .join(floorless(evidence), on="log", how="left")
+        .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
     )
     wrong = judged.filter(
         (pl.col("classic_share") >= MIN_SHARE)
@@ -106,8 +109,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     return Finding(
         CODE,
-        # Nothing is reduced by a score that is only observed.
-        Severity.NOTICE if only_observes(row) else Severity.ERROR,
+        # Nothing is reduced by a score that is only observed, nor where no mark comes.
+        Severity.NOTICE if unused(row) else Severity.ERROR,
         Confidence.HIGH
         if proven or (not likely and row["fixed_share"] == 0 and row["steps"] >= MIN_STEPS)
         else Confidence.MEDIUM,
@@ -128,9 +131,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 
 def _effect(row: dict[str, Any]) -> str:
-    """What the score did: with prague_ecn_fallback=2 it is kept, but no reduction uses it."""
+    """What the score did: nothing is reduced by prague_ecn_fallback=2, nor where no mark comes."""
     part = part_of_time(row)
-    if only_observes(row):
+    if row["marks_since"] == 0:
+        return f"its score was above 8{part}, with no mark to respond to,"
+    if unused(row):
         return f"its score was above 8{part}, which no reduction used,"
     return f"it backed off like a classic flow{part}"
 

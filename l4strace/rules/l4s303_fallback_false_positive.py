@@ -6,8 +6,8 @@ Whether the recorded score was above 8 behind a bottleneck that the packets show
 replay with the correct thresholds exceeds 8 as well, or (in a build without the scaling bug) the
 detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
 delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
-log: whether the score replayed from packets exceeds 8 most of the time and the reductions leave
-open what acts.
+log: whether the score replayed from packets exceeds 8 for certain in 30 % of the time and the
+reductions leave open what acts.
 
 Why it matters
 --------------
@@ -21,7 +21,7 @@ Evidence
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
 `bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `noise.jitter_us`; `cuts.law`
 (whether reductions use the score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which
-flows have no log).
+flows have no log) and `delivered_ce` (whether marks came at all).
 
 When it is wrong
 ----------------
@@ -50,21 +50,22 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
     MDEV_US,
     MIN_SHARE,
+    MISSED,
     SLOW_PACKET_US,
     explained,
     floorless,
     jitter,
-    only_observes,
+    marks_since,
     part_of_time,
     replayed,
+    replayed_percent,
     samples,
     steps,
+    unused,
     without_score,
 )
 
 CODE = "L4S303"
-MOSTLY = 0.5
-"""Share of steps above 8 from which a detector acts most of the time."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -76,6 +77,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         recorded.filter(pl.col("classic_share") >= MIN_SHARE)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(floorless(evidence), on="log", how="left")
+        .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
         .join(jitter(evidence), on=subjects.DIRECTION, how="left")
     )
     results: list[Finding | Skipped] = []
@@ -94,7 +96,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     """Without a log: paths that correct thresholds take for classic, where no law leads."""
     open_ones = (
         replayed(evidence)
-        .filter(pl.col("replayed_share") >= MOSTLY)
+        .filter(pl.col("replayed_share") >= MISSED)
         .join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION)
         .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
@@ -107,14 +109,14 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
 def _hidden(row: dict[str, Any]) -> Finding:
     """Jitter that hides the bottleneck from us keeps the detector's score up, too."""
     added, mdev = row["jitter_us"] / 1000, row["classic_mdev_us"] / 1000
-    unused = " No reduction used the score." if only_observes(row) else ""
+    idle = " No reduction used the score." if unused(row) else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
         f"Jitter keeps the score of Prague's detector above 8{part_of_time(row)}, whatever the "
         f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) on a path with {added:.1f} ms "
-        f"of jitter. Whether the AQM is classic cannot be determined.{unused}",
+        f"of jitter. Whether the AQM is classic cannot be determined.{idle}",
         "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
@@ -140,16 +142,17 @@ def _replayed_finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Prague's detector, if this kernel has one, takes the L4S AQM for a classic one {cause}: "
+        f"Prague's detector, if this kernel has one and runs it, takes the L4S AQM for a classic "
+        f"one {cause}: "
         f"its score, replayed from packets with correct thresholds, exceeds 8 in "
-        f"{100 * row['replayed_share']:.0f} % of steps. The reductions do not show whether the "
+        f"{replayed_percent(row)} of the time. The reductions do not show whether the "
         "fallback acts.",
         "Record kernel state with `l4strace capture` to be certain.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("steps above 8, correct thresholds", row["replayed_share"], "share"),
+            Measure("time above 8, correct thresholds", row["replayed_share"], "share"),
             Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
         ),
     )
@@ -171,16 +174,16 @@ def _finding(row: dict[str, Any]) -> Finding:
         if (row["fixed_share"] or 0) > 0
         else ""
     )
-    unused = " No reduction used the score." if only_observes(row) else ""
+    idle = " No reduction used the score." if unused(row) else ""
     proven = (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
     message = (
         f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
         f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
-        f"(threshold 2 ms).{replay}{unused}"
+        f"(threshold 2 ms).{replay}{idle}"
     )
     return Finding(
         CODE,
-        Severity.NOTICE if slow or unused else Severity.WARNING,
+        Severity.NOTICE if slow or idle else Severity.WARNING,
         Confidence.HIGH if slow and proven and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
         message,
         "Set prague_ecn_fallback=0 on links this slow."

@@ -15,7 +15,8 @@ packets alone: it is thirty times what alpha/2 gives.
 Evidence
 --------
 `laws.law`, `lead`, `misfit`, `references`, `fraction`, `half_alpha` and the likelihoods;
-`detector.score_fixed`, `mdev_us` and `depth_us`, replayed from packets; `bottlenecks.kind`,
+`detector.score_fixed`, its bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`,
+replayed from packets; `bottlenecks.kind`,
 `confidence`, `marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender
 requests L4S); `coexistence`; `kernel.classic_ecn` and `event` (which
 directions have a recorded score, or a build without one).
@@ -51,6 +52,7 @@ from l4strace.rules.support.fallback_states import (
     SLOW_PACKET_US,
     replayed,
     replayed_part_of_time,
+    replayed_percent,
     samples,
 )
 
@@ -63,11 +65,11 @@ SUITED = CLASSIC | {"per-flow": "a classic AQM with a queue per flow"}
 """Bottlenecks behind which the fallback is meant to act."""
 
 NEVER = 0.02
-"""Share of steps above 8, with correct thresholds, up to which the path gave no reason: by eye; the
-replay from packets is on the right side of 8 in 98 % of the steps of lab runs behind DualPI2."""
+"""Share of the time that may be above 8, with correct thresholds, up to which the path gave no
+reason: by eye; slow start alone takes the score there for some rounds."""
 
 MOSTLY = 0.5
-"""Share of steps above 8 from which a correct detector would have acted: most of the time."""
+"""Share of the time above 8 from which a correct detector would have acted."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -107,13 +109,13 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
 def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
     """The floor explains the window: right behind a classic AQM, else because of build or path."""
     numbers, when = _numbers(row), _when(evidence, row)
-    kind, score = row["kind"], _share(row)
+    kind, most = row["kind"], _share(row, "replayed_most")
     if kind in SUITED:
         message = (
             f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended{when}: {numbers}."
         )
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
-    if row["references"] == "wrong" and score <= NEVER:
+    if row["references"] == "wrong" and most <= NEVER:
         proven = kind == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
         where = " behind an L4S AQM" if proven else ""
         message = (
@@ -185,9 +187,10 @@ def _on_slow_link(row: dict[str, Any], times: str) -> str:
 
 
 def _high(row: dict[str, Any]) -> str:
-    share = f"{100 * _share(row):.0f} %"
+    share = "100 %" if row["replayed_share"] is None else replayed_percent(row)
     return (
-        f"With correct thresholds the score, replayed from packets, exceeds 8 in {share} of steps."
+        f"With correct thresholds the score, replayed from packets, exceeds 8 in {share} of the "
+        "time."
     )
 
 
@@ -199,9 +202,9 @@ def _low(row: dict[str, Any]) -> str:
     )
 
 
-def _share(row: dict[str, Any]) -> float:
-    """Share of steps with a replayed score above 8; 1 where no replay is there."""
-    return 1.0 if row["replayed_share"] is None else float(row["replayed_share"])
+def _share(row: dict[str, Any], name: str = "replayed_share") -> float:
+    """Share of the time with a replayed score above 8; 1 where no replay is there."""
+    return 1.0 if row[name] is None else float(row[name])
 
 
 def _slow(row: dict[str, Any]) -> bool:
@@ -227,7 +230,7 @@ def _finding(
             Measure("log-likelihood lead", row["lead"] or 0.0, "", f"at least {LEAD:.0f}"),
             Measure("median reduction", row["fraction"] or 0.0, "share"),
             Measure("median alpha/2", row["half_alpha"] or 0.0, "share"),
-            Measure("steps above 8, correct thresholds", _share(row), "share", "0 on an L4S AQM"),
+            Measure("time above 8, correct thresholds", _share(row), "share", "0 on an L4S AQM"),
         ),
     )
 

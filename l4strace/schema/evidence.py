@@ -42,6 +42,8 @@ DETECTOR = Table(
         Column("score", F64, "", "Recorded score 0..17 before the step; null without kernel log."),
         Column("score_after", F64, "", "Recorded score after the step."),
         Column("score_fixed", F64, "", "Score before the step, replayed with the correct references."),
+        Column("score_fixed_lo", F64, "", "Least `score_fixed` that the packets allow (`rounds.classic_ecn_lo`); null with a kernel log."),
+        Column("score_fixed_hi", F64, "", "Largest one, likewise: on both sides of 8 the state cannot be determined."),
         Column("score_buggy", F64, "", "Score before the step, replayed with the references of the scaling bug."),
         Column("exact", BOOL, "", "The carry of the logarithms was recorded, so the replay is exact."),
         Column("residue", U64, "", "Step modulo 2^(B-1); null when clamped: each build leaves its own (l4strace/native/src/prague)."),

@@ -17,6 +17,9 @@ UPTIMES = 10 * 365 * 86400
 CLOSE_S = 0.1
 """Moments nearer to the start than this need milliseconds."""
 
+CLOCKS_S = 0.0005
+"""Two clocks may differ by this much at the start without a word: half of what is shown."""
+
 
 class TimeAxis(NamedTuple):
     """Where zero lies (``origin_ns``, Unix time) and how far the run reaches (``end_ns``)."""
@@ -72,13 +75,22 @@ def span(capture: Capture, first_ns: int, last_ns: int) -> str:
     """A stretch of time on the same axis: `t=5.2 s to t=7.0 s`; a moment is named once."""
     first, last = moment(capture, first_ns), moment(capture, last_ns)
     if first == last and last_ns - first_ns >= NANO // 1000:
-        first, last = (f"t={axis_of(capture).seconds(ns):.3f} s" for ns in (first_ns, last_ns))
+        first, last = (_worded(axis_of(capture).seconds(ns), 3) for ns in (first_ns, last_ns))
     return first if first == last else f"{first} to {last}"
 
 
 def moment(capture: Capture, ns: int | None) -> str:
-    """``ns`` (Unix time) as on the page's axis: `t=5.2 s`; `t=?` for null."""
+    """``ns`` (Unix time) as on the page's axis: `t=5.2 s`; `t=?` for null.
+
+    A log may begin before the capture: what it recorded then lies before the axis.
+    """
     if ns is None:
         return "t=?"
     seconds = axis_of(capture).seconds(ns)
-    return f"t={seconds:.1f} s" if abs(seconds) >= CLOSE_S else f"t={seconds:.3f} s"
+    return _worded(seconds, 1 if abs(seconds) >= CLOSE_S else 3)
+
+
+def _worded(seconds: float, digits: int) -> str:
+    if seconds <= -CLOCKS_S:
+        return f"{-seconds:.{digits}f} s before the first packet"
+    return f"t={max(seconds, 0.0):.{digits}f} s"

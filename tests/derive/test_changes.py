@@ -88,6 +88,16 @@ def test_a_path_that_was_not_full_falls_below_its_use() -> None:
     assert [c.first for c in found] == [15]
 
 
+def test_an_aqm_that_holds_two_packets_lets_one_wait_for_more_than_one() -> None:
+    """Lab run s901-013: 17.7 ms at 1 Mbit/s, where a packet takes 12.1 ms."""
+    slow = {"count": 30, "delivered_bps": 1e6, "train_bps": 1e6, "queue_us": 17_700.0}
+    flight = slow | {"count": 1, "peak_us": 200_000.0}
+    steps = changes.capacity_changes(slots(*growing(1.0), flight, slow))
+    assert [c.first for c in steps] == [15]
+    empty = {"queue_us": 11_000.0}
+    assert changes.capacity_changes(slots(*growing(1.0), flight | empty, slow | empty)) == []
+
+
 @pytest.mark.parametrize(
     ("share", "after"),
     [

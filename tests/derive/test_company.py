@@ -53,3 +53,43 @@ def test_ipv4_by_its_text_is_the_parsed_network() -> None:
     addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, "fd00::1", "::ffff:10.0.1.9", "?"])
     networks = company._networks(addresses).to_list()
     assert networks == [a if a is None else company.network(a) for a in addresses]
+
+
+@pytest.mark.parametrize(
+    ("lowest", "rate_bps", "apart"),
+    [
+        (3_000.0, 50e6, 0.0),  # 3 to 5 ms beside 4 to 6 ms
+        (8_000.0, 50e6, 1.0),
+        (6_800.0, 50e6, 0.0),  # within a step of DualPI2
+        (8_000.0, 8e6, 0.0),  # two packets of a slow link
+    ],
+)
+def test_waits_that_do_not_meet_at_the_same_time(
+    lowest: float, rate_bps: float, apart: float
+) -> None:
+    length = 20_000_000
+    rows = [
+        {
+            "source": 0,
+            "flow": flow,
+            "forward": True,
+            "path": "a>b",
+            "marked_as": "ect1",
+            "start_ns": number * length,
+            "end_ns": (number + 1) * length,
+            "rtt_min_us": 10_000.0 + low,
+            "rtt_max_us": 10_000.0 + low + 2_000.0,
+            "base_us": 10_000.0,
+            "rate_bps": rate_bps,
+            "queue_delay_us": low + 1_000.0,
+            "acked_packets": 20,
+            "marks": 0,
+            "marking_us": None,
+            "above_us": 0.0,
+            "phase": 0,
+        }
+        for flow, low in ((0, 4_000.0), (1, lowest))
+        for number in range(100)
+    ]
+    found = company.neighbours(pl.DataFrame(rows, schema_overrides={"marking_us": pl.Float64()}))
+    assert found["scalable_apart"].to_list() == [apart, apart]

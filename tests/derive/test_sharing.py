@@ -8,13 +8,18 @@ from l4strace.derive import sharing
 
 
 def features(
-    gap: float | None, corr: float | None, slots: int = 50, within: float | None = None
+    gap: float | None,
+    corr: float | None,
+    slots: int = 50,
+    within: float | None = None,
+    apart: float | None = None,
 ) -> dict[str, object]:
     return {
         "classic_gap": gap,
         "classic_corr": corr,
         "classic_slots": slots,
         "classic_within": within,
+        "classic_apart": apart,
     }
 
 
@@ -66,3 +71,15 @@ def test_the_words_give_both_numbers() -> None:
     assert (
         sharing.words(features(0.08, 0.91), "classic") == "8 % apart on average, correlation 0.91"
     )
+
+
+@pytest.mark.parametrize(
+    ("apart", "one", "each"), [(0.0, True, False), (0.15, False, False), (0.49, False, True)]
+)
+def test_flows_whose_waits_never_meet_are_not_in_one_queue(
+    apart: float, one: bool, each: bool
+) -> None:
+    """Lab runs s901-062 and -117: CoDel held the queues of fq_codel alike, on average."""
+    f = features(0.15, 0.8, apart=apart)
+    assert (sharing.one_queue(f, "classic"), sharing.sure(f, "classic")) == (one, one)
+    assert sharing.own_queues(f, "classic") is each

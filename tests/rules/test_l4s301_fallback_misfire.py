@@ -5,7 +5,7 @@ import pytest
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s301_fallback_misfire import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, log, steps
 
 STUDY = {
     "@c_sticky": 485,
@@ -137,3 +137,17 @@ def test_few_steps_are_not_high_confidence_and_no_time_is_silent() -> None:
     (short,) = check(evidence(flows=FLOWS, detector=steps(5)))
     assert short.confidence is Confidence.MEDIUM
     assert check(evidence(flows=FLOWS, detector=steps(5, score=[0.0] * 4 + [9.0]))) == []
+
+
+@pytest.mark.parametrize("marks", [0, 3, None])
+def test_a_score_with_no_mark_to_respond_to_backs_nothing_off(marks: int | None) -> None:
+    """The path zeroed ACE: three marks were read into the handshake, and none came after."""
+    late = [0.0] * 20 + [17.0] * 80
+    since = 20 * STEP_NS
+    counted = None if marks is None else [3, 3, 3 + marks]
+    kernel = log(3, ts_ns=[0, since, since + STEP_NS], delivered_ce=counted)
+    (found,) = check(evidence(flows=FLOWS, detector=steps(score=late), kernel=kernel))
+    silent = marks == 0
+    assert found.severity is (Severity.NOTICE if silent else Severity.ERROR)
+    assert ("with no mark to respond to" in found.message) is silent
+    assert ("backed off" in found.message) is not silent

@@ -5,7 +5,7 @@ import polars as pl
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, path_noise, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
@@ -55,6 +55,15 @@ def test_fires_where_correct_thresholds_give_the_same_score() -> None:
     assert found.severity is Severity.WARNING
 
 
+def test_a_score_with_no_mark_to_respond_to_is_a_notice() -> None:
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    silence, marks = log(3, delivered_ce=3), log(3, delivered_ce=[3, 4, 5])
+    for kernel, severity in ((silence, Severity.NOTICE), (marks, Severity.WARNING)):
+        table = {"bottlenecks": bottleneck("l4s"), "detector": steps(**inputs)}
+        (found,) = check(evidence(kernel=kernel, **table))
+        assert found.severity is severity
+
+
 def test_a_score_that_is_only_observed_is_a_notice() -> None:
     cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
     inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
@@ -78,6 +87,15 @@ def test_without_a_log_the_replayed_score_shows_a_slow_link() -> None:
     (found,) = check(packets())
     assert (found.severity, found.confidence) == (Severity.NOTICE, Confidence.LOW)
     assert "because the link is slow (one packet takes 3.0 ms)" in found.message
+
+
+def test_without_a_log_bounds_on_both_sides_of_8_show_nothing() -> None:
+    half = [0.0] * 60 + [17.0] * 40
+    (found,) = check(packets(score_fixed_lo=half, score_fixed_hi=17.0))
+    assert "exceeds 8 in 39 to 100 % of the time" in found.message
+    assert check(packets(score_fixed_lo=0.0, score_fixed_hi=17.0)) == [
+        Skipped("L4S303", "no kernel log")
+    ]
 
 
 def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:

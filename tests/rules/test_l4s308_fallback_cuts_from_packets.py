@@ -41,7 +41,7 @@ def scene(
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, from t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
-        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of steps"),
+        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of the time"),
         ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
         ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
@@ -62,6 +62,13 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     assert "misfired" in found.message
     assert "shrank by 30 % (median) where alpha/2 asks for 2.0 %" in found.message
     assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
+
+
+def test_no_misfire_where_the_score_may_be_high_with_correct_thresholds() -> None:
+    table = steps(origin="packets", score=None, score_fixed=0.0, score_fixed_hi=17.0)
+    (found,) = check(scene("l4s", WRONG, detector=table))
+    assert "misfired" not in found.message
+    assert found.severity is Severity.NOTICE
 
 
 def test_a_missed_aqm_whose_score_stays_low_leaves_the_cause_open() -> None:

@@ -16,7 +16,9 @@ PLAIN: dict[str, Any] = {
     "serialisation_us": 600.0,
     "scalable_slots": 0,
     "scalable_within": None,
+    "scalable_apart": None,
     "classic_within": None,
+    "classic_apart": None,
 }
 """No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, a path
 that stays the same."""

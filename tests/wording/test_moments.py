@@ -22,11 +22,24 @@ def test_a_moment(ns: int | None, expected: str):
 
 
 @pytest.mark.parametrize(
+    ("ns", "expected"),
+    [
+        (-1_100_000_000, "1.1 s before the first packet"),
+        (-20_000_000, "0.020 s before the first packet"),
+        (-300_000, "t=0.000 s"),
+    ],
+)
+def test_what_a_log_recorded_before_the_capture_has_no_negative_time(ns: int, expected: str):
+    assert moment(RUN, START + ns) == expected
+
+
+@pytest.mark.parametrize(
     ("first", "last", "expected"),
     [
         (5_231_000_000, 6_999_000_000, "t=5.2 s to t=7.0 s"),
         (5_231_000_000, 5_245_000_000, "t=5.231 s to t=5.245 s"),
         (5_231_000_000, 5_231_000_000, "t=5.2 s"),
+        (-1_000_000_000, 2_000_000_000, "1.0 s before the first packet to t=2.0 s"),
     ],
 )
 def test_a_span(first: int, last: int, expected: str):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.page.direction import Direction
-from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import HEIGHT, timeline
 from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, faint
-from l4strace.page.drawing.series import Points, line, points_of, recorded
+from l4strace.page.drawing.series import Points, band, line, points_of, recorded
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD, SCORE_MAX
 from l4strace.wording.amounts import number
 from l4strace.wording.moments import moment
@@ -34,6 +34,8 @@ def draw(direction: Direction) -> Figure | None:
     traces = [recorded(scores, "kernel")] if scores else []
     for from_packets, from_kernel, name, stroke in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
+        if data and not _from_kernel(direction, from_kernel):
+            traces += _bounds(direction, from_packets, name, stroke)
         if data:
             traces.append(line(data, name, stroke, width=1.8))
     if not traces:
@@ -73,7 +75,10 @@ def describe(direction: Direction) -> str:
     for from_packets, from_kernel, name, _ in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
         if data:
-            parts.append(f"{name}: ended at {number(data.y[-1])}")
+            between = (
+                "" if _from_kernel(direction, from_kernel) else _between(direction, from_packets)
+            )
+            parts.append(f"{name}: ended at {number(data.y[-1])}{between}")
     return "; ".join(parts) + "."
 
 
@@ -83,10 +88,29 @@ def _scores(direction: Direction) -> pl.DataFrame:
 
 def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> Points:
     """The replay from the kernel's own inputs where there are any, else from packets."""
-    steps = direction.detector
-    if steps.height and steps[from_kernel].count():
-        return points_of(steps, from_kernel, direction.points)
+    if _from_kernel(direction, from_kernel):
+        return points_of(direction.detector, from_kernel, direction.points)
     return points_of(direction.rounds, from_packets, direction.points)
+
+
+def _from_kernel(direction: Direction, column: str) -> bool:
+    steps = direction.detector
+    return bool(steps.height and steps[column].count())
+
+
+def _bounds(direction: Direction, column: str, name: str, stroke: Stroke) -> list[Trace]:
+    """What the packets leave open of a replay."""
+    low, high = f"{column}_lo", f"{column}_hi"
+    return band(direction.rounds, low, high, f"bounds of {name}", stroke, direction.points, 1.0)
+
+
+def _between(direction: Direction, column: str) -> str:
+    """How much of the rounds has bounds on both sides of 8."""
+    low, high = (direction.rounds[f"{column}_{end}"].drop_nulls() for end in ("lo", "hi"))
+    open_ = ((low <= SCALABLE) & (high > SCALABLE)).mean() if low.len() else None
+    if not isinstance(open_, float) or not open_:
+        return ""
+    return f" (in {100 * open_:.0f} % of the rounds packets leave open on which side of 8 it is)"
 
 
 def _zone(figure: Figure, low: float, high: float, name: str, stroke: Stroke) -> None:

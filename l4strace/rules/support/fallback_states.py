@@ -96,20 +96,23 @@ def _time_share(above: pl.Expr) -> pl.Expr:
 def replayed(evidence: Evidence) -> pl.DataFrame:
     """Detector steps replayed from packets with correct references, summarized per direction.
 
-    `replayed_share` is the share of steps with a score above 8, `replayed_time` that of the time,
-    `replayed_crossings` how often the score passed 8; `replayed_min` and `replayed_max` are its
-    range, `replayed_since_ns` is the time of the first such step. `replayed_mdev_us` and
-    `replayed_depth_us` are medians over all steps.
+    `replayed_share` is the share of the time with a score that is above 8 for certain, and
+    `replayed_most` that with one that may be: the packets bound the score, and leave the clock of
+    the detector open (each round trip, or each 25 ms). `replayed_crossings` is how often it passed
+    8, `replayed_since_ns` the first time; `replayed_min` and `replayed_max` are the range of the
+    likeliest score. `replayed_mdev_us` and `replayed_depth_us` are medians over all rounds.
     """
     packets = once(evidence, evidence.detector.filter(pl.col("origin") == "packets"))
     score = pl.col("score_fixed")
-    above = score > SCALABLE_THRESHOLD
+    above, may_be = (
+        pl.coalesce(f"score_fixed_{end}", score) > SCALABLE_THRESHOLD for end in ("lo", "hi")
+    )
     return (
         packets.sort("ts_ns")
         .group_by(BY, maintain_order=True)
         .agg(
-            above.mean().alias("replayed_share"),
-            _time_share(above).alias("replayed_time"),
+            _time_share(above).alias("replayed_share"),
+            _time_share(may_be).alias("replayed_most"),
             (above != above.shift()).sum().alias("replayed_crossings"),
             score.min().alias("replayed_min"),
             score.max().alias("replayed_max"),
@@ -118,6 +121,12 @@ def replayed(evidence: Evidence) -> pl.DataFrame:
             pl.col("depth_us").median().alias("replayed_depth_us"),
         )
     )
+
+
+def replayed_percent(row: dict[str, Any]) -> str:
+    """`40 %` of the time above 8, or `40 to 70 %` where the packets leave that open."""
+    least, most = (f"{100 * row[name]:.0f}" for name in ("replayed_share", "replayed_most"))
+    return f"{least} %" if least == most else f"{least} to {most} %"
 
 
 @kept
@@ -180,6 +189,22 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+@kept
+def marks_since(evidence: Evidence) -> pl.DataFrame:
+    """`marks_since`: CE that the kernel counted from the first step above 8 on, per direction.
+
+    Without a mark there is no reduction, and nothing that the fallback could deepen. Directions
+    whose log does not count CE have no row.
+    """
+    counted = evidence.kernel.filter(pl.col("delivered_ce").is_not_null()).select(
+        *BY, "ts_ns", pl.col("delivered_ce").cast(pl.Int64)
+    )
+    since = steps(evidence).select(*BY, "classic_since_ns")
+    later = counted.join(since, on=BY).filter(pl.col("ts_ns") >= pl.col("classic_since_ns"))
+    count = pl.col("delivered_ce")
+    return later.group_by(BY).agg((count.max() - count.min()).alias("marks_since"))
+
+
 def jitter(evidence: Evidence) -> pl.DataFrame:
     """`jitter_us` per direction, from the capture nearest to its sender."""
     return subjects.noise(evidence).select(*BY, "jitter_us")
@@ -196,6 +221,14 @@ def only_observes(row: dict[str, Any]) -> bool:
     cuts, share = row["cuts"], row["at_half_alpha"]
     enough = isinstance(cuts, int) and cuts >= MIN_CUTS
     return enough and isinstance(share, float) and share > MAJORITY
+
+
+def unused(row: dict[str, Any]) -> bool:
+    """Whether no reduction used the score: it is only observed, or no mark came since it rose.
+
+    For a row joined with `floorless` and `marks_since`.
+    """
+    return row["marks_since"] == 0 or only_observes(row)
 
 
 FLAPS = 4
@@ -217,7 +250,7 @@ def part_of_time(row: dict[str, Any]) -> str:
 
 def replayed_part_of_time(row: dict[str, Any]) -> str:
     """The same of a row joined with `replayed`."""
-    names = {"classic_time": "time", "crossings": "crossings", "score_min": "min"}
+    names = {"classic_time": "share", "crossings": "crossings", "score_min": "min"}
     names["score_max"] = "max"
     return part_of_time({name: row[f"replayed_{part}"] for name, part in names.items()})
 

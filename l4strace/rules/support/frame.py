@@ -13,7 +13,7 @@ import polars as pl
 
 from l4strace.derive import short_flows
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Frame
+from l4strace.model import Confidence, Finding, Frame, Severity
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
@@ -40,6 +40,8 @@ FALLBACK = (
 """What the rules on the fallback found, the weightiest first."""
 PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a classic AQM"}
 """The same, where all that a rule found is of low confidence."""
+IDLE = {"L4S301": "its score passes 8 for no reason that the path gives, yet no reduction uses it"}
+"""The same, where a rule reports nothing worse than a notice."""
 
 
 def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
@@ -173,6 +175,8 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
         found = [finding for finding in findings if finding.rule == rule]
         if found:
             sure = any(finding.confidence > Confidence.LOW for finding in found)
+            idle = max(finding.severity for finding in found) <= Severity.NOTICE
+            what = IDLE.get(rule, what) if idle and sure else what
             flows = [finding.flow for finding in found if finding.flow is not None]
             where = f" ({_flows(flows)})" if flows else ""
             return _sentence(f"{what if sure else PERHAPS.get(rule, what)}{where}", active)

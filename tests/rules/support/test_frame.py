@@ -108,6 +108,15 @@ def test_the_fallback_is_what_the_rules_found(rule: str, words: str) -> None:
     assert found.fallback == words
 
 
+def test_a_score_that_no_reduction_uses_does_not_misfire() -> None:
+    idle = Finding("L4S301", Severity.NOTICE, Confidence.MEDIUM, "message", flow=0)
+    found = framed(scene(), (idle,))
+    assert found is not None
+    assert found.fallback == (
+        "Its score passes 8 for no reason that the path gives, yet no reduction uses it (flow 0)."
+    )
+
+
 def test_what_packets_only_suggest_is_not_stated() -> None:
     """Of a run whose fallback only observed it said "active, and conditions explain it"."""
     suggested = Finding("L4S303", Severity.NOTICE, Confidence.LOW, "message", flow=0)

@@ -14,4 +14,4 @@ pub mod replay;
 pub use build::Build;
 pub use detector::{Carry, Inputs, Step};
 pub use filter::RttFilter;
-pub use replay::{PacketReplay, Scores};
+pub use replay::{Paced, PacketReplay, Scores, Ssthresh};

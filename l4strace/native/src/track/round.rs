@@ -51,6 +51,9 @@ pub struct RoundRow {
     pub mdev_pace_us: Option<f64>,
     pub classic_ecn: Option<f64>,
     pub classic_ecn_buggy: Option<f64>,
+    /// Least and largest score that the packets allow.
+    pub classic_ecn_bounds: Option<[f32; 2]>,
+    pub classic_ecn_buggy_bounds: Option<[f32; 2]>,
 }
 
 /// CE packets fed back in a round.

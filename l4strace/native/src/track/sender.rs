@@ -11,7 +11,7 @@ use super::smallest::WindowedMin;
 use super::train::Trains;
 use super::window::{Acked, Window};
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
-use crate::prague::PacketReplay;
+use crate::prague::{Paced, PacketReplay};
 
 /// RTTs of the whole direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,10 +96,6 @@ impl Sender {
     /// `handshake_ns`: RTT of the handshake as seen here, with which the kernel's RTT filters begin (prague_init).
     pub fn new(at: i64, handshake_ns: Option<i64>) -> Self {
         let handshake_us = handshake_ns.and_then(|ns| u32::try_from(ns / 1000).ok());
-        let mut replay = PacketReplay::default();
-        if let Some(us) = handshake_us {
-            replay.on_rtt(u64::from(us));
-        }
         Sender {
             segments: Segments::new(at),
             wait: Wait::Ack,
@@ -114,7 +110,7 @@ impl Sender {
             smallest: WindowedMin::default(),
             kernel_least: WindowedMin::default(),
             clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
-            replay,
+            replay: PacketReplay::new(handshake_us),
             handshake_us,
             saw_ce: false,
             reductions: Reductions::default(),
@@ -214,7 +210,9 @@ impl Sender {
 
     /// A mark or a loss may be a reduction, which rescales the detector's filters.
     fn reduce(&mut self) {
-        let ssthresh = self.reductions.begin(self.number, self.segments.inflight_packets());
+        let segments = &self.segments;
+        let in_flight = segments.inflight_packets();
+        let ssthresh = self.reductions.begin(self.number, in_flight, segments.una, segments.max);
         ssthresh.into_iter().for_each(|ssthresh| self.replay.on_reduction(ssthresh));
     }
 
@@ -231,9 +229,11 @@ impl Sender {
             slow_start: self.slow_start && !self.saw_ce,
         };
         let [early, late] = &mut self.clocks;
-        late.tick(&tick);
-        if early.tick(&tick) {
-            self.detect();
+        let ended = [(early.tick(&tick), Paced::Early), (late.tick(&tick), Paced::Late)];
+        for (ended, paced) in ended {
+            if ended && self.saw_ce {
+                self.detect(paced);
+            }
         }
     }
 
@@ -305,7 +305,7 @@ impl Sender {
         let smallest = self.smallest.get();
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
         let scores = self.saw_ce.then(|| self.replay.scores());
-        self.reductions.end_round();
+        let bounds = self.saw_ce.then(|| self.replay.bounds());
         let pace = self.replay.pace_us();
         let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
@@ -349,16 +349,18 @@ impl Sender {
             mdev_pace_us: pace.map(|p| p.1),
             classic_ecn: scores.map(|s| s.fixed),
             classic_ecn_buggy: scores.map(|s| s.buggy),
+            classic_ecn_bounds: bounds.map(|pair| pair.map(|s| s.fixed as f32)),
+            classic_ecn_buggy_bounds: bounds.map(|pair| pair.map(|s| s.buggy as f32)),
         };
         self.number += 1;
         row
     }
 
     /// One step of the fallback's detector, which sleeps until the first mark.
-    fn detect(&mut self) {
+    fn detect(&mut self, paced: Paced) {
         let least = self.kernel_least.get().map(|ns| (ns / 1000) as u32);
         let min_rtt_us = least.into_iter().chain(self.handshake_us).min();
-        self.replay.on_round(min_rtt_us, self.saw_ce);
+        self.replay.on_round(min_rtt_us, self.saw_ce, paced);
     }
 
     fn limited_by(&self, context: &Context) -> Limit {

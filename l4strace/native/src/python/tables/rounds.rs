@@ -91,6 +91,13 @@ fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("mdev_pace_us", rows().map(|r| r.mdev_pace_us));
     t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
     t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
+    let bound = |of: fn(&RoundRow) -> Option<[f32; 2]>, end: usize| {
+        rounds.iter().map(move |r| of(&r.row).map(|ends| f64::from(ends[end])))
+    };
+    t.f64("classic_ecn_lo", bound(|r| r.classic_ecn_bounds, 0));
+    t.f64("classic_ecn_hi", bound(|r| r.classic_ecn_bounds, 1));
+    t.f64("classic_ecn_buggy_lo", bound(|r| r.classic_ecn_buggy_bounds, 0));
+    t.f64("classic_ecn_buggy_hi", bound(|r| r.classic_ecn_buggy_bounds, 1));
     let delay = |of: fn(RoundDelay) -> f64| rounds.iter().map(move |r| r.delay.map(of));
     t.f64("owd_min_us", delay(|d| d.min_us));
     t.f64("owd_mean_us", delay(|d| d.mean_us));
