@@ -91,7 +91,7 @@ def load_bcc():
     try:
         import bcc
     except ImportError as error:
-        cannot("no BCC: %s" % error, "apt install python3-bpfcc")
+        cannot("BCC is not installed: %s" % error, "apt install python3-bpfcc")
     return bcc
 
 
