@@ -4,7 +4,8 @@ Other algorithms by the tracepoint tcp:tcp_probe. State is read before the probe
 
 Overhead for each packet that TCP receives, in instructions, with a Prague flow of 50 Mbit/s
 (fixtures/lab/vm/jobs/overhead.sh: ten runs each): 2,080 +- 40 in the probes and 21,700 +- 1,700
-in this process with 1 flow, 2,520 +- 190 and 35,800 +- 3,300 with 4.
+in this process with 1 flow, 2,520 +- 190 and 35,800 +- 3,300 with 4, 3,320 +- 240 and 81,100 +-
+15,000 with 64.
 
     python3 collectors bcc --port 5201 > run.kernel.ndjson
 """
