@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import l4strace
 from l4strace import cli
+from tests.support.places import REPOSITORY
 
 HELP_SECONDS = 0.5
 """Of cpu: four times what it takes, for slower and busier machines."""
@@ -133,10 +133,9 @@ def test_an_interrupt_before_anything_began_is_quiet(tmp_path: Path, program: st
     """Ctrl-C reaches all processes of a terminal, while they still import."""
     interrupt = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
     (tmp_path / f"{blocked}.py").write_text(interrupt)
-    root = Path(l4strace.__file__).parents[1]
     command = [sys.executable, *program.split()]
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=50)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
