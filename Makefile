@@ -78,8 +78,10 @@ lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip
 		| pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements-ci.txt -
 
-fuzz: ## 20,000 hostile files, then damaged captures for five minutes each way (needs cargo-fuzz, nightly Rust)
+fuzz: ## 20,000 hostile files, then every parser for five minutes (needs cargo-fuzz, nightly Rust, atheris)
 	L4STRACE_HOSTILE_CASES=20000 $(BIN)/pytest -s tests/hostile/test_batches.py
+	$(BIN)/python -m pip install --quiet 'atheris>=3,<4'
+	$(BIN)/python -m tests.support.hostile.guided $(NATIVE)/fuzz/corpus/python -max_total_time=300 -max_len=4096
 	cd $(NATIVE)/fuzz && for target in capture frame run redact ktext; do \
 		mkdir -p corpus/$$target; \
 		cargo +nightly fuzz run $$target corpus/$$target seeds -- -max_total_time=300 -max_len=65536 || exit 1; done

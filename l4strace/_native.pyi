@@ -67,9 +67,6 @@ def decode(path: str) -> int:
 def read_text(path: str) -> Chunks:
     """Chunks of a file, decompressed where it is gz, xz or zst."""
 
-def compress_zst(source: str, target: str, level: int = 3) -> tuple[int, int]:
-    """Writes ``source`` as zstd to ``target``: (bytes in, bytes out)."""
-
 def gzip(text: str, level: int) -> bytes:
     """``text`` as gzip; the same text gives the same bytes."""
 

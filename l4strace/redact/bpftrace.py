@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 
 from l4strace.ingest import untrusted
-from l4strace.redact import fields
+from l4strace.ingest.logs.bpftrace import MAPS
+from l4strace.redact import fields, refused
 from l4strace.redact.aggregates import known
-from l4strace.redact.kernel_log import UNREAD
 from l4strace.redact.mask import Mask
-from l4strace.redact.trace import event_name
 
-EVENT = re.compile(r"(?:^|\s)(event|probe|func)=([\w.]+)")
+KINDS = ("printf", *MAPS, "lost_events")
+UNREAD = b'{"type":"other","data":'
+"""No record, but as the first line of a file it still names the dialect."""
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
@@ -26,12 +26,14 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
     if record is None:
-        return UNREAD
+        return refused.copy(line, KINDS, UNREAD)
     kind, data = record.get("type"), record.get("data")
     copy: object
-    if kind == "printf" and isinstance(data, str):
-        copy = "".join(_printed(part, mask) for part in data.splitlines(keepends=True))
-    elif kind in ("map", "hist", "stats"):
+    if kind == "printf":
+        # What is no text has no line end: it spoils the first field after it, in a copy too.
+        text = data if isinstance(data, str) else "" if data is None else "0"
+        copy = "".join(_printed(part, mask) for part in text.splitlines(keepends=True))
+    elif kind in MAPS:
         # What is no object stays none.
         copy = known(data) if isinstance(data, dict) else 0
     elif kind == "lost_events":
@@ -46,5 +48,4 @@ def _printed(line: str, mask: Mask) -> str:
     kept = fields.redacted(line, mask)
     if kept is None:
         return "-" + end if line.strip() else end
-    names = " ".join(f"{name}={event_name(value)}" for name, value in EVENT.findall(line))
-    return " ".join(filter(None, [names, kept])) + end
+    return kept + end

@@ -10,7 +10,7 @@ from typing import Any
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.kernel_log_check import CLOCKS, TYPES
 from l4strace.ingest.logs.samples import SAMPLES
-from l4strace.redact import words
+from l4strace.redact import refused, words
 from l4strace.redact.aggregates import known
 from l4strace.redact.mask import Mask
 from l4strace.schema.words import EVENTS
@@ -45,9 +45,11 @@ def _dumped(record: dict[str, Any]) -> bytes:
 
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
-    kind = None if record is None else record.get("type")
+    if record is None:
+        return refused.copy(line, RECORDS, UNREAD)
+    kind = record.get("type")
     make = RECORDS.get(kind) if isinstance(kind, str) else None
-    if record is None or (make is None and kind is not None and not isinstance(kind, str)):
+    if make is None and kind is not None and not isinstance(kind, str):
         return UNREAD
     copy = make(record, mask) if make else {}
     return UNREAD if copy is None else _dumped(copy)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from l4strace.ingest.logs.samples import EVENTS as PROBED
 from l4strace.redact import fields
 from l4strace.redact.mask import Mask
-from l4strace.schema.words import EVENTS
 
 LINE = re.compile(
     r".*?\[(?P<cpu>\d{1,6})\](?:[^\[\]]*?[\s\]])?(?P<time>\d{1,12}\.\d{6,9}):\s+"
@@ -19,8 +17,6 @@ LOCATION = re.compile(r"\s*\([^)]*\)")
 WRITTEN = re.compile(r"#\s*entries-in-buffer/entries-written:\s*(\d{1,19})/(\d{1,19})")
 LOST = re.compile(r"LOST (\d{1,19}) EVENT", re.IGNORECASE)
 PRINTED = frozenset(("tracing_mark_write", "print", "bprint", "bputs"))
-PROBE = re.compile(r"[pr]_(.+)_\d+")
-SUFFIX = re.compile(r"\.(?:isra|constprop|part)\..*")
 UNREAD = "-"
 """As unreadable as the line that it stands for."""
 
@@ -52,10 +48,5 @@ def _event(found: re.Match[str], mask: Mask) -> str:
     kept = fields.redacted(LOCATION.sub("", found["rest"], count=1), mask)
     if kept is None:
         return UNREAD
-    return f"task-0 [{found['cpu']}] ..... {found['time']}: {event_name(found['event'])}: {kept}"
-
-
-def event_name(event: str) -> str:
-    """The reader's name of a known event; `other` for all that the reader leaves out."""
-    bare = SUFFIX.sub("", PROBE.sub(r"\1", event))
-    return bare if bare in PROBED or bare in EVENTS else "other"
+    event = fields.event_name(found["event"])
+    return f"task-0 [{found['cpu']}] ..... {found['time']}: {event}: {kept}"

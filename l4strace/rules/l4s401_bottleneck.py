@@ -42,10 +42,6 @@ from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
 
 CODE = "L4S401"
-LIKELY = 0.6
-"""Confidence of a kind from which the finding has medium confidence: by eye, on the scale of
-derive/bottlenecks."""
-
 NAMES = BOTTLENECKS
 
 
@@ -89,7 +85,7 @@ def _finding(row: dict[str, Any]) -> Finding:
 def _confidence(value: float) -> Confidence:
     if value >= subjects.ISOLATED_CONFIDENCE:
         return Confidence.HIGH
-    return Confidence.MEDIUM if value >= LIKELY else Confidence.LOW
+    return Confidence.MEDIUM if value >= subjects.LIKELY_CONFIDENCE else Confidence.LOW
 
 
 RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, __doc__)

@@ -96,7 +96,7 @@ def test_compressed_files_read_the_same(tmp_path: Path, suffix: str) -> None:
     elif suffix == "xz":
         packed.write_bytes(lzma.compress(plain.read_bytes()))
     elif suffix == "zst":
-        _native.compress_zst(str(plain), str(packed))
+        packed.write_bytes(files.zst(plain.read_bytes()))
     assert _native.decode(str(packed)) == 500
     assert b"".join(_native.read_text(str(packed))) == plain.read_bytes()
 

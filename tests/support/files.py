@@ -85,6 +85,12 @@ def enhanced(
     return block(6, body + frame + bytes(-len(frame) % 4) + options, order)
 
 
+def zst(content: bytes) -> bytes:
+    """The bytes as one frame of zstd."""
+    packer = _native.Packer("zst")
+    return packer.add(content) + packer.finish()
+
+
 def packets(path: Path, frames: int | None = None) -> pl.DataFrame:
     """Rows of the `packets` table of one capture, of its first ``frames`` frames."""
     batches = []

@@ -1,30 +1,15 @@
 //! Compressed files: as the input was, zstd for captures and logs, gzip for what a page carries.
 
-use std::fs::File;
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use liblzma::write::XzEncoder;
 
-use crate::read::{reason, ReadError};
-
 /// xz's own default costs ten times the time for a few per cent.
 const XZ_LEVEL: u32 = 1;
 /// Bytes of a stream's footer (.xz file format 1.2.1, section 2.1.2).
 const XZ_FOOTER: usize = 12;
-
-/// Writes `source` as zstd to `target`: (bytes in, bytes out).
-pub fn zst(source: &str, target: &str, level: i32) -> Result<(u64, u64), ReadError> {
-    let said = |path: &str, e: io::Error| ReadError::new(path, reason(&e));
-    let mut input = File::open(source).map_err(|e| said(source, e))?;
-    let output = File::create(target).map_err(|e| said(target, e))?;
-    let mut encoder = zstd::Encoder::new(output, level).map_err(|e| said(target, e))?;
-    let read = io::copy(&mut input, &mut encoder).map_err(|e| said(target, e))?;
-    let output = encoder.finish().map_err(|e| said(target, e))?;
-    let size = output.metadata().map_err(|e| said(target, e))?.len();
-    Ok((read, size))
-}
 
 /// Text as gzip (no name, no time: the same text gives the same bytes). Levels above 9 count as 9.
 pub fn gzip(text: &str, level: u32) -> io::Result<Vec<u8>> {

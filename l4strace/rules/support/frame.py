@@ -98,8 +98,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
         text = f"not shown: {reason if reason.startswith('Not-ECT') else _inline(reason)}"
     else:
-        likely = "" if sure >= subjects.ISOLATED_CONFIDENCE else "probably "
-        text = f"{likely}{BOTTLENECKS[kind]}{_marks(rows)}"
+        text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"
     return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
 
 

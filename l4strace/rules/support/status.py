@@ -174,9 +174,8 @@ def _on_the_way(steps: Steps) -> str:
 
 def _queue(steps: Steps, alone: bool) -> str:
     if (met := steps.met).height:
-        sure = (met["confidence"].fill_null(0) >= subjects.ISOLATED_CONFIDENCE).any()
+        likely = subjects.hedge(max(met["confidence"].fill_null(0.0)))
         named = f" (flow {met['flow'][0]})" if met.height == 1 and not alone else ""
-        likely = "" if sure else "probably "
         number = "" if alone else f"{met.height:,} "
         return f"and {number}{likely}{_verb(met, 'meets', 'meet')} an L4S queue{named}"
     largest = steps.ect1.row(0, named=True)
@@ -184,7 +183,8 @@ def _queue(steps: Steps, alone: bool) -> str:
     if largest["kind"] in (None, "unknown"):
         return f"but the packets do not show which queue {'it' if alone else flow} meets"
     queue = f"bottleneck of {flow}: {BOTTLENECKS[largest['kind']]}"
-    return f"but {'meets no' if alone else 'none meets an'} L4S queue ({queue})"
+    likely = subjects.hedge(largest["confidence"])
+    return f"but {likely}{'meets no' if alone else 'none meets an'} L4S queue ({queue})"
 
 
 def _nobody_asked(evidence: Evidence, flows: pl.DataFrame) -> str:

@@ -18,6 +18,17 @@ ISOLATED_CONFIDENCE = 0.8
 """Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
 other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
 
+LIKELY_CONFIDENCE = 0.6
+"""Confidence from which a bottleneck class is more than a guess: by eye, on the scale of
+derive/bottlenecks."""
+
+
+def hedge(confidence: float | None) -> str:
+    """What stands before a bottleneck class that is not shown: `probably `, `possibly `."""
+    if (confidence or 0.0) >= ISOLATED_CONFIDENCE:
+        return ""
+    return "probably " if (confidence or 0.0) >= LIKELY_CONFIDENCE else "possibly "
+
 
 @kept
 def scalable(evidence: Evidence) -> pl.DataFrame:

@@ -31,7 +31,7 @@ def test_each_kind_of_bottleneck_names_its_flows() -> None:
     both = framed(scene(bottlenecks=stack(bottleneck("l4s"), other)), ())
     assert both is not None
     assert both.limits == (
-        "L4S AQM, which marks from 400 us of queue delay (flow 0); probably FIFO (flow 1)."
+        "L4S AQM, which marks from 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
     )
 
 

@@ -42,7 +42,7 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
             "Yes: flow 0 negotiated AccECN, sends ECT(1), and meets an L4S queue.",
         ),
         (
-            run(flow(), flow(1, syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s", 0.5)),
+            run(flow(), flow(1, syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s", 0.7)),
             "yes",
             "Yes: of 2 flows with data 1 asked for AccECN, 1 got it, 1 of these sends ECT(1), "
             "and 1 probably meets an L4S queue (flow 0).",
@@ -51,6 +51,12 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
             run(flow(), bottlenecks=queue("fifo")),
             "partly",
             "In part: flow 0 negotiated AccECN, sends ECT(1), but meets no L4S queue "
+            "(bottleneck of flow 0: FIFO).",
+        ),
+        (
+            run(flow(), bottlenecks=queue("fifo", 0.5)),
+            "partly",
+            "In part: flow 0 negotiated AccECN, sends ECT(1), but possibly meets no L4S queue "
             "(bottleneck of flow 0: FIFO).",
         ),
         (

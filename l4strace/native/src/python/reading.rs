@@ -1,4 +1,4 @@
-//! Files as Python sees them: header walk, decode, decompressed chunks, and writing zstd and gzip.
+//! Files as Python sees them: header walk, decode, decompressed chunks, and gzip of text.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -12,8 +12,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(walk, m)?)?;
     m.add_function(wrap_pyfunction!(decode, m)?)?;
     m.add_function(wrap_pyfunction!(read_text, m)?)?;
-    m.add_function(wrap_pyfunction!(gzip, m)?)?;
-    m.add_function(wrap_pyfunction!(compress_zst, m)?)
+    m.add_function(wrap_pyfunction!(gzip, m)?)
 }
 
 /// Steps over the records of a capture: (records, bytes read). The unit of the benchmark.
@@ -76,13 +75,6 @@ impl Chunks {
     fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
-}
-
-/// Writes `source` as zstd to `target`: (bytes in, bytes out).
-#[pyfunction]
-#[pyo3(signature = (source, target, level=3))]
-fn compress_zst(py: Python<'_>, source: &str, target: &str, level: i32) -> PyResult<(u64, u64)> {
-    native(py, || write::zst(source, target, level))
 }
 
 /// Text as gzip (no name, no time: the same text gives the same bytes).
