@@ -1,5 +1,20 @@
-"""`python -m l4strace`."""
+"""`l4strace`, and `python -m l4strace`: an interrupt is quiet while modules are imported, too."""
 
-from l4strace.cli import main
+import os
+import signal
 
-main()
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Entry point."""
+    # Not where it is ignored: a shell's background job.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    from l4strace.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ import atexit
 import functools
 import gc
 import inspect
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -134,6 +135,7 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     def command(**arguments: Any) -> None:
         switches = {name: arguments.pop(name) for name in SWITCHES}
         console.configure(console.Settings(**switches))
+        _heed_interrupts()
         function(**gathered(function, arguments))
 
     parameters = expanded(function)
@@ -147,6 +149,12 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _heed_interrupts() -> None:
+    """From here on an interrupt is an exception, so that what was begun is tidied up."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _takes_inputs(function: Callable[..., None]) -> bool:

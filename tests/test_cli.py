@@ -1,13 +1,16 @@
 """The conventions that every command keeps."""
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from l4strace import cli
+from tests.support.places import REPOSITORY
 
 HELP_SECONDS = 0.5
 """Of cpu: four times what it takes, for slower and busier machines."""
@@ -134,6 +137,20 @@ def test_errors_and_hints_fit_the_terminal_and_keep_names_whole(monkeypatch: pyt
     assert lines[0].startswith("error: no table")
     assert len(lines) > 2
     assert max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize(
+    ("program", "blocked"),
+    [("-m l4strace flows run.pcap", "typer"), ("collectors record -i lo -o run", "tempfile")],
+)
+def test_an_interrupt_before_anything_began_is_quiet(tmp_path: Path, program: str, blocked: str):
+    """Ctrl-C reaches all processes of a terminal, while they still import."""
+    interrupt = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    (tmp_path / f"{blocked}.py").write_text(interrupt)
+    command = [sys.executable, *program.split()]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_a_short_command_looks_for_no_garbage_at_its_end():

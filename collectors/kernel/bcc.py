@@ -4,7 +4,8 @@ Other algorithms by the tracepoint tcp:tcp_probe. State is read before the probe
 
 Overhead for each packet that TCP receives, in instructions, with a Prague flow of 50 Mbit/s
 (fixtures/lab/vm/jobs/overhead.sh: ten runs each): 2,080 +- 40 in the probes and 21,700 +- 1,700
-in this process with 1 flow, 2,520 +- 190 and 35,800 +- 3,300 with 4.
+in this process with 1 flow, 2,520 +- 190 and 35,800 +- 3,300 with 4, 3,320 +- 240 and 81,100 +-
+15,000 with 64.
 
     python3 collectors bcc --port 5201 > run.kernel.ndjson
 """
@@ -37,7 +38,9 @@ POLL_MS = 100
 LOST = ("ring", "nested")
 """Places of loss, by index of the program's table; `skipped` are calls that it never saw."""
 BEYOND = 0xFFFFFFFF
-"""To the program: next_seq is nowhere that it could read."""
+"""To the program: a field is nowhere that it could read."""
+ROUND = ("next_seq", "old_delivered")
+"""What shows that a round began, by index of the program's table."""
 HEADERS = "/lib/modules/%s/build"
 
 PRAGUE_PROBES = (
@@ -89,7 +92,7 @@ def load_bcc():
     try:
         import bcc
     except ImportError as error:
-        cannot("no BCC: %s" % error, "apt install python3-bpfcc")
+        cannot("BCC is not installed: %s" % error, "apt install python3-bpfcc")
     return bcc
 
 
@@ -154,10 +157,12 @@ class Program:
         self.descriptors.append(loaded.fd)
 
     def settle(self, layout, size):
-        """Set where next_seq is, so that the program derives updates and filters ACKs itself."""
-        at = layout["offsets"].get("next_seq", BEYOND) if layout else BEYOND
-        table = self.bpf["next_seq_at"]
-        table[ctypes.c_int(0)] = ctypes.c_uint(at if at + 4 <= size else BEYOND)
+        """Set where a round is, so that the program derives updates and filters ACKs itself."""
+        table = self.bpf["round_at"]
+        # next_seq last: the program begins when it has that.
+        for index, name in reversed(list(enumerate(ROUND))):
+            at = layout["offsets"].get(name, BEYOND) if layout else BEYOND
+            table[ctypes.c_int(index)] = ctypes.c_uint(at if at + 4 <= size else BEYOND)
 
     def open(self, take, megabytes):
         def receive(_cpu, data, size):

@@ -63,9 +63,12 @@ def append(folder, text):
 
 
 def sweep(folder):
-    """Remove what collectors killed with -9 had defined."""
-    with open(os.path.join(folder, "kprobe_events")) as file:
-        defined = GROUP.findall(file.read())
+    """Remove what collectors killed with -9 had defined; a kernel without kprobes has nothing."""
+    try:
+        with open(os.path.join(folder, "kprobe_events")) as file:
+            defined = GROUP.findall(file.read())
+    except FileNotFoundError:
+        return
     for group, name in defined:
         if tracing.is_stale(group, PREFIX):
             append(folder, "-:%s/%s" % (group, name))

@@ -2,13 +2,25 @@
 
 #if WITH_PRAGUE
 // The update of alpha is inlined in most builds. That one happened shows at the next ACK: next_seq
-// moved. What the update saw is the state at the entry of the call before, kept in `before`.
+// moved. What the update saw is the state at the entry of the call before, kept in `before` - unless that
+// call was skipped: a round begins with snd_nxt and delivered of the call that began it.
+static inline int began_round(struct sample *old, struct sample *s)
+{
+	u32 old_delivered = old->delivered;
+	int field = OLD_DELIVERED;
+	u32 *at = round_at.lookup(&field);
+
+	if (at && *at != BEYOND)
+		TAKE(&old_delivered, 4, s->sk + OFF_CA_PRIV + *at, BIT_CA_PRIV);
+	return old->snd_nxt == s->next_seq && old->delivered == old_delivered;
+}
+
 static inline void derive_alpha(void *ctx, struct sample *s)
 {
 	u64 sk = s->sk;
 	struct sample *old = before.lookup(&sk);
 
-	if (old && old->next_seq != s->next_seq)
+	if (old && old->next_seq != s->next_seq && began_round(old, s))
 		emit(ctx, old, EVENT_ALPHA);
 	s->event = EVENT_ACK;
 	before.update(&sk, s);
@@ -18,8 +30,8 @@ int on_prague_cong_control(struct pt_regs *ctx)
 {
 	u64 sk = PT_REGS_PARM1(ctx);
 	struct sample *s = fill(sk);
-	int zero = 0;
-	u32 *at = next_seq_at.lookup(&zero);
+	int field = NEXT_SEQ;
+	u32 *at = round_at.lookup(&field);
 
 	if (!s)
 		return 0;

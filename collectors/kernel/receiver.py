@@ -17,8 +17,9 @@ ACK, ALPHA = EVENTS.index("ack"), EVENTS.index("alpha")
 class Updates:
     """Finds updates of alpha between two ACKs of a socket, where no probe shows them.
 
-    next_seq moved: the update saw the state at the entry of the call before. The program does this
-    itself (`SETTLED`) once it knows where next_seq is.
+    next_seq moved: the update saw the state at the entry of the call before, unless that call was
+    skipped: a round begins with snd_nxt and delivered of the call that began it. The program does
+    this itself (`SETTLED`) once it knows where they are.
     """
 
     def __init__(self):
@@ -32,9 +33,10 @@ class Updates:
             self.last[values["sk"]] = values, image
         if old is None or values["sk"] != old[0]["sk"]:
             return None
-        moved = prague_state(old[1], layout).get("next_seq") != (
-            prague_state(image, layout).get("next_seq")
-        )
+        last, now = prague_state(old[1], layout), prague_state(image, layout)
+        saw = old[0]["snd_nxt"], old[0]["delivered"]
+        began = (now.get("next_seq"), now.get("old_delivered", saw[1])) == saw
+        moved = began and last.get("next_seq") != saw[0]
         return (dict(old[0], event=ALPHA), old[1]) if moved else None
 
 

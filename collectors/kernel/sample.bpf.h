@@ -21,7 +21,9 @@
 #define LOST_RING 0
 #define LOST_NESTED 1
 
-// next_seq_at: where next_seq lies in struct prague; unknown while its layout is being decided.
+// round_at: where the fields of a round lie in struct prague; unknown while its layout is being decided.
+#define NEXT_SEQ 0
+#define OLD_DELIVERED 1
 #define UNKNOWN 0
 #define BEYOND 0xffffffff
 
@@ -88,7 +90,7 @@ struct seen {
 BPF_PERF_OUTPUT(samples);
 BPF_PERCPU_ARRAY(slots, struct slot, SLOTS);
 BPF_PERCPU_ARRAY(lost, u64, 2);
-BPF_ARRAY(next_seq_at, u32, 1);
+BPF_ARRAY(round_at, u32, 2);
 BPF_TABLE("lru_hash", u64, u64, calling, 4096);
 BPF_TABLE("lru_hash", u64, struct seen, seen, 16384);
 BPF_HASH(before, u64, struct sample, 4096);

@@ -120,7 +120,8 @@ def collect(arguments, stream):
         folder = tracing.folder()
     except OSError as error:
         remedy = "mount -t tracefs tracefs /sys/kernel/tracing"
-        cannot("no tracefs: %s" % error, remedy if os.geteuid() == 0 else "run with sudo")
+        reason = "%s: %s" % (error.strerror, os.strerror(error.errno))
+        cannot(reason, remedy if os.geteuid() == 0 else "run with sudo")
     events = trace_events.load(os.path.join(folder, "events/tcp"))
     if not any(event.name == "tcp_probe" for event in events):
         cannot("this kernel has no tcp:tcp_probe tracepoint", "Linux 4.16 or newer; use diag")

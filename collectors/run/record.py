@@ -165,9 +165,9 @@ class Recording:
             if self.try_kernel(name, options + extra):
                 return
             if self.stop:
-                return
+                break
         self.files.discard(self.log)
-        if wanted != "auto":
+        if not self.stop and wanted != "auto":
             self.give_up("kernel state by %s: %s" % (wanted, self.told[-1]))
 
     def try_kernel(self, name, options):

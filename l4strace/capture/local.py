@@ -16,12 +16,15 @@ from l4strace.capture.progress import Live
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
 
+INTERRUPTED = (130, -signal.SIGINT)
+"""Exit codes of a recorder that was interrupted before it recorded anything."""
+
 
 def record(request: Request, live: Live) -> dict[str, Any]:
     """Records until the command, the duration or the user ends it; returns the summary.
 
     Raises CollectorError when it could not begin, or when the recorder itself was killed: what it
-    had written by then is closed by its parts and stays.
+    had written by then is closed by its parts and stays; KeyboardInterrupt before it began.
     """
     read_end, write_end = os.pipe()
     command = [sys.executable, "-I", str(installed.path("collectors")), "record"]
@@ -45,6 +48,8 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     live.clear()
     if "cannot" in last:
         raise CollectorError(last["cannot"], last.get("remedy", ""))
+    if "summary" not in last and code in INTERRUPTED:
+        raise KeyboardInterrupt
     if "summary" not in last:
         raise CollectorError(
             f"the recorder failed (exit code {code})",

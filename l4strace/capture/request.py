@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from l4strace.errors import UsageError
+from l4strace.errors import OutputError, UsageError
 
 ENDINGS = (
     ".pcapng",
@@ -19,6 +20,7 @@ ENDINGS = (
     ".host.json",
 )
 """What a run consists of: STEM and one of these."""
+ANOTHER = "Choose another with -o."
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def stem_of(output: str) -> Path:
     """The stem that `-o` means: endings of a run are stripped; by default one with the time.
 
     A folder, or what ends with `/`, gets a run with the time as its name; it is made if need be.
-    Raises UsageError when its parent is missing, or for an option that was taken for a name.
+    Raises OutputError when it cannot be written there, UsageError for an option that was taken for
+    a name.
     """
     by_time = f"l4strace-{datetime.now():%Y%m%d-%H%M%S}"
     if not output:
-        return Path(by_time)
+        return checked(Path(by_time))
     if output.startswith("-"):
         raise UsageError(f"{output}: a name cannot begin with -", "Choose another name with -o.")
     if output.endswith("/") or Path(output).is_dir():
@@ -86,16 +89,27 @@ def stem_of(output: str) -> Path:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{output}: {error.strerror}", "Choose another with -o.") from None
-        return folder / by_time
+            raise OutputError(f"{output}: {error.strerror}", ANOTHER) from None
+        return checked(folder / by_time)
     for ending in ENDINGS:
         output = output.removesuffix(ending)
     stem = Path(output)
-    if not stem.name or not stem.parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist", "Choose another with -o.")
     if stem.name.startswith("-"):
         raise UsageError(f"{output}: a name cannot begin with -", "Choose another name with -o.")
-    return stem
+    return checked(stem)
+
+
+def checked(stem: Path) -> Path:
+    """The same. Raises OutputError when no file can be made there: before anything is recorded."""
+    if not stem.name or not stem.parent.is_dir():
+        raise OutputError(f"{stem}: its folder does not exist", ANOTHER)
+    try:
+        with tempfile.TemporaryFile(dir=stem.parent):
+            return stem
+    except OSError as error:
+        raise OutputError(
+            f"{stem}: its folder cannot be written ({error.strerror})", ANOTHER
+        ) from None
 
 
 def check_free(stem: Path, force: bool) -> None:

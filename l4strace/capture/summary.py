@@ -26,6 +26,7 @@ PLACES = {
     "nested": ("probes nested too deep", "record fewer flows, or with --kernel tracefs"),
     "late_polls": ("polls came late", "poll less often: --interval"),
 }
+INTERRUPTED = 130
 PACKET_REMEDY = "raise --buffer, filter by port, or install dumpcap"
 THERE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,7 +55,12 @@ def inputs(summary: dict[str, Any]) -> list[Path]:
 
 
 def exit_code(summary: dict[str, Any]) -> int:
-    """The command's own exit code, as a shell has it; 1 when a part of the recording failed."""
+    """The command's own exit code, as a shell has it; 1 when a part of the recording failed.
+
+    130 when it was interrupted before anything was recorded.
+    """
+    if summary["ended"] == "signal" and not inputs(summary):
+        return INTERRUPTED
     code = int(summary["command_exit"] or 0)
     if summary["ended"] == "command":
         return 1

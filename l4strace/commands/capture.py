@@ -182,6 +182,7 @@ def capture(
     check_free(request.stem, force)
     recorded = summary.packed(local.record(request, Live()))
     console.note(summary.render(recorded))
-    console.emit(summary.next_step(summary.inputs(recorded)))
+    if inputs := summary.inputs(recorded):
+        console.emit(summary.next_step(inputs))
     if code := summary.exit_code(recorded):
         raise typer.Exit(code)

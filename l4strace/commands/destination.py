@@ -33,7 +33,7 @@ class Destination:
     """One place to write to; made before the work, so that a bad place fails at once."""
 
     def __init__(self, output: str, ours: Ours, force: bool = False) -> None:
-        """Raises UsageError when ``output`` cannot be written or holds something foreign.
+        """Raises OutputError when ``output`` cannot be written, UsageError for something foreign.
 
         ``ours`` decides whether a regular file is one that may be replaced; ``force`` allows any.
         """
@@ -48,7 +48,7 @@ class Destination:
             try:
                 self._check()
             except OSError as error:
-                raise UsageError(f"{output}: {error.strerror or error}", ANOTHER) from error
+                raise OutputError(f"{output}: {error.strerror or error}", ANOTHER) from error
 
     @property
     def to_stdout(self) -> bool:
@@ -138,7 +138,8 @@ class Destination:
         if kind == stat.S_IFDIR:
             raise UsageError(f"{self.output}: is a folder", "Name a file with -o.")
         if not os.access(self.path.parent, os.W_OK | os.X_OK):
-            raise UsageError(f"{self.output}: its folder cannot be written", ANOTHER)
+            why = "cannot be written" if self.path.parent.is_dir() else "does not exist"
+            raise OutputError(f"{self.output}: its folder {why}", ANOTHER)
         if kind is None:
             return
         if kind != stat.S_IFREG:
@@ -161,7 +162,7 @@ def _descriptor(output: str) -> int | None:
 
 
 def _reader_of(pipe: Path) -> int:
-    """A named pipe opened for writing, in blocking mode. Raises UsageError without a reader."""
+    """A named pipe opened for writing, in blocking mode. Raises OutputError without a reader."""
     deadline = time.monotonic() + READER_WAIT_S
     while True:
         try:
@@ -170,7 +171,7 @@ def _reader_of(pipe: Path) -> int:
         except OSError as error:
             if error.errno != errno.ENXIO or time.monotonic() > deadline:
                 why = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror
-                raise UsageError(f"{pipe}: {why}", "Start its reader first.") from error
+                raise OutputError(f"{pipe}: {why}", "Start its reader first.") from error
             time.sleep(RETRY_S)
             continue
         os.set_blocking(handle, True)

@@ -30,7 +30,8 @@ class PageFile(Destination):
     ) -> PageFile | None:
         """Where the page of ``paths`` goes; null when none is wanted.
 
-        Raises UsageError when the place holds something that is not ours, or cannot be written.
+        Raises UsageError when the place holds something that is not ours, OutputError when it
+        cannot be written.
         """
         if not output and not by_default:
             return None

@@ -12,7 +12,7 @@ import typer
 from l4strace import console
 from l4strace.commands.arguments import Format, Printed, Rules
 from l4strace.commands.destination import Destination
-from l4strace.errors import UsageError
+from l4strace.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from l4strace.sweep.cells import Tables
@@ -181,7 +181,7 @@ def _known(baseline: str, wanted: Format) -> Tables:
 
 
 def _keeper(place: str) -> Callable[[Tables], None]:
-    """What writes the new baseline, if one is wanted. Raises UsageError for a bad place."""
+    """What writes the new baseline, if one is wanted. Raises as Destination does."""
     if not place:
         return lambda _: None
     from l4strace.compare import baseline as keeping
@@ -191,8 +191,8 @@ def _keeper(place: str) -> Callable[[Tables], None]:
         return lambda tables: places.write(place, keeping.packed(tables))
     try:
         target = Destination(place, keeping.is_one)
-    except UsageError as error:
-        raise UsageError(str(error), "Name another file with --write-baseline.") from error
+    except (OutputError, UsageError) as error:
+        raise type(error)(str(error), "Name another file with --write-baseline.") from error
 
     def write(tables: Tables) -> None:
         with target.opened() as file:

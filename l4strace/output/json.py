@@ -10,6 +10,7 @@ from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Frame, Measure, Proof, Skipped
 from l4strace.schema.keys import KEY
+from l4strace.wording import collector_notes
 from l4strace.wording.verdict import conversations, verdict
 
 SCHEMA = 1
@@ -40,7 +41,10 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "tool": tool(),
         "status": asdict(analysis.status) if analysis.status else None,
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
-        "sources": capture.sources.to_dicts(),
+        "sources": [
+            row | {"notes": collector_notes.of_source(capture, row["source"])}
+            for row in capture.sources.to_dicts()
+        ],
         "flows": _flows(capture),
         "paths": capture.paths.to_dicts(),
         "findings": [

@@ -10,7 +10,7 @@ from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
 from l4strace.output.json import tool
-from l4strace.wording import measures, paths
+from l4strace.wording import collector_notes, measures, paths
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
@@ -104,6 +104,8 @@ def _sources(capture: Capture) -> Iterator[str]:
         cut = ", cut short" if row["complete"] is False else ""
         sha256 = f", sha256 {code(row['sha256'])}" if row["sha256"] else ""
         yield f"- {code(row['path'])}: {row['kind']}, {row['records'] or 0:,} records{cut}{sha256}"
+        for note in collector_notes.of_source(capture, row["source"]):
+            yield f"  - note: {text(note)}"
 
 
 def _flows(capture: Capture, analysis: Analysis) -> Iterator[str]:

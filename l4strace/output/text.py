@@ -9,7 +9,7 @@ from typing import Any
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.output import flow_lines, path_lines
-from l4strace.wording import measures, vantages
+from l4strace.wording import collector_notes, measures, vantages
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import ends
@@ -78,6 +78,8 @@ def _sources(capture: Capture, width: int) -> Iterator[str]:
         if row["complete"] is False:
             facts.append("cut short")
         yield wrapped(f"{whole(row['path'])}: {', '.join(facts)}", width, "  ", "")
+        for note in collector_notes.of_source(capture, row["source"]):
+            yield wrapped(f"note: {note}", width, INDENT, "  ")
 
 
 def _findings(capture: Capture, analysis: Analysis, color: bool, width: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -12,13 +13,15 @@ from typing import BinaryIO
 from l4strace.errors import OutputError, UsageError
 
 ANOTHER = "Name another folder with -o."
+FOREIGN = (errno.ENOTDIR, errno.ELOOP)
+"""There is something else of that name."""
 
 
 class Folder:
     """A folder that exists, or is made for its owner alone."""
 
     def __init__(self, name: str) -> None:
-        """Raises UsageError when it is a link, no folder, or cannot be made."""
+        """Raises UsageError when it is a link or no folder, OutputError when it cannot be made."""
         self.name = name
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -27,7 +30,8 @@ class Folder:
             self._handle = os.open(name, flags)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"{name}: {why}", ANOTHER) from error
+            kind = UsageError if getattr(error, "errno", 0) in FOREIGN else OutputError
+            raise kind(f"{name}: {why}", ANOTHER) from error
 
     def close(self) -> None:
         """Gives the folder back."""

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from l4strace.capture import request
 from l4strace.cli import app
-from l4strace.errors import UsageError
+from l4strace.errors import OutputError, UsageError
 
 
 @pytest.mark.parametrize("name", ["-w", "--write=x", "", "a b", "../x", "a\n"])
@@ -35,6 +35,12 @@ def test_a_folder_gets_a_run_named_by_the_time(tmp_path: Path) -> None:
     assert new.parent == tmp_path / "new"
     assert new.parent.is_dir()
     assert new.name.startswith("l4strace-")
+
+
+@pytest.mark.parametrize("output", ["/proc/run", "/proc/new/", "/nowhere/run"])
+def test_a_place_that_takes_no_file_is_no_usage_error(output: str) -> None:
+    with pytest.raises(OutputError, match=f"{output.rstrip('/')}.*(folder|file)"):
+        request.stem_of(output)
 
 
 def test_a_link_that_leads_nowhere_is_an_earlier_run(tmp_path: Path) -> None:

@@ -32,6 +32,13 @@ def test_drops_are_said_with_the_buffer_that_they_came_from() -> None:
     assert lines[3] == "kernel state: 5,771 samples by bcc, 0 lost"
 
 
+def test_what_was_interrupted_before_it_recorded_is_no_success() -> None:
+    early = recorded(ended="signal", files={"run.host.json": 3600})
+    assert summary.inputs(early) == []
+    assert summary.exit_code(early) == 130
+    assert summary.exit_code(recorded(ended="signal", files={"run.pcapng": 9})) == 0
+
+
 @pytest.mark.parametrize(
     ("counts", "line"),
     [

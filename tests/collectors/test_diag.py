@@ -129,6 +129,33 @@ def test_dctcps_attribute_is_read_with_its_ten_bits() -> None:
     assert diag.dctcp_info(raw)["alpha"] == 0.5
 
 
+class Clock:
+    """Time that only passes where it is told to; stops at `end`."""
+
+    def __init__(self, end: float) -> None:
+        self.now, self.end = 0.0, end
+
+    def __bool__(self) -> bool:
+        return self.now >= self.end
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def dump(self, _message: object) -> list[object]:
+        """Answers at once, but for a quarter of a second in the middle of the first one."""
+        if 0.5 <= self.now < 0.51:
+            self.now += 0.25
+        return []
+
+
+def test_polls_that_come_late_are_lost_and_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stream = Clock(1.0), io.BytesIO()
+    log = Log(stream, diag.COLLECTOR, diag.COMMON)
+    monkeypatch.setattr(diag.time, "monotonic", lambda: clock.now)
+    diag.poll(log, clock, clock, [b"all"], 10.0)
+    assert 23 <= log.lost["late_polls"] <= 25
+
+
 def test_a_log_passes_the_validator(
     connection: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:

@@ -25,7 +25,10 @@ def image(name: str, size: int, known: dict[str, int]) -> bytes:
 
 
 def flow(name: str, size: int = 128, packets: int = 10) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """One flow of a build: slow start, then reductions that the window follows slowly."""
+    """One flow of a build: slow start, then reductions that the window follows slowly.
+
+    Each state is that at the entry of a call: what the call before made of it.
+    """
     bits = prague_layouts.ALPHA_BITS[name]
     cwnd, window, una, delivered, marks, began, rounds = packets, packets * PACKET, 1, 0, 0, 1, 0
     old = (0, 0)
@@ -33,11 +36,6 @@ def flow(name: str, size: int = 128, packets: int = 10) -> Iterator[tuple[dict[s
         una += 1448 * 2
         delivered += 2
         marks += number > 20 and number % 5 == 0
-        if una >= began:
-            began, rounds, old = una + 1448 * cwnd, rounds + 1, (delivered, marks)
-            window = window - window // 4 if rounds % 4 == 0 else window + PACKET
-        target = -(-window // PACKET)
-        cwnd += (target > cwnd) - (target < cwnd)
         now = 7_000_000_000_000 + number * 2_000_000
         tcp = {"sk": 0xFFFF888012345678, "ts_ns": now, "snd_cwnd": cwnd, "snd_una": una}
         tcp |= {"snd_nxt": una + 1448 * cwnd, "delivered": delivered, "delivered_ce": marks}
@@ -65,6 +63,11 @@ def flow(name: str, size: int = 128, packets: int = 10) -> Iterator[tuple[dict[s
             "bits": marks > 0,
         }
         yield tcp, image(name, size, known)
+        if una >= began:
+            began, rounds, old = una + 1448 * cwnd, rounds + 1, (delivered, marks)
+            window = window - window // 4 if rounds % 4 == 0 else window + PACKET
+        target = -(-window // PACKET)
+        cwnd += (target > cwnd) - (target < cwnd)
 
 
 def decided(name: str, allowed: list[str], **options: int) -> str | None:

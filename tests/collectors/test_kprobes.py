@@ -37,6 +37,10 @@ def test_what_is_defined_is_taken_back(tracefs: Path) -> None:
     ]
 
 
+def test_a_kernel_without_kprobes_has_nothing_to_sweep(tmp_path: Path) -> None:
+    kprobes.sweep(str(tmp_path))
+
+
 def test_a_probe_that_takes_no_program_is_taken_back(tracefs: Path) -> None:
     made = Kprobes(str(tracefs), lambda *_: -1)
     with pytest.raises(OSError, match="refuses"):

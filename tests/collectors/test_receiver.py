@@ -91,6 +91,22 @@ def test_updates_are_derived_where_next_seq_moved() -> None:
     assert [one["round"] for one in updates] == [rounds[i] for i in moved]
 
 
+@pytest.mark.parametrize("skipped", range(1, 6))
+def test_an_update_in_a_call_that_was_skipped_is_not_another_calls(skipped: int) -> None:
+    """The kernel skips probes that nest: what the update saw was never recorded."""
+    layout = prague_layouts.layout("P2", "x")
+    states = list(flow("P2", 104))
+    bench = Bench()
+    for tcp, image in [one for i, one in enumerate(states) if i % 6 != skipped]:
+        bench.receiver.take(raw(tcp, image))
+    after = {samples.prague_state(i, layout)["round"]: i for _, i in reversed(states)}
+    updates = bench.samples("alpha")
+    assert updates
+    for one in updates:
+        began = samples.prague_state(after[one["round"] + 1], layout)
+        assert (one["delivered"], one["snd_nxt"]) == (began["old_delivered"], began["next_seq"])
+
+
 def test_a_sample_waits_a_second_at_most() -> None:
     bench = Bench()
     tcp, image = next(iter(flow("P2", 104)))

@@ -75,6 +75,16 @@ def test_a_full_disk_is_one_line_and_3(sample: Path, command):
     assert (done.returncode, one_error(done)) == (3, True)
 
 
+@pytest.mark.parametrize("place", ["/nowhere/out.csv", "/proc/out.csv"])
+@pytest.mark.parametrize(
+    "command",
+    ["diagnose {} -o", "export flows {} -o", "figures {} -o", "redact {} -o", "capture -i lo -o"],
+)
+def test_a_place_that_cannot_be_written_is_one_line_and_3(sample: Path, command: str, place: str):
+    done = run(*command.format(sample).split(), place)
+    assert (done.returncode, one_error(done)) == (3, True), done.stderr
+
+
 @pytest.mark.parametrize("words", [("diagnose",), ("flows",), ("export", "rounds"), ("--help",)])
 def test_a_standard_output_that_is_full_is_one_line_and_3(sample: Path, words):
     with Path("/dev/full").open("wb") as full:
@@ -119,7 +129,7 @@ def test_a_pipe_without_a_reader_is_refused(call, sample: Path, tmp_path: Path, 
     monkeypatch.setattr(destination, "READER_WAIT_S", 0.1)
     os.mkfifo(tmp_path / "pipe")
     refused = call("diagnose", sample, "-o", tmp_path / "pipe")
-    assert isinstance(refused.exception, UsageError)
+    assert isinstance(refused.exception, OutputError)
     assert "nobody reads" in str(refused.exception)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped, Status
-from l4strace.output import text
+from l4strace.output import json, markdown, text
 from tests.support.frames import evidence, frame
 
 BLEACHED = Finding(
@@ -86,6 +86,17 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal():
     shown = text.render(replace(RUN, sources=sources), Analysis(()))
     assert "\x1b" not in shown
     assert "\\x1b]0;owned" in shown
+
+
+def test_what_the_collector_noted_stands_below_its_log():
+    noted = "struct prague matches no known layout; the log omits its fields"
+    stats = frame("stats", name=["note", "lost"], detail=[noted, "elsewhere"], count=1)
+    run = replace(RUN, stats=stats)
+    lines = text.render(run, Analysis(())).splitlines()
+    assert f"  note: {noted}" in lines
+    assert "elsewhere" not in "".join(lines)
+    assert f"  - note: {noted.replace('_', chr(92) + '_')}" in markdown.render(run, Analysis(()))
+    assert json.document(run, Analysis(()))["sources"][0]["notes"] == [noted]
 
 
 def test_colour_only_when_asked_for():

@@ -1,0 +1,14 @@
+"""What a collector noted in its log, as that struct prague fits no known layout."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.schema.words import Stat
+
+
+def of_source(capture: Capture, source: int) -> list[str]:
+    """In the order of the log."""
+    mine = (pl.col("name") == Stat.NOTE) & (pl.col("source") == source)
+    return capture.stats.filter(mine)["detail"].drop_nulls().to_list()
