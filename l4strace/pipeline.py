@@ -50,6 +50,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     A table that breaks on odd data stays empty, and `judge` reports it, so that the rest of the
     diagnosis is not lost; ``strict`` lets it raise.
     """
+    # What the tables keep for each other ends with them: it takes as much memory as `rounds`.
+    capture = replace(capture)
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     with timed("queue_delay"):
         delayed = queue_delay.rounds(capture)

@@ -1,6 +1,8 @@
 """`--threads`: at most so many, and the same output."""
 
+import json
 import os
+import random
 import subprocess
 import sys
 
@@ -8,9 +10,12 @@ import polars as pl
 import pytest
 
 from l4strace import _native, threads
+from tests.support.bench import shapes, workloads
+from tests.support.bench.records import RECORD, records
 from tests.support.places import FIXTURES
 
 SAMPLE = FIXTURES / "misfire" / "misfire.pcap.xz"
+PACKETS = 50_000
 
 
 @pytest.fixture(autouse=True)
@@ -65,13 +70,59 @@ def test_a_command_decides_before_polars_is_imported(command):
     subprocess.run([sys.executable, "-c", f"import l4strace.cli; {after}"], check=True)
 
 
-def test_tables_do_not_depend_on_the_threads():
-    def tables(count):
-        found = _native.track([str(SAMPLE)], None, count)
-        return {name: pl.DataFrame(table) for name, table in found.items()}
+def tables(path, count):
+    found = _native.track([str(path)], None, count)
+    return {name: pl.DataFrame(table) for name, table in found.items()}
 
-    alone, several = tables(1), tables(3)
+
+def assert_the_same_on_any_number(path):
+    alone = tables(path, 1)
     # Smaller captures are tracked before other threads would be there.
     assert alone["sources"]["tcp_packets"][0] > 1 << 15
-    assert all(frame.equals(several[name]) for name, frame in alone.items())
-    assert alone.keys() == several.keys()
+    for count in (2, 16):
+        several = tables(path, count)
+        assert alone.keys() == several.keys()
+        for name, frame in alone.items():
+            assert frame.equals(several[name]), f"{name}, {count} threads"
+
+
+def test_tables_do_not_depend_on_the_threads():
+    assert_the_same_on_any_number(SAMPLE)
+
+
+@pytest.mark.parametrize("shape", ["short flows", "mix", "one flow"])
+def test_nor_do_those_of_other_shapes(shape, tmp_path):
+    """Many conversations, whose packets wait for each other; datagrams between; a single lane."""
+    clean = workloads.captured("accecn-clean/sender.pcap.xz")
+    path = tmp_path / "shape.pcap"
+    if shape == "short flows":
+        shapes.repeated(workloads.cut(clean, workloads.SHORT), PACKETS, path)
+    elif shape == "mix":
+        shapes.repeated(shapes.mixed(workloads.cut(clean, 2000)), PACKETS, path)
+    else:
+        shapes.continued(workloads.cut(clean, 20_000), PACKETS, path)
+    assert_the_same_on_any_number(path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nor_those_of_damaged_packets(seed, tmp_path):
+    """Bytes of one packet in twenty are others, and the file breaks off inside a record."""
+    data = bytearray(workloads.captured("misfire/misfire.pcap.xz"))
+    found = list(records(data))
+    chance = random.Random(seed)
+    for record in chance.sample(found, len(found) // 20):
+        data[chance.randrange(record.start + RECORD, record.end)] = chance.randrange(256)
+    path = tmp_path / "damaged.pcap"
+    path.write_bytes(data[: -chance.randrange(1, 60)])
+    assert_the_same_on_any_number(path)
+
+
+def test_findings_do_not_depend_on_the_threads():
+    """Of polars, too, whose sums could come in another order."""
+    command = [sys.executable, "-m", "l4strace", "diagnose", str(SAMPLE), "--json"]
+    answers = [
+        subprocess.run([*command, "--threads", str(count)], capture_output=True, check=False)
+        for count in (1, 2, 16)
+    ]
+    assert json.loads(answers[0].stdout)["findings"]
+    assert answers[0].stdout == answers[1].stdout == answers[2].stdout

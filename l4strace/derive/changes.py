@@ -118,12 +118,14 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     first = 0
     index = 1
     least, most = 0.0, INFINITE
+    rates = [slot["delivered_bps"] for slot in slots]
     while index + LASTING < len(slots):
-        around = slots[index : index + 1 + LASTING]
-        lowest, highest = _range(around[1:])
+        after = rates[index + 1 : index + 1 + LASTING]
+        lowest, highest = min(after), max(after)
         if lowest < ROSE * least and highest > FELL * most and index % LASTING:
             index += 1
             continue
+        around = slots[index : index + 1 + LASTING]
         past = slots[max(first, index - 2 * RECENT) : index]
         level = shown(past)
         if level is None and _fell_from_use(past, around):
@@ -140,11 +142,6 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
                 yield Change(begin, slots[begin]["start_ns"], "capacity")
             first, index = begin, index + 1
         index += 1
-
-
-def _range(slots: list[Slot]) -> tuple[float, float]:
-    rates = [s["delivered_bps"] for s in slots]
-    return min(rates), max(rates)
 
 
 def _fell(past: list[Slot], slots: list[Slot], level: float) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import queue_delay
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 
 PATH = ["source", "path"]
@@ -40,14 +40,12 @@ NEEDED = (
 )
 
 
-@kept
 def rounds(capture: Capture) -> pl.DataFrame:
     """Rounds near the sender with `path`, `delay_us` (largest) and `one_way` (which kind it is).
 
     Left out are rounds of single packets that no full window sent: their ACKs may wait.
     """
-    paths = queue_delay.on_paths(capture).select(*KEY, "round", "path")
-    near = capture.rounds.select(NEEDED).join(paths, on=[*KEY, "round"], how="inner")
+    near = queue_delay.on_paths(capture).select(*NEEDED, "path")
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
     near = near.join(_bases(near), on=KEY, how="left").sort(*KEY, "round")

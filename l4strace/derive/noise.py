@@ -51,13 +51,20 @@ ONE_WAY = 0.5
 """Share of the RTT's spread from which the one-way delay explains it."""
 
 
+NEEDED = (
+    *KEY,
+    *("path", "round", "start_ns", "acked_bytes", "base_us", "train_bps", "rtt_samples"),
+    *("rtt_min_us", "rtt_max_us", "rtt_jitter_us", "owd_min_us", "owd_max_us"),
+)
+
+
 @kept
 def table(capture: Capture) -> pl.DataFrame:
     """One row per flow direction with enough rounds, in the schema of `noise`."""
     schema = TABLES["noise"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = company.steady(queue_delay.on_paths(capture))
+    rounds = company.steady(queue_delay.on_paths(capture).select(NEEDED))
     own = _own(rounds.join(company.rates(rounds), on=["source", "path"], how="left"))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]

@@ -41,11 +41,12 @@ def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
     found = of(capture).select(*PATH, "phase", from_ns="start_ns").sort("from_ns")
     known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
-    order = known.with_row_index("_row").sort("start_ns")
+    # Only what is looked at is sorted, there and back: rounds have forty columns.
+    order = known.select(*PATH, "start_ns").with_row_index("_row").sort("start_ns")
     joined = order.join_asof(
         found, left_on="start_ns", right_on="from_ns", by=PATH, check_sortedness=False
     )
-    return joined.sort("_row").drop("_row", "from_ns")
+    return known.with_columns(joined.sort("_row")["phase"])
 
 
 def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:

@@ -37,7 +37,8 @@ NEEDED = (
     *("ce", "ce_best", "ece_acks", "inflight_max_packets", "queue_delay_us"),
     *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
-    *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_max_us"),
+    *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_mean_us", "owd_max_us"),
+    *("sent_packets", "sacked_rtt_max_us"),
 )
 """Columns of `rounds` that the derived tables look at: the others need not be copied."""
 
@@ -104,8 +105,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     And with `base_us`, `floor_us` and `floor_rise_us` of their direction (see `bases`).
     """
     of = company.directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
-    of = of.join(bases(capture), on=KEY, how="left")
-    joined = rounds(capture).select(NEEDED).join(of, on=KEY, how="inner")
-    return joined.filter(pl.col("vantage").ne_missing(receiver())).with_columns(
-        company.marks().alias("marks")
-    )
+    near = of.filter(pl.col("vantage").ne_missing(receiver()))
+    near = near.join(bases(capture), on=KEY, how="left")
+    joined = rounds(capture).select(NEEDED).join(near, on=KEY, how="inner")
+    return joined.with_columns(company.marks().alias("marks"))

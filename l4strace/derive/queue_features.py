@@ -37,13 +37,27 @@ FAR_US = 8000.0
 be the reason. Measured: behind DualPI2 with up to 10 ms of jitter one flow of 70 has three such
 rounds without a mark, and behind classic AQMs that mark nearly all packets each path has."""
 
+NEEDED = (
+    *KEY,
+    *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
+    *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
+    *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us"),
+)
+"""What is asked of a round, and of it what `company.neighbours` asks: every step copies them."""
+
+COMPARED = (
+    *KEY,
+    *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
+    *("marking_us", "above_us"),
+)
+
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
 
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    whole = _marking(queue_delay.on_paths(capture))
+    whole = _marking(queue_delay.on_paths(capture).select(NEEDED))
     rounds = company.steady(whole)
     rated = _rated(capture, rounds)
     all_rated = _rated(capture, whole)
@@ -58,7 +72,7 @@ def features(capture: Capture) -> pl.DataFrame:
         .join(peak, on=["source", "path"], how="left")
         .drop("path")
     )
-    near = rated.join(own.select(KEY), on=KEY, how="semi")
+    near = rated.select(COMPARED).join(own.select(KEY), on=KEY, how="semi")
     return (
         own.join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")

@@ -75,19 +75,25 @@ def base_rtt_changes(slots: list[Slot]) -> Iterator[Change]:
 
     The rate may not move with it: a window that fills a queue raises the RTT as evenly.
     """
+    floors = [slot["floor_us"] for slot in slots]
+    known = _known(slots)
     index = WINDOW
     while index + WINDOW < len(slots):
-        before = _floor(slots[index - WINDOW : index])
-        after = _floor(slots[index + 1 : index + 1 + WINDOW])
-        if before and after and _stepped(before, after, slots[index]["base_us"]):
-            yield Change(index + 1, slots[index]["start_ns"], "base RTT")
-            index += WINDOW
+        if known[index - 1] >= WINDOW and known[index + WINDOW] >= WINDOW:
+            before, after = floors[index - WINDOW : index], floors[index + 1 : index + 1 + WINDOW]
+            if _stepped(before, after, slots[index]["base_us"]):
+                yield Change(index + 1, slots[index]["start_ns"], "base RTT")
+                index += WINDOW
         index += 1
 
 
-def _floor(slots: list[Slot]) -> list[float]:
-    floors = [s["floor_us"] for s in slots if s["floor_us"] is not None and s["marks"] == 0]
-    return floors if len(floors) == WINDOW else []
+def _known(slots: list[Slot]) -> list[int]:
+    """How many slots in a row, up to each one, show a floor that no mark disturbs."""
+    lengths, length = [], 0
+    for slot in slots:
+        length = length + 1 if slot["floor_us"] is not None and slot["marks"] == 0 else 0
+        lengths.append(length)
+    return lengths
 
 
 def _stepped(before: list[float], after: list[float], base_us: float) -> bool:

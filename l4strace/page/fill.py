@@ -96,6 +96,8 @@ def packed(text: str) -> Markup:
 
 def _shown(value: Any) -> Any:
     """Texts without control characters: a page is also looked at with `less`."""
+    if type(value) is str and value.isprintable():
+        return value
     plain = isinstance(value, str) and not isinstance(value, Markup)
     # The no-break spaces are ours: `typeset` puts them before units.
     return GLUE.join(map(printable, value.split(GLUE))) if plain else value

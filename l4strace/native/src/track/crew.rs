@@ -7,7 +7,8 @@
 //! Nothing can wait in a circle. Helpers wait only for lanes with packets, never for room. The caller waits
 //! only when its queues are full (or all is read) and every lane with packets is with a helper, which gives it
 //! back without waiting for anything; while a lane is free, the caller takes it itself. So one thread is
-//! enough, and a helper that the system refuses to start is one fewer.
+//! enough, a helper that the system refuses to start is one fewer, and one that sleeps while a few packets
+//! wait keeps nobody waiting.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ use crate::packet::Packet;
 const BATCH: usize = 64;
 /// Such batches that wait at most: 2 MB, which the caches hold.
 const MOST_QUEUED: usize = 128;
+/// Such batches for every helper that is woken: to wake it takes longer than to follow some of them.
+const WORTH_WAKING: usize = 16;
 /// Packets that are followed (in some 5 ms) before helpers are started.
 const SMALL: u64 = 1 << 15;
 
@@ -128,11 +131,15 @@ impl<T: Follow> Crew<'_, '_, T> {
         if let Some(alone) = self.alone.get_mut(lane).filter(|lane| !lane.gathers()) {
             return alone.packets(packets);
         }
-        for p in packets {
-            self.filling[lane].push(*p);
-            if self.filling[lane].len() == BATCH {
+        let mut rest = packets;
+        while !rest.is_empty() {
+            let filling = &mut self.filling[lane];
+            let (fits, more) = rest.split_at(rest.len().min(BATCH - filling.len()));
+            filling.extend_from_slice(fits);
+            if filling.len() == BATCH {
                 self.hand_over(lane);
             }
+            rest = more;
         }
     }
 
@@ -159,8 +166,9 @@ impl<T: Follow> Crew<'_, '_, T> {
             state = self.shared.help_or_wait(state);
         }
         let empty = state.spare.pop().unwrap_or_else(|| Vec::with_capacity(BATCH));
-        let ready = state.queue(lane, std::mem::replace(&mut self.filling[lane], empty));
-        if ready && state.idle > 0 {
+        state.queue(lane, std::mem::replace(&mut self.filling[lane], empty));
+        if state.another_pays() {
+            state.called += 1;
             self.shared.work.notify_one();
         }
     }
@@ -195,7 +203,7 @@ impl<T: Follow> Drop for Crew<'_, '_, T> {
 /// What all threads see.
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// A lane has packets, or all is over.
+    /// Lanes have packets enough to wake a helper, or all is over.
     work: Condvar,
     /// A lane was given back.
     back: Condvar,
@@ -209,8 +217,11 @@ struct State<T> {
     queued: usize,
     /// Batches to be filled again.
     spare: Vec<Vec<Packet>>,
-    /// Helpers that wait.
+    /// Helpers that wait, and how many of them were woken and are not here yet.
     idle: usize,
+    called: usize,
+    /// The caller waits for a lane.
+    wanted: bool,
     ended: bool,
     /// A helper panicked, with this.
     panic: Option<Box<dyn Any + Send>>,
@@ -246,8 +257,7 @@ impl<T: Follow> Taken<T> {
 }
 
 impl<T> State<T> {
-    /// True when this makes the lane ready.
-    fn queue(&mut self, lane: usize, batch: Vec<Packet>) -> bool {
+    fn queue(&mut self, lane: usize, batch: Vec<Packet>) {
         let here = &mut self.lanes[lane];
         let ready = here.queue.is_empty() && here.tracker.is_some();
         here.queue.push(batch);
@@ -255,7 +265,13 @@ impl<T> State<T> {
         if ready {
             self.ready.push_back(lane);
         }
-        ready
+    }
+
+    /// There is work for one more helper than are on their way.
+    fn another_pays(&self) -> bool {
+        self.idle > self.called
+            && self.ready.len() > self.called
+            && self.queued >= WORTH_WAKING * (self.called + 1)
     }
 
     fn take(&mut self) -> Option<Taken<T>> {
@@ -288,6 +304,8 @@ impl<T> Default for Shared<T> {
             queued: 0,
             spare: Vec::new(),
             idle: 0,
+            called: 0,
+            wanted: false,
             ended: false,
             panic: None,
         };
@@ -315,13 +333,16 @@ impl<T: Follow> Shared<T> {
                     Ok(()) => state.give_back(taken),
                     Err(payload) => state.panic = Some(payload),
                 }
-                self.back.notify_one();
+                if std::mem::take(&mut state.wanted) {
+                    self.back.notify_one();
+                }
             } else if state.ended {
                 return;
             } else {
                 state.idle += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.idle -= 1;
+                state.called = state.called.saturating_sub(1);
             }
         }
     }
@@ -333,6 +354,7 @@ impl<T: Follow> Shared<T> {
             panic::resume_unwind(payload);
         }
         let Some(mut taken) = state.take() else {
+            state.wanted = true;
             return self.back.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         drop(state);
