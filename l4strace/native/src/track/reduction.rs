@@ -82,7 +82,8 @@ mod tests {
     fn the_threshold_is_what_the_last_reduction_left() {
         let mut reductions = Reductions::default();
         assert_eq!(bounds(&mut reductions, 3, 40), Some(NONE));
-        for in_flight in [30, 25, 26, 27] {
+        reductions.sent(3, 30);
+        for in_flight in [25, 26, 27] {
             reductions.sent(4, in_flight);
         }
         reductions.sent(9, 12);

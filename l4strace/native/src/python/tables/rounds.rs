@@ -92,7 +92,7 @@ fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
     t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
     let bound = |of: fn(&RoundRow) -> Option<[f32; 2]>, end: usize| {
-        rounds.iter().map(move |r| of(&r.row).map(|ends| f64::from(ends[end])))
+        rounds.iter().map(move |r| of(r.row).map(|ends| f64::from(ends[end])))
     };
     t.f64("classic_ecn_lo", bound(|r| r.classic_ecn_bounds, 0));
     t.f64("classic_ecn_hi", bound(|r| r.classic_ecn_bounds, 1));
