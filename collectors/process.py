@@ -57,6 +57,20 @@ def follow_parent(parent):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+def began(pid):
+    """Return when a process began (ticks since boot), None if it has ended.
+
+    A killed one stays as a zombie until its parent asks for it, which the first process of a
+    container may never do.
+    """
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            state, *fields = file.read().rpartition(") ")[2].split()
+    except OSError:
+        return None
+    return None if state in "ZX" else int(fields[18])
+
+
 def child_environment():
     """Return the environment of a child that is to end with us."""
     return dict(os.environ, **{PARENT: str(os.getpid())})

@@ -3,6 +3,8 @@
 import ctypes
 import os
 
+from process import began
+
 MOUNT_POINTS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 CLONE_NEWNS = 0x00020000
 MS_REC_PRIVATE = 0x4000 | (1 << 18)
@@ -32,7 +34,7 @@ def folder():
 def is_stale(name, prefix):
     """Return whether `name` is `prefix` and the id of a process that is gone."""
     pid = name[len(prefix) :]
-    return name.startswith(prefix) and pid.isdigit() and not os.path.exists("/proc/" + pid)
+    return name.startswith(prefix) and pid.isdigit() and began(int(pid)) is None
 
 
 def write(path, text):

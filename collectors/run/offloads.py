@@ -8,6 +8,7 @@ import os
 
 from files import create, write_all
 from host import interfaces
+from process import began
 
 FOLDER = "/run/l4strace"
 """Root's own, gone after a boot as the settings are."""
@@ -29,7 +30,8 @@ class Offloads:
         os.makedirs(folder, 0o700, exist_ok=True)
         made = create(self.path)
         try:
-            write_all(made, json.dumps({"network": network(), "on": self.were_on}).encode())
+            left = {"network": network(), "began": began(os.getpid()), "on": self.were_on}
+            write_all(made, json.dumps(left).encode())
         finally:
             os.close(made)
 
@@ -73,13 +75,14 @@ def restore_left(folder=FOLDER):
         return found
     for name in names:
         pid = name[len(PREFIX) :]
-        if not (name.startswith(PREFIX) and pid.isdigit()) or os.path.exists("/proc/" + pid):
+        if not (name.startswith(PREFIX) and pid.isdigit()):
             continue
         path = os.path.join(folder, name)
         try:
             with open(path) as file:
                 left = json.load(file)
-            if left["network"] != network():
+            # Another process may have the number by now.
+            if left["network"] != network() or left["began"] == began(int(pid)):
                 continue
             switch_on(left["on"])
             found += left["on"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from process import began
 from run import offloads
 from run.offloads import Offloads
 
@@ -54,9 +55,9 @@ def test_a_driver_that_refuses_leaves_all_as_it_was(drivers: Drivers, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def left(folder: Path, pid: int, network: int) -> Path:
+def left(folder: Path, pid: int, network: int, began: int | None = 7) -> Path:
     path = folder / f"{offloads.PREFIX}{pid}"
-    path.write_text(json.dumps({"network": network, "on": {"eth0": ["gro"]}}))
+    path.write_text(json.dumps({"network": network, "began": began, "on": {"eth0": ["gro"]}}))
     return path
 
 
@@ -77,8 +78,23 @@ def test_what_a_killed_run_left_is_restored_once_and_in_its_own_network(
 
 def test_what_a_living_run_has_is_left_to_it(drivers: Drivers, tmp_path: Path) -> None:
     drivers.on["eth0"].clear()
-    path = left(tmp_path, os.getpid(), offloads.network())
+    path = left(tmp_path, os.getpid(), offloads.network(), began(os.getpid()))
     (tmp_path / f"{offloads.PREFIX}x").write_text("{")
     assert offloads.restore_left(str(tmp_path)) == []
     assert path.exists()
     assert drivers.on["eth0"] == set()
+
+
+def test_a_zombie_and_a_later_process_of_its_number_are_no_living_run(
+    drivers: Drivers, tmp_path: Path
+) -> None:
+    drivers.on["eth0"].clear()
+    zombie = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    left(tmp_path, zombie.pid, offloads.network(), began(zombie.pid))
+    assert offloads.restore_left(str(tmp_path)) == []
+    zombie.kill()
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    assert offloads.restore_left(str(tmp_path)) == ["eth0"]
+    zombie.communicate()
+    left(tmp_path, os.getpid(), offloads.network())
+    assert offloads.restore_left(str(tmp_path)) == ["eth0"]
