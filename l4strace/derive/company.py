@@ -149,8 +149,8 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
     about their means of each phase of the path; null where it has one phase only: a change moves
     queues of their own together), and `_apart` (part of the slots in which not one packet of
-    another flow waited as long as any of its own). Needs `marking_us`, `above_us`, `phase` and
-    `rate_bps`. Slots are as long as two rounds of the slowest flow.
+    another flow waited as long as any of its own). Needs `queue_features.COMPARED` and `phase`.
+    Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()

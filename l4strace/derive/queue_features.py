@@ -48,7 +48,7 @@ NEEDED = (
 COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
-    *("marking_us", "above_us"),
+    *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
 )
 
 PARTS = 10
