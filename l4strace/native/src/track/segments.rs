@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use super::data::{is_recent, Data, MOST_WEIGHT};
 use super::holes::Holes;
 use super::prefetch::prefetch;
+use parts::Parts;
+
+mod parts;
 
 /// What a data packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +109,7 @@ pub struct Segments {
     packets: u32,
     /// Looks that are left.
     looks: u64,
+    parts: Option<Box<Parts>>,
 }
 
 impl Segments {
@@ -179,14 +183,23 @@ impl Segments {
             return sent;
         }
         let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let mut part = false;
         for s in self.ring.range_mut(at..) {
             if s.start >= data.end || self.looks == 0 {
                 break;
             }
             self.looks -= 1;
             s.marks |= RETRANSMITTED;
-            // Without an RTT sample, these distinguish a second sighting from another retransmission.
-            (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
+            if data.start <= s.start && s.end() <= data.end {
+                // Without an RTT sample, these distinguish a second sighting from another retransmission.
+                (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
+            } else {
+                // The rest of the segment was not sent now: it may be retransmitted next.
+                part = true;
+            }
+        }
+        if part {
+            self.parts.get_or_insert_default().remember(data);
         }
         if data.end > self.max {
             let fresh = Data { start: self.max, ..*data };
@@ -199,6 +212,9 @@ impl Segments {
     /// The capture has shown these bytes before, in one packet or in several, so lately that they cannot
     /// be a retransmission; or the same packet by its IP id, whenever that was.
     pub fn holds_copy(&mut self, data: &Data, patience_ns: i64) -> bool {
+        if self.parts.as_ref().is_some_and(|parts| parts.hold(data, patience_ns)) {
+            return true;
+        }
         let at = self.ring.partition_point(|s| s.end() <= data.start);
         let mut covered = data.start;
         for s in self.ring.range(at..) {

@@ -147,6 +147,21 @@ fn the_same_packet_twice_is_a_duplicate() {
 }
 
 #[test]
+fn a_super_packet_is_retransmitted_in_parts() {
+    let mut s = Segments::new(0);
+    s.send(&Data { start: 0, end: 900, ts_ns: 0, ip_id: 7, weight: 9 }, MS);
+    for (n, start) in (0..900).step_by(200).enumerate() {
+        let part = Data { end: (start + 200).min(900), ip_id: 20 + n as u16, ..data(start, 50) };
+        assert!(!s.holds_copy(&part, 9 * MS), "the first sighting of {start}");
+        assert_eq!(s.send(&part, 9 * MS), Sent::Retransmit);
+        assert!(s.holds_copy(&part, 9 * MS), "the second sighting of {start}");
+        assert!(s.holds_copy(&Data { end: start + 100, ..part }, 9 * MS), "cut by segmentation");
+        assert!(!s.holds_copy(&Data { ip_id: 9, ..part }, 9 * MS));
+        assert!(!s.holds_copy(&Data { ts_ns: 60 * MS, ..part }, 9 * MS));
+    }
+}
+
+#[test]
 fn a_super_packet_is_acknowledged_in_parts() {
     let mut s = Segments::new(0);
     s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
