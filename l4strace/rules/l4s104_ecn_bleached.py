@@ -15,12 +15,13 @@ Evidence
 --------
 `flows.syn_ecn` against `syn_arrived_ecn`, `synack_ecn` against `synack_arrived_ecn`;
 `directions.data_ect1`, `data_ect0` and `acked_bytes` against `e1b_bytes`, `e0b_bytes` and
-`ceb_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect`.
+`ceb_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect` against `lost`.
 
 When it is wrong
 ----------------
 Some networks bleach SYNs only: if the byte counters move, data arrives as ECT and the finding is a
 notice. A capture behind the bleaching node shows no change; there L4S113 reports Not-ECT data.
+Bleached packets that are no more than the lost ones may be retransmissions, and are not reported.
 
 What to do
 ----------
@@ -41,6 +42,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import paths
 from l4strace.schema.words import ECN_FIELD
 from l4strace.wording.quantities import quantity
 
@@ -71,7 +73,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
     cleared = pl.col("ect1_to_not_ect") + pl.col("ect0_to_not_ect")
-    rows = evidence.paths.with_columns(cleared=cleared).filter(pl.col("cleared") > 0)
+    rows = evidence.paths.with_columns(cleared=cleared).filter(paths.changed(pl.col("cleared")))
     return [
         _finding(
             row,

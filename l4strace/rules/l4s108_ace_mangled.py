@@ -15,13 +15,15 @@ stops using ECT (RFC 9768 section 3.2.2.4).
 Evidence
 --------
 `directions.ace_first` and `ace_distinct` of the feedback's direction; `ceb_bytes` over
-`max_payload` and `ce` of the data's direction; `flows.mode`; `paths.ace_changed` out of `matched`.
+`max_payload` and `ce` of the data's direction; `flows.mode`; `paths.ace_changed` out of `matched`,
+against `lost`.
 
 When it is wrong
 ----------------
 Marks in multiples of eight between two packets leave ACE unchanged, so a frozen counter is reported
 only after many marks. The counter starts at 5 and is 0 after three marks: a single packet with ACE
-000 is not a fault, and this rule does not judge the first packet alone.
+000 is not a fault, and this rule does not judge the first packet alone. Changed packets that are no
+more than the lost ones may be retransmissions, and are not reported.
 
 What to do
 ----------
@@ -41,6 +43,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import paths
 
 CODE = "L4S108"
 ENOUGH_PACKETS = 10
@@ -64,7 +67,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
-    rows = evidence.paths.filter(pl.col("ace_changed") > 0)
+    rows = evidence.paths.filter(paths.changed(pl.col("ace_changed")))
     return [
         _finding(
             row,

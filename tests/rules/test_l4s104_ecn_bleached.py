@@ -1,6 +1,7 @@
 """Bleaching: reflection, counters, both ends."""
 
 import polars as pl
+import pytest
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s104_ecn_bleached import check
@@ -71,6 +72,16 @@ def test_fires_once_with_the_strongest_evidence():
     )
     assert found.confidence is Confidence.HIGH
     assert found.measures[0].value == 990
+
+
+@pytest.mark.parametrize(("cleared", "found"), [(1, 0), (11, 0), (12, 1)])
+def test_silent_where_lost_packets_may_be_paired_with_their_retransmissions(
+    cleared: int, found: int
+) -> None:
+    paths = frame("paths", near=0, far=1, matched=18_043, lost=11, ect0_to_not_ect=cleared)
+    paths = paths.with_columns(ect1_to_not_ect=pl.lit(0, pl.UInt64))
+    flows = syn(syn_arrived_ecn=1)
+    assert len(check(evidence(flows=flows, directions=frame("directions"), paths=paths))) == found
 
 
 def test_silent_on_a_synack_that_left_as_not_ect():

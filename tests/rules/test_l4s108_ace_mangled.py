@@ -29,6 +29,10 @@ def test_fires_on_bits_changed_between_two_captures():
     assert found.measures[0].value == 49
 
 
+def test_silent_where_lost_packets_may_be_paired_with_their_retransmissions():
+    assert check(evidence(paths=frame("paths", matched=91, lost=12, ace_changed=1))) == []
+
+
 def test_silent_on_a_counter_that_moves():
     assert check(evidence(flows=frame("flows"), directions=rows(ace_first=5, ace_distinct=8))) == []
 

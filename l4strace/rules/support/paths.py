@@ -34,3 +34,13 @@ def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
 def rate(bps: float) -> str:
     """`47.8 Mbit/s`."""
     return quantity(bps, "bit/s")
+
+
+def changed(packets: pl.Expr) -> pl.Expr:
+    """Whether the path changed so many packets.
+
+    A packet may be paired with the retransmission of the one that was lost, which a classic sender
+    sends as Not-ECT (RFC 3168 section 6.1.5) and with other flags: as many as were lost prove
+    nothing.
+    """
+    return packets > pl.col("lost").fill_null(0)
