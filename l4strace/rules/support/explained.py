@@ -41,7 +41,7 @@ def _prague(host: Host) -> Iterator[tuple[str, str]]:
 def _offloads(host: Host) -> Iterator[tuple[str, str]]:
     for interface, on in hosts.offloads(host):
         merging = [name for name in on if name in hosts.MERGING]
-        yield f"segmentation offloads of {interface}", ", ".join(merging) or "all off"
+        yield f"segmentation offloads of {interface}", ", ".join(merging).upper() or "all off"
 
 
 def _qdiscs(host: Host) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,7 @@ def test_the_fallback_is_explained_by_module_and_kernel() -> None:
 
 def test_only_offloads_that_merge_packets_are_named() -> None:
     merged = replace(REFUSED, rule="L4S003", measures=())
-    assert facts(merged, HOST) == [("segmentation offloads of e0 (host file)", "tso")]
+    assert facts(merged, HOST) == [("segmentation offloads of e0 (host file)", "TSO")]
 
 
 def test_two_hosts_are_named_and_bounded() -> None:
