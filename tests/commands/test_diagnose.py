@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from l4strace import _native
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, OutputError, UsageError
 
 GENERATOR = '<meta name="generator" content="l4strace'
 
@@ -99,7 +99,7 @@ def test_its_own_page_is_overwritten_and_nothing_else(call, sample: Path):
 
 def test_a_bad_place_fails_before_the_work(call, sample: Path):
     result = call("diagnose", sample, "-o", "no/such/folder/x.html")
-    assert isinstance(result.exception, UsageError)
+    assert isinstance(result.exception, OutputError)
     assert result.stdout == ""
 
 
