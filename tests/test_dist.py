@@ -102,5 +102,5 @@ def test_the_wheel_diagnoses_the_sample_in_a_clean_environment(tmp_path: Path):
     )  # fmt: skip
     assert run.returncode == 1, run.stderr
     assert "Prague's classic-ECN fallback misfired" in run.stdout
-    assert (tmp_path / "x.html").stat().st_size > 1_000_000
+    assert (tmp_path / "x.html").stat().st_size > 500_000
     assert (tmp_path / "env/share/man/man1/l4strace.1").is_file()
