@@ -1,12 +1,15 @@
 """Samples of bcc against what the test double wrote, in an emulated machine of two processors.
 
-Needs what test_vm.py needs; takes minutes: runs where L4STRACE_VM is set. The job takes any number
-of samples: `L4STRACE_VM_SETTINGS="SAMPLES=5000000" run.sh known OUTPUT`.
+Needs what test_vm.py needs, and L4STRACE_VM_KNOWN=1: with two emulated processors the guest's kernel
+patches instructions that the other one runs, and now and then the emulator shows it half of one (an
+Oops of int3, after which the machine is gone). The job takes any number of samples:
+`L4STRACE_VM_SETTINGS="SAMPLES=5000000" run.sh known OUTPUT`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not os.environ.get("L4STRACE_VM_KNOWN"):
+        pytest.skip("L4STRACE_VM_KNOWN is not set: two emulated processors may not live to the end")
     build_or_skip()
     builds = f"P2,P2-inlined,{SHARED.replace('-', '/')}"
     with pytest.MonkeyPatch.context() as environment:
