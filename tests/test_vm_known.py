@@ -1,8 +1,8 @@
 """Samples of bcc against what the test double wrote, in an emulated machine of two processors.
 
-Needs what test_vm.py needs, and L4STRACE_VM_KNOWN=1: with two emulated processors the guest's kernel
-patches instructions that the other one runs, and now and then the emulator shows it half of one (an
-Oops of int3, after which the machine is gone). The job takes any number of samples:
+Needs what test_vm.py needs, and L4STRACE_VM_KNOWN=1: with two emulated processors the guest's
+kernel patches instructions that the other one runs, and now and then the emulator shows it half of
+one (an Oops of int3, after which the machine is gone). The job takes any number of samples:
 `L4STRACE_VM_SETTINGS="SAMPLES=5000000" run.sh known OUTPUT`.
 """
 
