@@ -30,12 +30,18 @@ def text(path):
         return path.read_text()
     except OSError:
         return None
-sysctls = [p for f in ("net", "kernel", "vm") for p in pathlib.Path("/proc/sys", f).rglob("*")]
+sysctls = [p for f in ("net", "kernel") for p in pathlib.Path("/proc/sys", f).rglob("*")]
 lines = [subprocess.run(c.split(), capture_output=True, text=True).stdout for c in sys.argv[1:]]
 print(json.dumps([lines, {str(p): text(p) for p in sysctls if p.is_file()}]))
 """
-MOVES = ("/proc/sys/kernel/random", "/proc/sys/kernel/ns_last_pid", "/proc/sys/kernel/pty")
-"""Not settings: what the kernel counts there."""
+MOVES = tuple(
+    f"/proc/sys/{name}"
+    for name in (
+        "kernel/random", "kernel/ns_last_pid", "kernel/pty", "kernel/hung_task_detect_count",
+        "kernel/perf_event_max_sample_rate", "net/netfilter/nf_conntrack_count",
+    )
+)  # fmt: skip
+"""Not settings: what the kernel counts or tunes there."""
 
 
 @pytest.fixture
