@@ -1,11 +1,13 @@
 """Where tests find their inputs, and which examples Hypothesis takes."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support import chromium
 from tests.support.places import FIXTURES
 
 # The same examples in every run, and no limit of time: a busy machine finds no fault of ours.
@@ -20,3 +22,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 def fixtures() -> Path:
     """Folder of the inputs that this project made itself."""
     return FIXTURES
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Chromium]:
+    """Chromium with a window of a laptop's width."""
+    binary = chromium.find()
+    if binary is None:
+        pytest.skip("no chromium on this machine")
+    with chromium.Chromium(binary) as running:
+        running.size(1280)
+        yield running

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -101,16 +100,6 @@ def test_the_page_executes_nothing(run, word: str) -> None:
     # Attributes are quoted: an event handler stays text within them.
     assert not re.search(rf"<[a-z][^>]*\son\w+=document\.title='{MARK}'", page)
     assert "\x1b" not in page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Chromium]:
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
-    with chromium.Chromium(binary) as running:
-        running.size(1280)
-        yield running
 
 
 @pytest.mark.parametrize("word", TEXTS[:14], ids=range(14))

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from l4strace.page import render
 from tests.support import chromium, synthetic
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Chromium]:
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
-    with chromium.Chromium(binary) as running:
-        running.size(1280)
-        yield running
 
 
 @pytest.fixture(scope="module")

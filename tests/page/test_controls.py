@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,16 +23,6 @@ MAX_ELEMENTS = 3_000
 SAME = 5
 """Findings of one rule: three cards are open."""
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Chromium]:
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
-    with chromium.Chromium(binary) as running:
-        running.size(1280)
-        yield running
 
 
 def _with_same(analysis: Analysis) -> Analysis:

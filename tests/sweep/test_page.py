@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -42,16 +41,6 @@ def sweep(runs_per_cell: int = 3, evil: str = "=1+1" + EVIL) -> Tables:
         .with_columns(run=pl.lit(f"broken{evil}"), status=pl.lit("failed"), error=pl.lit(evil))
     )
     return tables | {"runs": pl.concat([tables["runs"], broken])}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Chromium]:
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
-    with chromium.Chromium(binary) as running:
-        running.size(1280)
-        yield running
 
 
 @pytest.fixture(scope="module")
