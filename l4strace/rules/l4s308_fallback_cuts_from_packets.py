@@ -39,6 +39,7 @@ tcp_prague.c, prague_classic_ecn_fallback; RFC 9331 section 4.3
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -109,13 +110,13 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
 def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
     """The floor explains the window: right behind a classic AQM, else because of build or path."""
     numbers, when = _numbers(row), _when(evidence, row)
-    kind, most = row["kind"], _share(row, "replayed_most")
+    kind = row["kind"]
     if kind in SUITED:
         message = (
             f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended{when}: {numbers}."
         )
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
-    if row["references"] == "wrong" and most <= NEVER:
+    if row["references"] == "wrong" and _most(row) <= NEVER:
         proven = kind == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
         where = " behind an L4S AQM" if proven else ""
         message = (
@@ -142,7 +143,7 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
         at = (row["marking_delay_us"] or 0.0) / 1000
         why = (
             f"{_high(row)} The fallback is off, absent or only observes."
-            if _share(row) >= MOSTLY
+            if _least(row) >= MOSTLY
             else "Packets do not show whether the fallback is off, absent or missed the AQM."
         )
         return _finding(
@@ -187,10 +188,11 @@ def _on_slow_link(row: dict[str, Any], times: str) -> str:
 
 
 def _high(row: dict[str, Any]) -> str:
-    share = "100 %" if row["replayed_share"] is None else replayed_percent(row)
+    if row["replayed_share"] is None:
+        return "The packets do not show the score."
     return (
-        f"With correct thresholds the score, replayed from packets, exceeds 8 in {share} of the "
-        "time."
+        "With correct thresholds the score, replayed from packets, exceeds 8 in "
+        f"{replayed_percent(row)} of the time."
     )
 
 
@@ -202,14 +204,19 @@ def _low(row: dict[str, Any]) -> str:
     )
 
 
-def _share(row: dict[str, Any], name: str = "replayed_share") -> float:
-    """Share of the time with a replayed score above 8; 1 where no replay is there."""
-    return 1.0 if row[name] is None else float(row[name])
+def _least(row: dict[str, Any]) -> float:
+    """Share of the time with a replayed score above 8 for certain: 0 where no replay is there."""
+    return float(row["replayed_share"] or 0.0)
+
+
+def _most(row: dict[str, Any]) -> float:
+    """The same with one that may be above 8: all of it where no replay is there."""
+    return 1.0 if row["replayed_most"] is None else float(row["replayed_most"])
 
 
 def _slow(row: dict[str, Any]) -> bool:
     slow = (row["serialisation_us"] or 0.0) >= SLOW_PACKET_US
-    return slow and _share(row) >= MIN_SHARE
+    return slow and _least(row) >= MIN_SHARE
 
 
 def _finding(
@@ -225,14 +232,21 @@ def _finding(
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
-        measures=(
-            Measure("marked rounds compared", row["samples"]),
-            Measure("log-likelihood lead", row["lead"] or 0.0, "", f"at least {LEAD:.0f}"),
-            Measure("median reduction", row["fraction"] or 0.0, "share"),
-            Measure("median alpha/2", row["half_alpha"] or 0.0, "share"),
-            Measure("time above 8, correct thresholds", _share(row), "share", "0 on an L4S AQM"),
-        ),
+        measures=tuple(_measures(row)),
     )
+
+
+def _measures(row: dict[str, Any]) -> Iterator[Measure]:
+    """What is known of these: an unknown share is not 0."""
+    for what, name, unit, expected in (
+        ("marked rounds compared", "samples", "", ""),
+        ("log-likelihood lead", "lead", "", f"at least {LEAD:.0f}"),
+        ("median reduction", "fraction", "share", ""),
+        ("median alpha/2", "half_alpha", "share", ""),
+        ("time above 8, correct thresholds", "replayed_share", "share", "0 on an L4S AQM"),
+    ):
+        if row[name] is not None:
+            yield Measure(what, row[name], unit, expected)
 
 
 RULE = Rule(

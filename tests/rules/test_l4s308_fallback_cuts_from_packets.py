@@ -1,5 +1,6 @@
 """The fallback as the response to marks shows it."""
 
+import polars as pl
 import pytest
 
 from l4strace.model import Confidence, Severity, Skipped
@@ -74,6 +75,17 @@ def test_no_misfire_where_the_score_may_be_high_with_correct_thresholds() -> Non
 def test_a_missed_aqm_whose_score_stays_low_leaves_the_cause_open() -> None:
     (found,) = check(scene("classic", {}, score=0.0))
     assert "off, absent or missed" in found.message
+
+
+def test_says_nothing_about_a_score_that_no_packet_shows() -> None:
+    """A capture that begins late: rounds, but no replay."""
+    unknown = pl.DataFrame(schema=steps().schema)
+    (missed,) = check(scene("classic", {}, detector=unknown))
+    assert "off, absent or missed" in missed.message
+    assert "time above 8" not in " ".join(measure.name for measure in missed.measures)
+    (cut,) = check(scene("l4s", WRONG, detector=unknown))
+    assert "misfired" not in cut.message
+    assert "of the time" not in cut.message
 
 
 def test_names_who_starves() -> None:
