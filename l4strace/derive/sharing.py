@@ -8,6 +8,10 @@ and 2 of 168 with a queue each; with 0.5 or more it was 242 and 13. RED whose qu
 faster than the slots leaves no correlation, but hardly a gap. A path that changes moves all its
 queues: the delays must then be alike in each of its phases. Measured on 31 flows in one queue of
 such paths: 0.50 and more; with a queue each, 12 flows at most 0.49.
+
+Waits of one moment that do not meet at all say more. Measured on pairs of 147 emulated paths: of
+214 in one queue, 17 were apart in 5 % of the slots or more, 3 of them (behind a bursty link) in 30 %
+or more; of 109 with a queue each, 93 and 67.
 """
 
 from __future__ import annotations
