@@ -3,7 +3,7 @@
 import os
 import signal
 
-INTERRUPTED = 130
+from l4strace.errors import INTERRUPTED
 
 
 def main() -> None:

@@ -7,6 +7,9 @@
   - CollectorError (4): capture cannot run here (privileges, kernel, tools)
 """
 
+INTERRUPTED = 130
+"""Exit code of a command that an interrupt ended, as of a shell: 128 and SIGINT."""
+
 
 class L4straceError(Exception):
     """Base: ``str(error)`` is one line; ``hint`` is what to do, or empty."""

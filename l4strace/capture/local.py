@@ -14,10 +14,7 @@ from l4strace import installed
 from l4strace.capture.messages import message
 from l4strace.capture.progress import Live
 from l4strace.capture.request import Request
-from l4strace.errors import CollectorError
-
-INTERRUPTED = (130, -signal.SIGINT)
-"""Exit codes of a recorder that was interrupted before it recorded anything."""
+from l4strace.errors import INTERRUPTED, CollectorError
 
 
 def record(request: Request, live: Live) -> dict[str, Any]:
@@ -48,7 +45,7 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     live.clear()
     if "cannot" in last:
         raise CollectorError(last["cannot"], last.get("remedy", ""))
-    if "summary" not in last and code in INTERRUPTED:
+    if "summary" not in last and code in (INTERRUPTED, -signal.SIGINT):
         raise KeyboardInterrupt
     if "summary" not in last:
         raise CollectorError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from l4strace import console
-from l4strace.errors import InputError
+from l4strace.errors import INTERRUPTED, InputError
 
 ENDED = {
     "exit": "the command ended",
@@ -26,7 +26,6 @@ PLACES = {
     "nested": ("probes nested too deep", "record fewer flows, or with --kernel tracefs"),
     "late_polls": ("polls came late", "poll less often: --interval"),
 }
-INTERRUPTED = 130
 PACKET_REMEDY = "raise --buffer, filter by port, or install dumpcap"
 THERE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
