@@ -26,7 +26,6 @@ class Offloads:
     def __init__(self, names, folder=FOLDER):
         self.path = os.path.join(folder, PREFIX + str(os.getpid()))
         self.were_on = {name: interfaces.merging(name) for name in names}
-        restore_left(folder)
         os.makedirs(folder, 0o700, exist_ok=True)
         made = create(self.path)
         try:
