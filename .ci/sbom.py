@@ -1,6 +1,7 @@
 """Prints the SBOM of an installed l4strace as CycloneDX 1.5 JSON.
 
-Python packages, crates, and plotly's script."""
+It holds Python packages, crates, and plotly's script.
+"""
 
 from __future__ import annotations
 

@@ -43,13 +43,14 @@ NEEDED = (
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
     *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us"),
 )
-"""What is asked of a round, and of it what `company.neighbours` asks: every step copies them."""
+"""Columns of a round that are asked for: every join and filter copies all that are there."""
 
 COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
 )
+"""Those that `company.neighbours` asks for, likewise."""
 
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""

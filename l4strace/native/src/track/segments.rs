@@ -109,6 +109,7 @@ pub struct Segments {
     packets: u32,
     /// Looks that are left.
     looks: u64,
+    /// From the first one on.
     parts: Option<Box<Parts>>,
 }
 
