@@ -10,8 +10,8 @@ queues: the delays must then be alike in each of its phases. Measured on 31 flow
 such paths: 0.50 and more; with a queue each, 12 flows at most 0.49.
 
 Waits of one moment that do not meet at all say more. Measured on pairs of 147 emulated paths: of
-214 in one queue, 17 were apart in 5 % of the slots or more, 3 of them (behind a bursty link) in 30 %
-or more; of 109 with a queue each, 93 and 67.
+214 in one queue, 17 were apart in 5 % of the slots or more, 3 of them (behind a bursty link) in
+30 % or more; of 109 with a queue each, 93 and 67.
 """
 
 from __future__ import annotations
