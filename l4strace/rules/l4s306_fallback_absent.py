@@ -50,13 +50,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if evidence.kernel.is_empty():
         return [Skipped(CODE, "no kernel log")]
     probed = evidence.kernel.filter(
-        pl.col("event").is_in(OWN_FUNCTIONS)
-        & pl.col("alpha").is_not_null()
-        & (pl.col("cc") != DCTCP).fill_null(True)
+        pl.col("event").is_in(OWN_FUNCTIONS) & (pl.col("cc") != DCTCP).fill_null(True)
     )
     if probed.is_empty():
         return [Skipped(CODE, "the kernel log does not probe Prague's own functions")]
-    absent = probed.group_by("source").agg(pl.col("classic_ecn").is_null().all().alias("absent"))
+    read = probed.filter(pl.col("alpha").is_not_null())
+    if read.is_empty():
+        return [Skipped(CODE, "the kernel log probes Prague's functions, but not its state")]
+    absent = read.group_by("source").agg(pl.col("classic_ecn").is_null().all().alias("absent"))
     logs = absent.filter("absent").rename({"source": "log"})
     flows = samples(evidence).join(logs, on="log").filter(pl.col("samples") >= MIN_SAMPLES)
     judged = flows.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
