@@ -150,3 +150,12 @@ def test_a_socket_keeps_its_port_to_the_end(oracle: Path) -> None:
     ends = [line for line in lines if line.get("event") == "release"]
     assert ends
     assert all(line["sport"] and line["dport"] for line in ends)
+
+
+def test_probes_of_a_killed_collector_are_inert_and_swept(oracle: Path) -> None:
+    """kill -9 leaves definitions, which probe nothing; the next start removes them."""
+    assert "l4strace_" in (oracle / "killed.defined").read_text()
+    armed = (oracle / "killed.armed").read_text().splitlines()
+    assert [row for row in armed if "prague" in row and "[DISABLED]" not in row] == []
+    assert (oracle / "swept.defined").read_text() == ""
+    assert "prague" not in (oracle / "swept.armed").read_text()
