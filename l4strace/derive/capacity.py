@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
 
 PATH = ["source", "path"]
@@ -27,6 +26,9 @@ PATH = ["source", "path"]
 MIN_SLOT_NS, SLOT_ROUNDS, SLOT_PACKETS = 100_000_000, 2, 40
 """Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate
 by a few percent. By eye."""
+
+SLOT_BITS = 38
+"""Bits of a slot's number: times of 64 bits have fewer slots of a tenth of a second."""
 
 OVERRUN = 1.1
 """More in flight than 1.1 times the window: by eye, above one packet beyond a small window."""
@@ -50,11 +52,17 @@ PROBE_PACKETS = 8
 """Packets of a marked round from which its train spans eight deliveries (track/train.rs)."""
 
 NEEDED = (
-    *KEY,
     *("round", "start_ns", "end_ns", "acked_bytes", "acked_packets", "retransmits", "train_bps"),
     *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes", "limited_by"),
     *("ce_best", "ece_acks", "ce"),
 )
+
+SPREAD = (
+    *("start_ns", "end_ns", "length", "width", "at", "flow", "held", "acked_bytes"),
+    *("acked_packets", "marks", "lost", "probe_bps", "train_bps", "rtt_min_us", "peak_us"),
+    *("queue_us",),
+)
+"""Columns of a round that its slots ask for."""
 
 
 @kept
@@ -74,39 +82,41 @@ def slots(capture: Capture) -> pl.DataFrame:
     if rounds.is_empty():
         return pl.DataFrame(schema=_EMPTY)
     parts = _parts(rounds)
-    probe = (pl.col("marks") > 0) & (pl.col("acked_packets") >= PROBE_PACKETS)
-    sums = parts.group_by(*PATH, "slot").agg(
-        pl.col("width").first(),
+    weight = pl.col("part") * pl.col("length")
+    sums = parts.group_by("cell").agg(
+        pl.col("at", "slot", "width").first(),
         pl.col("begin").min().alias("first_ns"),
         pl.col("end").max().alias("last_ns"),
         (pl.col("acked_bytes") * pl.col("part")).sum().alias("bytes"),
         *((pl.col(c) * pl.col("part")).sum().alias(c) for c in ("marks", "acked_packets", "lost")),
         pl.col("rtt_min_us").min().alias("least_us"),
-        pl.col("peak_us").max(),
-        pl.col("train_bps").filter(probe).max().alias("probe_bps"),
-        pl.col("base_us").first(),
-        _held_back().alias("held_back"),
+        pl.col("peak_us", "probe_bps").max(),
+        # Share of the rounds, weighed by time, in which the sender had less to send.
+        (weight.filter("held").sum() / weight.sum()).alias("held_back"),
     )
     flows = (
-        parts.group_by(*PATH, "slot", "flow")
+        parts.group_by("cell", "flow")
         .agg(pl.col("train_bps").median(), pl.col("queue_us").min())
-        .group_by(*PATH, "slot")
+        .group_by("cell")
         .agg(
             pl.col("train_bps").max(),
             pl.col("queue_us").max(),
             pl.col("queue_us").min().alias("floor_us"),
         )
     )
+    paths = rounds.group_by("at").agg(pl.col("base_us").first())
+    named = company.directions(capture).select(*PATH, numbers.paths(capture)).unique()
     return (
-        sums.join(flows, on=[*PATH, "slot"], how="left")
+        sums.join(flows, on="cell", how="left")
+        .join(paths.join(named, on="at"), on="at", how="left")
         .with_columns(
             (pl.col("slot") * pl.col("width")).alias("start_ns"),
             ((pl.col("slot") + 1) * pl.col("width")).alias("end_ns"),
             (pl.col("bytes") * 8e9 / pl.col("width")).alias("delivered_bps"),
         )
         .rename({"acked_packets": "acked"})
+        .sort("at", "slot")
         .select(list(_EMPTY))
-        .sort(*PATH, "slot")
     )
 
 
@@ -123,21 +133,30 @@ _EMPTY = {
 
 
 def _rounds(capture: Capture) -> pl.DataFrame:
-    """Rounds of the paths that carry enough, with `path`, `marks`, `lost`, `queue_us`."""
-    of = company.directions(capture).select(*KEY, "path", "vantage")
-    rounds = capture.rounds.select(NEEDED).join(of, on=KEY, how="inner")
-    near = pl.col("vantage").ne_missing(receiver())
-    acked, all_acked = (pl.col("acked_packets").sum().over(w) for w in ([*PATH, "near"], PATH))
-    # Both directions of flows inside one network are one path: the larger one counts.
-    rounds = rounds.with_columns(near.alias("near")).filter(
-        pl.col("end_ns") > pl.col("start_ns"), 2 * acked > all_acked
+    """Rounds of the paths that carry enough, by direction (`of`) and round, with the path's `at`.
+
+    And with `marks`, `lost`, `held`, `queue_us`, `peak_us`, `base_us` and `length`.
+    """
+    directions, of = company.directions(capture), numbers.directions(capture)
+    near = directions.select(near=pl.col("vantage").ne_missing(receiver())).to_series()
+    rounds = capture.rounds.select("flow", *NEEDED).with_columns(
+        of.alias("of"), numbers.paths(capture).gather(of), near.gather(of)
     )
-    base = pl.col("rtt_min_us").min().over(KEY)
-    path_base = pl.when("near").then(pl.col("rtt_min_us").min().over(PATH))
-    enough = pl.col("acked_packets").sum().over(PATH) >= company.MIN_ACKED_PACKETS
+    side = 2 * pl.col("at").cast(pl.Int64) + pl.col("near")
+    acked, all_acked = (pl.col("acked_packets").sum().over(where) for where in (side, "at"))
+    # Both directions of flows inside one network are one path: the larger one counts.
+    rounds = numbers.ordered(
+        rounds.filter(
+            pl.col("of").is_not_null(), pl.col("end_ns") > pl.col("start_ns"), 2 * acked > all_acked
+        )
+    )
+    base = pl.col("rtt_min_us").min().over("of")
+    path_base = pl.when("near").then(pl.col("rtt_min_us").min().over("at"))
+    enough = pl.col("acked_packets").sum().over("at") >= company.MIN_ACKED_PACKETS
     return rounds.filter(enough).with_columns(
         company.marks().alias("marks"),
         pl.col("retransmits").fill_null(0).alias("lost"),
+        _held().alias("held"),
         pl.when(~_repaired()).then("train_bps").alias("train_bps"),
         pl.when("near").then(pl.col("rtt_min_us") - base).alias("queue_us"),
         pl.when("near").then(pl.col("rtt_mean_us") - base).alias("peak_us"),
@@ -152,41 +171,47 @@ def _repaired() -> pl.Expr:
     The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
     """
     sent = pl.col("retransmits").fill_null(0) > 0
-    return sent | sent.shift(1, fill_value=False).over(KEY, order_by="round")
+    return sent | (sent.shift(1, fill_value=False) & (pl.col("of") == pl.col("of").shift(1)))
 
 
-def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Each round once per slot that it touches, with the `part` of it that lies there."""
-    life = pl.col("end_ns").max() - pl.col("start_ns").min()
-    packet_ns = (life / pl.col("acked_packets").sum()).over(PATH)
-    width = pl.max_horizontal(
-        pl.lit(MIN_SLOT_NS),
-        SLOT_ROUNDS * pl.col("length").median().over(PATH),
-        SLOT_PACKETS * packet_ns,
-    )
-    sized = rounds.with_columns(width.cast(pl.Int64).alias("width"))
-    first = pl.col("start_ns") // pl.col("width")
-    last = (pl.col("end_ns") - 1) // pl.col("width")
-    begin = pl.max_horizontal(pl.col("start_ns"), pl.col("slot") * pl.col("width"))
-    end = pl.min_horizontal(pl.col("end_ns"), (pl.col("slot") + 1) * pl.col("width"))
-    return (
-        sized.with_columns(pl.int_ranges(first, last + 1).alias("slot"))
-        .explode("slot")
-        .with_columns(begin.alias("begin"), end.alias("end"))
-        .with_columns(((pl.col("end") - pl.col("begin")) / pl.col("length")).alias("part"))
-    )
-
-
-def _held_back() -> pl.Expr:
-    """Share of a slot's rounds, weighed by time, in which the sender had less to send.
+def _held() -> pl.Expr:
+    """The application or the receiver limited the round.
 
     More in flight than the window offered: its scale is not known (the SYN was cut or missed).
     """
-    weight = pl.col("part") * pl.col("length")
     overrun = pl.col("inflight_max_bytes") > OVERRUN * pl.col("rwnd_bytes")
     receiver_held = (pl.col("limited_by") == "rwnd") & ~overrun.fill_null(False)
-    held = ((pl.col("limited_by") == "app") | receiver_held).fill_null(False)
-    return weight.filter(held).sum() / weight.sum()
+    return ((pl.col("limited_by") == "app") | receiver_held).fill_null(False)
+
+
+def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Each round once per slot that it touches, with the `part` of it that lies there.
+
+    `cell` is one number for path and slot.
+    """
+    life = pl.col("end_ns").max() - pl.col("start_ns").min()
+    width = pl.max_horizontal(
+        pl.lit(MIN_SLOT_NS),
+        SLOT_ROUNDS * pl.col("length").median(),
+        SLOT_PACKETS * (life / pl.col("acked_packets").sum()),
+    )
+    probe = (pl.col("marks") > 0) & (pl.col("acked_packets") >= PROBE_PACKETS)
+    sized = rounds.with_columns(
+        width.cast(pl.Int64).over("at").alias("width"),
+        pl.when(probe).then("train_bps").alias("probe_bps"),
+    ).select(SPREAD)
+    first = pl.col("start_ns") // pl.col("width")
+    last = (pl.col("end_ns") - 1) // pl.col("width")
+    slots = sized.select(slot=pl.int_ranges(first, last + 1)).with_row_index().explode("slot")
+    begin = pl.max_horizontal(pl.col("start_ns"), pl.col("slot") * pl.col("width"))
+    end = pl.min_horizontal(pl.col("end_ns"), (pl.col("slot") + 1) * pl.col("width"))
+    cell = pl.col("at").cast(pl.Int64) * 2**SLOT_BITS + pl.col("slot") - pl.col("slot").min()
+    return (
+        sized[slots["index"]]
+        .with_columns(slots["slot"])
+        .with_columns(begin.alias("begin"), end.alias("end"), cell.alias("cell"))
+        .with_columns(((pl.col("end") - pl.col("begin")) / pl.col("length")).alias("part"))
+    )
 
 
 def estimate(delivered: list[float], trains: list[float]) -> float:

@@ -107,22 +107,23 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
-def steady(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
-    skip = pl.max_horizontal(pl.len().over(KEY) // START_PART, pl.lit(START_ROUNDS))
-    since_first = pl.col("round").rank("ordinal").over(KEY) - 1
-    return rounds.filter(since_first >= skip)
+def steady(rounds: pl.DataFrame) -> pl.Series:
+    """Which rounds come after the start: the first tenth of a direction, at least ten rounds.
+
+    ``rounds`` are in the order of their direction `of` and of `round`.
+    """
+    skip = pl.max_horizontal(pl.len().over("of") // START_PART, pl.lit(START_ROUNDS))
+    since_first = pl.col("index") - pl.col("index").first().over("of")
+    return rounds.select("of").with_row_index().select(since_first >= skip).to_series()
 
 
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rate of each path: 90th percentile of the bits that all its flows got through a second."""
+    """Rate of each path (`at`): 90th percentile of the bits that its flows got through a second."""
     second = (pl.col("start_ns") // 1_000_000_000).alias("second")
-    per_second = rounds.group_by("source", "path", second).agg(
+    per_second = rounds.group_by("at", second).agg(
         (pl.col("acked_bytes").sum() * 8).cast(pl.Float64).alias("bits")
     )
-    return per_second.group_by("source", "path").agg(
-        pl.col("bits").quantile(HIGH).alias("rate_bps")
-    )
+    return per_second.group_by("at").agg(pl.col("bits").quantile(HIGH).alias("rate_bps"))
 
 
 def packet_us() -> pl.Expr:

@@ -53,7 +53,7 @@ ONE_WAY = 0.5
 
 NEEDED = (
     *KEY,
-    *("path", "round", "start_ns", "acked_bytes", "base_us", "train_bps", "rtt_samples"),
+    *("path", "of", "at", "base_us", "train_bps", "rtt_samples"),
     *("rtt_min_us", "rtt_max_us", "rtt_jitter_us", "owd_min_us", "owd_max_us"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
@@ -65,8 +65,8 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["noise"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = company.steady(queue_delay.on_paths(capture).select(NEEDED))
-    own = _own(rounds.join(company.rates(rounds), on=["source", "path"], how="left"))
+    rounds = queue_delay.on_paths(capture).select(NEEDED).filter(queue_delay.steady(capture))
+    own = _own(rounds, queue_delay.steady_rates(capture))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
@@ -80,33 +80,40 @@ def table(capture: Capture) -> pl.DataFrame:
     return schema.conform(seen.with_columns(_verdict()).sort(KEY))
 
 
-def _own(rounds: pl.DataFrame) -> pl.DataFrame:
+def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     """Spread of quiet rounds above the time of packets, and what else shows bursts."""
-    packets = PACKETS_US * company.packet_us()
     full = pl.col("rtt_samples") >= FULL_ROUND
+    spreads = {
+        of: (pl.col(f"{of}_max_us") - pl.col(f"{of}_min_us")).filter(full) for of in ("rtt", "owd")
+    }
+    seen = rounds.group_by("of").agg(
+        pl.col(*KEY, "path", "at", "base_us").first(),
+        pl.len().alias("rounds"),
+        *(spread.quantile(QUIET).alias(f"{of}_quiet") for of, spread in spreads.items()),
+        *(spread.count().alias(f"{of}_full") for of, spread in spreads.items()),
+        spreads["rtt"].median().alias("usual_us"),
+        pl.col("rtt_jitter_us", "rtt_min_us", "train_bps").median(),
+    )
+    packets = PACKETS_US * company.packet_us()
     return (
-        rounds.with_columns(packets.alias("packets_us"))
-        .group_by(*KEY, "path")
-        .agg(
-            pl.len().alias("rounds"),
-            pl.col("packets_us").first(),
-            _quiet(pl.col("rtt_max_us") - pl.col("rtt_min_us"), full).alias("spread_us"),
-            _quiet(pl.col("owd_max_us") - pl.col("owd_min_us"), full).alias("owd_us"),
-            (pl.col("rtt_jitter_us").median() - pl.col("packets_us").first() / PACKETS_US)
+        seen.filter(pl.col("rounds") >= company.MIN_STEADY)
+        .join(rates, on="at", how="left")
+        .with_columns(packets.alias("packets_us"))
+        .with_columns(
+            *(_quiet(of).alias(name) for of, name in (("rtt", "spread_us"), ("owd", "owd_us"))),
+            (pl.col("rtt_jitter_us") - pl.col("packets_us") / PACKETS_US)
             .clip(lower_bound=0)
             .mul(STEPS)
             .alias("steps_us"),
-            (pl.col("rtt_max_us") - pl.col("rtt_min_us")).filter(full).median().alias("usual_us"),
-            (pl.col("rtt_min_us").median() - pl.col("base_us").first()).alias("floor_us"),
-            (pl.col("train_bps").median() / pl.col("rate_bps").first()).alias("train"),
+            (pl.col("rtt_min_us") - pl.col("base_us")).alias("floor_us"),
+            (pl.col("train_bps") / pl.col("rate_bps")).alias("train"),
         )
-        .filter(pl.col("rounds") >= company.MIN_STEADY)
     )
 
 
-def _quiet(spread: pl.Expr, full: pl.Expr) -> pl.Expr:
-    above = (spread.filter(full).quantile(QUIET) - pl.col("packets_us").first()).clip(lower_bound=0)
-    return pl.when(spread.filter(full).count() >= MIN_FULL_ROUNDS).then(above)
+def _quiet(of: str) -> pl.Expr:
+    above = (pl.col(f"{of}_quiet") - pl.col("packets_us")).clip(lower_bound=0)
+    return pl.when(pl.col(f"{of}_full") >= MIN_FULL_ROUNDS).then(above)
 
 
 def _verdict() -> list[pl.Expr]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
@@ -46,66 +46,90 @@ NEEDED = (
 @kept
 def rounds(capture: Capture) -> pl.DataFrame:
     """The table `rounds` with its column `queue_delay_us`, in us; rows and order are kept."""
-    seen = _seen(capture, "rtt_mean_us")
-    seen = seen.join(_bases(seen), on=KEY, how="left", maintain_order="left")
-    holds_queue = pl.col("vantage").ne_missing(receiver())
-    above = (pl.col("rtt_mean_us") - pl.col("base_us")).clip(lower_bound=0)
-    delay = seen.select(queue_delay_us=pl.when(holds_queue).then(above)).to_series()
-    return capture.rounds.with_columns(delay)
+    base = numbers.looked_up(capture, bases(capture), "base_us")
+    above = (pl.col("rtt_mean_us") - base).clip(lower_bound=0)
+    return capture.rounds.with_columns(above.alias("queue_delay_us"))
 
 
 @kept
 def bases(capture: Capture) -> pl.DataFrame:
     """`base_us` of each direction, which queue delays are above, and its own `floor_us`.
 
-    `floor_rise_us` is how far a tenth of its rounds stay above its own smallest RTT.
+    `floor_rise_us` is how far a tenth of its rounds stay above its own smallest RTT. Directions at
+    whose receiver the capture stood have none: their rounds hold no queue.
     """
-    return _bases(_seen(capture))
+    of, paths = numbers.directions(capture), numbers.paths(capture)
+    directions = _directions(capture).with_row_index("of").with_columns(paths)
+    seen = capture.rounds.select("rtt_min_us").with_columns(of.alias("of"))
+    near = directions.filter("near", pl.col("of").is_in(of.unique().implode()))
+    overtakes = pl.col("overtaken").fill_null(0).max().over("at") >= OVERTAKEN
+    doubtful = near.filter(overtakes | pl.col("cut"))["of"]
+    if doubtful.len():
+        in_doubt = pl.col("of").is_in(doubtful.implode())
+        seen = seen.with_columns(pl.when(in_doubt).then(confirmed()).otherwise("rtt_min_us"))
+    least = pl.col("rtt_min_us")
+    own = seen.group_by("of").agg(
+        least.min().alias("floor_us"), (least.quantile(LOW) - least.min()).alias("floor_rise_us")
+    )
+    smallest = pl.col("floor_us").min().over("at")
+    longer = pl.col("floor_rise_us") <= FLAT_SHARE * (pl.col("floor_us") - smallest)
+    base = pl.when(longer).then("floor_us").otherwise(smallest)
+    return near.join(own, on="of", how="left", maintain_order="left").select(
+        *KEY, "of", base.alias("base_us"), "floor_us", "floor_rise_us"
+    )
 
 
-def _seen(capture: Capture, *more: str) -> pl.DataFrame:
-    """RTTs of all rounds in their order, with what is known of their direction."""
-    cut = pl.col("options_cut").fill_null(0).max().over("source", "flow") > 0
-    of = company.directions(capture).select(*KEY, "path", "vantage", "overtaken", cut.alias("cut"))
-    rounds = capture.rounds.select(*KEY, "start_ns", "rtt_min_us", *more)
-    return rounds.join(of, on=KEY, how="left", maintain_order="left")
+def _directions(capture: Capture) -> pl.DataFrame:
+    """Of each direction, `near` (its rounds hold queue), `overtaken`, and whether SACK is `cut`."""
+    return company.directions(capture).select(
+        *KEY,
+        "overtaken",
+        near=pl.col("vantage").ne_missing(receiver()),
+        cut=pl.col("options_cut").fill_null(0).max().over("source", "flow") > 0,
+    )
 
 
-def least() -> pl.Expr:
-    """Smallest RTT of a round; where packets may overtake, one that a round beside it confirms.
+def confirmed() -> pl.Expr:
+    """Smallest RTT of a round where packets may overtake: one that a round beside it confirms.
 
     The median of three rounds in a row: a packet that overtook has no company. SACK shows such
     packets, so where the snaplen cuts it off any may have.
     """
     own = pl.col("rtt_min_us")
-    before, after = (own.shift(step).over(KEY).fill_null(own) for step in (1, -1))
+    before, after = (own.shift(step).over("of").fill_null(own) for step in (1, -1))
     three = (before, own, after)
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
-    overtakes = pl.col("overtaken").fill_null(0).max().over("source", "path") >= OVERTAKEN
-    return pl.when((overtakes | pl.col("cut")) & own.is_not_null()).then(middle).otherwise(own)
-
-
-def _bases(seen: pl.DataFrame) -> pl.DataFrame:
-    holds_queue = pl.col("vantage").ne_missing(receiver())
-    near = seen.filter(holds_queue).with_columns(least().alias("rtt_min_us"))
-    own = near.group_by(*KEY, "path").agg(
-        pl.col("rtt_min_us").min().alias("floor_us"),
-        (pl.col("rtt_min_us").quantile(LOW) - pl.col("rtt_min_us").min()).alias("floor_rise_us"),
-    )
-    smallest = pl.col("floor_us").min().over("source", "path")
-    longer = pl.col("floor_rise_us") <= FLAT_SHARE * (pl.col("floor_us") - smallest)
-    base = pl.when(longer).then("floor_us").otherwise(smallest)
-    return own.select(*KEY, base.alias("base_us"), "floor_us", "floor_rise_us")
+    return pl.when(own.is_not_null()).then(middle)
 
 
 @kept
 def on_paths(capture: Capture) -> pl.DataFrame:
-    """Rounds near enough to the sender to hold queue, with `path`, `marked_as`, `mode`, `marks`.
+    """Rounds near enough to the sender to hold queue, with `path`, `marked_as` and `marks`.
 
-    And with `base_us`, `floor_us` and `floor_rise_us` of their direction (see `bases`).
+    And with `base_us`, `floor_us` and `floor_rise_us` of their direction (see `bases`), and the
+    numbers of direction (`of`) and path (`at`). They are in the order of `of` and `round`.
     """
-    of = company.directions(capture).select(*KEY, "path", "marked_as", "vantage", "mode")
-    near = of.filter(pl.col("vantage").ne_missing(receiver()))
-    near = near.join(bases(capture), on=KEY, how="left")
-    joined = rounds(capture).select(NEEDED).join(near, on=KEY, how="inner")
-    return joined.with_columns(company.marks().alias("marks"))
+    near = company.directions(capture).select(*KEY, "path", "marked_as")
+    near = near.with_columns(numbers.paths(capture)).join(
+        bases(capture), on=KEY, how="left", maintain_order="left"
+    )
+    of = numbers.directions(capture)
+    holds = _directions(capture)["near"].gather(of).fill_null(value=False)
+    every = rounds(capture).select(NEEDED).with_columns(of.alias("of"))
+    held = numbers.ordered(every if holds.all() else every.filter(holds))
+    return held.hstack(near.drop(*KEY, "of")[held["of"]]).with_columns(
+        company.marks().alias("marks")
+    )
+
+
+@kept
+def steady(capture: Capture) -> pl.Series:
+    """Which rows of `on_paths` come after the start of their direction."""
+    return company.steady(on_paths(capture).select("of"))
+
+
+@kept
+def steady_rates(capture: Capture) -> pl.DataFrame:
+    """`company.rates` of these rows."""
+    rounds = on_paths(capture).select("at", "start_ns", "acked_bytes")
+    return company.rates(rounds.filter(steady(capture)))

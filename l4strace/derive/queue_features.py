@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, noise, phases, queue_delay
+from l4strace.derive import company, noise, numbers, phases, queue_delay
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
@@ -41,7 +41,7 @@ NEEDED = (
     *KEY,
     *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
-    *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us"),
+    *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us", "of", "at"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
 
@@ -59,23 +59,23 @@ PARTS = 10
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     whole = _marking(queue_delay.on_paths(capture).select(NEEDED))
-    rounds = company.steady(whole)
-    rated = _rated(capture, rounds)
-    all_rated = _rated(capture, whole)
-    whole_path = rated.group_by("source", "path").agg(
+    steady = whole.filter(queue_delay.steady(capture))
+    rated = _rated(capture, steady, queue_delay.steady_rates(capture))
+    all_rated = _rated(capture, whole, company.rates(whole))
+    whole_path = rated.group_by("at").agg(
         *_losses("path_"), _lost().alias("path_lost"), _queued_losses()
     )
-    peak = all_rated.group_by("source", "path").agg(path_max_us=pl.col("queue_delay_us").max())
+    peak = all_rated.group_by("at").agg(path_max_us=pl.col("queue_delay_us").max())
     own = (
         _own(rated)
-        .join(_start(all_rated), on=KEY, how="left")
-        .join(whole_path, on=["source", "path"], how="left")
-        .join(peak, on=["source", "path"], how="left")
-        .drop("path")
+        .join(_start(all_rated), on="of", how="left")
+        .join(whole_path, on="at", how="left")
+        .join(peak, on="at", how="left")
     )
-    near = rated.select(COMPARED).join(own.select(KEY), on=KEY, how="semi")
+    near = rated.filter(pl.col("of").is_in(own["of"].implode())).select(COMPARED)
     return (
-        own.join(_carried(capture), on=KEY, how="left")
+        own.drop("of", "at")
+        .join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
         .join(company.neighbours(phases.assigned(capture, near)), on=KEY, how="left")
@@ -105,7 +105,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rated(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
+def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     """Rounds with `rate_bps` of their path, `mark_limit_us` and `above_us`.
 
     Flows that never filled the path deliver less than it carries, so its capacity counts.
@@ -114,16 +114,25 @@ def _rated(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     path = ["source", "path"]
     length = pl.col("end_ns") - pl.col("start_ns")
     sizes = phases.of(capture).group_by(path).agg(pl.col("capacity_bps").sort_by(length).last())
-    rates = company.rates(rounds).join(sizes, on=path, how="left")
-    rates = rates.with_columns(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"))
     limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * company.packet_us())
-    hides = noise.table(capture).select(*KEY, noise_us=pl.col("hides_us").fill_null(0.0))
+    directions = (
+        company.directions(capture)
+        .select(*KEY, "path", numbers.paths(capture))
+        .join(rates, on="at", how="left", maintain_order="left")
+        .join(sizes, on=path, how="left", maintain_order="left")
+        .with_columns(
+            rate_bps=pl.when(pl.col("rate_bps").is_not_null()).then(
+                pl.max_horizontal("rate_bps", "capacity_bps")
+            )
+        )
+        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
+        .select(
+            "rate_bps", limit.alias("mark_limit_us"), noise_us=pl.col("hides_us").fill_null(0.0)
+        )
+    )
     above = pl.col("rtt_min_us") - pl.col("base_us") - pl.col("mark_limit_us")
-    return (
-        rounds.join(rates.drop("capacity_bps"), on=path, how="left")
-        .join(hides, on=KEY, how="left")
-        .with_columns(limit.alias("mark_limit_us"))
-        .with_columns((above - pl.col("noise_us").fill_null(0.0)).alias("above_us"))
+    return rounds.hstack(directions[rounds["of"]]).with_columns(
+        (above - pl.col("noise_us")).alias("above_us")
     )
 
 
@@ -134,12 +143,12 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     """
     marked = (pl.col("marked_rtt_min_us") - pl.col("base_us")).clip(lower_bound=0)
     # Where no ACK with a mark has an RTT, the round as a whole has to do.
-    known = pl.col("marked_rtt_min_us").is_not_null().any().over(KEY)
+    known = pl.col("marked_rtt_min_us").is_not_null().any().over("of")
     marking = pl.when(known).then(marked).otherwise("queue_delay_us")
     # Loss shows a round trip after the queue that dropped the packet.
     top = pl.col("rtt_max_us") - pl.col("base_us")
     top = pl.max_horizontal(top, *(of_round(-n, top) for n in (1, 2)))
-    return rounds.sort(*KEY, "round").with_columns(
+    return rounds.with_columns(
         pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"), top.alias("top_us")
     )
 
@@ -147,13 +156,15 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
 def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     """What a direction's own rounds show."""
     queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
-    part = (pl.col("start_ns") - pl.col("start_ns").min().over(KEY)) * PARTS
-    length = pl.col("start_ns").max().over(KEY) - pl.col("start_ns").min().over(KEY) + 1
+    begin = pl.col("start_ns").min()
+    length = pl.col("start_ns").max() - begin + 1
+    part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     marking = pl.col("marking_us")
     return (
-        rounds.with_columns((part // length).alias("part"))
-        .group_by(*KEY, "path")
+        rounds.with_columns(part.alias("part"))
+        .group_by("of")
         .agg(
+            pl.col(*KEY, "at").first(),
             pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
             pl.col("mark_limit_us").first(),
@@ -167,7 +178,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("floor_us").first(),
             marked.sum().alias("marked_rounds"),
             pl.col("part").filter(marked).n_unique().alias("marked_parts"),
-            (length.first() / 1e9).alias("seconds"),
+            (length / 1e9).alias("seconds"),
             pl.col("marks").sum().alias("marks"),
             pl.col("marks").filter(marked).mean().alias("marks_per_round"),
             pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
@@ -228,16 +239,17 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("retransmits").fill_null(0) == 0)
         & (pl.col("marked_as") != "not_ect")
     ).fill_null(False)
-    path = ["source", "path"]
-    ect0, ect1 = (_share(codepoint).over(path) for codepoint in ("ect0", "ect1"))
-    rounds = rounds.with_columns(
-        pl.col("marks").filter(pl.col("marked_as") == "ect0").sum().over(path).alias("ect0_marks"),
-        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
-        far.sum().over([*path, "marked_as"]).alias("far_unmarked"),
-        far.sum().over(path).alias("path_far_unmarked"),
+    codepoints = rounds.group_by("at", "marked_as").agg(
+        pl.col("marks", "acked_packets").sum(), far.sum().alias("far_unmarked")
     )
-    return rounds.group_by(KEY).agg(
-        pl.col("far_unmarked", "path_far_unmarked", "ect0_marks", "ect0_ratio").first(),
+    ect0, ect1 = (_share(codepoint) for codepoint in ("ect0", "ect1"))
+    paths = codepoints.group_by("at").agg(
+        pl.col("marks").filter(pl.col("marked_as") == "ect0").sum().alias("ect0_marks"),
+        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
+        pl.col("far_unmarked").sum().alias("path_far_unmarked"),
+    )
+    own = rounds.group_by("of").agg(
+        pl.col("at", "marked_as").first(),
         high.sum().alias("high_rounds"),
         pl.col("acked_packets").filter(high).sum().alias("high_acked"),
         pl.col("marks").filter(high).sum().alias("high_marks"),
@@ -246,6 +258,12 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.col("queue_delay_us").max().alias("queue_max_us"),
         pl.col("marks").sum().alias("all_marks"),
         pl.col("marking_us").min().alias("first_marking_us"),
+    )
+    of_codepoint = codepoints.select("at", "marked_as", "far_unmarked")
+    return (
+        own.join(of_codepoint, on=["at", "marked_as"], how="left")
+        .join(paths, on="at", how="left")
+        .drop("at", "marked_as")
     )
 
 

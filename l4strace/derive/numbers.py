@@ -1,0 +1,58 @@
+"""One number in place of the columns that identify a direction or a path.
+
+Rounds are many, directions and paths are few. A number groups rounds in a third of the time that
+`KEY` takes, in a tenth where it is sorted (as it is in what the tracker makes), and what is known
+of a direction or path is looked up by its row instead of joined.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import company
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+
+PATH = ["source", "path"]
+
+
+@kept
+def directions(capture: Capture) -> pl.Series:
+    """Of each row of `rounds`, the row of its direction in `company.directions`; null if absent."""
+    rows = company.directions(capture).select(KEY).with_row_index("direction")
+    rounds = capture.rounds.select(KEY)
+    return marked_sorted(rounds.join(rows, on=KEY, how="left", maintain_order="left")["direction"])
+
+
+@kept
+def paths(capture: Capture) -> pl.Series:
+    """Of each row of `company.directions`, the number of its path in the order of `PATH`."""
+    of = company.directions(capture).select(PATH)
+    known = of.unique().sort(PATH).with_row_index("at")
+    return of.join(known, on=PATH, how="left", maintain_order="left")["at"]
+
+
+def marked_sorted(numbers: pl.Series) -> pl.Series:
+    """``numbers``, marked as sorted if they are: polars then makes groups without looking them up.
+
+    Nulls would make groups of other kinds: they are left alone.
+    """
+    return numbers.set_sorted() if not numbers.null_count() and numbers.is_sorted() else numbers
+
+
+def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
+    """``column`` of each round's direction; ``table`` has rows for some directions, by `KEY`."""
+    of = company.directions(capture).select(KEY)
+    row = of.join(table.select(*KEY, column), on=KEY, how="left", maintain_order="left")
+    return row[column].gather(directions(capture))
+
+
+def ordered(rounds: pl.DataFrame) -> pl.DataFrame:
+    """``rounds`` by their direction `of` and by `round`, in which they mostly are."""
+    before = pl.col("of").shift(), pl.col("round").shift()
+    later = (pl.col("of") > before[0]) | (
+        (pl.col("of") == before[0]) & (pl.col("round") >= before[1])
+    )
+    if rounds.select(later.all()).item():
+        return rounds
+    return rounds.sort("of", "round", maintain_order=True)
