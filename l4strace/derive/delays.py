@@ -12,9 +12,7 @@ import polars as pl
 
 from l4strace.derive import queue_delay
 from l4strace.evidence import Capture
-from l4strace.schema.keys import KEY
-
-PATH = ["source", "path"]
+from l4strace.schema.keys import KEY, of_round
 
 SEVERAL = 1.5
 """Samples at the height of the largest, as the mean of the round shows, from which it is not alone:
@@ -36,7 +34,7 @@ NEEDED = (
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "retransmits", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "owd_min_us", "owd_mean_us"),
     *("owd_max_us", "sent_packets", "acked_packets", "limited_by", "inflight_max_packets"),
-    *("burst_bytes", "sacked_rtt_max_us"),
+    *("burst_bytes", "sacked_rtt_max_us", "path", "of", "at"),
 )
 
 
@@ -45,20 +43,22 @@ def rounds(capture: Capture) -> pl.DataFrame:
 
     Left out are rounds of single packets that no full window sent: their ACKs may wait.
     """
-    near = queue_delay.on_paths(capture).select(*NEEDED, "path")
+    near = queue_delay.on_paths(capture).select(NEEDED)
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
-    near = near.join(_bases(near), on=KEY, how="left").sort(*KEY, "round")
+    near = near.join(_bases(near), on="of", how="left", maintain_order="left")
     repaired = pl.col("retransmits").fill_null(0)
-    held = (repaired + repaired.shift(-1, fill_value=0).over(KEY) > 0) & (
-        pl.col("rtt_samples") <= FEW
-    )
+    held = (repaired + of_round(1, repaired).fill_null(0) > 0) & (pl.col("rtt_samples") <= FEW)
     # Packets behind a loss have no RTT but that of SACK; the receiver reports each at once.
     sacked = (pl.col("sacked_rtt_max_us") - pl.col("base_us")).clip(lower_bound=0)
     rtt = pl.max_horizontal(
         pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us"))), sacked
     )
-    one_way = _largest("owd", pl.col("acked_packets"), pl.col("owd_min_us").min().over(KEY))
+    one_way = pl.lit(None, dtype=pl.Float64())
+    if near["owd_max_us"].count():
+        least = pl.col("owd_min_us").min().over("of")
+        one_way = _largest("owd", pl.col("acked_packets"), least)
+        one_way = pl.when(pl.col("owd_max_us").is_not_null()).then(one_way)
     return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
         pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")
     )
@@ -70,7 +70,7 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     count = samples.cast(pl.Float64).clip(lower_bound=1)
     height = most - base
     several = count * (mean - least) >= SEVERAL * (most - least)
-    beside = pl.max_horizontal(*(mean.shift(step).over(KEY) for step in (-1, 1))) - base
+    beside = pl.max_horizontal(*(of_round(step, mean) for step in (-1, 1))) - base
     others = (count * mean - most) / (count - 1) - base
     rest = pl.when(count >= 2).then(others).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
@@ -85,18 +85,20 @@ def _bases(near: pl.DataFrame) -> pl.DataFrame:
     other flows of the path see at the same time shows how much longer its own way is.
     """
     slot = pl.col("start_ns") // SLOT_NS
-    own = near.group_by(*KEY, "path", slot.alias("slot")).agg(pl.col("rtt_min_us").min())
-    where = [*PATH, "slot"]
+    own = near.group_by("of", slot.alias("slot")).agg(
+        pl.col("rtt_min_us").min(), pl.col("at").first()
+    )
+    where = ["at", "slot"]
     ranked = own.with_columns(
         pl.col("rtt_min_us").min().over(where).alias("first"),
         pl.col("rtt_min_us").bottom_k(2).max().over(where).alias("second"),
         pl.len().over(where).alias("flows"),
-        pl.col("rtt_min_us").min().over(PATH).alias("path_us"),
+        pl.col("rtt_min_us").min().over("at").alias("path_us"),
     )
     others = pl.when(pl.col("rtt_min_us") > pl.col("first")).then("first").otherwise("second")
     apart = pl.when(pl.col("flows") > 1).then((pl.col("rtt_min_us") - others).clip(lower_bound=0))
     least = pl.col("rtt_min_us").min()
     longer = pl.col("path_us").first() + apart.min()
-    return ranked.group_by(KEY).agg(
+    return ranked.group_by("of").agg(
         pl.min_horizontal(least, longer).alias("base_us"), pl.col("path_us").first()
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import capacity, company, delays, phases
-from l4strace.derive.delays import PATH
+from l4strace.derive.numbers import PATH
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, of_round
@@ -49,8 +49,12 @@ def table(capture: Capture) -> pl.DataFrame:
     """One row per event, in the schema of `spikes`."""
     schema = TABLES["spikes"]
     rounds = _rounds(capture)
-    if rounds.is_empty():
+    if not rounds.select((pl.col("delay_us") > pl.col("limit_us")).any()).item():
         return schema.empty()
+    rounds = rounds.with_columns(
+        pl.col("burst_bytes").median().over("of").alias("usual_burst"),
+        _doubling().alias("doubling"),
+    )
     events = _events(_joined(rounds.filter(pl.col("delay_us") > pl.col("limit_us"))))
     events = events.filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_LENGTH_NS)
     if events.is_empty():
@@ -66,17 +70,14 @@ def table(capture: Capture) -> pl.DataFrame:
 def _rounds(capture: Capture) -> pl.DataFrame:
     """Rounds with the delay from which they belong to a spike, `limit_us`."""
     rounds = delays.rounds(capture)
-    usual = pl.col("delay_us").median().over(KEY)
+    usual = pl.col("delay_us").median().over("of")
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
-    enough = (pl.len().over(KEY) >= company.MIN_ROUNDS) | (
-        pl.col("acked_packets").sum().over(KEY) >= company.MIN_ACKED_PACKETS
+    enough = (pl.len().over("of") >= company.MIN_ROUNDS) | (
+        pl.col("acked_packets").sum().over("of") >= company.MIN_ACKED_PACKETS
     )
-    large = pl.col("acked_packets").sum().over(KEY) >= company.MIN_ROUNDS
+    large = pl.col("acked_packets").sum().over("of") >= company.MIN_ROUNDS
     return rounds.filter(enough & large).with_columns(
-        usual.alias("usual_us"),
-        limit.alias("limit_us"),
-        pl.col("burst_bytes").median().over(KEY).alias("usual_burst"),
-        _doubling().alias("doubling"),
+        usual.alias("usual_us"), limit.alias("limit_us")
     )
 
 
@@ -84,7 +85,7 @@ def _doubling() -> pl.Expr:
     """The window doubles: at the start of the flow."""
     flight = pl.col("inflight_max_packets")
     grown = (flight >= DOUBLING * of_round(-3, flight)).fill_null(False)
-    age = pl.col("start_ns") - pl.col("start_ns").min().over(KEY)
+    age = pl.col("start_ns") - pl.col("start_ns").min().over("of")
     early = (age <= EARLY_NS) | (pl.col("round") <= EARLY_ROUNDS)
     return (pl.col("slow_start").fill_null(False) | grown) & early
 

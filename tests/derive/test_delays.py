@@ -107,6 +107,14 @@ def test_the_one_way_delay_comes_first() -> None:
     assert max(delay(made)) == 71_900.0
 
 
+def test_an_ack_of_one_packet_has_no_one_way_delay_where_one_capture_stands() -> None:
+    """It had one of 0, which came before its RTT: spikes and the usual delay were too low."""
+    made = rounds(50, acked_packets=1, sent_packets=2, rtt_mean_us=18_000.0, rtt_max_us=19_000.0)
+    table = delays.rounds(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    assert set(table["delay_us"]) == {9_000.0}
+    assert not table["one_way"].any()
+
+
 def test_a_packet_matched_to_its_retransmission_is_no_delay() -> None:
     """One of 40 packets seems to take 250 ms."""
     mean = (39 * 1_000.0 + 250_000.0) / 40
