@@ -130,36 +130,43 @@ def log_likelihoods(
     ``fractions`` are the shares of the window that each law gives up, by its name; the constant
     that all laws share is left out. ``usable`` has at least one row.
     """
-    costs = pl.concat([_costs(rows, by, fractions) for rows in usable.iter_slices(SLICE)])
-    sums = costs.group_by(*by, "law", maintain_order=True).agg(pl.all().sum())
+    groups = usable.select(by).unique(maintain_order=True).with_row_index("group")
+    numbered = usable.join(groups, on=by, how="left", maintain_order="left")
+    costs = pl.concat([_costs(rows, fractions) for rows in numbered.iter_slices(SLICE)])
+    sums = costs.group_by("group", "law", maintain_order=True).agg(pl.all().sum())
     running = pl.min_horizontal(_running(growth) for growth in GROWTHS)
-    return (
-        sums.select(*by, "law", log_likelihood=-(pl.col("alone") + running))
-        .pivot("law", index=by, values="log_likelihood", maintain_order=True)
-        .select(*by, *fractions)
-    )
+    likelihoods = sums.select("law", "group", log_likelihood=-(pl.col("alone") + running))
+    wide = likelihoods.pivot("law", index="group", values="log_likelihood", maintain_order=True)
+    names = {str(number): name for number, name in enumerate(fractions)}
+    return groups.join(wide.rename(names), on="group", maintain_order="left").drop("group")
 
 
-def _costs(rows: pl.DataFrame, by: Sequence[str], fractions: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """What the errors of ``rows`` cost each law: isolated marks, and runs with each growth."""
+def _costs(rows: pl.DataFrame, fractions: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """What the errors of ``rows`` cost each law: isolated marks, and runs with each growth.
+
+    Laws are numbered in the order of ``fractions``.
+    """
+    given = rows.select("group", "before", "after", "cuts", "growth", "error", "isolated")
+    by_law = pl.concat(rows.select(**fractions).get_columns())
+    cells = pl.int_range(rows.height * len(fractions), eager=True)
+    row, law = cells // len(fractions), cells % len(fractions)
+    cell = pl.col("group").cast(pl.Int64) * len(fractions) + pl.col("law")
     # What is in flight is the fractional window rounded up: half a packet more on average.
     predicted = (pl.col("before") - 0.5) * (1 - pl.col("fraction") * pl.col("cuts")) + 0.5
     return (
-        rows.select(
-            *(*by, "before", "after", "cuts", "growth", "error", "isolated"),
-            law=pl.lit(list(fractions)),
-            fraction=pl.concat_list(fractions.values()),
-        )
-        .explode("law", "fraction")
-        .with_columns(predicted=predicted)
-        .group_by(*by, "law", maintain_order=True)
+        given[row]
+        .with_columns(by_law.gather(law * rows.height + row).alias("fraction"), law.alias("law"))
+        .with_columns(predicted.alias("predicted"), cell.alias("cell"))
+        .group_by("cell", maintain_order=True)
         .agg(
+            pl.col("group", "law").first(),
             _cost(pl.col("growth")).filter("isolated").sum().alias("alone"),
             *(
                 _cost(pl.lit(growth)).filter(~pl.col("isolated")).sum().alias(_running(growth))
                 for growth in GROWTHS
             ),
         )
+        .drop("cell")
     )
 
 
