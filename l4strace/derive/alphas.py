@@ -49,10 +49,12 @@ def chosen(capture: Capture) -> pl.DataFrame:
 
     Null where the packets leave it open; true only suggests `paced`.
     """
-    seen = _with_sender(capture, windows.seen(capture))
-    senders = seen.select(*KEY, "sender").unique(maintain_order=True)
-    judged = senders.join(_paced(seen), on=SENDER, how="left").join(
-        _from_zero(seen), on=SENDER, how="left"
+    seen = windows.seen(capture)
+    senders = _with_sender(capture, seen.select(KEY).unique(maintain_order=True))
+    calm = _with_sender(capture, _calm(seen))
+    early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
+    judged = senders.join(_paced(calm), on=SENDER, how="left").join(
+        _from_zero(_with_sender(capture, early)), on=SENDER, how="left"
     )
     return judged.select(*KEY, "paced", "from_zero")
 
@@ -121,33 +123,40 @@ def _with_sender(capture: Capture, seen: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(sender=sender).drop("client", "server")
 
 
-def _paced(seen: pl.DataFrame) -> pl.DataFrame:
-    """Whether the window grows slowly in rounds without marks, at RTTs that would slow it down."""
-    growth = (pl.col("next") - pl.col("before")).clip(-3, 3)
-    slowed = (pl.col("rtt_mean_us") * 1e3 / windows.TARGET_NS) ** 2
-    calm = seen.filter(
+def _slowed() -> pl.Expr:
+    """Growth per round that the 25 ms leave."""
+    return (pl.col("rtt_mean_us") * 1e3 / windows.TARGET_NS) ** 2
+
+
+def _calm(seen: pl.DataFrame) -> pl.DataFrame:
+    """Rounds without marks, at RTTs that would slow growth down."""
+    return seen.filter(
         pl.col("quiet")
         & ~pl.col("lossy")
         & ~pl.col("slow_start").fill_null(False)
         & (pl.col("limited_by") == "cwnd")
         & (pl.col("before") >= windows.MIN_WINDOW)
         & pl.col("alpha_updates").is_between(CALM, TRANSITION_ROUNDS)
-        & (slowed <= APART)
+        & (_slowed() <= APART)
     )
+
+
+def _paced(calm: pl.DataFrame) -> pl.DataFrame:
+    """Whether the window grows slowly in rounds that are `_calm`."""
+    growth = (pl.col("next") - pl.col("before")).clip(-3, 3)
     means = calm.group_by(SENDER).agg(
         rounds=pl.len(),
         growth=growth.mean(),
         error=growth.std() / pl.len().sqrt(),
-        middle=(1 + slowed.mean()) / 2,
+        middle=(1 + _slowed().mean()) / 2,
     )
     above = pl.col("growth") - pl.col("middle")
     sure = (pl.col("rounds") >= ENOUGH) & (above.abs() >= SURE * pl.col("error"))
     return means.select(*SENDER, paced=pl.when(sure).then(above < 0))
 
 
-def _from_zero(seen: pl.DataFrame) -> pl.DataFrame:
+def _from_zero(early: pl.DataFrame) -> pl.DataFrame:
     """Which start explains the first reductions, whatever the fallback does."""
-    early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
     if early.is_empty():
         return early.select(*SENDER, from_zero=pl.lit(None, pl.Boolean))
     floors = (

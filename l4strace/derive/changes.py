@@ -12,6 +12,7 @@ Lists of slots are rows of `capacity.slots` of one path, each with `busy`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from l4strace.derive.capacity import quantile
@@ -94,12 +95,16 @@ def _waits(slot: Slot) -> bool:
     return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, packet_us))
 
 
-def shown(slots: list[Slot], flat: float = FLAT) -> float | None:
+def shown(slots: list[Slot]) -> float | None:
     """Capacity that the busy ones of ``slots`` show; None where they show none."""
-    rates = [s["delivered_bps"] for s in slots if s["busy"]][-RECENT:]
-    if len(rates) < LASTING:
+    return _level([s["delivered_bps"] for s in slots if s["busy"]][-RECENT:], FLAT)
+
+
+def _level(busy: list[float], flat: float) -> float | None:
+    """Capacity that the rates of busy slots show."""
+    if len(busy) < LASTING:
         return None
-    rates.sort()
+    rates = sorted(busy)
     low, middle, high = (rates[int(q * len(rates))] for q in (0.2, 0.5, 0.8))
     return high if high - low <= flat * middle else None
 
@@ -119,6 +124,9 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     index = 1
     least, most = 0.0, INFINITE
     rates = [slot["delivered_bps"] for slot in slots]
+    busy = [slot["delivered_bps"] for slot in slots if slot["busy"]]
+    # How many slots were busy before each one.
+    until = [0, *accumulate(int(slot["busy"]) for slot in slots)]
     while index + LASTING < len(slots):
         after = rates[index + 1 : index + 1 + LASTING]
         lowest, highest = min(after), max(after)
@@ -126,8 +134,10 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             index += 1
             continue
         around = slots[index : index + 1 + LASTING]
-        past = slots[max(first, index - 2 * RECENT) : index]
-        level = shown(past)
+        begin = max(first, index - 2 * RECENT)
+        past = slots[begin:index]
+        recent = busy[max(until[begin], until[index] - RECENT) : until[index]]
+        level = _level(recent, FLAT)
         if level is None and _fell_from_use(past, around):
             level = _used(past)
         least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
@@ -136,7 +146,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
                 index, around = index + 1, around[1:]
             yield Change(index + 1, _moment(around[0], level, around[1:]), "capacity")
             first = index = index + 1
-        elif level is not None and lowest >= ROSE * level and shown(past, FLAT_BEFORE_RISE):
+        elif level is not None and lowest >= ROSE * level and _level(recent, FLAT_BEFORE_RISE):
             begin = _begin_of_rise(slots, first, index, level)
             if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
                 yield Change(begin, slots[begin]["start_ns"], "capacity")

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from l4strace.derive.vantage import once, rounds
+from l4strace.derive import numbers
+from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import GAIN_SHIFT
 from l4strace.schema.keys import KEY, of_round
@@ -61,11 +62,15 @@ def seen(capture: Capture) -> pl.DataFrame:
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    mine = rounds(capture).select(*KEY, *needed).join(senders, on=KEY, how="semi")
-    near = mine.sort(*KEY, "round").with_columns(
+    # By the number of each sender in the order of `KEY`, which is that of `laws`.
+    ranked = senders.select(KEY).sort(KEY).with_row_index("of")
+    of = numbers.looked_up(capture, ranked, "of")
+    mine = capture.rounds.select(*KEY, *needed).with_columns(of).filter(of.is_not_null())
+    near = numbers.ordered(mine).with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
     )
+    near = near.with_columns(numbers.marked_sorted(near["of"]))
     lost = pl.col("retransmits").fill_null(0) > 0
     marked, window = pl.col("marked"), pl.col("before")
     return near.with_columns(
@@ -75,7 +80,7 @@ def seen(capture: Capture) -> pl.DataFrame:
         quiet=~pl.any_horizontal(marked, *(of_round(n, marked) for n in (-1, 1, 2))),
         running=marked & of_round(-1, marked) & of_round(-2, marked),
         since_ns=pl.col("start_ns")
-        - of_round(-1, pl.when(marked).then("end_ns")).forward_fill().over(KEY),
+        - of_round(-1, pl.when(marked).then("end_ns")).forward_fill().over("of"),
     )
 
 
@@ -90,7 +95,7 @@ def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
             (change - change.median()).abs().mean().alias("noise"),
         )
     )
-    periods = (pl.col("rtt_mean_us").median().over(KEY) * 1e3 / TARGET_NS).clip(0, 1)
+    periods = (pl.col("rtt_mean_us").median().over("of") * 1e3 / TARGET_NS).clip(0, 1)
     ready = (
         seen.with_columns(
             isolated=(pl.col("since_ns") >= TARGET_NS).fill_null(True), periods=periods
