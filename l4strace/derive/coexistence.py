@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -87,20 +87,17 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     """Rounds of the directions worth comparing, with their `path`, `bits` and `held_back`."""
-    handshakes = capture.flows.select("source", "flow", "handshake")
-    paths = (
-        company.directions(capture)
-        .select(*KEY, "path", "max_payload", "options_cut", "marked_as")
-        .join(handshakes, on=["source", "flow"], how="left")
-    )
-    needed = capture.rounds.select(
+    of = numbers.directions(capture)
+    rounds = capture.rounds.select(
         *KEY,
         *("round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "retransmits"),
         *("limited_by", "sent_packets", "sent_bytes", "ce_best", "ece_acks"),
+        of=of,
+        pressed=_pressed(),
     )
-    rounds = needed.join(paths, on=KEY, how="inner").with_columns(_pressed().alias("pressed"))
     sizes = (
-        rounds.group_by(*KEY, "path")
+        rounds.filter(of.is_not_null())
+        .group_by("of")
         .agg(
             pl.len().alias("rounds"),
             pl.col("acked_packets", "acked_bytes").sum(),
@@ -109,9 +106,17 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         )
         .filter(_large() | _small_and_pressed())
     )
-    rank = pl.col("acked_bytes").rank("ordinal", descending=True).over("source", "path")
-    large = sizes.filter(rank <= MAX_FLOWS_PER_PATH).select(KEY)
-    kept = rounds.join(large, on=KEY, how="semi")
+    handshakes = capture.flows.select("source", "flow", "handshake")
+    paths = (
+        company.directions(capture)
+        .select(*KEY, "path", "max_payload", "options_cut", "marked_as")
+        .with_row_index("of")
+        .join(handshakes, on=["source", "flow"], how="left")
+        .join(sizes.select("of", size="acked_bytes"), on="of")
+    )
+    rank = pl.col("size").rank("ordinal", descending=True).over("source", "path")
+    large = paths.filter(rank <= MAX_FLOWS_PER_PATH).drop(KEY, "size")
+    kept = rounds.join(large, on="of", maintain_order="left")
     return kept.with_columns(
         (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
         (_held_back() | _stuck()).alias("held_back"),

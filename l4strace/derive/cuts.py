@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
@@ -19,7 +19,7 @@ from l4strace.prague.constants import (
     SCALABLE_THRESHOLD,
 )
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import of_round
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
@@ -104,17 +104,13 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
     flight = pl.col("inflight_max_packets").cast(pl.Float64)
-    needed = capture.rounds.select(
-        *KEY,
-        "round",
-        "start_ns",
-        "inflight_max_packets",
-        "retransmits",
-        "ce_best",
-        "alpha",
-        company.marks().alias("marks"),
+    needed = (
+        *("round", "start_ns", "inflight_max_packets", "retransmits"),
+        *("ce_best", "alpha", "ce", "ece_acks"),
     )
-    rounds = needed.sort(*KEY, "round")
+    rounds = numbers.by_key(capture, capture.directions, needed).with_columns(
+        company.marks().alias("marks")
+    )
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
         pl.min_horizontal(of_round(+1, flight), of_round(+2, flight)).alias("cwnd_after"),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive import numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.schema.evidence import DETECTOR
 from l4strace.schema.keys import DIRECTION, KEY, of_round
 
 NEEDED = (
-    *KEY,
     *("round", "end_ns", "ce_best", "rtt_min_us", "sacked_rtt_min_us", "srtt_pace_us"),
     *("mdev_pace_us", "classic_ecn", "classic_ecn_lo", "classic_ecn_hi", "classic_ecn_buggy"),
 )
@@ -56,11 +56,9 @@ def _kernel_steps(part: Logged) -> pl.DataFrame:
 def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
     senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
-    rounds = capture.rounds.select(NEEDED).join(senders, on=KEY, how="semi")
-    over = list(KEY)
-    seen = rounds.sort(*over, "round").with_columns(
-        marked=pl.col("ce_best").fill_null(0).cum_sum().over(over),
-        min_rtt=_kernel_least().cum_min().forward_fill().over(over),
+    seen = numbers.by_key(capture, senders, NEEDED).with_columns(
+        marked=pl.col("ce_best").fill_null(0).cum_sum().over("of"),
+        min_rtt=_kernel_least().cum_min().forward_fill().over("of"),
         score_fixed=_before("classic_ecn"),
         score_fixed_lo=_before("classic_ecn_lo"),
         score_fixed_hi=_before("classic_ecn_hi"),
@@ -69,7 +67,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
     armed = seen.filter((pl.col("marked") > 0) & pl.col("mdev_pace_us").is_not_null())
     return DETECTOR.conform(
         armed.select(
-            *over,
+            *KEY,
             "score_fixed",
             "score_fixed_lo",
             "score_fixed_hi",

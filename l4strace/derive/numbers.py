@@ -7,6 +7,8 @@ of a direction or path is looked up by its row instead of joined.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from l4strace.derive import company
@@ -45,6 +47,17 @@ def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     of = company.directions(capture).select(KEY)
     row = of.join(table.select(*KEY, column), on=KEY, how="left", maintain_order="left")
     return row[column].gather(directions(capture))
+
+
+def by_key(capture: Capture, wanted: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    """Rounds of the directions ``wanted`` in the order of `KEY` and `round`.
+
+    With `KEY`, ``columns``, and `of`: the number of their direction in that order.
+    """
+    of = looked_up(capture, wanted.select(KEY).sort(KEY).with_row_index("of"), "of")
+    rounds = capture.rounds.select(*KEY, *columns).with_columns(of)
+    found = ordered(rounds.filter(of.is_not_null()) if of.null_count() else rounds)
+    return found.with_columns(marked_sorted(found["of"]))
 
 
 def ordered(rounds: pl.DataFrame) -> pl.DataFrame:

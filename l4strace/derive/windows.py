@@ -62,15 +62,10 @@ def seen(capture: Capture) -> pl.DataFrame:
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    # By the number of each sender in the order of `KEY`, which is that of `laws`.
-    ranked = senders.select(KEY).sort(KEY).with_row_index("of")
-    of = numbers.looked_up(capture, ranked, "of")
-    mine = capture.rounds.select(*KEY, *needed).with_columns(of).filter(of.is_not_null())
-    near = numbers.ordered(mine).with_columns(
+    near = numbers.by_key(capture, senders, needed).with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
     )
-    near = near.with_columns(numbers.marked_sorted(near["of"]))
     lost = pl.col("retransmits").fill_null(0) > 0
     marked, window = pl.col("marked"), pl.col("before")
     return near.with_columns(

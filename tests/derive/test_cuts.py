@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from l4strace.derive import cuts
+from l4strace.evidence import Capture
 from tests.support.frames import MS, capture, frame, rounds
 
 PACKET = 1 << 20
@@ -68,12 +69,16 @@ def test_integer_window_is_read_a_round_trip_later() -> None:
     assert (row["cwnd_after"], row["fraction"]) == (2100.0, 0.0)
 
 
+def seen(made: pl.DataFrame, **tables: pl.DataFrame) -> Capture:
+    """Rounds of one direction."""
+    known = {"flows": frame("flows", flow=[0]), "directions": frame("directions", flow=[0])}
+    return capture(rounds=made, **(known | tables))
+
+
 def test_packet_side_cut_is_measured_over_the_two_rounds_after() -> None:
     flight = [40] * 10 + [30, 28] + [29] * 8
     marks = [0] * 9 + [3] + [0] * 10
-    table = cuts.table(
-        capture(rounds=rounds(20, inflight_max_packets=flight, ce_best=marks, alpha=0.02))
-    )
+    table = cuts.table(seen(rounds(20, inflight_max_packets=flight, ce_best=marks, alpha=0.02)))
     row = table.row(0, named=True)
     assert (table.height, row["origin"], row["cause"], row["round"]) == (1, "packets", "ce", 9)
     assert row["law"] == "floor"
@@ -84,13 +89,11 @@ def test_packet_side_cut_is_measured_over_the_two_rounds_after() -> None:
 def test_classic_echo_and_loss_are_causes() -> None:
     echoes = [0, 0, 2, 0, 0, 0, 0, 0]
     lost = [0, 0, 0, 0, 0, 1, 0, 0]
-    table = cuts.table(capture(rounds=rounds(8, ce_best=None, ece_acks=echoes, retransmits=lost)))
+    table = cuts.table(seen(rounds(8, ce_best=None, ece_acks=echoes, retransmits=lost)))
     assert table["cause"].to_list() == ["ece", "loss"]
 
 
 def test_kernel_cuts_replace_those_of_packets() -> None:
     marks = [0] * 9 + [3] + [0] * 10
-    table = cuts.table(
-        capture(rounds=rounds(20, ce_best=marks), kernel=kernel_cut(10, 9.9, alpha=0.02))
-    )
+    table = cuts.table(seen(rounds(20, ce_best=marks), kernel=kernel_cut(10, 9.9, alpha=0.02)))
     assert table["origin"].to_list() == ["kernel"]
