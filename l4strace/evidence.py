@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 def kept(function: Callable[[C], T]) -> Callable[[C], T]:
     """Keeps what ``function(capture)`` returns beside the capture: many ask for the same."""
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = _place(function)
 
     @wraps(function)
     def answer(capture: C) -> T:
@@ -70,3 +70,14 @@ def kept(function: Callable[[C], T]) -> Callable[[C], T]:
         return answered
 
     return answer
+
+
+def hand_on(function: Callable[..., object], before: Capture, after: Capture) -> None:
+    """``after`` keeps what ``before`` kept of ``function``, which follows from what both have."""
+    name = _place(function)
+    if name in vars(before):
+        vars(after)[name] = vars(before)[name]
+
+
+def _place(function: Callable[..., object]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

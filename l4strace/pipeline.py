@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from l4strace import proof, rules
-from l4strace.derive import alphas, queue_delay
-from l4strace.evidence import DERIVED, Capture, Evidence
+from l4strace.derive import alphas, company, queue_delay, vantage
+from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.checklist import checklists
@@ -59,7 +59,11 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
         values["rounds"] = alphas.rounds(capture, delayed)
     broken: list[str] = []
     tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
-    return Evidence(**values | tables | {"broken": tuple(broken)})
+    evidence = Evidence(**values | tables | {"broken": tuple(broken)})
+    # Both follow from `flows` and `directions` and are as small as these.
+    for kept in (company.directions, vantage.nearest):
+        hand_on(kept, capture, evidence)
+    return evidence
 
 
 def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 import pytest
 
 from l4strace import pipeline, rules
+from l4strace.derive import company, vantage
 from l4strace.evidence import DERIVED
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
@@ -87,3 +88,11 @@ def test_a_table_that_breaks_is_reported_and_the_rules_still_run(monkeypatch: py
     assert len(analysis.rules) == len(rules.RULES)
     with pytest.raises(TypeError):
         pipeline.derive(capture(), strict=True)
+
+
+def test_what_follows_from_flows_and_directions_is_not_found_again() -> None:
+    """Rules and page ask for it as derived tables do."""
+    derived = pipeline.derive(capture(flows=frame("flows"), directions=frame("directions")))
+    handed_on = list(vars(derived).values())
+    for found in (company.directions(derived), vantage.nearest(derived)):
+        assert any(value is found for value in handed_on)

@@ -50,11 +50,14 @@ def chosen(capture: Capture) -> pl.DataFrame:
     Null where the packets leave it open; true only suggests `paced`.
     """
     seen = windows.seen(capture)
-    senders = _with_sender(capture, seen.select(KEY).unique(maintain_order=True))
-    calm = _with_sender(capture, _calm(seen))
+    addresses = _addresses(capture)
+    senders, calm = (
+        _joined(rows, addresses)
+        for rows in (seen.select(KEY).unique(maintain_order=True), _calm(seen))
+    )
     early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
     judged = senders.join(_paced(calm), on=SENDER, how="left").join(
-        _from_zero(_with_sender(capture, early)), on=SENDER, how="left"
+        _from_zero(_joined(early, addresses)), on=SENDER, how="left"
     )
     return judged.select(*KEY, "paced", "from_zero")
 
@@ -115,12 +118,17 @@ def _bound(bound: str, from_zero: pl.Expr, outer: Callable[..., pl.Expr]) -> pl.
     return pl.when(pl.col("paced").not_()).then(unpaced).otherwise(outer(unpaced, paced))
 
 
-def _with_sender(capture: Capture, seen: pl.DataFrame) -> pl.DataFrame:
-    """Rounds with the address that their data comes from."""
+def _addresses(capture: Capture) -> pl.DataFrame:
+    """The address that the data of each direction comes from."""
     ends = capture.flows.select("source", "flow", "client", "server")
     sender = pl.when("forward").then("client").otherwise("server")
-    joined = seen.join(ends, on=["source", "flow"], how="left", maintain_order="left")
-    return joined.with_columns(sender=sender).drop("client", "server")
+    joined = capture.directions.join(ends, on=["source", "flow"], how="left")
+    return joined.select(*KEY, sender=sender)
+
+
+def _joined(rounds: pl.DataFrame, addresses: pl.DataFrame) -> pl.DataFrame:
+    """``rounds`` with their `sender`."""
+    return rounds.join(addresses, on=KEY, how="left", maintain_order="left")
 
 
 def _slowed() -> pl.Expr:

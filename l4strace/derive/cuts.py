@@ -108,9 +108,8 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
         *("round", "start_ns", "inflight_max_packets", "retransmits"),
         *("ce_best", "alpha", "ce", "ece_acks"),
     )
-    rounds = numbers.by_key(capture, capture.directions, needed).with_columns(
-        company.marks().alias("marks")
-    )
+    every = pl.repeat(True, capture.directions.height, eager=True)
+    rounds = numbers.sent(capture, every, needed).with_columns(company.marks().alias("marks"))
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
         pl.min_horizontal(of_round(+1, flight), of_round(+2, flight)).alias("cwnd_after"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import numbers
+from l4strace.derive import company, numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.schema.evidence import DETECTOR
@@ -55,8 +55,9 @@ def _kernel_steps(part: Logged) -> pl.DataFrame:
 
 def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
-    senders = capture.directions.filter(pl.col("data_ect1") + pl.col("data_ce") > 0)
-    seen = numbers.by_key(capture, senders, NEEDED).with_columns(
+    sender = (pl.col("data_ect1") + pl.col("data_ce") > 0).fill_null(False)
+    senders = company.directions(capture).select(sender).to_series()
+    seen = numbers.sent(capture, senders, NEEDED).with_columns(
         marked=pl.col("ce_best").fill_null(0).cum_sum().over("of"),
         min_rtt=_kernel_least().cum_min().forward_fill().over("of"),
         score_fixed=_before("classic_ecn"),

@@ -46,17 +46,23 @@ def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     """``column`` of each round's direction; ``table`` has rows for some directions, by `KEY`."""
     of = company.directions(capture).select(KEY)
     row = of.join(table.select(*KEY, column), on=KEY, how="left", maintain_order="left")
-    return row[column].gather(directions(capture))
+    return row[column][directions(capture)]
 
 
-def by_key(capture: Capture, wanted: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Rounds of the directions ``wanted`` in the order of `KEY` and `round`.
+@kept
+def by_key(capture: Capture) -> pl.Series:
+    """As `directions`, numbered in the order of `KEY` instead."""
+    rows = company.directions(capture).select(KEY).with_row_index("row").sort(KEY)["row"]
+    return marked_sorted(rows.arg_sort()[directions(capture)].alias("of"))
+
+
+def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.DataFrame:
+    """Rounds of directions, those ``wanted`` (by row), in the order of `KEY` and `round`.
 
     With `KEY`, ``columns``, and `of`: the number of their direction in that order.
     """
-    of = looked_up(capture, wanted.select(KEY).sort(KEY).with_row_index("of"), "of")
-    rounds = capture.rounds.select(*KEY, *columns).with_columns(of)
-    found = ordered(rounds.filter(of.is_not_null()) if of.null_count() else rounds)
+    rounds = capture.rounds.select(*KEY, *columns).hstack([by_key(capture)])
+    found = ordered(rounds.filter(wanted[directions(capture)]))
     return found.with_columns(marked_sorted(found["of"]))
 
 

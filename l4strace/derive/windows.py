@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from l4strace.derive import numbers
+from l4strace.derive import company, numbers
 from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import GAIN_SHIFT
@@ -55,14 +55,18 @@ def seen(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders, with marks, windows and what lies around each."""
     ect1 = pl.col("data_ect1").fill_null(0)
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
-    senders = once(capture, capture.directions.filter((ect1 > 0) & (ect1 >= others)))
+    directions = company.directions(capture)
+    nearest = once(capture, directions).select(*KEY, nearest=pl.lit(True))
+    wanted = directions.join(nearest, on=KEY, how="left", maintain_order="left").select(
+        sender=(ect1 > 0) & (ect1 >= others) & pl.col("nearest").fill_null(False)
+    )
     needed = (
         *("round", "start_ns", "end_ns", "rtt_mean_us", "inflight_max_packets", "acked_packets"),
         *("retransmits", "slow_start", "ce_best", "limited_by"),
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    near = numbers.by_key(capture, senders, needed).with_columns(
+    near = numbers.sent(capture, wanted.to_series(), needed).with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
     )
