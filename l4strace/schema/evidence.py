@@ -59,7 +59,7 @@ LAWS = Table(
         SOURCE,
         FLOW,
         FORWARD,
-        Column("law", STR, "", "The law that leads clearly: `alpha/2`, `floor` (alpha/2, but at least 0.3125 in classic mode), `half` or `none`; null when none does."),
+        Column("law", STR, "", "The law that leads clearly: `alpha/2`, `floor` (alpha/2, but at least 0.3125 in classic mode; of a few packets one half is the same), `half` or `none`; null when none does."),
         Column("lead", F64, "", "Log-likelihood (nats) of that law over the best of those that it rules out."),
         Column("misfit", F64, "", "Mean cost (nats) of a round under the best law: 0.5 for Gaussian errors."),
         Column("references", STR, "", "Of the law `floor`: `correct` when the score replayed with correct references explains when it holds, `wrong` when it does not."),
