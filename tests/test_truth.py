@@ -137,6 +137,22 @@ def test_cuts_from_packets(message: str, at_floor: bool, answer: bool) -> None:
     assert judged("L4S308", truth, message=message) is answer
 
 
+def test_a_misfire_from_packets_is_judged_as_one() -> None:
+    said = "The classic-ECN fallback misfired, as packets show it"
+    assert judged("L4S308", facts(), message=said) is True
+    assert judged("L4S308", facts("shallow", "all"), message=said) is False
+
+
+def test_what_jitter_does_to_the_detector_does_not_depend_on_the_aqm() -> None:
+    said = {"message": "Jitter keeps the score of Prague's detector above 8, whatever the AQM"}
+    high = {"right_references": {"share_above": 0.9}}
+    shaken = facts("classic", "all", noise="jitter", socket=high)
+    assert judged("L4S303", shaken, **said) is True
+    assert judged("L4S303", shaken, message="took an L4S AQM for a classic one") is False
+    assert judged("L4S303", facts("classic", "all", socket=high), **said) is False
+    assert judged("L4S303", facts(noise="jitter", socket={"steps": 0}), **said) is None
+
+
 def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     truth = facts()
     assert truth.share(PRAGUE) == pytest.approx(700 / 6000)

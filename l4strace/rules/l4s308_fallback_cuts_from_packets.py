@@ -129,8 +129,8 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
             else ""
         )
         message = (
-            f"The classic-ECN fallback acts behind {_an_l4s_aqm(row)}{cause}{when}: {numbers}. "
-            f"{_high(row)}"
+            f"The classic-ECN fallback acts behind {subjects.l4s_aqm(row)}{cause}{when}: "
+            f"{numbers}. {_high(row)}"
         )
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
     return _finding(
@@ -140,7 +140,7 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _misfired(row: dict[str, Any]) -> Finding:
     """Correct thresholds do not explain the floor."""
-    proven = row["kind"] == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
+    proven = subjects.proven_l4s(row)
     never = _most(row) <= NEVER
     return _finding(
         row,
@@ -149,11 +149,6 @@ def _misfired(row: dict[str, Any]) -> Finding:
         f"The classic-ECN fallback misfired{' behind an L4S AQM' * proven}, as packets show it: "
         f"{_numbers(row)}. {_low(row) if never else _seldom(row)}",
     )
-
-
-def _an_l4s_aqm(row: dict[str, Any]) -> str:
-    likely = subjects.hedge(row["confidence"])
-    return f"what is {likely}an L4S AQM" if likely else "an L4S AQM"
 
 
 def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
