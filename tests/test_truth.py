@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -266,3 +267,20 @@ def test_the_height_is_that_of_the_flows_that_waited() -> None:
     ]:
         assert waiting(ports, PRAGUE, found("L4S204") | {"message": text}) == waited
     assert waiting({"flows": []}, None, found("L4S204")) == []
+
+
+def test_the_named_project_diagnoses_wherever_this_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("named", "other"):
+        package = tmp_path / name / "l4strace"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "__main__.py").write_text(f'print(\'{{"tree": "{name}"}}\')')
+    run, cache = tmp_path / "run", tmp_path / "cache"
+    for folder in (run, cache):
+        folder.mkdir()
+    (run / "truth.json").touch()
+    monkeypatch.chdir(tmp_path / "other")
+    found = load("truth").diagnose(run, ("sender.pcap.zst",), cache, tmp_path / "named")
+    assert found == {"tree": "named"}

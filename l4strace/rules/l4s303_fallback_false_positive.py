@@ -27,7 +27,7 @@ When it is wrong
 ----------------
 If the bottleneck changed during the run: `bottlenecks` has one kind for the whole run. Where no
 classic flow shows how the AQM treats others it may be one queue that marks all packets early, and
-the fallback right: the finding then has low confidence.
+the fallback right: the finding then has low confidence, and medium on a slow link.
 
 What to do
 ----------
@@ -119,9 +119,12 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _confidence(row: dict[str, Any], proven: bool, slow: bool) -> Confidence:
-    """ECT(1) flows alone do not show whether a queue marks all flows early, or is an L4S AQM."""
+    """ECT(1) flows alone do not show whether a queue marks all flows early, or is an L4S AQM.
+
+    The time of a packet explains a score on a slow link whatever the AQM is.
+    """
     if not proven:
-        return Confidence.LOW
+        return Confidence.MEDIUM if slow else Confidence.LOW
     return Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM
 
 

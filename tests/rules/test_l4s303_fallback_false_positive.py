@@ -116,9 +116,9 @@ def test_ect1_flows_alone_do_not_show_that_the_aqm_is_l4s() -> None:
     """CoDel with ce_threshold marks them from 1 ms as DualPI2 does, and is classic."""
     (sure,) = check(scene(bottleneck("l4s", **SLOW)))
     (likely,) = check(scene(bottleneck("l4s", **SLOW, confidence=0.7)))
-    assert (sure.confidence, likely.confidence) == (Confidence.HIGH, Confidence.LOW)
+    assert (sure.confidence, likely.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
     (fast,) = check(scene(bottleneck("l4s", confidence=0.7)))
-    assert fast.severity is Severity.NOTICE
+    assert (fast.severity, fast.confidence) == (Severity.NOTICE, Confidence.LOW)
     assert "took what is probably an L4S AQM for a classic one" in fast.message
 
 
