@@ -240,6 +240,20 @@ def test_noise_must_be_named() -> None:
     assert "bursty link" not in [one.name for one in load("judge").expected(slow)]
 
 
+def test_jitter_below_the_time_of_two_packets_cannot_be_found() -> None:
+    """12 ms of a packet at 1 Mbit/s."""
+    for kbit, names in ((1_000, set()), (50_000, {"jitter"})):
+        capacity = [{"s": 0.0, "hop": "first", "kbit": kbit}]
+        shaken = facts(noise="jitter", noise_values=[4.0]).truth | {"capacity": capacity}
+        wishes = load("judge").expected(load("facts").Facts(shaken))
+        assert {wish.name for wish in wishes if wish.name == "jitter"} == names
+
+
+def test_packets_that_overtake_others_skip_their_delay() -> None:
+    assert judged("L4S405", facts(noise="reordering")) is True
+    assert judged("L4S405", facts(noise="loss")) is False
+
+
 def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
     """48 Mbit/s pass: a fall of 200 to 60 Mbit/s changes nothing for them, one to 20 does."""
     first = {"s": 0.0, "hop": "first", "kbit": 200_000}

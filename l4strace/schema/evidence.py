@@ -212,7 +212,7 @@ NOISE = Table(
         Column("path", STR, "", "Networks of sender and receiver: flows with the same one share a path; null as `rounds`."),
         Column("rounds", U64, "", "Steady rounds that it rests on; null where the RTT at this point holds no path."),
         Column("jitter_us", F64, "us", "Spread of the RTTs within rounds in which the queue hardly moves, without the time of two packets; where the flow has few samples a round, that of its neighbours on the path."),
-        Column("common_us", F64, "us", "The smallest jitter that a flow of the path shows: what a queue of one flow alone does not explain."),
+        Column("common_us", F64, "us", "The smallest jitter that a flow of the path shows: what a queue of one flow alone does not explain, nor one that grows or drains."),
         Column("hides_us", F64, "us", "What this noise can add to a delay measured by RTT: 2.5 times `jitter_us`."),
         Column("hides_owd_us", F64, "us", "The same for a one-way delay; without two captures the same value."),
         Column("release_us", F64, "us", "Period at which packets are released in bursts (slots of a radio link, aggregated ACKs); null where they are not."),
