@@ -175,13 +175,12 @@ def _beside_classic(f: Features) -> Verdict:
 
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
-    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained.
-
-    Delays below the time of a packet differ in one queue, too.
-    """
-    longest = max(f[f"{mate}_queue_us"], f[f"{mate}_own_queue_us"])
-    if border.uncoupled(f) and longest < (f["serialisation_us"] or 0.0):
+    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
+    if border.uncoupled(f) and sharing.below_a_packet(f, mate):
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
+    if sharing.out_of_turn(f, mate) and not border.uncoupled(f):
+        reason = f"{shown}. A flow is marked although others get more than twice its rate."
+        return "l4s", PARTLY, reason
     if (stepped or 0.0) >= STEPPED:
         return "per-flow", PARTLY, f"{shown}. Every longer classic queue is marked."
     if border.uncoupled(f):

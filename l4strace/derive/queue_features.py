@@ -49,6 +49,7 @@ COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
+    *("acked_bytes", "limited_by", "noise_us"),
 )
 """Those that `company.neighbours` asks for, likewise."""
 
