@@ -115,6 +115,13 @@ def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
     assert judged("L4S401", facts(), message="Bottleneck cannot be told: jitter") is None
 
 
+@pytest.mark.parametrize(("at", "answer"), [("before", True), ("after", False)])
+def test_dualpi2_that_gets_no_ect1_packet_is_a_classic_aqm(at: str, answer: bool) -> None:
+    """Lab run s1001-093: a router before it makes ECT(0) of ECT(1)."""
+    remarked = facts(fault="remark", fault_at=at)
+    assert judged("L4S401", remarked, message="Bottleneck: classic AQM. Marks begin") is answer
+
+
 def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts()) is True
     assert judged("L4S301", facts("classic", "all")) is False
