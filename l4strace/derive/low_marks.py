@@ -7,7 +7,7 @@ in one queue (a shallow step), or gives every flow a queue.
 from __future__ import annotations
 
 from l4strace.derive import border, sharing
-from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
+from l4strace.derive.border import HALF, HARDLY, MIN_HIGH, MIN_PACKETS
 from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
     OWN_MARKS,
@@ -147,6 +147,10 @@ def _beside_classic(f: Features) -> Verdict:
         return "l4s", TWO_QUEUES, reason
     if shared_queue := _one_step(f, "classic"):
         return shared_queue
+    if _never_drains(f):
+        alike = sharing.words(f, "classic")
+        shown = f"{border.at(f)} and the other flows wait as long at the same time, always marked"
+        return "shallow", PARTLY, f"{shown} (delays {alike})."
     delay = f["classic_mark_delay_us"]
     also = (
         delay is not None
@@ -172,6 +176,15 @@ def _beside_classic(f: Features) -> Verdict:
         shown = f"{shared}, but the delays differ ({alike})"
         return _apart(f, "classic", f["classic_stepped"], shown)
     return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
+
+
+def _never_drains(f: Features) -> bool:
+    """A queue that all share stands beyond the border, and all of them are marked all the time."""
+    stands = f["classic_high"] >= MIN_HIGH and f["high_acked"] >= MIN_PACKETS
+    all_marked = f["classic_high_unmarked"] <= HARDLY * f["classic_high"]
+    return bool(stands and all_marked and sharing.one_queue(f, "classic")) and not border.tolerated(
+        f
+    )
 
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:

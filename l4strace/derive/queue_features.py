@@ -41,7 +41,7 @@ NEEDED = (
     *KEY,
     *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
-    *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us"),
+    *("marked_rtt_min_us", "marked_owd_min_us", "base_us", "floor_us", "floor_rise_us"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
 
@@ -74,7 +74,8 @@ def features(capture: Capture) -> pl.DataFrame:
         .join(peak, on=["source", "path"], how="left")
         .drop("path")
     )
-    near = rated.select(COMPARED).join(own.select(KEY), on=KEY, how="semi")
+    near = rated.join(own.select(KEY), on=KEY, how="semi")
+    near = _marked_one_way(near, _one_way_bases(capture)).select(COMPARED)
     return (
         own.join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
@@ -258,28 +259,66 @@ def _share(codepoint: str) -> pl.Expr:
 
 def _one_way(capture: Capture) -> pl.DataFrame:
     """One-way delay at which marks set in above the direction's own floor: both captures."""
-    floor = capture.rounds.group_by(KEY).agg(
-        pl.col("owd_min_us").min().alias("owd_floor_us"),
-        pl.col("owd_min_us").quantile(LOW).alias("owd_low_us"),
-        pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
-    )
-    rise = pl.col("owd_low_us") - pl.col("owd_floor_us")
-    longer = rise <= queue_delay.FLAT_SHARE * pl.col("owd_floor_us")
-    base = pl.when(longer).then("owd_floor_us").otherwise(0.0)
     return (
         capture.paths.rename({"near": "source"})
-        .join(floor, on=KEY, how="inner")
+        .join(_one_way_bases(capture), on=KEY, how="inner")
         .unique(KEY, keep="first", maintain_order=True)
         .select(
             *KEY,
             # By packets or by rounds: a queue that overshoots marks many packets in few rounds.
-            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - base)
+            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - pl.col("owd_base_us"))
             .clip(lower_bound=0)
             .alias("marked_owd_us"),
-            (pl.col("marked_owd_median_us") - base).alias("marked_owd_median_us"),
+            (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
             pl.col("lost").alias("really_lost"),
         )
     )
+
+
+def _marked_one_way(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
+    """Rounds whose `marking_us` is a one-way delay in directions where two captures show it.
+
+    That is the round in which they were sent; their feedback counts in the next one. A packet that
+    overtook others would be the smallest of its round.
+    """
+    marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
+    shown = pl.col("marked_owd_min_us").is_not_null().any().over(KEY) & ~pl.col("overtakes")
+    joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
+    )
+
+
+def _one_way_bases(capture: Capture) -> pl.DataFrame:
+    """One-way delay of each direction without queue, and the one at which its marks set in.
+
+    Packets that overtook others skipped a part of the path: where there are some, the rounds with
+    the smallest RTTs decide, as ACKs of such packets give no RTT.
+    """
+    of = company.directions(capture).select(*KEY, "path")
+    of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
+    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
+    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
+    overtakes = pl.col("late_packets").fill_null(0).max().over("source", "path")
+    empty = pl.col("rtt_min_us") - pl.col("base_us") <= FLAT_US
+    owd = pl.col("owd_min_us")
+    floor = (
+        rounds.with_columns(overtakes=overtakes >= queue_delay.OVERTAKEN)
+        .group_by(*KEY, "path")
+        .agg(
+            pl.when(pl.col("overtakes").first())
+            .then(owd.filter(empty).median())
+            .otherwise(owd.min())
+            .alias("owd_floor_us"),
+            pl.col("overtakes").first(),
+            owd.quantile(LOW).alias("owd_low_us"),
+            pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
+        )
+    )
+    smallest = pl.col("owd_floor_us").min().over("source", "path")
+    rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
+    base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
+    return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
 
 
 def _carried(capture: Capture) -> pl.DataFrame:
