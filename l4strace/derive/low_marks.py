@@ -30,6 +30,10 @@ MOMENT_S = 5.0
 """Length of a direction from which marks in one tenth of its time only do not stand for the rest.
 By eye: shorter ones are slow start and little more."""
 
+MANY, ALL = 100, 0.95
+"""Packets beyond the border, and the part of them with marks, that show a step. Measured beyond
+3 ms: 0.96 and more behind most steps, 0.43 at most behind CoDel, PIE and RED."""
+
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
 
@@ -77,11 +81,34 @@ def verdict(f: Features) -> Verdict:
             f"Cannot be determined: {border.lower(border.at(f))}, but far longer queues went "
             "unmarked."
         )
-    if not sharing.compared(f, "classic"):
-        if border.uncoupled(f):
-            return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
-        return "l4s", OWN_MARKS, f"{border.at(f)}; no classic flow shows how the AQM treats others."
-    return _beside_classic(f)
+    return _step(f, OWN_MARKS)
+
+
+def behind_noise(f: Features) -> Verdict | None:
+    """Noise moved the marks past the border, yet every packet that waited longer got one."""
+    if f["marked_as"] != "ect1" or not all_beyond(f):
+        return None
+    kind, confidence, reason = _step(f, PARTLY)
+    return kind, confidence, f"{reason} Every packet that waited longer was marked."
+
+
+def all_beyond(f: Features) -> bool:
+    """Every packet beyond the border was marked: an L4S AQM does that, and CoDel does not.
+
+    CoDel marks at intervals of 100 ms over the root of the marks before (RFC 8289 section 5.3), so
+    it takes a slow link, or a long time without a response, until it marks every packet.
+    """
+    all_marked = f["high_marks"] >= ALL * f["high_acked"] >= ALL * MANY
+    return bool(all_marked) and not (_slow(f) or f["classic_feedback"])
+
+
+def _step(f: Features, alone: float) -> Verdict:
+    """Marks of ECT(1) packets at a step, with confidence ``alone`` where nobody else is there."""
+    if sharing.compared(f, "classic"):
+        return _beside_classic(f)
+    if border.uncoupled(f):
+        return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
+    return "l4s", alone, f"{border.at(f)}; no classic flow shows how the AQM treats others."
 
 
 def _slow(f: Features) -> bool:

@@ -7,8 +7,6 @@ packets; a queue per flow delays each flow on its own.
 
 from __future__ import annotations
 
-import math
-
 from l4strace.derive import border, low_marks, sharing
 from l4strace.derive.border import HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
@@ -141,7 +139,9 @@ def _from_marks(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, and the other flows wait as long at the same time.",
         )
-    return border.unknown(_hidden(f, f"the queue (marks come at {quantity(delay, 'us')})"))
+    return low_marks.behind_noise(f) or border.unknown(
+        _hidden(f, f"the queue (marks come at {quantity(delay, 'us')})")
+    )
 
 
 def _hidden(f: Features, what: str) -> str:
@@ -241,9 +241,9 @@ def _all_beyond(f: Features) -> bool:
 
     RED marks all packets as well once its average passed the upper threshold, but that is late.
     """
-    all_marked = f["high_marks"] >= EVERY_PACKET * f["high_acked"] >= EVERY_PACKET * MANY
-    early = f["began"] and (f["first_marking_us"] or math.inf) <= f["mark_limit_us"]
-    return bool(all_marked and early and not f["classic_feedback"])
+    first = f["first_marking_us"]
+    early = f["began"] and first is not None and first <= f["mark_limit_us"]
+    return bool(early) and low_marks.all_beyond(f)
 
 
 def _deep_beside(f: Features, mates: str) -> Verdict:

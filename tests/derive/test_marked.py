@@ -144,3 +144,15 @@ def test_marks_without_an_rtt_take_the_delay_of_the_first_one() -> None:
     kind, _, reason = marked.verdict(features(**few))
     assert kind == "classic"
     assert "17.8 ms" in reason
+
+
+def test_noise_does_not_hide_a_step_that_marks_every_longer_wait() -> None:
+    """Lab run s1001-136: DualPI2 and 3 ms of jitter, and each of 3,783 late packets was marked."""
+    noisy = {"marking_delay_us": 3_060.0, "noise_us": 4_200.0, "high_marks": 990, "flat": False}
+    kind, confidence, reason = marked.verdict(features(**noisy))
+    assert (kind, confidence) == ("l4s", 0.6)
+    assert "Every packet that waited longer" in reason
+    assert marked.verdict(features(**noisy | {"high_marks": 900}))[0] == "unknown"
+    # On a slow link CoDel marks every packet after a few seconds.
+    slow = noisy | {"mark_limit_us": 6_200.0, "marking_delay_us": 7_000.0}
+    assert marked.verdict(features(**slow))[0] == "unknown"
