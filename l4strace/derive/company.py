@@ -118,6 +118,35 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
+def counters(capture: Capture) -> pl.DataFrame:
+    """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.
+
+    The path zeroes ACE, or the option counts CE bytes that ACE never reported. Where the option
+    shows the CE bytes of rounds, `option_mss` is the size of the packets they stand for; else null.
+    """
+    back = capture.directions.select(
+        "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
+    )
+    modes = capture.flows.select("source", "flow", "mode")
+    known = capture.directions.join(back, on=KEY, how="left", suffix="_back").join(
+        modes, on=["source", "flow"], how="left"
+    )
+    zeroed = (pl.col("ace_distinct_back") == 1) & (pl.col("ace_first_back") == 0)
+    reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
+    silent = pl.col("ceb_bytes") > reported
+    accecn = pl.col("mode") == "accecn"
+    mangled = known.filter(((zeroed & accecn) | silent).fill_null(False))
+    shown = capture.rounds.join(mangled, on=KEY, how="semi").group_by(KEY)
+    mangled = mangled.join(
+        shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")), on=KEY, how="left"
+    )
+    counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
+    usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
+    return mangled.select(
+        *KEY, pl.when(usable).then("max_payload").alias("option_mss"), mangled=pl.lit(True)
+    )
+
+
 def steady(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds after the start: the first tenth of a direction, at least ten rounds, is left out."""
     skip = pl.max_horizontal(pl.len().over(KEY) // START_PART, pl.lit(START_ROUNDS))
@@ -208,8 +237,8 @@ def _rates() -> list[pl.Expr]:
     """Rate of a flow in a slot; rate and RTT where it had packets in the queue all the time."""
     length = (pl.col("end_ns") - pl.col("start_ns")).sum()
     rate = pl.when(length > 0).then(pl.col("acked_bytes").sum() * 8e9 / length)
-    least = BACKLOG_PACKETS * packet_us() + pl.col("noise_us").fill_null(0.0)
-    holds = (pl.col("rtt_min_us") - pl.col("base_us") > least).all()
+    wait = pl.col("rtt_min_us") - pl.col("base_us")
+    holds = (wait > BACKLOG_PACKETS * packet_us()).all()
     waits = holds & ~pl.col("limited_by").is_in(["app", "rwnd"]).any()
     rtt = (pl.col("base_us") + pl.col("queue_delay_us")).mean()
     return [

@@ -49,7 +49,7 @@ COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
-    *("acked_bytes", "limited_by", "noise_us"),
+    *("acked_bytes", "limited_by"),
 )
 """Those that `company.neighbours` asks for, likewise."""
 
@@ -335,16 +335,18 @@ def _carried(capture: Capture) -> pl.DataFrame:
         & (pl.col("acked_bytes") > company.MIN_ACKED_PACKETS * 1000)
     )
     erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
-    # The option counts CE bytes that the counter in the flags never reported: it is mangled.
-    reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
-    deaf = pl.col("ceb_bytes") > reported
     began = (pl.col("handshake") != "none").any().over("source", "path")
-    return company.directions(capture).select(
-        *KEY,
-        "path",
-        "marked_as",
-        began.alias("began"),
-        erased.alias("erased"),
-        deaf.fill_null(False).alias("deaf"),
-        pl.col("retransmits").alias("losses"),
+    mangled = company.counters(capture)
+    return (
+        company.directions(capture)
+        .join(mangled, on=KEY, how="left")
+        .select(
+            *KEY,
+            "path",
+            "marked_as",
+            began.alias("began"),
+            erased.alias("erased"),
+            (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
+            pl.col("retransmits").alias("losses"),
+        )
     )

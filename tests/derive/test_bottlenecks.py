@@ -7,29 +7,11 @@ import pytest
 
 from l4strace.derive import bottlenecks, marked
 from tests.support.frames import MS, capture, frame, rounds, stack
+from tests.support.queues import marked_above, of, sawtooth
 
 PRAGUE = frame("directions", flow=0, data_ect1=1000)
 CUBIC = frame("directions", flow=1, data_ect0=1000)
 FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", "classic"])
-
-
-def sawtooth(low: float, high: float, count: int = 200, period: int = 20) -> list[float]:
-    """Queue delays that climb from low to high and fall, period by period."""
-    return [low + (high - low) * (i % period) / period for i in range(count)]
-
-
-def of(queues: list[float], flow: int = 0, **columns: object) -> pl.DataFrame:
-    """Rounds whose mean RTT is 10 ms of path plus the given queue; the first one finds it empty."""
-    rtt = [10_000.0 + q for q in queues]
-    spread = {
-        "rtt_min_us": [10_000.0, *(mean - min(100.0, mean - 10_000.0) for mean in rtt[1:])],
-        "rtt_max_us": [mean + 100.0 for mean in rtt],
-    }
-    return rounds(len(queues), flow=flow, rtt_mean_us=rtt, **(spread | columns))
-
-
-def marked_above(queues: list[float], threshold: float, packets: int = 15) -> list[int]:
-    return [packets if q >= threshold else 0 for q in queues]
 
 
 def verdict(flow: int = 0, **tables: pl.DataFrame) -> dict[str, object]:
@@ -204,44 +186,6 @@ def test_one_way_delay_of_the_marked_packets_counts_where_both_ends_are_there() 
     paths = frame("paths", near=0, far=1, marked_owd_p10_us=900.0, marked_owd_median_us=1_000.0)
     row = verdict(directions=PRAGUE, rounds=table, paths=paths)
     assert (row["kind"], row["marking_delay_us"]) == ("l4s", 900.0)
-
-
-def test_a_packet_that_overtook_others_is_no_floor_of_the_one_way_delay() -> None:
-    """Lab runs s1001-056 and s901-010: it skips half of the path, so marks seemed late."""
-    queue = sawtooth(0, 1_100)
-    there = {
-        "owd_min_us": [100.0 if n % 7 == 3 else 14_000.0 for n in range(200)],
-        "marked_owd_min_us": [15_000.0 if q >= 900 else None for q in queue],
-    }
-    made = of(queue, ce_best=marked_above(queue, 900), **there)
-    paths = frame("paths", near=0, far=1, marked_owd_p10_us=15_000.0, marked_owd_median_us=15e3)
-    late = frame("directions", data_ect1=1_000, data_packets=1_000, overtaken=[30])
-    row = verdict(directions=late, rounds=made, paths=paths)
-    assert (row["kind"], row["marking_delay_us"]) == ("l4s", 1_000.0)
-
-
-def test_marks_of_neighbours_are_measured_one_way_too() -> None:
-    """Lab run s901-117: by RTT a mark of fq_codel seemed early, and its classic flows marked by
-    DualPI2."""
-    own, other = sawtooth(16_000, 40_000), sawtooth(18_000, 40_000, period=34)
-    late = [
-        {
-            "owd_min_us": [0.0, *(queue for queue in queues[1:])],
-            "marked_owd_min_us": [q if q >= 30_000 else None for q in queues],
-            "marked_rtt_min_us": [10_500.0 if q >= 30_000 else None for q in queues],
-        }
-        for queues in (own, other)
-    ]
-    marks = [marked_above(queues, 30_000, 1) for queues in (own, other)]
-    made = stack(
-        of(own, ce_best=marks[0], **late[0]),
-        of(other, flow=1, ce_best=None, ece_acks=marks[1], **late[1]),
-    )
-    paths = frame(
-        "paths", flow=[0, 1], near=0, far=1, marked_owd_p10_us=31e3, marked_owd_median_us=35e3
-    )
-    both_ways = {"directions": stack(PRAGUE, CUBIC), "rounds": made, "paths": paths}
-    assert verdict(1, **both_ways)["kind"] == "per-flow"
 
 
 def test_a_late_capture_that_never_saw_the_queue_empty_does_not_name_an_l4s_aqm() -> None:

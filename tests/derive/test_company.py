@@ -97,7 +97,6 @@ def rounds_of(flow: int, low: float, acked: int = 20, marks: int = 0) -> list[di
             "acked_packets": acked,
             "acked_bytes": acked * 1_448,
             "limited_by": "cwnd",
-            "noise_us": 0.0,
             "marks": marks,
             "marking_us": None,
             "above_us": 0.0,

@@ -107,7 +107,7 @@ def test_equal_rates_at_unequal_rtts_are_queues_served_in_turn() -> None:
     "changed",
     [
         {"classic_waiting": 9},
-        {"classic_uneven": 0.14, "classic_unlike": 1.03},  # DualPI2 at its equal rates: s901-064
+        {"classic_uneven": 0.12, "classic_unlike": 0.75},  # DualPI2 at its equal rates: s901-064
         {"classic_uneven": 0.02, "classic_unlike": 0.03},  # equal windows in one queue: s901-015
         {"classic_uneven": 0.08, "classic_unlike": 0.2},
     ],
@@ -123,6 +123,7 @@ def test_equal_rates_of_few_slots_or_of_equal_windows_show_nothing(
     [
         ({"classic_waiting": 35, "classic_uneven": 0.7}, True),
         ({"classic_waiting": 9, "classic_uneven": 0.7}, False),
+        ({"classic_waiting": 35, "classic_uneven": 0.7, "noise_us": 8_500.0}, False),
         ({"classic_waiting": 35, "classic_uneven": 0.3}, False),
         ({"classic_outrun": 18, "classic_own_marked": 18}, True),
         ({"classic_outruns": 10, "classic_marked_slots": 12}, True),
