@@ -72,7 +72,12 @@ def features(capture: Capture) -> pl.DataFrame:
         .join(_start(all_rated), on=KEY, how="left")
         .join(whole_path, on=["source", "path"], how="left")
         .join(peak, on=["source", "path"], how="left")
-        .drop("path")
+        .join(_marked_between(capture), on=["source", "path"], how="left")
+        .with_columns(
+            pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
+            pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
+        )
+        .drop("path", "ect0_between", "ect0_between_ratio")
     )
     near = rated.join(own.select(KEY), on=KEY, how="semi")
     near = _marked_one_way(near, _one_way_bases(capture)).select(COMPARED)
@@ -102,7 +107,14 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
             pl.col("retransmits").fill_null(0).sum().alias("losses"),
             pl.col("queue_delay_us").median(),
         )
-        .filter(pl.col("acked") >= company.MIN_ACKED_PACKETS)
+        .filter(
+            (pl.col("acked") >= company.MIN_ACKED_PACKETS)
+            # A starved flow sends less in as many round trips; short flows in few.
+            | (
+                (pl.col("acked") >= company.MIN_STEADY_PACKETS)
+                & (pl.col("rounds") >= company.MIN_ROUNDS)
+            )
+        )
         .sort(KEY)
     )
 
@@ -272,6 +284,24 @@ def _one_way(capture: Capture) -> pl.DataFrame:
             (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
             pl.col("lost").alias("really_lost"),
         )
+    )
+
+
+def _marked_between(capture: Capture) -> pl.DataFrame:
+    """Marks of the ECT(0) packets of each path, counted between two captures.
+
+    Classic feedback says only that there were some, and a path that zeroes ACE erases it.
+    """
+    paths = company.directions(capture).select(*KEY, "path")
+    counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
+    sums = counted.unique(KEY, keep="first").group_by("source", "path")
+    ect0, ect1 = (
+        pl.col(f"{of}_to_ce").sum() / (pl.col(f"{of}_to_ce") + pl.col(f"{of}_to_{of}")).sum()
+        for of in ("ect0", "ect1")
+    )
+    return sums.agg(
+        pl.col("ect0_to_ce").sum().cast(pl.Int64).alias("ect0_between"),
+        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_between_ratio"),
     )
 
 

@@ -80,3 +80,30 @@ def test_marks_that_only_a_zeroed_counter_reports_are_none() -> None:
     assert verdict(directions=ZEROED, rounds=made)["kind"] == "fifo"
     unheard = ZEROED.with_columns(pl.lit(None, pl.UInt64).alias("e1b_bytes"))
     assert verdict(directions=unheard, rounds=made)["kind"] == "unknown"
+
+
+def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:
+    """Lab run s1001-147: a path that zeroes ACE erases ECE as well, and CoDel marks both."""
+    queue = sawtooth(200, 1_100)
+    made = stack(of(queue, ce_best=marked_above(queue, 900)), of([100.0] * 8, flow=1, ece_acks=0))
+    marks = {"ect1_to_ce": [500, 0], "ect1_to_ect1": [1_500, 0]}
+    paths = frame(
+        "paths", flow=[0, 1], near=0, far=1, ect0_to_ce=[0, 90], ect0_to_ect0=[0, 10], **marks
+    )
+    tables = {"directions": stack(PRAGUE, CUBIC), "rounds": made}
+    assert verdict(0, **tables)["kind"] == "l4s"
+    assert verdict(0, **tables, paths=paths)["kind"] == "shallow"
+
+
+def test_a_starved_flow_takes_the_kind_of_its_path() -> None:
+    """Lab run s1001-062: 140 packets in 37 round trips of 175 ms, half of them marked."""
+    queue = sawtooth(200, 1_100)
+    steps = of(queue, ce_best=marked_above(queue, 900))
+    directions = stack(PRAGUE, CUBIC)
+    starved = of([500.0] * 20, flow=1, ece_acks=0, ce_best=None, acked_packets=6)
+    assert verdict(1, directions=directions, rounds=stack(steps, starved))["kind"] == "l4s"
+    short = of([500.0] * 8, flow=1, ece_acks=0, ce_best=None, acked_packets=15)
+    found = bottlenecks.table(
+        capture(flows=FLOWS, directions=directions, rounds=stack(steps, short))
+    )
+    assert found["flow"].to_list() == [0]
