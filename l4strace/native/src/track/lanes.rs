@@ -3,6 +3,7 @@
 //! and so is what they find.
 
 use super::fold::MOST_BARE;
+use super::mix::Mix;
 use super::waiting::MOST_WAITING;
 use super::{Flow, FlowTable, RoundRow, Tracker};
 use crate::packet::{Address, FlowKey};
@@ -19,17 +20,15 @@ const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How much one tracker holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Conversations up to which packets are followed at once.
-    pub cached: usize,
     /// Packets that wait.
     pub waiting: usize,
-    /// Conversations without data; half of them, which stay, are more than `cached`.
+    /// Conversations without data.
     pub bare: usize,
 }
 
 impl Limits {
     const fn part(lanes: usize) -> Self {
-        Limits { cached: CACHED / lanes, waiting: MOST_WAITING / lanes, bare: MOST_BARE / lanes }
+        Limits { waiting: MOST_WAITING / lanes, bare: MOST_BARE / lanes }
     }
 }
 
@@ -54,7 +53,7 @@ pub fn lane(key: &FlowKey) -> usize {
 impl Tracker {
     /// A tracker for the packets of one lane.
     pub fn of_lane() -> Self {
-        Tracker { limits: Limits::part(LANES), ..Tracker::default() }
+        Tracker { limits: Limits::part(LANES), mix: Mix::new(CACHED / LANES), ..Tracker::default() }
     }
 
     /// What lanes that are finished found, as one: conversations numbered by their first frame. It follows no
