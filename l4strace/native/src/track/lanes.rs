@@ -5,7 +5,7 @@
 use super::fold::MOST_BARE;
 use super::mix::Mix;
 use super::waiting::MOST_WAITING;
-use super::{Flow, FlowTable, RoundRow, Tracker};
+use super::{Flow, FlowTable, Tracker};
 use crate::packet::{Address, FlowKey};
 
 /// Lanes of a capture, and so the threads that can track it at the same time.
@@ -73,14 +73,14 @@ impl Tracker {
         let mut merged = Tracker {
             table: FlowTable::merged(&tables, &order, &numbers),
             flows: Vec::with_capacity(order.len()),
-            rounds: Vec::with_capacity(lanes.iter().map(|lane| lane.rounds.len()).sum()),
             folded: lanes.iter().map(|lane| lane.folded).sum(),
             ..Tracker::default()
         };
         let mut flows: Vec<Vec<Option<Flow>>> = Vec::with_capacity(lanes.len());
-        for (lane, numbers) in lanes.into_iter().zip(&numbers) {
+        for (mut lane, numbers) in lanes.into_iter().zip(&numbers) {
             let new = |old: u32| numbers[old as usize];
-            merged.rounds.extend(lane.rounds.into_iter().map(|row| RoundRow { flow: new(row.flow), ..row }));
+            lane.rounds.iter_mut().for_each(|row| row.flow = new(row.flow));
+            merged.rounds.append(lane.rounds);
             merged.resumed.extend(lane.resumed.into_iter().map(|(frame, old)| (frame, new(old))));
             flows.push(lane.flows.into_iter().map(Some).collect());
         }

@@ -25,6 +25,7 @@ mod reports;
 mod retrace;
 mod reuse;
 mod round;
+mod rows;
 mod segments;
 mod sender;
 mod seq;
@@ -49,6 +50,7 @@ pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use retrace::Retrace;
 pub use round::RoundRow;
+pub use rows::Rows;
 pub use seq::SeqSpace;
 pub use table::{FlowTable, Initiator, Interned};
 pub use unify::{unify, Member};
@@ -64,7 +66,7 @@ use waiting::Waiting;
 pub struct Tracker {
     pub table: FlowTable,
     pub flows: Vec<Flow>,
-    pub rounds: Vec<RoundRow>,
+    pub rounds: Rows,
     limits: Limits,
     mix: Mix,
     waiting: Waiting,
