@@ -45,7 +45,6 @@ ELSEWHERE = {
     "ingest/named.py": "hostile/test_edge.py",
     "ingest/untrusted.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
-    "derive/queue_features.py": "derive/test_bottlenecks.py",
     "ingest/files.py": "commands/test_diagnose.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,

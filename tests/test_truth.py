@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -114,6 +115,13 @@ def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
     assert judged("L4S401", facts(), message="Bottleneck cannot be told: jitter") is None
 
 
+@pytest.mark.parametrize(("at", "answer"), [("before", True), ("after", False)])
+def test_dualpi2_that_gets_no_ect1_packet_is_a_classic_aqm(at: str, answer: bool) -> None:
+    """Lab run s1001-093: a router before it makes ECT(0) of ECT(1)."""
+    remarked = facts(fault="remark", fault_at=at)
+    assert judged("L4S401", remarked, message="Bottleneck: classic AQM. Marks begin") is answer
+
+
 def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts()) is True
     assert judged("L4S301", facts("classic", "all")) is False
@@ -135,6 +143,22 @@ def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
 def test_cuts_from_packets(message: str, at_floor: bool, answer: bool) -> None:
     truth = facts(socket={"fallback_cuts": 45 if at_floor else 0})
     assert judged("L4S308", truth, message=message) is answer
+
+
+def test_a_misfire_from_packets_is_judged_as_one() -> None:
+    said = "The classic-ECN fallback misfired, as packets show it"
+    assert judged("L4S308", facts(), message=said) is True
+    assert judged("L4S308", facts("shallow", "all"), message=said) is False
+
+
+def test_what_jitter_does_to_the_detector_does_not_depend_on_the_aqm() -> None:
+    said = {"message": "Jitter keeps the score of Prague's detector above 8, whatever the AQM"}
+    high = {"right_references": {"share_above": 0.9}}
+    shaken = facts("classic", "all", noise="jitter", socket=high)
+    assert judged("L4S303", shaken, **said) is True
+    assert judged("L4S303", shaken, message="took an L4S AQM for a classic one") is False
+    assert judged("L4S303", facts("classic", "all", socket=high), **said) is False
+    assert judged("L4S303", facts(noise="jitter", socket={"steps": 0}), **said) is None
 
 
 def test_starvation_is_the_share_beside_the_largest_rival() -> None:
@@ -223,6 +247,20 @@ def test_noise_must_be_named() -> None:
     assert "bursty link" not in [one.name for one in load("judge").expected(slow)]
 
 
+def test_jitter_below_the_time_of_two_packets_cannot_be_found() -> None:
+    """12 ms of a packet at 1 Mbit/s."""
+    for kbit, names in ((1_000, set()), (50_000, {"jitter"})):
+        capacity = [{"s": 0.0, "hop": "first", "kbit": kbit}]
+        shaken = facts(noise="jitter", noise_values=[4.0]).truth | {"capacity": capacity}
+        wishes = load("judge").expected(load("facts").Facts(shaken))
+        assert {wish.name for wish in wishes if wish.name == "jitter"} == names
+
+
+def test_packets_that_overtake_others_skip_their_delay() -> None:
+    assert judged("L4S405", facts(noise="reordering")) is True
+    assert judged("L4S405", facts(noise="loss")) is False
+
+
 def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
     """48 Mbit/s pass: a fall of 200 to 60 Mbit/s changes nothing for them, one to 20 does."""
     first = {"s": 0.0, "hop": "first", "kbit": 200_000}
@@ -250,3 +288,20 @@ def test_the_height_is_that_of_the_flows_that_waited() -> None:
     ]:
         assert waiting(ports, PRAGUE, found("L4S204") | {"message": text}) == waited
     assert waiting({"flows": []}, None, found("L4S204")) == []
+
+
+def test_the_named_project_diagnoses_wherever_this_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("named", "other"):
+        package = tmp_path / name / "l4strace"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "__main__.py").write_text(f'print(\'{{"tree": "{name}"}}\')')
+    run, cache = tmp_path / "run", tmp_path / "cache"
+    for folder in (run, cache):
+        folder.mkdir()
+    (run / "truth.json").touch()
+    monkeypatch.chdir(tmp_path / "other")
+    found = load("truth").diagnose(run, ("sender.pcap.zst",), cache, tmp_path / "named")
+    assert found == {"tree": "named"}

@@ -6,7 +6,8 @@ for half a second or more after the queue that a full flight leaves at a lower r
 slots deliver more, which no path does beyond its capacity. A sender that backs off empties the
 queue, so its low slots are not busy.
 
-Lists of slots are rows of `capacity.slots` of one path, each with `busy`.
+Lists of slots are rows of `capacity.slots` of one path, each with `busy` and `noise_us` (what the
+noise of the path adds to a delay).
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ START_NS = 2_000_000_000
 BUSY_PART = 0.6
 """Part of the slots of a new lower level that must be busy. By eye."""
 
+DROPPED = 0.75
+"""Part of what a fall leaves in flight that must be seen to wait or to be lost while losses hide
+the trains: a sender that hears of them sends less meanwhile. By eye."""
+
 STANDING_PART = 0.6
 """The same with a standing queue, where no full path was seen before: such slots deliver what the
 path carries, while marks alone also come to flows that back off."""
@@ -54,6 +59,14 @@ RECENT = 100
 
 QUEUE_US, QUEUE_PACKETS = 2000.0, 1.5
 """Waiting of the fastest packet that shows a standing queue: as in `bottlenecks`."""
+
+GAPLESS = 0.06
+"""How far trains and what a slot delivers may differ where packets follow each other without gaps:
+half a packet of the eight that a train counts."""
+
+GAPLESS_PART = 0.8
+"""Part of the slots of a new lower level that must be busy or leave no gap: more than of busy ones,
+as trains that jitter spreads agree with the rate by chance. By eye."""
 
 FRAME_BITS = 1514 * 8
 """A full Ethernet frame without FCS."""
@@ -92,7 +105,19 @@ def _stands(slot: Slot) -> bool:
 def _waits(slot: Slot) -> bool:
     """Even the fastest packet waited for more than the one that was just being sent."""
     packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
-    return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, packet_us))
+    return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, packet_us, slot["noise_us"]))
+
+
+def _gapless(slot: Slot) -> bool:
+    """Packets left at the rate of their trains all the time, and some of them waited.
+
+    So the queue was never empty for long, though the shortest of its delays is near 0.
+    """
+    packet_us = FRAME_BITS / max(slot["delivered_bps"], 1.0) * 1e6
+    train, rate = slot["train_bps"] or 0.0, slot["delivered_bps"]
+    alike = abs(train - rate) <= GAPLESS * rate
+    waited = (slot["peak_us"] or 0.0) >= max(QUEUE_US, QUEUE_PACKETS * packet_us)
+    return bool(slot["held_back"] < HELD_BACK and alike and waited)
 
 
 def shown(slots: list[Slot]) -> float | None:
@@ -123,6 +148,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     first = 0
     index = 1
     least, most = 0.0, INFINITE
+    fallen: float | None = None
     rates = [slot["delivered_bps"] for slot in slots]
     busy = [slot["delivered_bps"] for slot in slots if slot["busy"]]
     # How many slots were busy before each one.
@@ -134,33 +160,41 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             index += 1
             continue
         around = slots[index : index + 1 + LASTING]
+        later = slots[index + 1 + LASTING : index + 1 + 2 * LASTING]
         begin = max(first, index - 2 * RECENT)
         past = slots[begin:index]
         recent = busy[max(until[begin], until[index] - RECENT) : until[index]]
-        level = _level(recent, FLAT)
+        level, below = _level(recent, FLAT), FELL
         if level is None and _fell_from_use(past, around):
-            level = _used(past)
+            level, below = _used(past), 1 / ROSE if _whole(around[1:]) else FELL
+        elif level is None:
+            level = fallen
         least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
-        if level is not None and highest <= FELL * level and _fell(past, around, level):
+        if level is not None and highest <= below * level and _fell(past, around, level, later):
             if _crosses(around[1], around[2:]):
                 index, around = index + 1, around[1:]
             yield Change(index + 1, _moment(around[0], level, around[1:]), "capacity")
             first = index = index + 1
-        elif level is not None and lowest >= ROSE * level and _level(recent, FLAT_BEFORE_RISE):
+            fallen = _fallen(around[1:])
+        elif (
+            level is not None
+            and lowest >= ROSE * level
+            and (level == fallen or _level(recent, FLAT_BEFORE_RISE))
+        ):
             begin = _begin_of_rise(slots, first, index, level)
             if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
                 yield Change(begin, slots[begin]["start_ns"], "capacity")
-            first, index = begin, index + 1
+            first, index, fallen = begin, index + 1, None
         index += 1
 
 
-def _fell(past: list[Slot], slots: list[Slot], level: float) -> bool:
+def _fell(past: list[Slot], slots: list[Slot], level: float, later: list[Slot]) -> bool:
     """From the second of ``slots`` on the path is slower; the first may hold the change."""
     after = slots[1:]
     trains = [s["train_bps"] for s in after if s["train_bps"]]
-    if quantile(trains, 0.5) > FELL_TRAINS * level:
-        return False
-    if sum(s["busy"] for s in after) < BUSY_PART * len(after):
+    # Rounds that repair losses show no train.
+    shown_at_once, trains = bool(trains), trains or [s["train_bps"] or 0.0 for s in later]
+    if quantile(trains, 0.5) > FELL_TRAINS * level or not _full(after):
         return False
     # What was in flight leaves at the new rate: the queue grows, whatever marks it gets.
     peaks = [s["peak_us"] for s in slots if s["peak_us"] is not None]
@@ -170,8 +204,15 @@ def _fell(past: list[Slot], slots: list[Slot], level: float) -> bool:
     if not peaks or max(peaks) >= max(TRANSIENT * excess, QUEUE_US):
         return True
     # Or it was dropped, all of it: fewer losses alone make a sender slow, without a fall.
-    dropped_us = _newly_lost(past, slots) * FRAME_BITS / now * 1e6
-    return bool(trains) and max(peaks) >= QUEUE_US and max(peaks) + dropped_us >= excess
+    gone_us = max(peaks) + _newly_lost(past, slots) * FRAME_BITS / now * 1e6
+    least = excess if shown_at_once else DROPPED * excess
+    return any(trains) and max(peaks) >= QUEUE_US and gone_us >= least
+
+
+def _full(slots: list[Slot]) -> bool:
+    """Enough of ``slots`` are busy, or left no gap."""
+    gapless = sum(s["busy"] or _gapless(s) for s in slots) >= GAPLESS_PART * len(slots)
+    return gapless or sum(s["busy"] for s in slots) >= BUSY_PART * len(slots)
 
 
 def _newly_lost(past: list[Slot], slots: list[Slot]) -> float:
@@ -184,14 +225,14 @@ def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
     """Before, the path carried more than it does now with a standing queue.
 
     It need not have been full: no path delivers more than it carries. An AQM that holds a queue of
-    two packets lets one wait for a packet and a part of another.
+    two packets lets one wait for a packet and a part of another; jitter is no queue.
     """
     standing = [s["delivered_bps"] for s in around[1:] if s["busy"] and _waits(s)]
     if len(past) < LASTING or len(standing) < STANDING_PART * (len(around) - 1):
         return False
     middle = quantile(standing, 0.5)
     flat = max(standing) - min(standing) <= FLAT_BEFORE_RISE * middle
-    return bool(flat and max(standing) <= FELL * _used(past))
+    return bool(flat and max(standing) <= _used(past) / ROSE)
 
 
 def _used(past: list[Slot]) -> float:
@@ -209,6 +250,16 @@ def _moment(slot: Slot, level: float, after: list[Slot]) -> int:
     new = sum(s["delivered_bps"] for s in after) / len(after)
     part = (slot["delivered_bps"] - new) / (level - new)
     return int(slot["start_ns"] + min(max(part, 0.0), 1.0) * (slot["end_ns"] - slot["start_ns"]))
+
+
+def _fallen(after: list[Slot]) -> float | None:
+    """The level of a fall; None where lost packets hide it."""
+    return quantile([s["delivered_bps"] for s in after], 0.5) if _whole(after) else None
+
+
+def _whole(slots: list[Slot]) -> bool:
+    """Their rates are those of their own time: a round that repairs losses smears its own."""
+    return sum(s["train_bps"] is not None for s in slots) >= BUSY_PART * len(slots)
 
 
 def _begin_of_rise(slots: list[Slot], first: int, index: int, level: float) -> int:

@@ -34,6 +34,10 @@ it was still in slow start. By eye."""
 HELD_BACK = 0.5
 """Share of rounds in which a flow had less to send, from which it did not starve: most."""
 
+PARTIAL = 0.75
+"""Mean size of a round's packets, in parts of a full one, below which the sender had no more: one
+with more to send fills its packets. By eye; the last of a write may be smaller."""
+
 UNPRESSED = 3.0
 """Windows that a sender could have grown by since its last mark or loss, from which something else
 than the path holds it back. Reno and CUBIC's Reno region add half a packet to one packet a round
@@ -109,7 +113,7 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     handshakes = capture.flows.select("source", "flow", "handshake")
     paths = (
         company.directions(capture)
-        .select(*KEY, "path", "max_payload", "options_cut", "marked_as")
+        .select(*KEY, "path", "max_payload", "super_packets", "options_cut", "marked_as")
         .with_row_index("of")
         .join(handshakes, on=["source", "flow"], how="left")
         .join(sizes.select("of", size="acked_bytes"), on="of")
@@ -153,7 +157,10 @@ def _held_back() -> pl.Expr:
     full = pl.col("sent_bytes") >= pl.col("sent_packets") * pl.col("max_payload")
     several = pl.col("sent_packets") >= 2
     drained = (pl.col("limited_by") == "app") & ~(full & several)
-    return (window | drained).fill_null(False)
+    # Nagle's algorithm (RFC 896) sends what there is as soon as nothing is in flight.
+    partial = pl.col("sent_bytes") < PARTIAL * pl.col("sent_packets") * pl.col("max_payload")
+    partial &= pl.col("super_packets") == 0
+    return (window | drained | partial).fill_null(False)
 
 
 def _stuck() -> pl.Expr:

@@ -11,6 +11,7 @@ networks, as at a provider's edge (one path taken for two).
 
 from __future__ import annotations
 
+import math
 from ipaddress import ip_address, ip_network
 
 import polars as pl
@@ -51,6 +52,16 @@ LOW, HIGH = 0.1, 0.9
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
 
+
+BACKLOG_PACKETS = 2
+"""Times of a packet that every packet of a flow waits, where some of it are always queued: one that
+finds no other of its flow waits for the packet being sent and, in fair queueing, for its turn."""
+
+OUTRUN = 2.0
+"""Rate of others, as a multiple, that a flow with packets waiting is not left behind by in fair
+queueing. By eye: rounds and slots end at different times."""
+
+RATES = ("rate", "waiting_rate", "waiting_rtt")
 
 APART_US, APART_PACKETS = 1000.0, 2
 """Two ranges of delays of a slot do not meet where they are that far apart: a step of DualPI2
@@ -107,6 +118,35 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
+def counters(capture: Capture) -> pl.DataFrame:
+    """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.
+
+    The path zeroes ACE, or the option counts CE bytes that ACE never reported. Where the option
+    shows the CE bytes of rounds, `option_mss` is the size of the packets they stand for; else null.
+    """
+    back = capture.directions.select(
+        "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
+    )
+    modes = capture.flows.select("source", "flow", "mode")
+    known = capture.directions.join(back, on=KEY, how="left", suffix="_back").join(
+        modes, on=["source", "flow"], how="left"
+    )
+    zeroed = (pl.col("ace_distinct_back") == 1) & (pl.col("ace_first_back") == 0)
+    reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
+    silent = pl.col("ceb_bytes") > reported
+    accecn = pl.col("mode") == "accecn"
+    mangled = known.filter(((zeroed & accecn) | silent).fill_null(False))
+    shown = capture.rounds.join(mangled, on=KEY, how="semi").group_by(KEY)
+    mangled = mangled.join(
+        shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")), on=KEY, how="left"
+    )
+    counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
+    usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
+    return mangled.select(
+        *KEY, pl.when(usable).then("max_payload").alias("option_mss"), mangled=pl.lit(True)
+    )
+
+
 def steady(rounds: pl.DataFrame) -> pl.Series:
     """Which rounds come after the start: the first tenth of a direction, at least ten rounds.
 
@@ -150,8 +190,11 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
     about their means of each phase of the path; null where it has one phase only: a change moves
     queues of their own together), and `_apart` (part of the slots in which not one packet of
-    another flow waited as long as any of its own). Needs `queue_features.COMPARED` and `phase`.
-    Slots are as long as two rounds of the slowest flow.
+    another flow waited as long as any of its own), `_waiting` (slots in which both always had
+    packets queued), `_uneven` and `_unlike` (how far their rates and their RTTs differ there: root
+    mean square of the logarithm of the ratio), and `_outrun` and `_outruns` (slots in which the
+    direction was marked, or the others were, at less than half the rate of the other). Needs
+    `queue_features.COMPARED` and `phase`. Slots are as long as two rounds of the slowest flow.
     """
     slots = _slots(rounds)
     result = slots.select(KEY).unique()
@@ -176,6 +219,7 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             high().sum().cast(pl.Int64).alias("high"),
             (high() & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
             pl.col("phase").first(),
+            *_rates(),
             # One round may lie at the edge of the slot, where others have none.
             *(pl.when(pl.len() >= 2).then(end).alias(name) for name, end in _range().items()),
         )
@@ -190,6 +234,21 @@ def _range() -> dict[str, pl.Expr]:
     return {"least_us": least.min(), "most_us": most.max() + margin}
 
 
+def _rates() -> list[pl.Expr]:
+    """Rate of a flow in a slot; rate and RTT where it had packets in the queue all the time."""
+    length = (pl.col("end_ns") - pl.col("start_ns")).sum()
+    rate = pl.when(length > 0).then(pl.col("acked_bytes").sum() * 8e9 / length)
+    wait = pl.col("rtt_min_us") - pl.col("base_us")
+    holds = (wait > BACKLOG_PACKETS * packet_us()).all()
+    waits = holds & ~pl.col("limited_by").is_in(["app", "rwnd"]).any()
+    rtt = (pl.col("base_us") + pl.col("queue_delay_us")).mean()
+    return [
+        rate.alias("rate"),
+        pl.when(waits).then(rate).alias("waiting_rate"),
+        pl.when(waits).then(rtt).alias("waiting_rtt"),
+    ]
+
+
 def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
     """Neighbours of one class, every direction's own part taken out of the sums."""
     where = ["source", "path", "slot"]
@@ -200,6 +259,8 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
             pl.col("queue_delay_us").sum().alias("all_queue"),
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
+            pl.col(RATES).sum().name.prefix("all_"),
+            pl.col("waiting_rate").count().cast(pl.Int64).alias("all_waiting"),
             pl.col("mark_queue_us").min().alias("all_mark_queue"),
             (pl.col("marked_as") == "ect0").sum().cast(pl.Int64).alias("all_ect0"),
             pl.col("high", "high_unmarked").sum().cast(pl.Int64).name.prefix("all_"),
@@ -221,6 +282,11 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
     others = others.with_columns(
         _about_phase("queue_delay_us").alias("own_move"),
         _about_phase("other_queue").alias("other_move"),
+    )
+    waiting = pl.col("all_waiting") - own * pl.col("waiting_rate").is_not_null()
+    others = others.with_columns(
+        _ratio("rate", own, pl.col("count")),
+        *(_ratio(of, own, waiting) for of in ("waiting_rate", "waiting_rtt")),
     )
     within = pl.corr("own_move", "other_move", method="spearman").fill_nan(None)
     marked = pl.col("other_marks") > 0
@@ -251,7 +317,30 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
         pl.when(pl.col("phase").n_unique() > 1).then(within).alias(f"{name}_within"),
         _apart().alias(f"{name}_apart"),
+        *_served(name),
     )
+
+
+def _ratio(of: str, own: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """Logarithm of a direction's value over the mean of the ``count`` others that have one."""
+    mine = pl.col(of)
+    mean = (pl.col(f"all_{of}") - own * mine.fill_null(0.0)) / count
+    known = (count > 0) & (mine > 0) & (mean > 0)
+    return pl.when(known).then((mine / mean).log()).alias(f"{of}_ratio")
+
+
+def _served(name: str) -> list[pl.Expr]:
+    """What the rates of a direction and of the others say of who is served when."""
+    uneven, unlike = pl.col("waiting_rate_ratio"), pl.col("waiting_rtt_ratio")
+    slower = (pl.col("rate_ratio") < -math.log(OUTRUN)).fill_null(False)
+    faster = (pl.col("rate_ratio") > math.log(OUTRUN)).fill_null(False)
+    return [
+        uneven.count().cast(pl.Int64).alias(f"{name}_waiting"),
+        (uneven**2).mean().sqrt().alias(f"{name}_uneven"),
+        (unlike**2).mean().sqrt().alias(f"{name}_unlike"),
+        ((pl.col("marks") > 0) & slower).sum().cast(pl.Int64).alias(f"{name}_outrun"),
+        ((pl.col("other_marks") > 0) & faster).sum().cast(pl.Int64).alias(f"{name}_outruns"),
+    ]
 
 
 def _apart() -> pl.Expr:

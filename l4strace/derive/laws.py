@@ -11,6 +11,8 @@ from typing import NamedTuple
 import polars as pl
 
 from l4strace.derive import windows
+from l4strace.derive.cuts import HALF
+from l4strace.derive.windows import ROUNDING
 from l4strace.evidence import Capture
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD
 from l4strace.schema.evidence import LAWS
@@ -21,10 +23,14 @@ SETTLED = 8
 window at the first mark by rules of their own. By eye: three round trips and the ramp of the
 reduction."""
 
-ENOUGH, LEAD, LEAD_EACH = 10, 10.0, 0.1
-"""Rounds, log-likelihood ahead of other laws (odds of 20,000 to 1), and that per round: a small
+ENOUGH, LEAD, LEAD_EACH = 5, 6.0, 0.1
+"""Rounds, log-likelihood ahead of other laws (odds of 400 to 1), and that per round: a small
 bias of the model adds up over thousands of rounds. By eye, from the runs of the lab, where a law
 that is right leads by 0.6 to 6 per round."""
+
+DEEP = 2 * ROUNDING / (HALF - CUT_FLOOR)
+"""Packets of a window from which a reduction by half and one to the floor differ by twice what
+counting whole packets hides."""
 
 MISFIT = 1.5
 """Mean cost (nats) per round up to which the best law explains the window at all: a Gaussian error
@@ -115,9 +121,12 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         pl.col(f"ll_{name}") for name in ("half_alpha", "floor", "half", "none", "floor_always")
     )
     # A floor that waits for a score which never comes is alpha/2: it must gain something.
+    apart = pl.col("window_packets") >= DEEP
     over = {
-        "floor": floor - pl.max_horizontal(half_alpha, half, none),
-        "half": half - pl.max_horizontal(half_alpha, floor, none),
+        "floor": pl.when(apart)
+        .then(floor - pl.max_horizontal(half_alpha, half, none))
+        .otherwise(pl.max_horizontal(floor, half) - pl.max_horizontal(half_alpha, none)),
+        "half": pl.when(apart).then(half - pl.max_horizontal(half_alpha, floor, none)),
         "none": none - pl.max_horizontal(half_alpha, floor, half),
         "alpha/2": pl.when(floor - half_alpha < LEAD).then(
             half_alpha - pl.max_horizontal(always, half)

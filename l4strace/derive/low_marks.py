@@ -7,7 +7,7 @@ in one queue (a shallow step), or gives every flow a queue.
 from __future__ import annotations
 
 from l4strace.derive import border, sharing
-from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
+from l4strace.derive.border import HALF, HARDLY, MIN_HIGH, MIN_PACKETS
 from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
     OWN_MARKS,
@@ -29,6 +29,10 @@ MIN_MARKS = 3
 MOMENT_S = 5.0
 """Length of a direction from which marks in one tenth of its time only do not stand for the rest.
 By eye: shorter ones are slow start and little more."""
+
+MANY, ALL = 100, 0.95
+"""Packets beyond the border, and the part of them with marks, that show a step. Measured beyond
+3 ms: 0.96 and more behind most steps, 0.43 at most behind CoDel, PIE and RED."""
 
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
@@ -77,11 +81,34 @@ def verdict(f: Features) -> Verdict:
             f"Cannot be determined: {border.lower(border.at(f))}, but far longer queues went "
             "unmarked."
         )
-    if not sharing.compared(f, "classic"):
-        if border.uncoupled(f):
-            return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
-        return "l4s", OWN_MARKS, f"{border.at(f)}; no classic flow shows how the AQM treats others."
-    return _beside_classic(f)
+    return _step(f, OWN_MARKS)
+
+
+def behind_noise(f: Features) -> Verdict | None:
+    """Noise moved the marks past the border, yet every packet that waited longer got one."""
+    if f["marked_as"] != "ect1" or not all_beyond(f):
+        return None
+    kind, confidence, reason = _step(f, PARTLY)
+    return kind, confidence, f"{reason} Every packet that waited longer was marked."
+
+
+def all_beyond(f: Features) -> bool:
+    """Every packet beyond the border was marked: an L4S AQM does that, and CoDel does not.
+
+    CoDel marks at intervals of 100 ms over the root of the marks before (RFC 8289 section 5.3), so
+    it takes a slow link, or a long time without a response, until it marks every packet.
+    """
+    all_marked = f["high_marks"] >= ALL * f["high_acked"] >= ALL * MANY
+    return bool(all_marked) and not (_slow(f) or f["classic_feedback"])
+
+
+def _step(f: Features, alone: float) -> Verdict:
+    """Marks of ECT(1) packets at a step, with confidence ``alone`` where nobody else is there."""
+    if sharing.compared(f, "classic"):
+        return _beside_classic(f)
+    if border.uncoupled(f):
+        return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
+    return "l4s", alone, f"{border.at(f)}; no classic flow shows how the AQM treats others."
 
 
 def _slow(f: Features) -> bool:
@@ -147,6 +174,10 @@ def _beside_classic(f: Features) -> Verdict:
         return "l4s", TWO_QUEUES, reason
     if shared_queue := _one_step(f, "classic"):
         return shared_queue
+    if _never_drains(f):
+        alike = sharing.words(f, "classic")
+        shown = f"{border.at(f)} and the other flows wait as long at the same time, always marked"
+        return "shallow", PARTLY, f"{shown} (delays {alike})."
     delay = f["classic_mark_delay_us"]
     also = (
         delay is not None
@@ -174,14 +205,22 @@ def _beside_classic(f: Features) -> Verdict:
     return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
 
 
-def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
-    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained.
+def _never_drains(f: Features) -> bool:
+    """A queue that all share stands beyond the border, and all of them are marked all the time."""
+    stands = f["classic_high"] >= MIN_HIGH and f["high_acked"] >= MIN_PACKETS
+    all_marked = f["classic_high_unmarked"] <= HARDLY * f["classic_high"]
+    return bool(stands and all_marked and sharing.one_queue(f, "classic")) and not border.tolerated(
+        f
+    )
 
-    Delays below the time of a packet differ in one queue, too.
-    """
-    longest = max(f[f"{mate}_queue_us"], f[f"{mate}_own_queue_us"])
-    if border.uncoupled(f) and longest < (f["serialisation_us"] or 0.0):
+
+def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
+    """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
+    if border.uncoupled(f) and sharing.below_a_packet(f, mate):
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
+    if sharing.out_of_turn(f, mate) and not border.uncoupled(f):
+        reason = f"{shown}. A flow is marked although others get more than twice its rate."
+        return "l4s", PARTLY, reason
     if (stepped or 0.0) >= STEPPED:
         return "per-flow", PARTLY, f"{shown}. Every longer classic queue is marked."
     if border.uncoupled(f):

@@ -48,12 +48,18 @@ def verdict(f: Features) -> Verdict | None:
     if f["marks"] >= MIN_MARKS:
         return _from_marks(f)
     if f["marks"] and (_far_above(f) or _hardly_marked(f)):
-        return _less_sure(_deep_marks(f))
+        return _less_sure(_deep_marks(f | {"marking_delay_us": _first(f)}))
     if f["all_marks"] >= MIN_MARKS:
         return _marked_early(f)
     if f["all_marks"] and _hardly_marked(f):
         return _less_sure(_deep_marks(f | {"marking_delay_us": f["first_marking_us"]}))
     return None
+
+
+def _first(f: Features) -> float:
+    """Queue delay at which marks set in; at the first one, where no later one has an RTT."""
+    known = f["marking_delay_us"]
+    return float(f["first_marking_us"] if known is None else known)
 
 
 def _less_sure(verdict: Verdict) -> Verdict:
@@ -115,7 +121,7 @@ def _from_marks(f: Features) -> Verdict:
         return low_marks.beside_l4s(f) or border.unknown(
             "Cannot be determined: no RTT sample belongs to a marked packet."
         )
-    apart = _thresholds_apart(f) or _own_queue(f)
+    apart = _in_turn(f) or _thresholds_apart(f) or _own_queue(f)
     if apart is not None:
         return apart
     if delay <= limit:
@@ -133,7 +139,9 @@ def _from_marks(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, and the other flows wait as long at the same time.",
         )
-    return border.unknown(_hidden(f, f"the queue (marks come at {quantity(delay, 'us')})"))
+    return low_marks.behind_noise(f) or border.unknown(
+        _hidden(f, f"the queue (marks come at {quantity(delay, 'us')})")
+    )
 
 
 def _hidden(f: Features, what: str) -> str:
@@ -145,6 +153,18 @@ def _hidden(f: Features, what: str) -> str:
             f"{quantity(f['mark_limit_us'], 'us')} between L4S and classic AQMs."
         )
     return f"Cannot be determined: {quantity(jitter, 'us')} of jitter hide {what}."
+
+
+def _in_turn(f: Features) -> Verdict | None:
+    """Fair queueing, unless ECT(1) packets are marked as early as an L4S AQM does."""
+    low = f["marking_delay_us"] if f["marked_as"] == "ect1" else low_marks.ect1_marked_at(f)
+    if low is not None and low <= f["mark_limit_us"]:
+        return None
+    for mate in ("scalable", "classic"):
+        if sharing.served_in_turn(f, mate):
+            reason = f"{border.at(f)}; {sharing.turns(f, mate)}."
+            return "per-flow", SEEN_BY_OTHERS, reason
+    return None
 
 
 def _thresholds_apart(f: Features) -> Verdict | None:
@@ -191,7 +211,8 @@ def _own_queue(f: Features) -> Verdict | None:
                 "queues."
             )
             return "l4s", SEEN_BY_OTHERS, reason
-        if f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]:
+        late = f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]
+        if late and not sharing.out_of_turn(f, mate):
             reason = f"{border.at(f)}, while other flows wait only {other}: separate queues."
             return "per-flow", OWN_MARKS, reason
     return None
@@ -200,6 +221,10 @@ def _own_queue(f: Features) -> Verdict | None:
 def _deep_marks(f: Features) -> Verdict:
     at = border.at(f)
     if f["marks"] >= MIN_MARKS and not border.tolerated(f):
+        if _all_beyond(f):
+            # In a queue that never drains, most marks come far above the step.
+            f["marking_delay_us"] = f["first_marking_us"]
+            return low_marks.verdict(f)
         return border.unknown(
             f"Cannot be determined: {border.lower(at)}, but no queue beyond the border of "
             f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may lie below it."
@@ -211,11 +236,22 @@ def _deep_marks(f: Features) -> Verdict:
     return _deep_beside(f, mates[0])
 
 
+def _all_beyond(f: Features) -> bool:
+    """Every packet beyond the border was marked, and the first mark of all came below it: a step.
+
+    RED marks all packets as well once its average passed the upper threshold, but that is late.
+    """
+    first = f["first_marking_us"]
+    early = f["began"] and first is not None and first <= f["mark_limit_us"]
+    return bool(early) and low_marks.all_beyond(f)
+
+
 def _deep_beside(f: Features, mates: str) -> Verdict:
     """Marks beyond the border, and other flows whose delays show whose queue that is."""
     at, alike = border.at(f), sharing.words(f, mates)
     noisy = f["noise_us"] > f["mark_limit_us"]
-    sure, own = sharing.sure(f, mates), sharing.own_queues(f, mates)
+    sure = sharing.sure(f, mates)
+    own = sharing.own_queues(f, mates) and not sharing.below_a_packet(f, mates)
     if sharing.one_queue(f, mates) and (not noisy or sure):
         reason = f"{at} and the other flows wait as long at the same time (delays {alike})."
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason
@@ -223,6 +259,14 @@ def _deep_beside(f: Features, mates: str) -> Verdict:
     if own and low is not None:
         reason = f"{at}, while ECT(1) flows are marked at {quantity(low, 'us')}: two queues."
         return "l4s", PARTLY, reason
+    if sharing.out_of_turn(f, mates):
+        # Flows of one class wait in one queue then, and so do all where no step marks ECT(1).
+        if f["marked_as"] == "ect1" or mates == "classic":
+            reason = (
+                f"{at} and the flows do not get equal rates, as queues of their own would give."
+            )
+            return "classic", PARTLY if noisy else OWN_MARKS, reason
+        own = False
     if own and (not noisy or f["queue_high_us"] > 2 * f["noise_us"]):
         reason = f"{at} and the other flows' delay differs ({alike})."
         return "per-flow", PARTLY if noisy else OWN_MARKS, reason

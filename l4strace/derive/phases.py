@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import median_low
 from typing import Any
 
 import polars as pl
 
-from l4strace.derive import capacity, changes, company, silences, usage
+from l4strace.derive import capacity, changes, company, noise, silences, usage
 from l4strace.derive.capacity import PATH
 from l4strace.derive.changes import Change, Slot
 from l4strace.evidence import Capture, kept
@@ -27,9 +28,18 @@ def of(capture: Capture) -> pl.DataFrame:
     schema = TABLES["phases"]
     slots = capacity.slots(capture)
     rows: list[dict[str, Any]] = []
-    for group in slots.partition_by(PATH, maintain_order=True):
-        rows += _of_path(group.to_dicts())
+    noisy = _noise(capture)
+    for group in slots.join(noisy, on=PATH, how="left", maintain_order="left").partition_by(
+        PATH, maintain_order=True
+    ):
+        rows += _of_path(group.with_columns(pl.col("noise_us").fill_null(0.0)).to_dicts())
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+def _noise(capture: Capture) -> pl.DataFrame:
+    """`noise_us` of each path: what all of its flows show."""
+    added = (noise.HIDES * pl.col("common_us")).min().alias("noise_us")
+    return noise.table(capture).group_by(PATH).agg(added)
 
 
 def table(capture: Capture) -> pl.DataFrame:
@@ -117,9 +127,17 @@ def _size(slots: list[Slot], trains: list[float]) -> float:
     return level or capacity.estimate([s["delivered_bps"] for s in busy], trains)
 
 
+def _credible(slots: list[Slot], trains: str) -> list[float]:
+    """Rates of ``trains`` that the noise of the path does not make: they last longer than it."""
+    longest = capacity.PROBE_PACKETS * changes.FRAME_BITS * 1e6
+    noted = [s[trains] for s in slots if s[trains]]
+    jitter = slots[0]["noise_us"] / noise.HIDES
+    return [t for t in noted if jitter < noise.NOTED_US or longest / t >= jitter]
+
+
 def _row(slots: list[Slot]) -> dict[str, Any]:
     delivered = [s["delivered_bps"] for s in slots]
-    trains = [s["train_bps"] for s in slots if s["train_bps"]]
+    trains, probes = (_credible(slots, name) for name in ("train_bps", "probe_bps"))
     full = [s["delivered_bps"] for s in slots if s["busy"]]
     level = changes.shown(slots)
     size = _size(slots, trains) if level is not None else 0.0
@@ -129,7 +147,7 @@ def _row(slots: list[Slot]) -> dict[str, Any]:
         size = max(most, capacity.estimate(delivered, trains))
     if level is None:
         # Flows that never fill the path had a queue where they were marked: at its own rate.
-        size = max([size, *(s["probe_bps"] for s in slots if s["probe_bps"])])
+        size = max(size, median_low(probes) if probes else 0.0)
     marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
     least = [s["least_us"] for s in slots if s["least_us"] is not None]
     return {

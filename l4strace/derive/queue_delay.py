@@ -34,7 +34,7 @@ OVERTAKEN = 3
 NEEDED = (
     *KEY,
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
-    *("ce", "ce_best", "ece_acks", "inflight_max_packets", "queue_delay_us"),
+    *("ce", "ce_best", "ce_bytes", "ece_acks", "inflight_max_packets", "queue_delay_us"),
     *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
     *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_mean_us", "owd_max_us"),
@@ -110,15 +110,23 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     numbers of direction (`of`) and path (`at`). They are in the order of `of` and `round`.
     """
     near = company.directions(capture).select(*KEY, "path", "marked_as")
-    near = near.with_columns(numbers.paths(capture)).join(
-        bases(capture), on=KEY, how="left", maintain_order="left"
-    )
+    near = near.with_columns(numbers.paths(capture))
+    for more in (bases(capture).drop("of"), company.counters(capture)):
+        near = near.join(more, on=KEY, how="left", maintain_order="left")
     of = numbers.directions(capture)
     holds = _directions(capture)["near"].gather(of).fill_null(value=False)
     every = rounds(capture).select(NEEDED).with_columns(of.alias("of"))
     held = numbers.ordered(every if holds.all() else every.filter(holds))
-    return held.hstack(near.drop(*KEY, "of")[held["of"]]).with_columns(
-        company.marks().alias("marks")
+    counted = (pl.col("ce_bytes").fill_null(0) / pl.col("option_mss")).ceil().cast(pl.Int64)
+    mangled = pl.col("mangled").fill_null(False)
+    return (
+        held.hstack(near.drop(KEY)[held["of"]])
+        .with_columns(
+            pl.when(mangled).then(counted).otherwise(company.marks()).alias("marks"),
+            # Which ACKs report a mark is known from ACE alone.
+            pl.when(~mangled).then("marked_rtt_min_us").alias("marked_rtt_min_us"),
+        )
+        .drop("mangled", "option_mss")
     )
 
 

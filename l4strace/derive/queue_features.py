@@ -41,7 +41,8 @@ NEEDED = (
     *KEY,
     *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
-    *("marked_rtt_min_us", "base_us", "floor_us", "floor_rise_us", "of", "at"),
+    *("marked_rtt_min_us", "marked_owd_min_us", "base_us", "floor_us", "floor_rise_us"),
+    *("of", "at"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
 
@@ -49,6 +50,7 @@ COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
+    *("acked_bytes", "limited_by"),
 )
 """Those that `company.neighbours` asks for, likewise."""
 
@@ -71,8 +73,15 @@ def features(capture: Capture) -> pl.DataFrame:
         .join(_start(all_rated), on="of", how="left")
         .join(whole_path, on="at", how="left")
         .join(peak, on="at", how="left")
+        .join(_marked_between(capture), on=["source", "path"], how="left")
+        .with_columns(
+            pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
+            pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
+        )
+        .drop("path", "ect0_between", "ect0_between_ratio")
     )
-    near = rated.filter(pl.col("of").is_in(own["of"].implode())).select(COMPARED)
+    near = rated.filter(pl.col("of").is_in(own["of"].implode()))
+    near = _marked_one_way(near, _one_way_bases(capture)).select(COMPARED)
     return (
         own.drop("of", "at")
         .join(_carried(capture), on=KEY, how="left")
@@ -100,7 +109,14 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
             pl.col("retransmits").fill_null(0).sum().alias("losses"),
             pl.col("queue_delay_us").median(),
         )
-        .filter(pl.col("acked") >= company.MIN_ACKED_PACKETS)
+        .filter(
+            (pl.col("acked") >= company.MIN_ACKED_PACKETS)
+            # A starved flow sends less in as many round trips; short flows in few.
+            | (
+                (pl.col("acked") >= company.MIN_STEADY_PACKETS)
+                & (pl.col("rounds") >= company.MIN_ROUNDS)
+            )
+        )
         .sort(KEY)
     )
 
@@ -120,11 +136,7 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
         .select(*KEY, "path", numbers.paths(capture))
         .join(rates, on="at", how="left", maintain_order="left")
         .join(sizes, on=path, how="left", maintain_order="left")
-        .with_columns(
-            rate_bps=pl.when(pl.col("rate_bps").is_not_null()).then(
-                pl.max_horizontal("rate_bps", "capacity_bps")
-            )
-        )
+        .with_columns(rate_bps=pl.max_horizontal("rate_bps", "capacity_bps"))
         .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
         .select(
             "rate_bps", limit.alias("mark_limit_us"), noise_us=pl.col("hides_us").fill_null(0.0)
@@ -164,7 +176,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
         rounds.with_columns(part.alias("part"))
         .group_by("of")
         .agg(
-            pl.col(*KEY, "at").first(),
+            pl.col(*KEY, "path", "at").first(),
             pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
             pl.col("mark_limit_us").first(),
@@ -275,28 +287,84 @@ def _share(codepoint: str) -> pl.Expr:
 
 def _one_way(capture: Capture) -> pl.DataFrame:
     """One-way delay at which marks set in above the direction's own floor: both captures."""
-    floor = capture.rounds.group_by(KEY).agg(
-        pl.col("owd_min_us").min().alias("owd_floor_us"),
-        pl.col("owd_min_us").quantile(LOW).alias("owd_low_us"),
-        pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
-    )
-    rise = pl.col("owd_low_us") - pl.col("owd_floor_us")
-    longer = rise <= queue_delay.FLAT_SHARE * pl.col("owd_floor_us")
-    base = pl.when(longer).then("owd_floor_us").otherwise(0.0)
     return (
         capture.paths.rename({"near": "source"})
-        .join(floor, on=KEY, how="inner")
+        .join(_one_way_bases(capture), on=KEY, how="inner")
         .unique(KEY, keep="first", maintain_order=True)
         .select(
             *KEY,
             # By packets or by rounds: a queue that overshoots marks many packets in few rounds.
-            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - base)
+            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - pl.col("owd_base_us"))
             .clip(lower_bound=0)
             .alias("marked_owd_us"),
-            (pl.col("marked_owd_median_us") - base).alias("marked_owd_median_us"),
+            (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
             pl.col("lost").alias("really_lost"),
         )
     )
+
+
+def _marked_between(capture: Capture) -> pl.DataFrame:
+    """Marks of the ECT(0) packets of each path, counted between two captures.
+
+    Classic feedback says only that there were some, and a path that zeroes ACE erases it.
+    """
+    paths = company.directions(capture).select(*KEY, "path")
+    counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
+    sums = counted.unique(KEY, keep="first").group_by("source", "path")
+    ect0, ect1 = (
+        pl.col(f"{of}_to_ce").sum() / (pl.col(f"{of}_to_ce") + pl.col(f"{of}_to_{of}")).sum()
+        for of in ("ect0", "ect1")
+    )
+    return sums.agg(
+        pl.col("ect0_to_ce").sum().cast(pl.Int64).alias("ect0_between"),
+        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_between_ratio"),
+    )
+
+
+def _marked_one_way(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
+    """Rounds whose `marking_us` is a one-way delay in directions where two captures show it.
+
+    That is the round in which they were sent; their feedback counts in the next one. A packet that
+    overtook others would be the smallest of its round.
+    """
+    marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
+    shown = pl.col("marked_owd_min_us").is_not_null().any().over(KEY) & ~pl.col("overtakes")
+    joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
+    )
+
+
+def _one_way_bases(capture: Capture) -> pl.DataFrame:
+    """One-way delay of each direction without queue, and the one at which its marks set in.
+
+    Packets that overtook others skipped a part of the path: where there are some, the rounds with
+    the smallest RTTs decide, as ACKs of such packets give no RTT.
+    """
+    of = company.directions(capture).select(*KEY, "path")
+    of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
+    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
+    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
+    overtakes = pl.col("late_packets").fill_null(0).max().over("source", "path")
+    empty = pl.col("rtt_min_us") - pl.col("base_us") <= FLAT_US
+    owd = pl.col("owd_min_us")
+    floor = (
+        rounds.with_columns(overtakes=overtakes >= queue_delay.OVERTAKEN)
+        .group_by(*KEY, "path")
+        .agg(
+            pl.when(pl.col("overtakes").first())
+            .then(owd.filter(empty).median())
+            .otherwise(owd.min())
+            .alias("owd_floor_us"),
+            pl.col("overtakes").first(),
+            owd.quantile(LOW).alias("owd_low_us"),
+            pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
+        )
+    )
+    smallest = pl.col("owd_floor_us").min().over("source", "path")
+    rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
+    base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
+    return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
 
 
 def _carried(capture: Capture) -> pl.DataFrame:
@@ -313,16 +381,18 @@ def _carried(capture: Capture) -> pl.DataFrame:
         & (pl.col("acked_bytes") > company.MIN_ACKED_PACKETS * 1000)
     )
     erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
-    # The option counts CE bytes that the counter in the flags never reported: it is mangled.
-    reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
-    deaf = pl.col("ceb_bytes") > reported
     began = (pl.col("handshake") != "none").any().over("source", "path")
-    return company.directions(capture).select(
-        *KEY,
-        "path",
-        "marked_as",
-        began.alias("began"),
-        erased.alias("erased"),
-        deaf.fill_null(False).alias("deaf"),
-        pl.col("retransmits").alias("losses"),
+    mangled = company.counters(capture)
+    return (
+        company.directions(capture)
+        .join(mangled, on=KEY, how="left")
+        .select(
+            *KEY,
+            "path",
+            "marked_as",
+            began.alias("began"),
+            erased.alias("erased"),
+            (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
+            pl.col("retransmits").alias("losses"),
+        )
     )

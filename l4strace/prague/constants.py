@@ -15,6 +15,7 @@ MISSING: dict[str, Any] = {
     "depth_reference_us": 2000.0,  # what D0_LG means: "reference queue D of ~2ms"
     "alpha_floor": 0.625,  # prague_classic_ecn_fallback: (c >> 1) + (c >> 3) of one point c
     "published_bits": (20, 24, 31),  # PRAGUE_ALPHA_BITS of P1 and P2, P3 to P7, P0
+    "min_cwnd": 2,  # MIN_CWND
     "frac_cwnd_unit": 1 << 20,  # CWND_UNIT
     "shift_g": 4,  # PRAGUE_SHIFT_G
     "rtt_transition": 500,  # DEFAULT_RTT_TRANSITION of P1 to P3; 4 from P4 on
@@ -49,6 +50,8 @@ LARGEST_STEP_20BIT = int(_RIGHT["max_srtt_bits"]) << (int(_RIGHT["bits"]) - 1)
 
 CUT_FLOOR: float = _RIGHT["alpha_floor"] / 2
 """0.3125: share of the window that a reduction gives up at least in classic mode."""
+MIN_CWND = float(_RIGHT["min_cwnd"])
+"""2: packets below which no reduction takes the window."""
 ALPHA_BITS: tuple[int, ...] = tuple(_RIGHT["published_bits"])
 """PRAGUE_ALPHA_BITS of the published trees: 20, 24 and 31."""
 DCTCP = "dctcp"

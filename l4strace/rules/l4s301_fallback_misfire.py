@@ -25,10 +25,10 @@ counters of bpftrace scripts. `rounds` gives the frames.
 
 When it is wrong
 ----------------
-Where no classic flow shows how the AQM treats others, it may mark all flows early: the finding then
-has medium confidence. If the score rose on a classic path and the path then changed: the score
-falls slowly. The finding gives queue delay and deviation of the steps above 8: compare them with
-the path.
+Where no classic flow shows how the AQM treats others, or no capture shows the AQM, it may be one
+queue that marks all flows early: the finding then has medium confidence. If the score rose on a
+classic path and the path then changed: the score falls slowly. The finding gives queue delay and
+deviation of the steps above 8: compare them with the path.
 
 What to do
 ----------
@@ -53,7 +53,6 @@ from l4strace.rules.support import aggregates, subjects
 from l4strace.rules.support.fallback_states import (
     BUGGY,
     MIN_SHARE,
-    MIN_STEPS,
     explained,
     floorless,
     inputs_are_high,
@@ -99,8 +98,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     # Without a classic flow, an AQM that marks all flows early looks the same.
-    likely = row["kind"] == "l4s"
-    proven = likely and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
+    proven = subjects.proven_l4s(row)
     where = " behind an L4S AQM" if proven else ""
     since = subjects.moment(evidence, row["classic_since_ns"])
     message = (
@@ -111,9 +109,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         # Nothing is reduced by a score that is only observed, nor where no mark comes.
         Severity.NOTICE if unused(row) else Severity.ERROR,
-        Confidence.HIGH
-        if proven or (not likely and row["fixed_share"] == 0 and row["steps"] >= MIN_STEPS)
-        else Confidence.MEDIUM,
+        Confidence.HIGH if proven else Confidence.MEDIUM,
         message,
         ACTION,
         flow=row["flow"],

@@ -7,7 +7,7 @@ replay with the correct thresholds exceeds 8 as well, or (in a build without the
 detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
 delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
 log: whether the score replayed from packets exceeds 8 for certain in 30 % of the time and the
-reductions leave open what acts.
+reductions leave open what acts, behind an L4S AQM or such jitter.
 
 Why it matters
 --------------
@@ -25,7 +25,9 @@ flows have no log) and `delivered_ce` (whether marks came at all).
 
 When it is wrong
 ----------------
-If the bottleneck changed during the run: `bottlenecks` has one kind for the whole run.
+If the bottleneck changed during the run: `bottlenecks` has one kind for the whole run. Where no
+classic flow shows how the AQM treats others it may be one queue that marks all packets early, and
+the fallback right: the finding then has low confidence, and medium on a slow link.
 
 What to do
 ----------
@@ -51,6 +53,7 @@ from l4strace.rules.support.fallback_states import (
     MDEV_US,
     MIN_SHARE,
     MISSED,
+    NEAR,
     SLOW_PACKET_US,
     explained,
     floorless,
@@ -98,12 +101,31 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         replayed(evidence)
         .filter(pl.col("replayed_share") >= MISSED)
         .join(subjects.scalable(evidence), on=subjects.DIRECTION)
-        .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION)
+        .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+        .join(jitter(evidence), on=subjects.DIRECTION, how="left")
         .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
         .join(samples(evidence), on=subjects.DIRECTION, how="anti")
+        .sort(subjects.DIRECTION)
     )
-    judged = open_ones.filter(pl.col("kind") == "l4s").sort(subjects.DIRECTION)
-    return [_replayed_finding(row) for row in judged.iter_rows(named=True)]
+    shaken = (
+        pl.col("kind").fill_null("unknown").eq("unknown")
+        & (pl.col("jitter_us") >= MDEV_US)
+        & (pl.col("replayed_mdev_us") >= NEAR * MDEV_US)
+    )
+    return [
+        *(_replayed(row) for row in open_ones.filter(pl.col("kind") == "l4s").to_dicts()),
+        *(_replayed_hidden(row) for row in open_ones.filter(shaken).to_dicts()),
+    ]
+
+
+def _confidence(row: dict[str, Any], proven: bool, slow: bool) -> Confidence:
+    """ECT(1) flows alone do not show whether a queue marks all flows early, or is an L4S AQM.
+
+    The time of a packet explains a score on a slow link whatever the AQM is.
+    """
+    if not proven:
+        return Confidence.MEDIUM if slow else Confidence.LOW
+    return Confidence.HIGH if slow and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM
 
 
 def _hidden(row: dict[str, Any]) -> Finding:
@@ -130,20 +152,36 @@ def _hidden(row: dict[str, Any]) -> Finding:
     )
 
 
-def _replayed_finding(row: dict[str, Any]) -> Finding:
+def _replayed_hidden(row: dict[str, Any]) -> Finding:
+    added, mdev = row["jitter_us"] / 1000, row["replayed_mdev_us"] / 1000
+    return _of_replay(
+        row,
+        f"takes this path for classic, whatever the AQM: RTT deviation was {mdev:.2f} ms "
+        f"(threshold 0.75 ms) on a path with {added:.1f} ms of jitter, and",
+        Measure("jitter", row["jitter_us"], "us", "below 0.75 ms"),
+    )
+
+
+def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    slow = packet_us >= SLOW_PACKET_US
     cause = (
         f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
-        if slow
+        if packet_us >= SLOW_PACKET_US
         else "because of jitter, reordering or a change of the bottleneck"
     )
+    return _of_replay(
+        row,
+        f"takes {subjects.l4s_aqm(row)} for a classic one {cause}:",
+        Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
+    )
+
+
+def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Prague's detector, if this kernel has one and runs it, takes the L4S AQM for a classic "
-        f"one {cause}: "
+        f"Prague's detector, if this kernel has one and runs it, {what} "
         f"its score, replayed from packets with correct thresholds, exceeds 8 in "
         f"{replayed_percent(row)} of the time. The reductions do not show whether the "
         "fallback acts.",
@@ -153,7 +191,7 @@ def _replayed_finding(row: dict[str, Any]) -> Finding:
         forward=row["forward"],
         measures=(
             Measure("time above 8, correct thresholds", row["replayed_share"], "share"),
-            Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
+            why,
         ),
     )
 
@@ -175,16 +213,16 @@ def _finding(row: dict[str, Any]) -> Finding:
         else ""
     )
     idle = " No reduction used the score." if unused(row) else ""
-    proven = (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
+    proven = subjects.proven_l4s(row)
     message = (
-        f"Prague's detector took an L4S AQM for a classic one{part_of_time(row)}{cause}. RTT "
-        f"deviation was {mdev:.2f} ms (threshold 0.75 ms), queue delay {depth:.1f} ms "
-        f"(threshold 2 ms).{replay}{idle}"
+        f"Prague's detector took {subjects.l4s_aqm(row)} for a classic one"
+        f"{part_of_time(row)}{cause}. RTT deviation was {mdev:.2f} ms (threshold 0.75 ms), "
+        f"queue delay {depth:.1f} ms (threshold 2 ms).{replay}{idle}"
     )
     return Finding(
         CODE,
-        Severity.NOTICE if slow or idle else Severity.WARNING,
-        Confidence.HIGH if slow and proven and (row["fixed_share"] or 0) > 0 else Confidence.MEDIUM,
+        Severity.NOTICE if slow or idle or not proven else Severity.WARNING,
+        _confidence(row, proven, slow),
         message,
         "Set prague_ecn_fallback=0 on links this slow."
         if slow

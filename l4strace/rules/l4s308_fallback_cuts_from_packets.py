@@ -3,7 +3,8 @@
 What it checks
 --------------
 Which law explains how the window of an ECT(1) sender follows its marks over the whole trace:
-alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half; then whether that law suits
+alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half (which windows of 7 packets
+and fewer do not distinguish from the floor); then whether that law suits
 the bottleneck that the packets show and the score that correct thresholds give, replayed from
 packets. Directions with a recorded score are left to the other L4S3xx rules.
 
@@ -70,7 +71,8 @@ NEVER = 0.02
 reason: by eye; slow start alone takes the score there for some rounds."""
 
 MOSTLY = 0.5
-"""Share of the time above 8 from which a correct detector would have acted."""
+"""Share of the time above 8 from which a correct detector would have acted; one that acts all the
+time although it is less does so for another reason."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -116,24 +118,36 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
             f"The classic-ECN fallback acts behind {SUITED[kind]}, as intended{when}: {numbers}."
         )
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
-    if row["references"] == "wrong" and _most(row) <= NEVER:
-        proven = kind == "l4s" and (row["confidence"] or 0.0) >= subjects.ISOLATED_CONFIDENCE
-        where = " behind an L4S AQM" if proven else ""
-        message = (
-            f"The classic-ECN fallback misfired{where}, as packets show it: {numbers}. {_low(row)}"
-        )
-        sure = Confidence.HIGH if proven else Confidence.MEDIUM
-        return _finding(row, Severity.ERROR, sure, message)
+    if row["references"] == "wrong" and _most(row) <= (MOSTLY if kind == "l4s" else NEVER):
+        return _misfired(row)
     if kind == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))
     if kind == "l4s":
+        cause = (
+            " because of the path, as jitter, reordering or a change of the bottleneck can cause"
+            if _least(row) >= MIN_SHARE
+            else ""
+        )
         message = (
-            "The classic-ECN fallback acts behind an L4S AQM because of the path, as jitter, "
-            f"reordering or a change of the bottleneck can cause{when}: {numbers}. {_high(row)}"
+            f"The classic-ECN fallback acts behind {subjects.l4s_aqm(row)}{cause}{when}: "
+            f"{numbers}. {_high(row)}"
         )
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, message)
     return _finding(
         row, Severity.INFO, Confidence.MEDIUM, f"The classic-ECN fallback acts{when}: {numbers}."
+    )
+
+
+def _misfired(row: dict[str, Any]) -> Finding:
+    """Correct thresholds do not explain the floor."""
+    proven = subjects.proven_l4s(row)
+    never = _most(row) <= NEVER
+    return _finding(
+        row,
+        Severity.ERROR,
+        Confidence.HIGH if proven and never else Confidence.MEDIUM,
+        f"The classic-ECN fallback misfired{' behind an L4S AQM' * proven}, as packets show it: "
+        f"{_numbers(row)}. {_low(row) if never else _seldom(row)}",
     )
 
 
@@ -201,6 +215,13 @@ def _low(row: dict[str, Any]) -> str:
     return (
         f"Queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, threshold "
         "0.75 ms) gave no reason: with correct thresholds the score stays below 8."
+    )
+
+
+def _seldom(row: dict[str, Any]) -> str:
+    return (
+        "Correct thresholds explain little of that: with them the score, replayed from packets, "
+        f"exceeds 8 in {replayed_percent(row)} of the time."
     )
 
 

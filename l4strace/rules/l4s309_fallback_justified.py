@@ -81,13 +81,12 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         "a classic AQM that marks" if row["kind"] == "classic" else "an AQM that marks all flows"
     )
     since = subjects.moment(evidence, row["classic_since_ns"])
-    sure = row["confidence"] >= subjects.ISOLATED_CONFIDENCE
     return Finding(
         CODE,
         Severity.INFO,
-        Confidence.HIGH if sure else Confidence.MEDIUM,
+        subjects.confidence(row["confidence"]),
         f"Prague's detector works as intended: from {since} its score is above 8"
-        f"{part_of_time(row)} behind {marks}{at}.",
+        f"{part_of_time(row)} behind {subjects.hedged(row['confidence'], marks)}{at}.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),

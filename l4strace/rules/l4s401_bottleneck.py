@@ -14,7 +14,8 @@ Evidence
 --------
 `bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
 (`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
-and marks. No kernel state is used.
+and marks. Flows that always have packets waiting get equal rates from a queue per flow whatever
+their RTTs, and equal RTTs from one queue whatever their rates. No kernel state is used.
 
 When it is wrong
 ----------------

@@ -3,7 +3,7 @@
 What it checks
 --------------
 How far the RTTs of one round trip lie apart while the queue hardly moves, without the time of two
-packets, for every flow of a path: from 1 ms on.
+packets, for every flow of a path: from 1 ms and the time of one packet on.
 
 Why it matters
 --------------
@@ -13,7 +13,8 @@ flow behind an L4S AQM.
 
 Evidence
 --------
-`noise.common_us`, `hides_us`, `release_us` (see L4S406), `added_by` and `path`.
+`noise.common_us`, `hides_us`, `release_us` (see L4S406), `added_by` and `path`;
+`bottlenecks.serialisation_us`: packets of other flows come between those of one.
 
 When it is wrong
 ----------------
@@ -49,8 +50,13 @@ ADDED_BY = {"forward": "the path of the data adds it", "ack": "the path of the A
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each path, at the flow with most rounds."""
-    noise = subjects.noise(evidence).filter(pl.col("release_us").is_null())
-    noisy = noise.filter(pl.col("common_us") >= MIN_US)
+    packet = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
+    noise = subjects.noise(evidence).join(packet, on=subjects.DIRECTION, how="left")
+    packet_us = pl.col("serialisation_us").max().over("source", "path")
+    noisy = noise.filter(
+        pl.col("release_us").is_null(),
+        pl.col("common_us") >= pl.max_horizontal(pl.lit(MIN_US), packet_us),
+    )
     return [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
 
 

@@ -75,6 +75,38 @@ def test_what_loss_does_not_show(queue: dict[str, object], after: dict[str, obje
     assert changes.capacity_changes(slots(FULL, SHORT_QUEUE | queue, after)) == []
 
 
+def test_losses_hide_the_trains_for_a_while() -> None:
+    """Lab run s901-024: 27.9 to 3.3 Mbit/s, no train while 60 packets were repaired."""
+    repair = {"count": 6, "delivered_bps": 5e6, "train_bps": None, "lost": 6.0, "peak_us": 3000.0}
+    assert changes.capacity_changes(slots(FULL, repair, SLOW))[0].first == 30
+    assert changes.capacity_changes(slots(FULL, repair, SLOW | {"train_bps": 50e6})) == []
+
+
+GAPLESS = SLOW | {"marks": 0.0, "queue_us": 20.0, "peak_us": 25_000.0}
+"""The queue runs empty once in every slot, yet packets leave at the rate of their trains."""
+FILLED = FULL | {"marks": 0.0, "queue_us": 20_000.0}
+
+
+def test_a_path_without_gaps_is_full_though_its_queue_runs_empty() -> None:
+    """Lab run s1001-053: 3.1, then 1.5, then 3.1 Mbit/s behind an AQM that drops."""
+    again = FULL | {"marks": 0.0}
+    found = changes.capacity_changes(slots(FILLED, QUEUE | {"marks": 0.0}, GAPLESS, again))
+    assert [c.first for c in found] == [30, 61]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param({"train_bps": 6e6}, id="packets leave faster than they come"),
+        pytest.param({"peak_us": 1500.0}, id="no packet waits"),
+        pytest.param({"held_back": 1.0}, id="the application has less to send"),
+    ],
+)
+def test_what_leaves_gaps(after: dict[str, object]) -> None:
+    queue = QUEUE | {"marks": 0.0}
+    assert changes.capacity_changes(slots(FILLED, queue, GAPLESS | after)) == []
+
+
 def growing(share: float) -> list[dict[str, object]]:
     """A path that its flows do not fill yet, without marks or queue."""
     return [{"delivered_bps": share * 2e6 * n, "marks": 0.0} for n in range(10, 25)]
@@ -108,6 +140,30 @@ def test_an_aqm_that_holds_two_packets_lets_one_wait_for_more_than_one() -> None
 def test_what_is_no_fall_below_the_use(share: float, after: dict[str, object]) -> None:
     queue = {k: v for k, v in after.items() if k == "queue_us"}
     assert changes.capacity_changes(slots(*growing(share), QUEUE | queue, after)) == []
+
+
+def test_a_standing_queue_below_the_use_needs_no_great_fall() -> None:
+    """Lab run s1001-090: 219, then 158 Mbit/s with a queue. No path delivers more than it has."""
+    less = STANDING | {"delivered_bps": 33e6, "train_bps": 33e6}
+    flight = less | {"count": 1, "peak_us": 90_000.0}
+    assert [c.first for c in changes.capacity_changes(slots(*growing(1.0), flight, less))] == [15]
+    smeared = {"train_bps": None, "lost": 20.0}
+    assert changes.capacity_changes(slots(*growing(1.0), flight | smeared, less | smeared)) == []
+
+
+def test_jitter_is_no_standing_queue() -> None:
+    """Lab run s1001-106: 6 ms of jitter, 4 ms above the fastest packet of all."""
+    noise = {"noise_us": 25_000.0}
+    queue = QUEUE | {"queue_us": 2e4} | noise
+    assert changes.capacity_changes(slots(*growing(1.0), queue, STANDING | noise)) == []
+
+
+def test_what_one_long_repair_delivers_is_no_level_to_rise_from() -> None:
+    """Lab run s1001-029: a round of a second at 5.6 of 10 Mbit/s, smeared over its slots."""
+    repair = QUEUE | {"count": 8, "train_bps": None, "lost": 20.0}
+    twice = {"count": 20, "delivered_bps": 10e6, "train_bps": 10e6}
+    found = changes.capacity_changes(slots(FULL, repair, {"delivered_bps": 30e6}, twice))
+    assert [c.first for c in found] == [30]
 
 
 def test_slow_start_is_no_rise() -> None:

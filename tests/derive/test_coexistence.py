@@ -137,3 +137,18 @@ def test_centuries_between_two_packets_take_no_memory() -> None:
         for flow in (0, 1)
     ]
     assert table(*made)["share"].to_list() == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize(("sent", "starves"), [(587, False), (1448, True)])
+def test_a_sender_of_packets_that_are_not_full_has_no_more_to_send(
+    sent: int, starves: bool
+) -> None:
+    """Lab run s1001-002: 470 kbit/s by Nagle's algorithm, a packet of 587 bytes a round trip."""
+    one = {"sent_packets": 1, "acked_packets": 1, "sent_bytes": sent, "limited_by": "cwnd"}
+    slow = rounds(1000, flow=0, acked_bytes=wave(587), ce_best=MARKED, **one)
+    directions = DIRECTIONS.with_columns(
+        pl.lit(1448, pl.UInt32).alias("max_payload"), pl.lit(0, pl.UInt64).alias("super_packets")
+    )
+    made = stack(slow, rounds(1000, flow=1, acked_bytes=80_000))
+    result = coexistence.table(capture(flows=FLOWS, directions=directions, rounds=made))
+    assert (result["starved_since_ns"][0] is not None) is starves

@@ -1,5 +1,10 @@
 """Which directions share a path."""
 
+from __future__ import annotations
+
+import math
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -67,8 +72,15 @@ def test_ipv4_by_its_text_is_the_parsed_network() -> None:
 def test_waits_that_do_not_meet_at_the_same_time(
     lowest: float, rate_bps: float, apart: float
 ) -> None:
+    rows = [row for flow, low in ((0, 4_000.0), (1, lowest)) for row in rounds_of(flow, low)]
+    found = neighbours([row | {"rate_bps": rate_bps} for row in rows])
+    assert found["scalable_apart"].to_list() == [apart, apart]
+
+
+def rounds_of(flow: int, low: float, acked: int = 20, marks: int = 0) -> list[dict[str, Any]]:
+    """Rounds of 20 ms for 2 s, whose packets wait from ``low`` us to 2 ms longer."""
     length = 20_000_000
-    rows = [
+    return [
         {
             "source": 0,
             "flow": flow,
@@ -80,16 +92,40 @@ def test_waits_that_do_not_meet_at_the_same_time(
             "rtt_min_us": 10_000.0 + low,
             "rtt_max_us": 10_000.0 + low + 2_000.0,
             "base_us": 10_000.0,
-            "rate_bps": rate_bps,
+            "rate_bps": 50e6,
             "queue_delay_us": low + 1_000.0,
-            "acked_packets": 20,
-            "marks": 0,
+            "acked_packets": acked,
+            "acked_bytes": acked * 1_448,
+            "limited_by": "cwnd",
+            "marks": marks,
             "marking_us": None,
             "above_us": 0.0,
             "phase": 0,
         }
-        for flow, low in ((0, 4_000.0), (1, lowest))
         for number in range(100)
     ]
-    found = company.neighbours(pl.DataFrame(rows, schema_overrides={"marking_us": pl.Float64()}))
-    assert found["scalable_apart"].to_list() == [apart, apart]
+
+
+def neighbours(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    rounds = pl.DataFrame(rows, schema_overrides={"marking_us": pl.Float64()})
+    return company.neighbours(rounds).sort("flow")
+
+
+def test_rates_and_rtts_are_compared_where_both_always_wait() -> None:
+    found = neighbours([*rounds_of(0, 4_000.0), *rounds_of(1, 9_000.0, acked=40)])
+    assert found["scalable_waiting"].to_list() == [20, 20]
+    assert found["scalable_uneven"].to_list() == pytest.approx([math.log(2)] * 2)
+    assert found["scalable_unlike"].to_list() == pytest.approx([math.log(20 / 15)] * 2)
+
+
+def test_a_flow_that_finds_the_queue_empty_at_times_is_not_compared() -> None:
+    """At 50 Mbit/s two packets take 0.48 ms."""
+    found = neighbours([*rounds_of(0, 4_000.0), *rounds_of(1, 400.0)])
+    assert found["scalable_waiting"].to_list() == [0, 0]
+
+
+@pytest.mark.parametrize(("acked", "slots"), [(9, 20), (11, 0)])
+def test_marks_at_less_than_half_the_rate_of_the_others_are_counted(acked: int, slots: int) -> None:
+    found = neighbours([*rounds_of(0, 100.0, acked=20), *rounds_of(1, 100.0, acked, marks=1)])
+    assert found["scalable_outrun"].to_list() == [0, slots]
+    assert found["scalable_outruns"].to_list() == [slots, 0]

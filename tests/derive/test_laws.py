@@ -108,10 +108,16 @@ def test_rounds_that_show_nothing_are_left_out(more: dict[str, object]) -> None:
 
 
 def test_few_rounds_decide_nothing() -> None:
-    columns = windows(lambda _: 0.3125, every=50)
+    columns = windows(lambda _: 0.3125, every=100)
     row = judged(columns)
     assert row["samples"] < laws.ENOUGH
     assert row["law"] is None
+
+
+def test_six_reductions_by_a_third_at_a_low_alpha_are_enough() -> None:
+    row = judged(windows(lambda _: 0.3125, every=60))
+    assert row["samples"] == 6
+    assert (row["law"], row["references"]) == ("floor", "wrong")
 
 
 def test_other_senders_have_no_row() -> None:
@@ -127,6 +133,7 @@ def decided(**columns: object) -> str | None:
     plain = {
         "samples": 100,
         "isolated": 40,
+        "window_packets": 20.0,
         "fraction": 0.28,
         "half_alpha": 0.04,
         "asked": 0.0,
@@ -143,6 +150,14 @@ def test_a_floor_shows_in_single_reductions_too() -> None:
     assert decided() == "floor"
     assert decided(fraction=0.13) is None
     assert decided(fraction=0.13, isolated=3) == "floor", "too few to contradict"
+
+
+def test_a_third_and_a_half_of_a_few_packets_are_the_same_reduction() -> None:
+    """Of 5 packets the floor leaves 3.4 and one half 2.5: counted in whole packets, 3 or 4."""
+    deeper = {"ll_half": -30.0, "fraction": 0.41}
+    assert decided(**deeper) == "half"
+    assert decided(**deeper, window_packets=5.0) == "floor"
+    assert decided(**deeper, window_packets=5.0, ll_half_alpha=-39.0) is None
 
 
 def test_alpha_is_not_named_where_the_score_explains_as_much() -> None:

@@ -143,3 +143,19 @@ def test_a_slow_link_does_not_show_a_shallow_aqm_by_ect0_packets() -> None:
     assert low_marks.verdict(ect0)[0] == "shallow"
     slow = {"mark_limit_us": 13_900.0, "marking_delay_us": 11_500.0}
     assert low_marks.verdict(ect0 | slow)[0] == "unknown"
+
+
+def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -> None:
+    """Lab run s1001-029: beside BBR behind DualPI2, whose queues both hardly stand."""
+    beside = OFTEN | {"ect0_ratio": 0.01, "classic_queue_us": 1_500.0}
+    left_behind = {"classic_outrun": 40, "classic_own_marked": 40}
+    assert low_marks.verdict(features(**beside))[0] == "per-flow"
+    assert low_marks.verdict(features(**beside | left_behind))[0] == "l4s"
+
+
+def test_a_queue_that_never_drains_and_marks_everybody_is_one_step() -> None:
+    """Lab run s1001-008: BBR beside Prague behind CoDel with ce_threshold, a mark every round."""
+    beside = SHARED | {"classic_gap": 0.09, "classic_corr": 0.69, "classic_mark_delay_us": 8_000.0}
+    beside |= {"classic_high_unmarked": 0, "classic_marks": 99, "classic_marked_slots": 50}
+    assert low_marks.verdict(features(**beside))[:2] == ("shallow", 0.6)
+    assert low_marks.verdict(features(**beside | {"classic_high_unmarked": 90}))[0] == "l4s"

@@ -103,3 +103,56 @@ def test_early_marks_of_ect0_packets_too_exclude_a_coupled_dual_queue() -> None:
     assert marked.verdict(features(**early))[0] == "l4s"
     both = features(**early, ect0_marks=10, ect0_ratio=4.5)
     assert marked.verdict(both)[0] == "shallow"
+
+
+TURNS = {"classic_slots": 50, "classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.3}
+"""A classic flow that always waits as well gets the same rate, although its RTT differs."""
+
+BESIDE = {"classic_gap": 0.25, "classic_corr": 0.15, "classic_apart": 0.06, "classic_slots": 72}
+BESIDE |= {"classic_queue_us": 17_200.0, "classic_own_queue_us": 18_500.0}
+
+
+def test_equal_rates_at_unequal_rtts_are_a_queue_per_flow() -> None:
+    assert marked.verdict(features(**TURNS))[:2] == ("per-flow", 0.9)
+    # Marked at an L4S delay, it may be a dual queue whose coupling makes the rates equal.
+    low = TURNS | {"marking_delay_us": 900.0, "classic_marked_slots": 0, "classic_queue_us": 9e3}
+    low |= {"classic_own_queue_us": 900.0, "classic_marks": 0, "classic_mark_delay_us": None}
+    low |= {"classic_ect0": 50, "flat": True, "marked_parts": 10, "seconds": 10.0}
+    assert marked.verdict(features(**low))[0] == "l4s"
+
+
+def test_unequal_rates_of_one_class_are_one_queue_whatever_the_delays() -> None:
+    """Lab run s1001-031: two flows without ECT(1) behind DualPI2, 25 % apart."""
+    ect0 = BESIDE | {"marked_as": "ect0", "queue_high_us": 26_000.0}
+    assert marked.verdict(features(**ect0))[0] == "per-flow"
+    uneven = {"classic_waiting": 35, "classic_uneven": 0.7, "classic_unlike": 0.2}
+    assert marked.verdict(features(**ect0, **uneven))[:2] == ("classic", 0.7)
+
+
+def test_every_packet_marked_after_an_early_first_mark_is_a_step() -> None:
+    """Lab run s1001-009: CoDel with ce_threshold 1 ms, whose queue BBR never lets drain."""
+    shared = {"classic_gap": 0.08, "classic_corr": 0.95, "classic_slots": 94, "flat": True}
+    shared |= {"classic_queue_us": 11_000.0, "classic_own_queue_us": 11_100.0, "seconds": 10.0}
+    shared |= {"high_marks": 1_000, "far_unmarked": 0, "marked_parts": 10, "classic_ect0": 94}
+    assert marked.verdict(features(**shared, first_marking_us=1_100.0))[:2] == ("shallow", 0.7)
+    assert marked.verdict(features(**shared, first_marking_us=5_000.0))[0] == "unknown"
+
+
+def test_marks_without_an_rtt_take_the_delay_of_the_first_one() -> None:
+    """Lab run s1001-079: no ACK with a mark had an RTT but in the start, which failed."""
+    few = {"marks": 1, "all_marks": 30, "marking_delay_us": None, "first_marking_us": 17_800.0}
+    kind, _, reason = marked.verdict(features(**few))
+    assert kind == "classic"
+    assert "17.8 ms" in reason
+
+
+def test_noise_does_not_hide_a_step_that_marks_every_longer_wait() -> None:
+    """Lab run s1001-136: DualPI2 and 3 ms of jitter, and each of 3,783 late packets was marked."""
+    noisy = {"marking_delay_us": 3_060.0, "noise_us": 4_200.0, "high_marks": 990, "flat": False}
+    kind, confidence, reason = marked.verdict(features(**noisy))
+    assert (kind, confidence) == ("l4s", 0.6)
+    assert "Every packet that waited longer" in reason
+    assert marked.verdict(features(**noisy | {"high_marks": 900}))[0] == "unknown"
+    # On a slow link CoDel marks every packet after a few seconds.
+    slow = noisy | {"mark_limit_us": 6_200.0, "marking_delay_us": 7_000.0}
+    assert marked.verdict(features(**slow))[0] == "unknown"

@@ -55,6 +55,13 @@ def test_a_flow_with_few_packets_takes_the_jitter_of_its_neighbour() -> None:
     assert found["common_us"] < 700
 
 
+def test_a_queue_that_grows_through_every_round_is_not_jitter() -> None:
+    """Lab run s1001-076, a FIFO: the RTT moves one way, in steps of a tenth of the spread."""
+    grows, shakes = of(4_000.0, rtt_jitter_us=400.0), of(4_000.0, rtt_jitter_us=1_300.0)
+    assert row(grows)["common_us"] < 1_000
+    assert row(shakes)["common_us"] > 3_000
+
+
 def test_what_a_single_flow_shows_is_not_common_to_the_path() -> None:
     found = row(of(4_000.0), of(500.0, flow=1))
     assert found["jitter_us"] > 3_000 > 500 > found["common_us"]

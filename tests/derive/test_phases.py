@@ -87,3 +87,32 @@ def test_marks_of_the_first_flight_show_a_path_that_is_never_full() -> None:
     row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
     assert (row["capacity_bps"], row["capacity_shown"]) == (30e6, False)
     assert row["low_share"] == 1.0
+
+
+def never_full(trains: list[float], **columns: object) -> float:
+    """Capacity of a path that a flow of 9.3 Mbit/s never fills; some rounds have marks."""
+    count, marked = 100, {10 * n: train for n, train in enumerate(trains)}
+    made = rounds(
+        count,
+        acked_packets=80,
+        acked_bytes=80 * 1448,
+        ce_best=[int(n in marked) for n in range(count)],
+        train_bps=[marked.get(n) for n in range(count)],
+        start_ns=[100 * MS * n for n in range(count)],
+        end_ns=[100 * MS * (n + 1) for n in range(count)],
+        **columns,
+    )
+    table = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    return float(table["capacity_bps"][0])
+
+
+def test_one_fast_train_of_several_is_no_capacity() -> None:
+    assert never_full([30e6, 31e6, 30e6, 90e6]) == 30e6
+
+
+def test_trains_shorter_than_the_jitter_are_no_capacity() -> None:
+    """Lab runs s901-035 and s1001-106: bursts and jitter make trains of over 1 Gbit/s."""
+    shaken = {"rtt_min_us": 10_000.0, "rtt_max_us": 16_000.0, "rtt_samples": 20}
+    assert never_full([1.2e9, 1.2e9]) == 1.2e9
+    assert never_full([1.2e9, 1.2e9], **shaken) < 10e6
+    assert never_full([20e6, 20e6], **shaken) == 20e6

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from l4strace.derive import sharing
+from tests.support.features import PLAIN
+
+EQUAL_RATES = {"classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.2}
+"""Lab run s1001-127: fq_codel whose flows wait alike, at rates that differ by 1 %."""
 
 
 def features(
@@ -13,13 +17,17 @@ def features(
     slots: int = 50,
     within: float | None = None,
     apart: float | None = None,
+    **rates: float,
 ) -> dict[str, object]:
-    return {
+    return PLAIN | {
         "classic_gap": gap,
         "classic_corr": corr,
         "classic_slots": slots,
         "classic_within": within,
         "classic_apart": apart,
+        "classic_queue_us": 8_000.0,
+        "classic_own_queue_us": 9_000.0,
+        **rates,
     }
 
 
@@ -83,3 +91,56 @@ def test_flows_whose_waits_never_meet_are_not_in_one_queue(
     f = features(0.15, 0.8, apart=apart)
     assert (sharing.one_queue(f, "classic"), sharing.sure(f, "classic")) == (one, one)
     assert sharing.own_queues(f, "classic") is each
+
+
+def test_equal_rates_at_unequal_rtts_are_queues_served_in_turn() -> None:
+    alike = {"gap": 0.2, "corr": 0.74}
+    f = features(**alike, **EQUAL_RATES)
+    assert sharing.served_in_turn(f, "classic")
+    assert sharing.own_queues(f, "classic")
+    assert not sharing.one_queue(f, "classic")
+    assert not sharing.sure(f, "classic")
+    assert sharing.one_queue(features(**alike), "classic")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"classic_waiting": 9},
+        {"classic_uneven": 0.12, "classic_unlike": 0.75},  # DualPI2 at its equal rates: s901-064
+        {"classic_uneven": 0.02, "classic_unlike": 0.03},  # equal windows in one queue: s901-015
+        {"classic_uneven": 0.08, "classic_unlike": 0.2},
+    ],
+)
+def test_equal_rates_of_few_slots_or_of_equal_windows_show_nothing(
+    changed: dict[str, float],
+) -> None:
+    assert not sharing.served_in_turn(features(0.2, 0.74, **EQUAL_RATES | changed), "classic")
+
+
+@pytest.mark.parametrize(
+    ("rates", "out"),
+    [
+        ({"classic_waiting": 35, "classic_uneven": 0.7}, True),
+        ({"classic_waiting": 9, "classic_uneven": 0.7}, False),
+        ({"classic_waiting": 35, "classic_uneven": 0.7, "noise_us": 8_500.0}, False),
+        ({"classic_waiting": 35, "classic_uneven": 0.3}, False),
+        ({"classic_outrun": 18, "classic_own_marked": 18}, True),
+        ({"classic_outruns": 10, "classic_marked_slots": 12}, True),
+        ({"classic_outrun": 18, "classic_own_marked": 40}, False),
+        ({"classic_outrun": 4, "classic_own_marked": 4}, False),
+        # Beside packets that take longer than the step any packet waits that long.
+        ({"classic_outrun": 18, "classic_own_marked": 18, "serialisation_us": 3_500.0}, False),
+    ],
+)
+def test_unequal_rates_of_flows_that_wait_are_no_fair_queueing(
+    rates: dict[str, float], out: bool
+) -> None:
+    assert sharing.out_of_turn(features(0.85, 0.1, **rates), "classic") is out
+
+
+def test_waits_shorter_than_a_packet_need_not_be_equal() -> None:
+    """Lab run s1001-105: 0.6 and 0.8 ms, and a packet takes 1.25 ms."""
+    short = {"classic_queue_us": 628.0, "classic_own_queue_us": 807.0, "serialisation_us": 1_250.0}
+    assert sharing.below_a_packet(features(0.38, -0.26, **short), "classic")
+    assert not sharing.below_a_packet(features(0.38, -0.26), "classic")

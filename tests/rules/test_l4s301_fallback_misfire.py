@@ -51,8 +51,9 @@ def test_a_lone_flow_does_not_show_that_the_aqm_is_l4s() -> None:
 
 
 def test_fires_without_a_capture_on_the_inputs_alone() -> None:
+    """What no capture shows may be a queue that marks all flows early."""
     (found,) = check(evidence(flows=FLOWS, detector=steps()))
-    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
     assert "L4S AQM" not in found.message
 
 
@@ -132,10 +133,7 @@ def test_the_parameter_of_the_host_shows_in_its_other_flows() -> None:
     assert [one.severity for one in found] == [Severity.NOTICE, Severity.NOTICE]
 
 
-def test_few_steps_are_not_high_confidence_and_no_time_is_silent() -> None:
-    """Correct thresholds cannot reach 8 within five steps, on any AQM."""
-    (short,) = check(evidence(flows=FLOWS, detector=steps(5)))
-    assert short.confidence is Confidence.MEDIUM
+def test_no_time_above_8_is_silent() -> None:
     assert check(evidence(flows=FLOWS, detector=steps(5, score=[0.0] * 4 + [9.0]))) == []
 
 

@@ -112,10 +112,14 @@ def test_an_input_that_the_other_outweighs_is_the_build_s_fault() -> None:
     assert len(check(scene(bottleneck("l4s"), **inputs))) == 1
 
 
-def test_high_confidence_needs_a_bottleneck_that_is_shown() -> None:
+def test_ect1_flows_alone_do_not_show_that_the_aqm_is_l4s() -> None:
+    """CoDel with ce_threshold marks them from 1 ms as DualPI2 does, and is classic."""
     (sure,) = check(scene(bottleneck("l4s", **SLOW)))
     (likely,) = check(scene(bottleneck("l4s", **SLOW, confidence=0.7)))
     assert (sure.confidence, likely.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
+    (fast,) = check(scene(bottleneck("l4s", confidence=0.7)))
+    assert (fast.severity, fast.confidence) == (Severity.NOTICE, Confidence.LOW)
+    assert "took what is probably an L4S AQM for a classic one" in fast.message
 
 
 def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> None:
@@ -128,3 +132,22 @@ def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> Non
     assert (jittery.severity, jittery.confidence) == (Severity.NOTICE, Confidence.LOW)
     assert "2.40 ms (threshold 0.75 ms) on a path with 4.2 ms of jitter" in jittery.message
     assert found(300.0) == []
+
+
+def test_without_a_log_jitter_that_hides_the_bottleneck_keeps_the_replayed_score_up() -> None:
+    def found(jitter_us: float, mdev_us: float = 1700.0, **tables: object):
+        inputs = {"origin": "packets", "score": None, "score_fixed": 17.0, "mdev_us": mdev_us}
+        tables = {"flows": FLOWS, "directions": DIRECTIONS, "laws": laws(None)} | tables
+        return check(
+            evidence(detector=steps(**inputs), noise=path_noise(jitter_us=jitter_us), **tables)
+        )
+
+    skipped = [Skipped("L4S303", "no kernel log")]
+    for place in (None, bottleneck("unknown")):
+        tables = {} if place is None else {"bottlenecks": place}
+        (jittery,) = found(2300.0, **tables)
+        assert (jittery.severity, jittery.confidence) == (Severity.NOTICE, Confidence.LOW)
+        assert "takes this path for classic, whatever the AQM: RTT deviation" in jittery.message
+        assert found(300.0, **tables) == skipped
+        assert found(2300.0, mdev_us=300.0, **tables) == skipped
+    assert found(2300.0, bottlenecks=bottleneck("classic")) == skipped

@@ -66,3 +66,20 @@ def test_skips_without_a_score() -> None:
     assert check(scene(kernel=log(classic_ecn=None))) == [
         Skipped("L4S305", "the kernel log has no classic_ecn")
     ]
+
+
+def test_the_smallest_window_and_a_large_alpha_do_not_show_what_the_fallback_does() -> None:
+    """Two packets cannot become fewer, and alpha/2 of 0.4 is more than the floor."""
+    for hidden in ({"cwnd_before": 2.0, "alpha": 0.4}, {"cwnd_before": 20.0, "alpha": 0.8}):
+        cuts = frame(
+            "cuts",
+            source=1,
+            ts_ns=list(range(20)),
+            origin="kernel",
+            classic_ecn=17.0,
+            law="none",
+            fraction=0.0,
+            **hidden,
+        )
+        found = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
+        assert found == [], hidden

@@ -72,6 +72,30 @@ def test_no_misfire_where_the_score_may_be_high_with_correct_thresholds() -> Non
     assert found.severity is Severity.NOTICE
 
 
+def test_correct_thresholds_that_seldom_exceed_8_do_not_explain_a_floor_that_always_acts() -> None:
+    """The buggy build on a path that correct thresholds take for classic now and then."""
+    part = {"score_fixed_lo": [17.0] * 13 + [0.0] * 88, "score_fixed_hi": [17.0] * 35 + [0.0] * 66}
+    table = steps(101, origin="packets", score=None, score_fixed=0.0, **part)
+    (found,) = check(scene("l4s", WRONG, detector=table))
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
+    assert "misfired behind an L4S AQM" in found.message
+    assert "exceeds 8 in 13 to 35 % of the time" in found.message
+    (open_,) = check(scene("unknown", WRONG, detector=table))
+    assert open_.severity is Severity.INFO, "a classic AQM may justify it"
+
+
+def test_the_path_is_no_cause_where_the_score_that_it_gives_stays_low() -> None:
+    table = steps(origin="packets", score=None, score_fixed=0.0)
+    (found,) = check(scene("l4s", FLOOR, detector=table))
+    assert "acts behind an L4S AQM: after" in found.message
+    assert "exceeds 8 in 0 % of the time" in found.message
+
+
+def test_an_aqm_that_no_other_flow_shows_is_probably_l4s() -> None:
+    (found,) = check(scene("l4s", FLOOR, {"confidence": 0.7}))
+    assert "acts behind what is probably an L4S AQM because of the path" in found.message
+
+
 def test_a_missed_aqm_whose_score_stays_low_leaves_the_cause_open() -> None:
     (found,) = check(scene("classic", {}, score=0.0))
     assert "off, absent or missed" in found.message

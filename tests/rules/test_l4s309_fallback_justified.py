@@ -18,6 +18,20 @@ def test_fires_on_a_classic_aqm() -> None:
     assert [m.value for m in found.measures] == [1.0, 6000.0, 800.0]
 
 
+def test_is_as_sure_as_the_aqm_is_classic() -> None:
+    for sure, confidence, words in (
+        (0.9, Confidence.HIGH, "behind a classic AQM"),
+        (0.7, Confidence.MEDIUM, "behind what is probably a classic AQM"),
+        (0.5, Confidence.LOW, "behind what is possibly a classic AQM"),
+    ):
+        place = bottleneck("classic", confidence=sure)
+        (found,) = check(
+            evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, detector=steps())
+        )
+        assert found.confidence is confidence
+        assert words in found.message
+
+
 def test_fires_without_a_capture_on_the_inputs_alone() -> None:
     (found,) = check(evidence(flows=FLOWS, detector=steps(mdev_us=800.0, depth_us=6000.0)))
     assert found.confidence is Confidence.LOW

@@ -2,7 +2,7 @@
 
 from l4strace.rules.l4s405_path_jitter import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
 
 
 def scene(**columns: object):
@@ -24,3 +24,12 @@ def test_fires_and_names_the_path_that_adds_it() -> None:
 def test_silent_on_a_steady_path_and_on_a_bursty_link() -> None:
     assert check(scene(common_us=800.0)) == []
     assert check(scene(common_us=3_200.0, release_us=8_000.0)) == []
+
+
+def test_silent_where_one_packet_takes_as_long() -> None:
+    """Lab run s1001-026: 1.8 ms where a packet of another flow takes 4.5 ms."""
+    noise = path_noise(common_us=1_800.0)
+    for packet_us, found in ((4_500.0, 0), (900.0, 1)):
+        place = bottleneck("classic", flow=1, serialisation_us=packet_us)
+        tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+        assert len(check(evidence(noise=noise, **tables))) == found

@@ -19,6 +19,16 @@ PLAIN: dict[str, Any] = {
     "scalable_apart": None,
     "classic_within": None,
     "classic_apart": None,
+    "scalable_waiting": 0,
+    "classic_waiting": 0,
+    "scalable_outrun": 0,
+    "scalable_outruns": 0,
+    "classic_outrun": 0,
+    "classic_outruns": 0,
+    "scalable_own_marked": 0,
+    "scalable_marked_slots": 0,
+    "classic_own_marked": 0,
+    "classic_marked_slots": 0,
 }
 """No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, a path
 that stays the same."""

@@ -39,6 +39,7 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "peak_us": 500.0,
         "base_us": 10_000.0,
         "held_back": 0.0,
+        "noise_us": 0.0,
     }
     slot = plain | {name: value for name, value in values.items() if name != "count"}
     return slot | {"busy": changes.busy(slot)}

@@ -10,9 +10,11 @@ from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, kept
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
+    CUT_FLOOR,
     DCTCP,
     DEPTH_REFERENCE_US,
     MDEV_REFERENCE_US,
+    MIN_CWND,
     SCALABLE_THRESHOLD,
 )
 from l4strace.rules.support import subjects
@@ -172,12 +174,17 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
 
     `cuts` counts them; `at_half_alpha` is the share of them that stay at alpha/2 or below although
     the fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
-    That is a parameter of the module, so all flows of a host show it together.
+    That is a parameter of the module, so all flows of a host show it together. Cuts that do not
+    show it are left out: at the smallest window nothing is reduced, and a large alpha asks for as
+    much as the floor.
     """
+    room = pl.col("cwnd_before") * (1 - CUT_FLOOR) >= MIN_CWND
     cuts = evidence.cuts.filter(
         (pl.col("origin") == "kernel")
         & (pl.col("cause") == "ce")
         & (pl.col("classic_ecn") >= CLASSIC_THRESHOLD)
+        & room.fill_null(True)
+        & (pl.col("alpha") / 2 < CUT_FLOOR).fill_null(True)
     )
     return cuts.group_by(log="source").agg(
         pl.len().alias("cuts"),

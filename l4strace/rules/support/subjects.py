@@ -10,6 +10,7 @@ from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
 from l4strace.evidence import Evidence, kept
+from l4strace.model import Confidence
 from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.wording.moments import moment as moment
@@ -28,6 +29,32 @@ def hedge(confidence: float | None) -> str:
     if (confidence or 0.0) >= ISOLATED_CONFIDENCE:
         return ""
     return "probably " if (confidence or 0.0) >= LIKELY_CONFIDENCE else "possibly "
+
+
+def proven_l4s(row: dict[str, Any]) -> bool:
+    """Whether other flows show that the bottleneck of a row is an L4S AQM.
+
+    A queue with a step for all of its packets looks the same to ECT(1) flows alone.
+    """
+    return row["kind"] == "l4s" and (row["confidence"] or 0.0) >= ISOLATED_CONFIDENCE
+
+
+def hedged(confidence: float | None, queue: str) -> str:
+    """`an L4S AQM`, or `what is probably an L4S AQM`."""
+    likely = hedge(confidence)
+    return f"what is {likely}{queue}" if likely else queue
+
+
+def l4s_aqm(row: dict[str, Any]) -> str:
+    """The bottleneck of a row whose kind is L4S."""
+    return hedged(row["confidence"], "an L4S AQM")
+
+
+def confidence(value: float | None) -> Confidence:
+    """That of a finding which rests on a bottleneck class of confidence ``value``."""
+    if (value or 0.0) >= ISOLATED_CONFIDENCE:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if (value or 0.0) >= LIKELY_CONFIDENCE else Confidence.LOW
 
 
 @kept

@@ -98,7 +98,7 @@ fn enter(layers: &mut Layers, traffic_class: u8) -> Decoded {
 }
 
 #[inline]
-fn mapped(ip: &[u8; 20], at: usize) -> Address {
+pub(super) fn mapped(ip: &[u8; 20], at: usize) -> Address {
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]
 }
 

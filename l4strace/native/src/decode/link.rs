@@ -4,6 +4,8 @@ use super::bytes::{after, be16, be32, head};
 use super::{ip, Decoded, Layers};
 use crate::stats::Loss;
 
+pub const ETHERNET: u32 = 1;
+
 /// Names as libpcap gives them, for the `sources` table.
 pub fn name(link_type: u32) -> String {
     let known = match link_type {
@@ -30,7 +32,7 @@ pub fn name(link_type: u32) -> String {
 #[inline]
 pub(super) fn link(layers: &mut Layers, link_type: u32, data: &[u8], wire: u32) -> Decoded {
     match link_type {
-        1 => ethernet(layers, data, wire),
+        ETHERNET => ethernet(layers, data, wire),
         12 | 14 | 101 | 228 | 229 => ip::any(layers, data, wire),
         0 => null(layers, data, wire, false),
         108 => null(layers, data, wire, true),

@@ -6,6 +6,7 @@ mod bytes;
 mod ip;
 pub mod link;
 mod options;
+mod plain;
 mod tcp;
 mod tunnel;
 
@@ -40,6 +41,14 @@ pub enum Outcome {
 /// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps.
 #[inline]
 pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
+    if link_type == link::ETHERNET && plain::plain(data, wire_len, packet) {
+        return Outcome::Tcp;
+    }
+    walk(link_type, data, wire_len, packet)
+}
+
+/// From header to header, whatever they are.
+fn walk(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
     let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None, fragment: None };
     match (link::link(&mut layers, link_type, data, wire_len), layers.fragment) {
         (Ok(()) | Err(Loss::IpFragments), Some(fragment)) => Outcome::Part(fragment),

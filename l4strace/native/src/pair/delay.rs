@@ -30,9 +30,10 @@ pub struct RoundDelay {
 
 impl Rounds {
     /// Rounds as (local flow, forward, start, end), in the order of the table's rows.
-    pub fn new(rounds: impl ExactSizeIterator<Item = (u32, bool, i64, i64)>) -> Self {
-        let mut found = Rounds { spans: Vec::new(), delays: vec![Delay::default(); rounds.len()] };
+    pub fn new(rounds: impl Iterator<Item = (u32, bool, i64, i64)>) -> Self {
+        let mut found = Rounds { spans: Vec::new(), delays: Vec::new() };
         for (row, (flow, forward, start, end)) in rounds.enumerate() {
+            found.delays.push(Delay::default());
             let id = 2 * flow as usize + usize::from(!forward);
             if id >= found.spans.len() {
                 found.spans.resize(id + 1, Vec::new());

@@ -48,31 +48,59 @@ impl Pcap {
         Some(Pcap { swapped, record_header, fraction_ns, link_type })
     }
 
+    /// Seconds, fraction, captured and wire length.
     #[inline]
-    pub fn step(&self, bytes: &[u8]) -> Step {
-        // Of known length, so that its fields are read without a look at the bounds.
-        let header = bytes.first_chunk::<16>().filter(|_| bytes.len() >= self.record_header);
-        let Some(header) = header else { return Step::More(self.record_header) };
-        let captured_len = u32_at(header, 8, self.swapped);
-        let size = self.record_header + captured_len as usize;
-        if captured_len > MAX_CAPTURED {
-            return Step::Damaged(format!("a record claims {captured_len} bytes"));
+    fn fields(&self, header: &[u8; 16]) -> [u32; 4] {
+        let field = |i: usize| u32::from_le_bytes([header[i], header[i + 1], header[i + 2], header[i + 3]]);
+        let fields = [field(0), field(4), field(8), field(12)];
+        if self.swapped {
+            return fields.map(u32::swap_bytes);
         }
-        if bytes.len() < size.min(NEEDED) {
-            return Step::More(size.min(NEEDED));
-        }
-        if captured_len == 0 && header.iter().all(|&b| b == 0) {
-            return Step::Damaged("only zero bytes follow".into());
-        }
-        let seconds = i64::from(u32_at(header, 0, self.swapped));
-        let fraction = i64::from(u32_at(header, 4, self.swapped));
-        Step::Packet(Record {
+        fields
+    }
+
+    #[inline]
+    fn record(&self, [seconds, fraction, captured_len, wire_len]: [u32; 4]) -> Record {
+        Record {
             link_type: self.link_type,
-            ts_ns: seconds * 1_000_000_000 + fraction * self.fraction_ns,
-            wire_len: u32_at(header, 12, self.swapped).max(captured_len),
+            ts_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns,
+            wire_len: wire_len.max(captured_len),
             captured_len,
             data: self.record_header,
-            size: size as u64,
-        })
+            size: (self.record_header + captured_len as usize) as u64,
+        }
+    }
+
+    #[inline]
+    pub fn step(&self, bytes: &[u8]) -> Step {
+        if let Some(header) = bytes.first_chunk() {
+            let record = self.record(self.fields(header));
+            if record.captured_len > 0
+                && record.captured_len <= MAX_CAPTURED
+                && record.size <= bytes.len() as u64
+            {
+                return Step::Packet(record);
+            }
+        }
+        self.odd(bytes)
+    }
+
+    /// The record is empty, not whole or impossible.
+    #[cold]
+    fn odd(&self, bytes: &[u8]) -> Step {
+        let header = bytes.first_chunk().filter(|_| bytes.len() >= self.record_header);
+        let Some(header) = header else { return Step::More(self.record_header) };
+        let record = self.record(self.fields(header));
+        if record.captured_len > MAX_CAPTURED {
+            return Step::Damaged(format!("a record claims {} bytes", record.captured_len));
+        }
+        let wanted = (record.size as usize).min(NEEDED);
+        if bytes.len() < wanted {
+            return Step::More(wanted);
+        }
+        if record.captured_len == 0 && header.iter().all(|&b| b == 0) {
+            return Step::Damaged("only zero bytes follow".into());
+        }
+        Step::Packet(record)
     }
 }

@@ -62,7 +62,7 @@ impl Capture {
                 totals.first_ce.iter_mut().for_each(|(stamp, _)| off(stamp));
             }
         }
-        for round in &mut self.tracker.rounds {
+        for round in self.tracker.rounds.iter_mut() {
             [&mut round.start_ns, &mut round.end_ns].into_iter().for_each(off);
         }
     }

@@ -27,7 +27,7 @@ pub struct RoundView<'a> {
     pub source: u16,
     pub number: u32,
     pub mode: Mode,
-    pub delay: Option<RoundDelay>,
+    pub delay: Option<&'a RoundDelay>,
     pub row: &'a RoundRow,
 }
 
@@ -52,11 +52,12 @@ impl Run {
         for v in flows {
             modes[usize::from(v.source)][v.flow.id as usize] = v.mode;
         }
-        let mut rounds: Vec<RoundView<'_>> = Vec::new();
+        let count = self.captures.iter().map(|capture| capture.tracker.rounds.len()).sum();
+        let mut rounds: Vec<RoundView<'_>> = Vec::with_capacity(count);
         for (source, capture) in self.captures.iter().enumerate() {
             rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
                 source: source as u16,
-                delay: capture.delays.get(i).copied().flatten(),
+                delay: capture.delays.get(i).and_then(Option::as_ref),
                 number: self.numbers[source][row.flow as usize],
                 mode: modes[source][row.flow as usize],
                 row,

@@ -198,7 +198,7 @@ impl CeCount {
 
     fn learn_share(&mut self, marks: u32, packets: u32) {
         if packets > 0 {
-            let share = (marks as f32 / packets as f32).min(1.0);
+            let share = if marks == 0 { 0.0 } else { (marks as f32 / packets as f32).min(1.0) };
             // An ACK for many packets shows as much as many ACKs.
             let gain = (GAIN * packets as f32).min(0.5);
             self.share += gain * (share - self.share);
@@ -211,15 +211,15 @@ impl CeCount {
     /// Returns what the caller must add to the round's sums, as signed corrections.
     pub fn narrow(&mut self, ce: CeBytes) -> (i64, i64, i64) {
         let before = (self.lo, self.hi, self.best);
-        let least = u64::from(ce.bytes.div_ceil(ce.longest.max(1)));
+        // Most options report no mark, which needs no division.
+        let least = if ce.bytes == 0 { 0 } else { u64::from(ce.bytes.div_ceil(ce.longest.max(1))) };
         self.allow(self.option_lo + least);
         if ce.shortest > 0 && self.hi > self.lo {
+            let mean = (ce.shortest + ce.longest) / 2;
             let most = u64::from(ce.bytes / ce.shortest) + u64::from(self.option_extra);
             self.raise_to(self.option_lo + least);
             self.lower_to(self.option_hi + most);
-            let mean = (ce.shortest + ce.longest) / 2;
-            let likely = u64::from((ce.bytes + mean / 2) / mean.max(1));
-            self.settle(self.option_best + likely);
+            self.settle(self.option_best + u64::from((ce.bytes + mean / 2) / mean.max(1)));
         }
         if self.lo == self.hi && self.option_lo == self.option_hi && ce.shortest > 0 {
             let marks = u32::try_from(self.lo - self.option_lo).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@
 use super::direction::Direction;
 use super::echo::Reference;
 use super::flow::Flow;
-use super::round::RoundRow;
+use super::rows::Rows;
 use crate::packet::{flag, Packet};
 
 /// Pause of a conversation from which it is looked at.
@@ -33,7 +33,7 @@ pub struct Suspicion {
 impl Flow {
     /// The conversation paused until this packet: if the clock was set, what spans the step is not timed.
     #[cold]
-    pub(super) fn paused(&mut self, p: &Packet, side: usize, before_ns: i64, rows: &mut Vec<RoundRow>) {
+    pub(super) fn paused(&mut self, p: &Packet, side: usize, before_ns: i64, rows: &mut Rows) {
         match (p.timestamps, self.dirs[side].echoes.reference()) {
             (Some((tsval, _)), Some(reference)) => {
                 let Some(ahead_ns) = reference.stood_still_ns(tsval, p.ts_ns) else { return };

@@ -27,6 +27,8 @@ pub struct Verdict {
 pub struct ByteCounters {
     wire: [Option<u32>; 3],
     pub total: [Option<i64>; 3],
+    /// Of the totals.
+    sum: i64,
     /// What was acknowledged when the last option was read.
     acked: i64,
 }
@@ -37,25 +39,27 @@ impl ByteCounters {
     pub fn read(&mut self, option: &AccEcnOption, most: u64, acked: i64, from_start: bool) -> Verdict {
         let mut verdict = Verdict::default();
         let values = [option.e0b, option.ceb, option.e1b];
-        if values.iter().flatten().all(|&v| v == 0) && is_zeroed(option) {
+        let zeroed = is_zeroed(option);
+        if zeroed && values.iter().flatten().all(|&v| v == 0) {
             verdict.zeroed = true;
             return verdict;
         }
         let mut steps: [Option<i64>; 3] = std::array::from_fn(|i| Some(self.step(i, values[i]?, from_start)));
-        if from_start || self.wire.iter().any(Option::is_some) {
+        if acked - self.acked >= MODULUS / 2 && (from_start || self.wire.iter().any(Option::is_some)) {
             self.unwrap(&mut steps, acked);
         }
-        let sum: i64 = steps.iter().flatten().sum();
-        let known: i64 = self.total.iter().flatten().sum();
-        if steps.iter().flatten().any(|&s| s < 0) || known + sum > most as i64 {
+        let step = |i: usize| steps[i].unwrap_or(0);
+        let sum = step(0) + step(1) + step(2);
+        if (step(0) | step(1) | step(2)) < 0 || self.sum + sum > most as i64 {
             verdict.implausible = true;
             return verdict;
         }
-        if is_zeroed(option) {
+        if zeroed {
             verdict.zeroed = true;
             return verdict;
         }
         self.acked = acked;
+        self.sum += sum;
         for i in 0..3 {
             if let (Some(value), Some(step)) = (values[i], steps[i]) {
                 self.wire[i] = Some(value);
@@ -68,11 +72,9 @@ impl ByteCounters {
 
     /// Options further apart than half a counter: what was acknowledged in between shows how often one
     /// wrapped, and what it counted so far, which.
+    #[cold]
     fn unwrap(&self, steps: &mut [Option<i64>; 3], acked: i64) {
         let moved = acked - self.acked;
-        if moved < MODULUS / 2 {
-            return;
-        }
         steps.iter_mut().flatten().for_each(|step| *step = step.rem_euclid(MODULUS));
         let missing = moved - steps.iter().flatten().sum::<i64>();
         let most = (0..3).filter(|&i| steps[i].is_some()).max_by_key(|&i| (self.total[i], steps[i]));

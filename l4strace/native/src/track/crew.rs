@@ -65,7 +65,7 @@ pub fn follow<E>(
 pub trait Follow: Send {
     fn packets(&mut self, packets: &[Packet]);
 
-    /// It is faster with several packets at once, from now on.
+    /// It is faster with several packets at once, for now.
     fn gathers(&self) -> bool;
 }
 
@@ -129,6 +129,11 @@ impl<T: Follow> Crew<'_, '_, T> {
     #[inline]
     fn add(&mut self, lane: usize, packets: &[Packet]) {
         if let Some(alone) = self.alone.get_mut(lane).filter(|lane| !lane.gathers()) {
+            let before = &mut self.filling[lane];
+            if !before.is_empty() {
+                alone.packets(before);
+                before.clear();
+            }
             return alone.packets(packets);
         }
         let mut rest = packets;

@@ -2,13 +2,14 @@
 
 use super::flow::{Ended, Flow};
 use super::handshake::Mode;
-use super::round::{Limit, RoundRow};
+use super::round::Limit;
+use super::rows::Rows;
 use super::sender::{Context, Wait};
 use crate::packet::{flag, Packet};
 
 impl Flow {
     /// The round's data is acknowledged: it is over here, or once the sender has reacted.
-    pub(super) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+    pub(super) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         if !self.vantage.is_far(side == 0) {
             return self.end_round(side, p, rows);
         }
@@ -21,33 +22,34 @@ impl Flow {
         }
     }
 
-    pub(super) fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Vec<RoundRow>) {
+    pub(super) fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Rows) {
         self.look_around();
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
             let row = sender.end_round(p.ts_ns, p.frame, &context);
-            self.ended_row[side] = row.as_ref().and_then(|_| u32::try_from(rows.len()).ok());
-            rows.extend(row);
+            self.ended_row[side] = row.and_then(|row| rows.push(row));
         }
     }
 
     /// Another ACK comes: what left since the one that ended a round shows the window behind that.
     #[inline]
-    pub(super) fn settle_window(&mut self, side: usize, rows: &mut [RoundRow]) {
-        let Some(at) = self.ended_row[side].take().map(|at| at as usize) else { return };
+    pub(super) fn settle_window(&mut self, side: usize, rows: &mut Rows) {
+        let Some(at) = self.ended_row[side].take() else { return };
         let Some(sender) = self.dirs[side].sender.as_ref() else { return };
-        if rows[at].limited_by == Limit::Cwnd {
-            rows[at].cwnd_packets = sender.window.before_ack();
+        if rows.at(at).limited_by == Limit::Cwnd {
+            rows.at(at).cwnd_packets = sender.window.before_ack();
         }
     }
 
     /// Ends the round that runs at `before_ns`; what is in flight goes on in one that begins now, untimed.
-    pub(super) fn split_round(&mut self, side: usize, p: &Packet, before_ns: i64, rows: &mut Vec<RoundRow>) {
+    pub(super) fn split_round(&mut self, side: usize, p: &Packet, before_ns: i64, rows: &mut Rows) {
         let context = self.context(side);
         let Some(sender) = self.dirs[side].sender.as_mut() else { return };
         sender.segments.forget_times();
         if sender.round.open {
-            rows.extend(sender.end_round(before_ns, p.frame, &context));
+            if let Some(row) = sender.end_round(before_ns, p.frame, &context) {
+                rows.push(row);
+            }
             sender.round.start_ns = p.ts_ns;
         }
         self.ended_row[side] = None;
@@ -69,14 +71,16 @@ impl Flow {
     }
 
     /// Ends the rounds that still run at the end of the capture.
-    pub fn finish(&mut self, rows: &mut Vec<RoundRow>) {
+    pub fn finish(&mut self, rows: &mut Rows) {
         self.forget_held();
         self.look_around();
         for side in 0..2 {
             let context = self.context(side);
             let last_ns = self.last_ns;
             if let Some(sender) = self.dirs[side].sender.as_mut().filter(|s| s.round.open) {
-                rows.extend(sender.end_round(last_ns, context.last_frame, &context));
+                if let Some(row) = sender.end_round(last_ns, context.last_frame, &context) {
+                    rows.push(row);
+                }
             }
         }
     }

@@ -4,7 +4,8 @@ use super::clock::{Suspicion, PAUSE_NS};
 use super::data::{first_byte, weight, Data};
 use super::direction::Direction;
 use super::handshake::{Handshake, Mode};
-use super::round::{Limit, RoundRow};
+use super::round::Limit;
+use super::rows::Rows;
 use super::segments::{Delivered, Sent};
 use super::sender::{Sender, Wait};
 use super::strays::{Followed, Held};
@@ -119,7 +120,7 @@ impl Flow {
 
     /// Follows one packet of side `side`; a finished round is appended to `rows`.
     #[inline]
-    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Followed {
+    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
         if self.is_stray(p, side) {
             return self.stray(p, side, rows);
         }
@@ -129,7 +130,7 @@ impl Flow {
     }
 
     #[cold]
-    fn stray(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Followed {
+    fn stray(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
         if !self.hold(p, side) {
             return Followed::Here;
         }
@@ -143,13 +144,13 @@ impl Flow {
     }
 
     /// Packets that are known to lie where the conversation is.
-    pub(super) fn all(&mut self, packets: &Held, rows: &mut Vec<RoundRow>) {
+    pub(super) fn all(&mut self, packets: &Held, rows: &mut Rows) {
         packets.iter().for_each(|(p, side)| self.here(p, *side, rows));
     }
 
     /// A packet that lies where the conversation is.
     #[inline]
-    fn here(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) {
+    fn here(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
         if p.ts_ns.saturating_sub(before_ns) > PAUSE_NS {
             self.paused(p, side, before_ns, rows);
@@ -205,8 +206,7 @@ impl Flow {
     /// The first packet after the handshake's SYNs: fixes what they agreed.
     #[cold]
     fn open(&mut self, side: usize) {
-        let (mode, _) = self.handshake.decide();
-        self.mode = Some(mode);
+        self.mode = Some(self.handshake.decide().0);
         if side == 0 && self.handshake.synack.is_some() {
             self.handshake.established = true;
         }
@@ -222,7 +222,7 @@ impl Flow {
 
     /// Places the packet in its direction's sequence space; data goes to the sender.
     #[inline]
-    fn sequence(&mut self, p: &Packet, side: usize, rows: &mut Vec<RoundRow>) -> Place {
+    fn sequence(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Place {
         let dir = &mut self.dirs[side];
         if !dir.space.started() {
             dir.space.start(p.seq, 0);
@@ -248,7 +248,7 @@ impl Flow {
     }
 
     #[inline]
-    fn data(&mut self, p: &Packet, side: usize, data: &Data, rows: &mut Vec<RoundRow>) -> Place {
+    fn data(&mut self, p: &Packet, side: usize, data: &Data, rows: &mut Rows) -> Place {
         let came_round =
             self.dirs[side].sender.as_ref().is_some_and(|s| s.came_round(p.timestamps.map(|t| t.1), p.ts_ns));
         if came_round {
@@ -283,11 +283,11 @@ impl Flow {
 
     /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
     #[inline]
-    fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut [RoundRow]) {
+    fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut Rows) {
         let Some(sender) = self.dirs[side].sender.as_ref().filter(|s| !s.round.open) else { return };
-        let Some(at) = self.ended_row[side].map(|at| at as usize) else { return };
-        if sender.went_on(now_ns) && rows[at].limited_by == Limit::App {
-            rows[at].limited_by = Limit::Cwnd;
+        let Some(at) = self.ended_row[side] else { return };
+        if sender.went_on(now_ns) && rows.at(at).limited_by == Limit::App {
+            rows.at(at).limited_by = Limit::Cwnd;
         }
     }
 
@@ -302,7 +302,7 @@ impl Flow {
 
     /// The ACK half of a packet from `side`: it reports on the other side's data.
     #[inline]
-    fn acknowledge(&mut self, p: &Packet, side: usize, place: Place, rows: &mut Vec<RoundRow>) {
+    fn acknowledge(&mut self, p: &Packet, side: usize, place: Place, rows: &mut Rows) {
         let peer = &mut self.dirs[side ^ 1];
         if !peer.space.started() {
             peer.space.start(p.ack, 0);

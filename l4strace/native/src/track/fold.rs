@@ -52,7 +52,7 @@ impl Tracker {
             *id = kept.unwrap_or_default();
             kept.is_some()
         });
-        for row in &mut self.rounds {
+        for row in self.rounds.iter_mut() {
             row.flow = new(row.flow).unwrap_or_default();
         }
         self.table.keep(&numbers);

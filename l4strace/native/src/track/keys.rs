@@ -24,19 +24,23 @@ pub struct Keys {
     slots: Vec<Slot>,
     entries: Vec<Entry>,
     seed: u64,
+    /// The key that was asked for last and its reverse, and the id of the first: packets of one conversation
+    /// come in runs.
+    last: Option<([FlowKey; 2], u32)>,
 }
 
 impl Default for Keys {
     fn default() -> Self {
         // A random seed, because the addresses in a capture are chosen by strangers.
         let seed = RandomState::new().build_hasher().finish();
-        Keys { slots: vec![Slot::default(); 64], entries: Vec::new(), seed }
+        Keys { slots: vec![Slot::default(); 64], entries: Vec::new(), seed, last: None }
     }
 }
 
 impl Keys {
     /// From now on packets of `key` have this id.
     pub fn put(&mut self, key: FlowKey, id: u32) {
+        self.last = None;
         if (self.entries.len() + 1) * 2 > self.slots.len() {
             self.grow();
         }
@@ -69,6 +73,21 @@ impl Keys {
         }
     }
 
+    /// The id of the key that was asked for last, or of its reverse.
+    #[inline]
+    pub fn again(&self, key: &FlowKey) -> Option<u32> {
+        let (keys, id) = self.last.as_ref()?;
+        // One port shows which of the two it can be, as a rule.
+        let reverse = u32::from(key.src_port != keys[0].src_port);
+        keys[reverse as usize].is(key).then_some(id ^ reverse)
+    }
+
+    /// The key was asked for, and has this id.
+    #[inline]
+    pub fn note(&mut self, key: &FlowKey, id: u32) {
+        self.last = Some(([*key, key.reversed()], id));
+    }
+
     #[inline]
     pub fn find(&self, key: &FlowKey, hash: u64) -> Option<u32> {
         self.slot(key, hash).ok().map(|entry| self.entries[entry].id)
@@ -84,7 +103,7 @@ impl Keys {
             if slot.entry == 0 {
                 return Err(at);
             }
-            if slot.tag == (hash >> 32) as u32 && self.entries[slot.entry as usize - 1].key == *key {
+            if slot.tag == (hash >> 32) as u32 && self.entries[slot.entry as usize - 1].key.is(key) {
                 return Ok(slot.entry as usize - 1);
             }
             at = (at + 1) & mask;
@@ -93,6 +112,7 @@ impl Keys {
 
     /// Keeps the keys whose id has a new one.
     pub fn keep(&mut self, new: impl Fn(u32) -> Option<u32>) {
+        self.last = None;
         self.entries.retain_mut(|entry| {
             let id = new(entry.id);
             entry.id = id.unwrap_or_default();

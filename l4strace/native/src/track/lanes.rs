@@ -3,8 +3,9 @@
 //! and so is what they find.
 
 use super::fold::MOST_BARE;
+use super::mix::Mix;
 use super::waiting::MOST_WAITING;
-use super::{Flow, FlowTable, RoundRow, Tracker};
+use super::{Flow, FlowTable, Tracker};
 use crate::packet::{Address, FlowKey};
 
 /// Lanes of a capture, and so the threads that can track it at the same time.
@@ -19,17 +20,15 @@ const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How much one tracker holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Conversations up to which packets are followed at once.
-    pub cached: usize,
     /// Packets that wait.
     pub waiting: usize,
-    /// Conversations without data; half of them, which stay, are more than `cached`.
+    /// Conversations without data.
     pub bare: usize,
 }
 
 impl Limits {
     const fn part(lanes: usize) -> Self {
-        Limits { cached: CACHED / lanes, waiting: MOST_WAITING / lanes, bare: MOST_BARE / lanes }
+        Limits { waiting: MOST_WAITING / lanes, bare: MOST_BARE / lanes }
     }
 }
 
@@ -54,7 +53,7 @@ pub fn lane(key: &FlowKey) -> usize {
 impl Tracker {
     /// A tracker for the packets of one lane.
     pub fn of_lane() -> Self {
-        Tracker { limits: Limits::part(LANES), ..Tracker::default() }
+        Tracker { limits: Limits::part(LANES), mix: Mix::new(CACHED / LANES), ..Tracker::default() }
     }
 
     /// What lanes that are finished found, as one: conversations numbered by their first frame. It follows no
@@ -74,14 +73,14 @@ impl Tracker {
         let mut merged = Tracker {
             table: FlowTable::merged(&tables, &order, &numbers),
             flows: Vec::with_capacity(order.len()),
-            rounds: Vec::with_capacity(lanes.iter().map(|lane| lane.rounds.len()).sum()),
             folded: lanes.iter().map(|lane| lane.folded).sum(),
             ..Tracker::default()
         };
         let mut flows: Vec<Vec<Option<Flow>>> = Vec::with_capacity(lanes.len());
-        for (lane, numbers) in lanes.into_iter().zip(&numbers) {
+        for (mut lane, numbers) in lanes.into_iter().zip(&numbers) {
             let new = |old: u32| numbers[old as usize];
-            merged.rounds.extend(lane.rounds.into_iter().map(|row| RoundRow { flow: new(row.flow), ..row }));
+            lane.rounds.iter_mut().for_each(|row| row.flow = new(row.flow));
+            merged.rounds.append(lane.rounds);
             merged.resumed.extend(lane.resumed.into_iter().map(|(frame, old)| (frame, new(old))));
             flows.push(lane.flows.into_iter().map(Some).collect());
         }

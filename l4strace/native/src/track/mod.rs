@@ -18,12 +18,14 @@ mod handshake;
 mod holes;
 mod keys;
 mod lanes;
+mod mix;
 mod prefetch;
 mod reduction;
 mod reports;
 mod retrace;
 mod reuse;
 mod round;
+mod rows;
 mod segments;
 mod sender;
 mod seq;
@@ -48,6 +50,7 @@ pub use flow::{Ended, Flow};
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use retrace::Retrace;
 pub use round::RoundRow;
+pub use rows::Rows;
 pub use seq::SeqSpace;
 pub use table::{FlowTable, Initiator, Interned};
 pub use unify::{unify, Member};
@@ -55,6 +58,7 @@ pub use vantage::Vantage;
 
 use crate::packet::Packet;
 use lanes::Limits;
+use mix::Mix;
 use waiting::Waiting;
 
 /// Follows the packets of one capture.
@@ -62,8 +66,9 @@ use waiting::Waiting;
 pub struct Tracker {
     pub table: FlowTable,
     pub flows: Vec<Flow>,
-    pub rounds: Vec<RoundRow>,
+    pub rounds: Rows,
     limits: Limits,
+    mix: Mix,
     waiting: Waiting,
     /// Conversations without data that were dropped, and with how many conversations to look again.
     folded: u64,
@@ -75,22 +80,39 @@ pub struct Tracker {
 impl Tracker {
     /// Follows packets in the order of the capture.
     ///
-    /// With more conversations than a cache holds they wait until some can be followed together: see
-    /// [`Tracker::flush`].
+    /// While more conversations take turns than a cache holds, they wait until some can be followed together:
+    /// see [`Tracker::flush`].
     pub fn packets(&mut self, packets: &[Packet]) {
-        for (i, p) in packets.iter().enumerate() {
+        let mut rest = packets;
+        while !rest.is_empty() {
+            let (next, later) = rest.split_at(self.mix.look(rest.len()));
             if self.gathers() {
-                return self.wait(&packets[i..]);
+                self.wait(next);
+            } else {
+                self.flush();
+                for p in next {
+                    let at = self.place(p);
+                    self.follow(p, at.flow, usize::from(!at.forward));
+                }
             }
-            let at = self.intern(p, self.table.keys.hash(&p.key));
-            self.follow(p, at.flow, usize::from(!at.forward));
+            rest = later;
         }
     }
 
-    /// So many conversations that their packets wait for each other; it stays so.
+    /// So many conversations take turns that their packets wait for each other.
     #[inline]
     pub fn gathers(&self) -> bool {
-        self.flows.len() > self.limits.cached
+        self.mix.is_wide
+    }
+
+    #[inline]
+    fn place(&mut self, p: &Packet) -> Interned {
+        if self.flows.len() < self.fold_at {
+            if let Some(at) = self.table.again(p) {
+                return at;
+            }
+        }
+        self.intern(p, self.table.keys.hash(&p.key))
     }
 
     #[inline]
@@ -100,6 +122,7 @@ impl Tracker {
             self.fold();
         }
         let at = self.table.intern(p, hash);
+        self.mix.turn(at.flow);
         if at.new {
             let serial = u64::from(at.flow) + self.folded;
             self.flows.push(Flow::new(at.flow, serial, p));

@@ -8,6 +8,8 @@ use crate::packet::Packet;
 impl Tracker {
     #[inline]
     pub(super) fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
+        // Known to be 0 or 1 from here on, so that no index by it is checked.
+        let side = side & 1;
         if self.flows[flow as usize].successor.is_some() {
             flow = self.latest(flow);
         }

@@ -64,11 +64,22 @@ impl FlowTable {
     /// Number and direction of the packet's conversation; `hash` is that of its key.
     #[inline]
     pub fn intern(&mut self, packet: &Packet, hash: u64) -> Interned {
-        match self.keys.find(&packet.key, hash) {
+        let at = match self.keys.find(&packet.key, hash) {
             Some(id) if packet.flags & flag::SYN == 0 => seen(id),
             Some(id) => self.syn(id, packet),
             None => self.unknown(packet),
+        };
+        self.keys.note(&packet.key, 2 * at.flow + u32::from(!at.forward));
+        at
+    }
+
+    /// The same as [`FlowTable::intern`] where the packet follows one of its conversation.
+    #[inline]
+    pub fn again(&self, packet: &Packet) -> Option<Interned> {
+        if packet.flags & flag::SYN != 0 {
+            return None;
         }
+        self.keys.again(&packet.key).map(seen)
     }
 
     pub fn len(&self) -> usize {

@@ -255,7 +255,7 @@ fn a_round_ends_when_its_data_comes_back() {
         talk.ack(50 + i64::from(n), n + 1, 5).data(50 + i64::from(n), 10 + n);
     }
     talk.end();
-    let rounds = &talk.tracker.rounds;
+    let rounds: Vec<_> = talk.tracker.rounds.iter().collect();
     // The first data packet's ACK ends round 0; what was sent until then ends round 1.
     assert_eq!(rounds[0].end_ns, 50 * MS);
     assert_eq!(rounds[1].end_ns, 59 * MS);

@@ -112,8 +112,10 @@ impl Window {
         }
         self.lossy_until = self.lossy_until.filter(|&until| ack.una <= until);
         // Slow start grows by what is delivered, congestion avoidance by one packet a window.
-        let packets = f64::from(ack.packets);
-        self.now.high += if ack.slow_start { packets } else { packets / f64::from(self.filled.max(1)) };
+        if self.now.high.is_finite() {
+            let packets = f64::from(ack.packets);
+            self.now.high += if ack.slow_start { packets } else { packets / f64::from(self.filled.max(1)) };
+        }
         (self.filled, self.first_ns, self.acked_ns) = (ack.in_flight, None, ack.ts_ns);
     }
 
@@ -132,13 +134,12 @@ impl Window {
             return;
         }
         self.now.low = self.now.low.max(self.filled);
-        let full = f64::from(self.filled.saturating_add(self.deferred()));
         if self.is_full(now_ns) {
-            self.now.high = self.now.high.min(full);
+            self.now.high = self.now.high.min(self.full());
         }
         if f64::from(self.now.low) > self.now.high {
             // It grew faster than by one packet a window.
-            self.now.high = full;
+            self.now.high = self.full();
         }
         self.before = self.now;
     }
@@ -155,6 +156,11 @@ impl Window {
         first_ns.saturating_sub(self.acked_ns) <= prompt
             && silent_ns.saturating_mul(i64::from(self.filled)).saturating_mul(PACED.1)
                 > paced_ns.saturating_mul(PACED.0)
+    }
+
+    /// What the window allows if all that it lets go has left.
+    fn full(&self) -> f64 {
+        f64::from(self.filled.saturating_add(self.deferred()))
     }
 
     /// Packets that the window may still allow and tcp_tso_should_defer holds back.

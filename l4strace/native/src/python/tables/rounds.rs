@@ -98,7 +98,7 @@ fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("classic_ecn_hi", bound(|r| r.classic_ecn_bounds, 1));
     t.f64("classic_ecn_buggy_lo", bound(|r| r.classic_ecn_buggy_bounds, 0));
     t.f64("classic_ecn_buggy_hi", bound(|r| r.classic_ecn_buggy_bounds, 1));
-    let delay = |of: fn(RoundDelay) -> f64| rounds.iter().map(move |r| r.delay.map(of));
+    let delay = |of: fn(RoundDelay) -> f64| rounds.iter().map(move |r| r.delay.copied().map(of));
     t.f64("owd_min_us", delay(|d| d.min_us));
     t.f64("owd_mean_us", delay(|d| d.mean_us));
     t.f64("owd_max_us", delay(|d| d.max_us));

@@ -1,0 +1,120 @@
+//! The frame that most captures are full of, read at one go: Ethernet, IPv4 without options or fragments, TCP.
+
+use super::bytes::{be16, be32};
+use super::ip::mapped;
+use super::options;
+use crate::packet::Packet;
+
+const ETHERNET: usize = 14;
+const IPV4: usize = 20;
+const TCP: usize = 20;
+/// Where the headers of IP and TCP begin, and the options of TCP.
+const TCP_AT: usize = ETHERNET + IPV4;
+const OPTIONS_AT: usize = TCP_AT + TCP;
+
+/// Fills in `packet` as the walk down the headers would, or returns false where anything is out of the ordinary.
+#[inline]
+pub(super) fn plain(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
+    let Some(head) = data.first_chunk::<OPTIONS_AT>() else { return false };
+    let ip: &[u8; IPV4] = head[ETHERNET..TCP_AT].try_into().unwrap();
+    let tcp: &[u8; TCP] = head[TCP_AT..].try_into().unwrap();
+    let whole = be16(ip, 6) & 0x3fff == 0;
+    if be16(head, 12) != 0x0800 || ip[0] != 0x45 || ip[9] != 6 || !whole {
+        return false;
+    }
+    // The length of IP is 0 in super-packets.
+    let (length, header) = (u32::from(be16(ip, 2)), usize::from(tcp[12] >> 4) * 4);
+    if length > wire.saturating_sub(ETHERNET as u32) || length < (IPV4 + header) as u32 || header < TCP {
+        return false;
+    }
+    let Some(rest) = data.get(OPTIONS_AT..TCP_AT + header) else { return false };
+    packet.key.src = mapped(ip, 12);
+    packet.key.dst = mapped(ip, 16);
+    packet.key.src_port = be16(tcp, 0);
+    packet.key.dst_port = be16(tcp, 2);
+    packet.ip_version = 4;
+    packet.ttl = ip[8];
+    packet.dscp = ip[1] >> 2;
+    packet.ip_ecn = ip[1] & 3;
+    packet.ip_id = Some(be16(ip, 4));
+    packet.seq = be32(tcp, 4);
+    packet.ack = be32(tcp, 8);
+    packet.flags = be16(tcp, 12) & 0x0fff;
+    packet.window = be16(tcp, 14);
+    packet.payload_len = length - (IPV4 + header) as u32;
+    options::options(packet, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{frame, link, walk, Outcome};
+    use super::*;
+
+    /// Timestamps, an AccECN option, SACK with one block.
+    const OPTIONS: [u8; 36] = [
+        1, 1, 8, 10, 0, 0, 1, 0, 0, 0, 2, 0, 172, 11, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1, 1, 1, 5, 10, 0, 0, 0, 9,
+        0, 0, 0, 99,
+    ];
+    const PAYLOAD: usize = 100;
+
+    fn segment() -> Vec<u8> {
+        let length = (IPV4 + TCP + OPTIONS.len() + PAYLOAD) as u16;
+        let header = ((TCP + OPTIONS.len()) << 2) as u8;
+        let mut frame = vec![0; 12];
+        frame.extend([8, 0, 0x45, 1]);
+        frame.extend(length.to_be_bytes());
+        frame.extend([0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        frame.extend([0, 80, 200, 1, 0, 0, 0, 9, 0, 0, 0, 5, header, 0x50, 1, 0, 0, 0, 0, 0]);
+        frame.extend(OPTIONS);
+        frame.resize(frame.len() + PAYLOAD, 0);
+        frame
+    }
+
+    /// What `read` makes of a frame; the packet where it is one.
+    fn read(frame: &[u8], wire: u32, read: fn(u32, &[u8], u32, &mut Packet) -> Outcome) -> (Outcome, Packet) {
+        let mut packet = Packet::default();
+        match read(link::ETHERNET, frame, wire, &mut packet) {
+            outcome @ Outcome::Not(_) => (outcome, Packet::default()),
+            outcome => (outcome, packet),
+        }
+    }
+
+    #[test]
+    fn a_plain_segment_needs_no_walk() {
+        let (frame, mut packet) = (segment(), Packet::default());
+        assert!(plain(&frame, frame.len() as u32, &mut packet));
+        assert_eq!(packet, read(&frame, frame.len() as u32, walk).1);
+        assert_eq!((packet.payload_len, packet.sack.count), (PAYLOAD as u32, 1));
+        assert!(packet.accecn.is_some() && packet.timestamps.is_some());
+    }
+
+    #[test]
+    fn whatever_is_changed_the_walk_finds_the_same() {
+        let mut random = 1u64;
+        let mut next = |most: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % most
+        };
+        let mut kinds = [0; 4];
+        for _ in 0..50_000 {
+            let mut bytes = segment();
+            for _ in 0..next(4) {
+                let at = 12 + next(bytes.len() - PAYLOAD - 12);
+                bytes[at] = if next(2) == 0 { bytes[at] ^ 1 << next(8) } else { next(256) as u8 };
+            }
+            let wire = (bytes.len() + next(3) * next(9)).saturating_sub(next(3) * next(60)) as u32;
+            if next(4) == 0 {
+                bytes.truncate(next(bytes.len()));
+            }
+            let found = read(&bytes, wire, frame);
+            assert_eq!(found, read(&bytes, wire, walk), "{bytes:02x?}, {wire} on the wire");
+            kinds[match found.0 {
+                Outcome::Tcp => 0,
+                Outcome::OddTcp(_) => 1,
+                Outcome::Part(_) => 2,
+                Outcome::Not(_) => 3,
+            }] += 1;
+        }
+        assert!(kinds.iter().all(|&frames| frames > 100), "{kinds:?}");
+    }
+}
