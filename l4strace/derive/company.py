@@ -118,6 +118,7 @@ def marks() -> pl.Expr:
     return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
 
 
+@kept
 def counters(capture: Capture) -> pl.DataFrame:
     """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.
 

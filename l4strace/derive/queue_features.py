@@ -9,7 +9,7 @@ import polars as pl
 
 from l4strace.derive import company, noise, numbers, phases, queue_delay
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, of_round
 
 LOW, HIGH = 0.1, 0.9
@@ -335,6 +335,7 @@ def _marked_one_way(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@kept
 def _one_way_bases(capture: Capture) -> pl.DataFrame:
     """One-way delay of each direction without queue, and the one at which its marks set in.
 
