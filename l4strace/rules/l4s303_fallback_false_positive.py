@@ -50,6 +50,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
+    DEPTH_US,
     MDEV_US,
     MIN_SHARE,
     MISSED,
@@ -164,16 +165,21 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    cause = (
-        f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
-        if packet_us >= SLOW_PACKET_US
-        else "because of jitter, reordering or a change of the bottleneck"
-    )
+    cause = "because of jitter, reordering or a change of the bottleneck"
+    if packet_us >= SLOW_PACKET_US:
+        cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
+    elif _long_queue(row):
+        cause = f"because its queue is long ({row['queue_delay_us'] / 1000:.1f} ms, threshold 2 ms)"
     return _of_replay(
         row,
         f"takes {subjects.l4s_aqm(row)} for a classic one {cause}:",
         Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
     )
+
+
+def _long_queue(row: dict[str, Any]) -> bool:
+    """Half of the time the queue itself, without the noise of the path, is above the threshold."""
+    return bool((row["queue_delay_us"] or 0.0) >= DEPTH_US + (row["noise_us"] or 0.0))
 
 
 def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
@@ -201,12 +207,12 @@ def _finding(row: dict[str, Any]) -> Finding:
     slow = packet_us >= SLOW_PACKET_US
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
-    cause = (
-        f" because the link is slow: one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} "
-        "Mbit/s"
-        if slow
-        else ", as jitter, reordering or a change of the bottleneck can cause"
-    )
+    cause = ", as jitter, reordering or a change of the bottleneck can cause"
+    if slow:
+        took = f"one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} Mbit/s"
+        cause = f" because the link is slow: {took}"
+    elif _long_queue(row):
+        cause = " because its queue is long"
     replay = (
         " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."
         if (row["fixed_share"] or 0) > 0
@@ -224,9 +230,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Severity.NOTICE if slow or idle or not proven else Severity.WARNING,
         _confidence(row, proven, slow),
         message,
-        "Set prague_ecn_fallback=0 on links this slow."
-        if slow
-        else "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
+        _action(row, slow),
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
@@ -238,6 +242,14 @@ def _finding(row: dict[str, Any]) -> Finding:
             Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
         ),
     )
+
+
+def _action(row: dict[str, Any], slow: bool) -> str:
+    if slow:
+        return "Set prague_ecn_fallback=0 on links this slow."
+    if _long_queue(row):
+        return "Find what keeps the queue long (L4S404): the fallback is right about its delay."
+    return "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path."
 
 
 RULE = Rule(

@@ -89,6 +89,20 @@ def test_without_a_log_the_replayed_score_shows_a_slow_link() -> None:
     assert "because the link is slow (one packet takes 3.0 ms)" in found.message
 
 
+def test_a_long_queue_is_blamed_before_jitter() -> None:
+    """A sender that hears of no mark fills the queue: its depth is the detector's input."""
+    long = bottleneck("l4s", queue_delay_us=14_700.0, noise_us=300.0)
+    table = steps(origin="packets", score=None, score_fixed=17.0)
+    seen = evidence(
+        flows=FLOWS, directions=DIRECTIONS, bottlenecks=long, detector=table, laws=laws(None)
+    )
+    (found,) = check(seen)
+    assert "because its queue is long (14.7 ms, threshold 2 ms)" in found.message
+    (found,) = check(evidence(bottlenecks=long, detector=steps(score_fixed=17.0)))
+    assert "because its queue is long. RTT deviation" in found.message
+    assert "L4S404" in found.action
+
+
 def test_without_a_log_bounds_on_both_sides_of_8_show_nothing() -> None:
     half = [0.0] * 60 + [17.0] * 40
     (found,) = check(packets(score_fixed_lo=half, score_fixed_hi=17.0))
