@@ -98,6 +98,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     sure = max(row["confidence"] or 0.0 for row in rows)
     if kind == "unknown":
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
+        reason = reason.removeprefix("Cannot be determined: ")
         text = f"not shown: {reason if reason.startswith('Not-ECT') else _inline(reason)}"
     else:
         text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"

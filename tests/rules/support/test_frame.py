@@ -37,11 +37,14 @@ def test_each_kind_of_bottleneck_names_its_flows() -> None:
 
 def test_an_unknown_bottleneck_gives_its_reason() -> None:
     hidden = bottleneck(
-        "unknown", marking_delay_us=None, confidence=0.0, reason="Jitter of 6 ms hides the queue."
+        "unknown",
+        marking_delay_us=None,
+        confidence=0.0,
+        reason="Cannot be determined: 6 ms of jitter hide the queue.",
     )
     shown = framed(scene(bottlenecks=hidden), ())
     assert shown is not None
-    assert shown.limits == "Not shown: jitter of 6 ms hides the queue."
+    assert shown.limits == "Not shown: 6 ms of jitter hide the queue."
     nothing = framed(scene(), ())
     assert nothing is not None
     assert nothing.limits == "Not shown: no flow has enough round trips with data."
