@@ -92,12 +92,13 @@ def _directions(capture: Capture) -> pl.DataFrame:
 def confirmed() -> pl.Expr:
     """Smallest RTT of a round where packets may overtake: one that a round beside it confirms.
 
-    The median of three rounds in a row: a packet that overtook has no company. SACK shows such
-    packets, so where the snaplen cuts it off any may have.
+    The median of three rounds in a row: a packet that overtook has no company. The first and the
+    last round have one beside them only, which then counts twice: none confirms itself. SACK shows
+    such packets, so where the snaplen cuts it off any may have.
     """
     own = pl.col("rtt_min_us")
-    before, after = (own.shift(step).over("of").fill_null(own) for step in (1, -1))
-    three = (before, own, after)
+    before, after = (own.shift(step).over("of") for step in (1, -1))
+    three = (pl.coalesce(before, after, own), own, pl.coalesce(after, before, own))
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
     return pl.when(own.is_not_null()).then(middle)
 

@@ -82,9 +82,14 @@ def test_the_trackers_running_estimate_stays_out(fixtures: Path) -> None:
     assert pipeline.derive(read).rounds["queue_delay_us"].null_count() < read.rounds.height
 
 
-def test_a_packet_that_overtook_others_sets_no_base() -> None:
-    """Half of the RTT once, where the path may let packets overtake; elsewhere it is the RTT."""
-    rtts = [20_000.0] * 10 + [10_000.0] + [20_000.0] * 9
+@pytest.mark.parametrize("at", [0, 10, 19])
+def test_a_packet_that_overtook_others_sets_no_base(at: int) -> None:
+    """Half of the RTT once, where the path may let packets overtake; elsewhere it is the RTT.
+
+    Lab run s1101-065: that packet was of the first round.
+    """
+    rtts = [20_000.0] * 20
+    rtts[at] = 10_000.0
     for overtaken, cut, delay in ((5, 0, 1_000.0), (0, 40, 1_000.0), (0, 0, 11_000.0)):
         made = capture(
             flows=frame("flows"),
