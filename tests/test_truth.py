@@ -122,6 +122,12 @@ def test_dualpi2_that_gets_no_ect1_packet_is_a_classic_aqm(at: str, answer: bool
     assert judged("L4S401", remarked, message="Bottleneck: classic AQM. Marks begin") is answer
 
 
+def test_marks_that_no_queue_set_show_no_bottleneck() -> None:
+    """Lab run s1101-059: the kernel counts 256 behind a FIFO, as a path bleaches its codepoints."""
+    assert facts().marks(PRAGUE) == 100
+    assert facts("fifo", "none", fault="bleach").marks(PRAGUE) == 0
+
+
 def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts()) is True
     assert judged("L4S301", facts("classic", "all")) is False
