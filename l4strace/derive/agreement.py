@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from l4strace.derive.unmarked import NO_VERDICT, PARTLY
+from l4strace.derive.unmarked import ALONE, NO_VERDICT, PARTLY
 from l4strace.wording.quantities import quantity
 
 Row = dict[str, Any]
@@ -25,9 +25,11 @@ def agreed(rows: list[Row]) -> list[Row]:
         paths[row["source"], row["path"]].append(row)
     for mates in paths.values():
         surest = max(mates, key=lambda row: float(row["confidence"]))
-        if surest["confidence"] >= PARTLY and surest["marks"]:
+        if surest["confidence"] >= ALONE and surest["marks"]:
             for row in mates:
-                _follow(row, surest)
+                # Weak evidence is more than none, but not more than other evidence.
+                if row["kind"] == "unknown" or surest["confidence"] >= PARTLY:
+                    _follow(row, surest)
     return rows
 
 
@@ -41,10 +43,11 @@ def _follow(row: Row, surest: Row) -> None:
         return
     at = surest["marking_delay_us"]
     seen = "" if at is None else f" (marks begin at {quantity(at, 'us')} there)"
+    verb = "shows" if surest["confidence"] >= PARTLY else "suggests"
     row |= {
         "kind": kind,
         "confidence": min(PARTLY, float(surest["confidence"])),
-        "reason": f"Another flow of the path shows it{seen}.",
+        "reason": f"Another flow of the path {verb} it{seen}.",
     }
 
 

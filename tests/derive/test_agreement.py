@@ -49,3 +49,11 @@ def test_other_paths_and_what_the_queue_is_to_packets_without_ecn_stay() -> None
 
 def test_a_flow_without_marks_decides_for_none() -> None:
     assert kinds(row("fifo", 0.9, marks=0), row("classic", 0.6))[1] == ("classic", 0.6)
+
+
+def test_weak_evidence_is_more_than_none() -> None:
+    """Lab run s1101-072: PIE marked two packets of each of two flows."""
+    found = agreed([row("classic", 0.5), row("unknown", 0.0), row("l4s", 0.5)])
+    assert [one["kind"] for one in found] == ["classic", "classic", "l4s"]
+    assert found[1]["confidence"] == 0.5
+    assert "suggests" in found[1]["reason"]
