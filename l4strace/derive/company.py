@@ -61,6 +61,8 @@ OUTRUN = 2.0
 """Rate of others, as a multiple, that a flow with packets waiting is not left behind by in fair
 queueing. By eye: rounds and slots end at different times."""
 
+RATE = pl.col("rate_bps")
+
 RATES = ("rate", "waiting_rate", "waiting_rtt")
 
 APART_US, APART_PACKETS = 1000.0, 2
@@ -167,9 +169,8 @@ def rates(rounds: pl.DataFrame) -> pl.DataFrame:
     return per_second.group_by("at").agg(pl.col("bits").quantile(HIGH).alias("rate_bps"))
 
 
-def packet_us() -> pl.Expr:
-    """Time of a full packet at `rate_bps`; 0 where no rate is known."""
-    rate = pl.col("rate_bps")
+def packet_us(rate: pl.Expr = RATE) -> pl.Expr:
+    """Time of a full packet at ``rate``, else at `rate_bps`; 0 where no rate is known."""
     return pl.when(rate > 0).then(FRAME_BYTES * 8e6 / rate).otherwise(0.0)
 
 
@@ -183,11 +184,12 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     """What the other flows of the same path saw while a direction sent, one row a direction.
 
     Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
-    `_queue_us` and `_own_queue_us` (medians over those slots), `_corr` of the two, `_gap` (mean
-    difference in parts of the longer of the two), `_marks`, `_marked_slots` with any, `_high` and
-    `_high_unmarked` (rounds beyond the border, and those of them without a mark), `_ect0` (slots of
-    others that can be marked), `_own_marked` (slots in which the direction itself was), and
-    `_mark_delay_us` (queue at which marks set in: a tenth of the slots lie below), `_stepped` (part
+    `_queue_us` and `_own_queue_us` (medians over those slots), `_least_us` (least that the others
+    ever waited), `_corr` of the two, `_gap` (mean difference in parts of the longer of the two),
+    `_marks`, `_marked_slots` with any, `_high` and `_high_unmarked` (rounds of markable packets
+    beyond the border, and those without a mark), `_ect0` (slots of others that can be marked),
+    `_own_marked` (slots in which the direction itself was), and `_mark_delay_us` (queue at which
+    marks set in: a tenth of the slots lie below), `_stepped` (part
     of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
     about their means of each phase of the path; null where it has one phase only: a change moves
     queues of their own together), and `_apart` (part of the slots in which not one packet of
@@ -209,6 +211,7 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
     length = (pl.col("end_ns") - pl.col("start_ns")).median().over(KEY)
+    markable = pl.col("marked_as") != "not_ect"
     width = (2 * length.max().over("source", "path")).clip(lower_bound=BIN_NS)
     return (
         rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
@@ -217,9 +220,13 @@ def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("queue_delay_us").mean(),
             pl.col("marks").sum(),
             pl.col("marking_us").min().alias("mark_queue_us"),
-            high().sum().cast(pl.Int64).alias("high"),
-            (high() & (pl.col("marks") == 0)).sum().cast(pl.Int64).alias("high_unmarked"),
+            (high() & markable).sum().cast(pl.Int64).alias("high"),
+            (high() & markable & (pl.col("marks") == 0))
+            .sum()
+            .cast(pl.Int64)
+            .alias("high_unmarked"),
             pl.col("phase").first(),
+            (pl.col("floor_us") - pl.col("base_us")).first().alias("least_seen_us"),
             *_rates(),
             # One round may lie at the edge of the slot, where others have none.
             *(pl.when(pl.len() >= 2).then(end).alias(name) for name, end in _range().items()),
@@ -258,6 +265,7 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         .group_by(where)
         .agg(
             pl.col("queue_delay_us").sum().alias("all_queue"),
+            pl.col("least_seen_us").sum().alias("all_least_seen"),
             pl.len().cast(pl.Int64).alias("all_count"),
             pl.col("marks").sum().alias("all_marks"),
             pl.col(RATES).sum().name.prefix("all_"),
@@ -296,6 +304,9 @@ def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias(f"{name}_slots"),
         pl.col("other_queue").median().alias(f"{name}_queue_us"),
         pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
+        ((pl.col("all_least_seen") - own * pl.col("least_seen_us")) / pl.col("count"))
+        .median()
+        .alias(f"{name}_least_us"),
         pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
         (
             (pl.col("queue_delay_us") - pl.col("other_queue")).abs().sum()

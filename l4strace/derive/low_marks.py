@@ -34,6 +34,9 @@ MANY, ALL = 100, 0.95
 """Packets beyond the border, and the part of them with marks, that show a step. Measured beyond
 3 ms: 0.96 and more behind most steps, 0.43 at most behind CoDel, PIE and RED."""
 
+CODEL_INTERVAL_S = 0.1
+"""CoDel's shortest usual interval (RFC 8289 section 4.3)."""
+
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
 
@@ -41,6 +44,10 @@ SELDOM, OFTEN_MARKED = 0.1, 0.2
 """Share of the slots in which classic packets are marked, from which a shallow queue marks them as
 it does ECT(1), and up to which it does not. By eye: one overshoot is in one slot, a shared step
 marks in most."""
+
+OFTEN = 0.5
+"""Part of the slots in which ECT(1) packets are marked, and are so at less than half the rate of
+others, that no chance makes: most."""
 
 TOGETHER = 0.5
 """Slots with marks of the one flow, as part of those of the other, from which one step marks both:
@@ -95,11 +102,14 @@ def behind_noise(f: Features) -> Verdict | None:
 def all_beyond(f: Features) -> bool:
     """Every packet beyond the border was marked: an L4S AQM does that, and CoDel does not.
 
-    CoDel marks at intervals of 100 ms over the root of the marks before (RFC 8289 section 5.3), so
-    it takes a slow link, or a long time without a response, until it marks every packet.
+    CoDel marks the n-th packet an interval (100 ms or more) over the root of n after the one before
+    (RFC 8289 section 5.3): until it marks every packet, it takes two squares of that interval over
+    the time of a packet.
     """
     all_marked = f["high_marks"] >= ALL * f["high_acked"] >= ALL * MANY
-    return bool(all_marked) and not (_slow(f) or f["classic_feedback"])
+    packet_s = (f["serialisation_us"] or 0.0) / 1e6
+    early = f["seconds"] * packet_s < 2 * CODEL_INTERVAL_S**2
+    return bool(all_marked and early) and not f["classic_feedback"]
 
 
 def _step(f: Features, alone: float) -> Verdict:
@@ -109,6 +119,23 @@ def _step(f: Features, alone: float) -> Verdict:
     if border.uncoupled(f):
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
     return "l4s", alone, f"{border.at(f)}; no classic flow shows how the AQM treats others."
+
+
+def marked_instead(f: Features) -> Verdict | None:
+    """Marks for ECT(1), hardly any for ECT(0) packets that get twice its rate: other treatment.
+
+    One queue would mark the faster flow more often, and one per flow gives equal rates.
+    """
+    if f["marked_as"] != "ect1" or not sharing.compared(f, "classic"):
+        return None
+    ect0 = f["classic_ect0"] > HALF * f["classic_slots"]
+    often = f["classic_own_marked"] >= OFTEN * f["classic_slots"]
+    seldom = f["classic_marked_slots"] <= SELDOM * f["classic_own_marked"]
+    outrun = f["classic_outrun"] >= OFTEN * f["classic_own_marked"]
+    if not (ect0 and often and seldom and outrun):
+        return None
+    reason = "Often marked, while ECT(0) flows of more than twice its rate hardly get a mark."
+    return "l4s", PARTLY, reason
 
 
 def _slow(f: Features) -> bool:
@@ -186,11 +213,8 @@ def _beside_classic(f: Features) -> Verdict:
         and delay <= ALSO_MARKED * f["mark_limit_us"]
     )
     if not also:
-        return (
-            "l4s",
-            PARTLY,
-            f"{border.at(f)}; classic flows wait {other} and are hardly marked.",
-        )
+        hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
+        return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
     shared = f"{border.at(f)} and classic flows are marked at {quantity(delay, 'us')} too"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
     if often and not border.uncoupled(f):

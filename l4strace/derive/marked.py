@@ -16,6 +16,7 @@ from l4strace.derive.unmarked import (
     ALONE,
     OWN_MARKS,
     PARTLY,
+    REORDERED,
     SEEN_BY_OTHERS,
     TWO_QUEUES,
     Features,
@@ -108,6 +109,16 @@ def _hardly_marked(f: Features) -> bool:
     return bool(late and many and not f["classic_feedback"])
 
 
+def _seldom_marked(f: Features) -> bool:
+    """Hardly a mark in rounds all of whose packets waited beyond the border, noise apart.
+
+    Where packets overtake others, all ACKs wait for the slowest.
+    """
+    if f["classic_feedback"] or (f["late_share"] or 0.0) >= REORDERED:
+        return False
+    return bool(f["high_acked"] >= MANY and f["high_marks"] <= SELDOM * f["high_acked"])
+
+
 def _far_above(f: Features) -> bool:
     """Even one mark shows a classic AQM when it comes this late."""
     least = f["mark_limit_us"] + f["noise_us"] + APART_US
@@ -126,12 +137,13 @@ def _from_marks(f: Features) -> Verdict:
         return apart
     if delay <= limit:
         return low_marks.verdict(f)
-    if delay - f["noise_us"] > limit:
+    if delay - f["noise_us"] > limit or _seldom_marked(f):
         return _deep_marks(f)
     if (
         sharing.compared(f, "classic")
         and sharing.one_queue(f, "classic")
         and f["queue_delay_us"] > 2 * limit
+        and border.tolerated(f)
     ):
         # Noise moves each flow on its own; a queue that both wait in moves them together.
         return (
@@ -139,8 +151,10 @@ def _from_marks(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, and the other flows wait as long at the same time.",
         )
-    return low_marks.behind_noise(f) or border.unknown(
-        _hidden(f, f"the queue (marks come at {quantity(delay, 'us')})")
+    return (
+        low_marks.behind_noise(f)
+        or low_marks.marked_instead(f)
+        or border.unknown(_hidden(f, f"the queue (marks come at {quantity(delay, 'us')})"))
     )
 
 
@@ -230,10 +244,11 @@ def _deep_marks(f: Features) -> Verdict:
             f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may lie below it."
         )
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
-    if not mates:
-        reason = f"{at}; a lone flow cannot show whether others share the queue."
-        return "classic", ALONE, reason
-    return _deep_beside(f, mates[0])
+    waits = [c for c in mates if sharing.waited(f, c) or sharing.sure(f, c)]
+    if not waits:
+        alone = "the flows mostly wait too little to show" if mates else "a lone flow cannot show"
+        return "classic", ALONE, f"{at}; {alone} whether others share the queue."
+    return _deep_beside(f, waits)
 
 
 def _all_beyond(f: Features) -> bool:
@@ -246,15 +261,24 @@ def _all_beyond(f: Features) -> bool:
     return bool(early) and low_marks.all_beyond(f)
 
 
-def _deep_beside(f: Features, mates: str) -> Verdict:
+def _deep_beside(f: Features, company: list[str]) -> Verdict:
     """Marks beyond the border, and other flows whose delays show whose queue that is."""
+    mates = company[0]
     at, alike = border.at(f), sharing.words(f, mates)
     noisy = f["noise_us"] > f["mark_limit_us"]
     sure = sharing.sure(f, mates)
     own = sharing.own_queues(f, mates) and not sharing.below_a_packet(f, mates)
+    # Where flows of either kind wait in one queue there is none per flow.
+    own = own and not any(sharing.sure(f, c) for c in company)
     if sharing.one_queue(f, mates) and (not noisy or sure):
         reason = f"{at} and the other flows wait as long at the same time (delays {alike})."
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason
+    for other in company[1:]:
+        late = (f[f"{mates}_mark_delay_us"] or 0.0) > f["mark_limit_us"] + f["noise_us"]
+        if late and sharing.sure(f, other):
+            alike = sharing.words(f, other)
+            reason = f"{at} and other flows wait as long at the same time (delays {alike})."
+            return "classic", PARTLY, reason
     low = low_marks.ect1_marked_at(f)
     if own and low is not None:
         reason = f"{at}, while ECT(1) flows are marked at {quantity(low, 'us')}: two queues."

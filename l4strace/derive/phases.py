@@ -42,6 +42,17 @@ def _noise(capture: Capture) -> pl.DataFrame:
     return noise.table(capture).group_by(PATH).agg(added)
 
 
+def capacities(capture: Capture) -> pl.DataFrame:
+    """`capacity_bps` of each path in its longest phase.
+
+    And `marked_bps`, that of the phase with most marks, where it has several: the packets that were
+    marked took the time of that one.
+    """
+    capacity, length = pl.col("capacity_bps"), pl.col("end_ns") - pl.col("start_ns")
+    most = pl.when(capacity.n_unique() > 1).then(capacity.sort_by("marks").last())
+    return of(capture).group_by(PATH).agg(most.alias("marked_bps"), capacity.sort_by(length).last())
+
+
 def table(capture: Capture) -> pl.DataFrame:
     """As `of`."""
     return of(capture)

@@ -50,7 +50,7 @@ COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
-    *("acked_bytes", "limited_by"),
+    *("acked_bytes", "limited_by", "floor_us"),
 )
 """Those that `company.neighbours` asks for, likewise."""
 
@@ -128,14 +128,13 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
     path = ["source", "path"]
-    length = pl.col("end_ns") - pl.col("start_ns")
-    sizes = phases.of(capture).group_by(path).agg(pl.col("capacity_bps").sort_by(length).last())
-    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * company.packet_us())
+    packet = company.packet_us(pl.coalesce("marked_bps", "rate_bps"))
+    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * packet)
     directions = (
         company.directions(capture)
         .select(*KEY, "path", numbers.paths(capture))
         .join(rates, on="at", how="left", maintain_order="left")
-        .join(sizes, on=path, how="left", maintain_order="left")
+        .join(phases.capacities(capture), on=path, how="left", maintain_order="left")
         .with_columns(rate_bps=pl.max_horizontal("rate_bps", "capacity_bps"))
         .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
         .select(
@@ -187,7 +186,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             marking.median().alias("marking_median_us"),
             marked.filter(queue >= marking.quantile(LOW)).mean().alias("stepped"),
             (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
-            pl.col("floor_us").first(),
+            pl.col("floor_us", "base_us").first(),
             marked.sum().alias("marked_rounds"),
             pl.col("part").filter(marked).n_unique().alias("marked_parts"),
             (length / 1e9).alias("seconds"),

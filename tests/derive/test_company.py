@@ -92,6 +92,7 @@ def rounds_of(flow: int, low: float, acked: int = 20, marks: int = 0) -> list[di
             "rtt_min_us": 10_000.0 + low,
             "rtt_max_us": 10_000.0 + low + 2_000.0,
             "base_us": 10_000.0,
+            "floor_us": 10_000.0 + low,
             "rate_bps": 50e6,
             "queue_delay_us": low + 1_000.0,
             "acked_packets": acked,
@@ -129,3 +130,17 @@ def test_marks_at_less_than_half_the_rate_of_the_others_are_counted(acked: int, 
     found = neighbours([*rounds_of(0, 100.0, acked=20), *rounds_of(1, 100.0, acked, marks=1)])
     assert found["scalable_outrun"].to_list() == [0, slots]
     assert found["scalable_outruns"].to_list() == [slots, 0]
+
+
+def test_packets_that_cannot_be_marked_are_no_queue_without_a_mark() -> None:
+    rows = rounds_of(1, 9_000.0)
+    beyond = [row | {"marked_as": "ect0", "above_us": 5_000.0} for row in rows]
+    unmarkable = [row | {"marked_as": "not_ect"} for row in beyond]
+    for other, count in ((beyond, 100), (unmarkable, 0)):
+        found = neighbours([*rounds_of(0, 9_000.0), *other])
+        assert found["classic_high"][0] == found["classic_high_unmarked"][0] == count
+
+
+def test_the_least_that_others_waited_is_that_of_their_smallest_rtt() -> None:
+    found = neighbours([*rounds_of(0, 400.0), *rounds_of(1, 6_500.0)])
+    assert found["scalable_least_us"].to_list() == [6_500.0, 400.0]

@@ -155,4 +155,69 @@ def test_noise_does_not_hide_a_step_that_marks_every_longer_wait() -> None:
     assert marked.verdict(features(**noisy | {"high_marks": 900}))[0] == "unknown"
     # On a slow link CoDel marks every packet after a few seconds.
     slow = noisy | {"mark_limit_us": 6_200.0, "marking_delay_us": 7_000.0}
-    assert marked.verdict(features(**slow))[0] == "unknown"
+    for packet_us, kind in ((2_750.0, "unknown"), (1_600.0, "l4s")):
+        assert marked.verdict(features(**slow, serialisation_us=packet_us))[0] == kind
+
+
+SHARED = {"classic_gap": 0.24, "classic_corr": 0.82, "classic_apart": 0.03, "classic_slots": 40}
+SHARED |= {"classic_queue_us": 16_500.0, "classic_own_queue_us": 15_700.0, "classic_ect0": 0}
+SHARED |= {"marking_delay_us": 6_700.0, "noise_us": 4_700.0, "high_acked": 148, "flat": False}
+
+
+def test_a_queue_that_all_share_and_that_marks_every_wait_is_shallow() -> None:
+    """Lab run s1101-138: CoDel with ce_threshold 1 ms; two of its flows are not ECN-capable."""
+    shown = SHARED | {"queue_delay_us": 11_500.0, "classic_high": 0, "classic_high_unmarked": 0}
+    assert marked.verdict(features(**shown, high_marks=148))[:2] == ("shallow", 0.7)
+    # Were half of its waits unmarked, it would be a classic AQM.
+    assert marked.verdict(features(**shown, high_marks=60))[:2] == ("classic", 0.6)
+
+
+def test_waits_without_marks_beyond_the_noise_show_a_classic_aqm() -> None:
+    """Lab run s1101-082: CoDel and 1.2 ms of jitter, 8 marks in 2,573 packets."""
+    noisy = {"marking_delay_us": 7_300.0, "noise_us": 4_400.0, "high_marks": 8}
+    assert marked.verdict(features(**noisy))[:2] == ("classic", 0.5)
+    # Where packets overtake others, ACKs wait for the slowest.
+    assert marked.verdict(features(**noisy, late_share=0.7))[0] == "unknown"
+
+
+def test_delays_below_the_noise_do_not_differ() -> None:
+    """Lab run s1101-011: PIE at 130 Mbit/s, whose queue is empty after two overshoots."""
+    short = {"classic_slots": 49, "classic_gap": 0.49, "classic_corr": -0.07, "noise_us": 640.0}
+    short |= {"classic_queue_us": 310.0, "classic_own_queue_us": 220.0, "serialisation_us": 100.0}
+    kind, confidence, reason = marked.verdict(features(**short))
+    assert (kind, confidence) == ("classic", 0.5)
+    assert "too little" in reason
+    assert marked.verdict(features(**short | {"noise_us": 100.0}))[0] == "per-flow"
+
+
+def test_flows_that_wait_alike_have_no_queue_each_whatever_another_waits() -> None:
+    """Lab run s1101-041: RED and one of six flows with a longer ACK delay."""
+    ect1 = {"scalable_slots": 39, "scalable_gap": 0.44, "scalable_corr": 0.62}
+    ect1 |= {"scalable_queue_us": 141_000.0, "scalable_own_queue_us": 76_000.0}
+    ect1 |= {"scalable_mark_delay_us": 102_000.0, "scalable_apart": 0.83, "marked_as": "ect0"}
+    ect0 = {"classic_slots": 39, "classic_gap": 0.03, "classic_corr": 0.99}
+    ect0 |= {"classic_queue_us": 76_000.0, "classic_own_queue_us": 76_000.0}
+    assert marked.verdict(features(**ect1))[0] == "per-flow"
+    assert marked.verdict(features(**ect1, **ect0))[:2] == ("classic", 0.6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({}, "l4s"),
+        ({"classic_ect0": 0}, "unknown"),
+        ({"classic_marked_slots": 10}, "unknown"),
+        ({"classic_own_marked": 10}, "unknown"),
+        ({"classic_outrun": 10}, "unknown"),
+    ],
+)
+def test_marks_of_the_slower_flow_only_are_those_of_an_l4s_aqm(
+    changed: dict[str, int], kind: str
+) -> None:
+    """Lab run s1101-037: DualPI2 and 4 ms of jitter; CUBIC has 14 times the rate."""
+    faster = {"marking_delay_us": 4_380.0, "noise_us": 5_600.0, "high_acked": 0, "high_marks": 0}
+    faster |= {"classic_slots": 34, "classic_ect0": 34, "classic_own_marked": 34, "flat": False}
+    faster |= {"classic_outrun": 34, "classic_marked_slots": 0, "classic_gap": 0.12}
+    faster |= {"classic_corr": -0.07, "classic_apart": 0.06, "classic_own_queue_us": 6_150.0}
+    faster |= {"classic_mark_delay_us": None}
+    assert marked.verdict(features(**faster | changed, classic_queue_us=6_700.0))[0] == kind

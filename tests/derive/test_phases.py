@@ -11,14 +11,14 @@ FAST, SLOW = 40 * 1448, 4 * 1448
 DROP = ([FAST] * 500, [SLOW] * 500, [FAST] * 500)
 
 
-def dropped(**columns: object):
+def dropped(marks: int | list[int] = 1, **columns: object):
     """Five seconds each at 46, 4.6 and 46 Mbit/s; 90 ms of queue as the rate falls."""
     acked = [n for part in DROP for n in part]
     made = rounds(
         1500,
         acked_bytes=acked,
         acked_packets=[n // 1448 for n in acked],
-        ce_best=1,
+        ce_best=marks,
         rtt_mean_us=[10_400.0] * 500 + [100_000.0] * 10 + [10_400.0] * 990,
         train_bps=[n * 800.0 for n in acked],
         **columns,
@@ -116,3 +116,13 @@ def test_trains_shorter_than_the_jitter_are_no_capacity() -> None:
     assert never_full([1.2e9, 1.2e9]) == 1.2e9
     assert never_full([1.2e9, 1.2e9], **shaken) < 10e6
     assert never_full([20e6, 20e6], **shaken) == 20e6
+
+
+def test_marks_belong_to_the_capacity_of_their_phase() -> None:
+    """Lab run s1101-144: the first 2.5 s at 2.8 Mbit/s without a mark, the rest at 1 Mbit/s."""
+    row = phases.capacities(dropped(marks=[1] * 500 + [3] * 500 + [1] * 500)).row(0, named=True)
+    assert row["capacity_bps"] == pytest.approx(46.3e6, rel=0.01)
+    assert row["marked_bps"] == pytest.approx(4.63e6, rel=0.01)
+    steady = rounds(500, ce_best=1)
+    one = phases.capacities(capture(flows=FLOWS, directions=DIRECTIONS, rounds=steady))
+    assert one["marked_bps"].to_list() == [None]

@@ -139,6 +139,37 @@ def test_unequal_rates_of_flows_that_wait_are_no_fair_queueing(
     assert sharing.out_of_turn(features(0.85, 0.1, **rates), "classic") is out
 
 
+@pytest.mark.parametrize(
+    ("least", "corr", "apart", "own"),
+    [
+        ({"floor_us": 16_500.0}, 0.37, None, False),
+        ({"floor_us": 16_500.0}, 0.37, 0.9, False),
+        ({"floor_us": 12_000.0}, 0.37, None, True),
+        ({"classic_least_us": 6_500.0}, 0.37, None, True),  # the flow that waits less
+    ],
+)
+def test_a_flow_that_never_waited_less_may_have_a_longer_path(
+    least: dict[str, float], corr: float, apart: float | None, own: bool
+) -> None:
+    """Lab run s1101-122: DualPI2, jitter on the ACKs, and a path that is 6.5 ms longer."""
+    waits = {"classic_queue_us": 4_100.0, "classic_own_queue_us": 10_700.0}
+    f = features(0.61, corr, apart=apart, **waits, **least)
+    assert sharing.own_queues(f, "classic") is own
+    turned = {"classic_queue_us": 10_700.0, "classic_own_queue_us": 4_100.0}
+    swapped = {"classic_least_us": least.get("floor_us", 10_000.0) - 10_000.0}
+    swapped["floor_us"] = 10_000.0 + least.get("classic_least_us", 0.0)
+    f = features(0.61, corr, apart=apart, **turned, **swapped)
+    assert sharing.own_queues(f, "classic") is own
+
+
+@pytest.mark.parametrize(("limit", "one"), [(18_500.0, False), (3_000.0, True)])
+def test_equal_waits_of_a_packet_or_two_are_no_queue_of_all(limit: float, one: bool) -> None:
+    """Lab run s1101-144: fq_codel at 1 Mbit/s, whose flows wait 33.5 ms all the time."""
+    waits = {"classic_queue_us": 33_500.0, "classic_own_queue_us": 33_500.0}
+    f = features(0.1, 0.55, **waits, mark_limit_us=limit)
+    assert sharing.one_queue(f, "classic") is one
+
+
 def test_waits_shorter_than_a_packet_need_not_be_equal() -> None:
     """Lab run s1001-105: 0.6 and 0.8 ms, and a packet takes 1.25 ms."""
     short = {"classic_queue_us": 628.0, "classic_own_queue_us": 807.0, "serialisation_us": 1_250.0}
