@@ -159,3 +159,11 @@ def test_a_queue_that_never_drains_and_marks_everybody_is_one_step() -> None:
     beside |= {"classic_high_unmarked": 0, "classic_marks": 99, "classic_marked_slots": 50}
     assert low_marks.verdict(features(**beside))[:2] == ("shallow", 0.6)
     assert low_marks.verdict(features(**beside | {"classic_high_unmarked": 90}))[0] == "l4s"
+
+
+def test_flows_that_cannot_be_marked_are_not_hardly_marked() -> None:
+    waits = {"classic_queue_us": 2_000.0, "classic_own_queue_us": 1_000.0}
+    for markable, words in ((50, "are hardly marked"), (0, "cannot be marked")):
+        kind, _, reason = low_marks.verdict(features(**waits, classic_ect0=markable))
+        assert kind == "l4s"
+        assert words in reason
