@@ -51,10 +51,16 @@ the path is full there, and trains that are faster were compressed behind it. By
 PROBE_PACKETS = 8
 """Packets of a marked round from which its train spans eight deliveries (track/train.rs)."""
 
+ONE_TRAIN, GROWTH, UNEVEN = 3 * PROBE_PACKETS, (0.3, 0.8), 1.5
+"""Packets up to which a round may be one train, the mean wait of them over its length (half of it
+if all left at once), and the mean step from one RTT to the next over that of even arrivals, which
+jitter exceeds. By eye: the first packet often belongs to the round before, and schedulers release
+some packets together."""
+
 NEEDED = (
     *("round", "start_ns", "end_ns", "acked_bytes", "acked_packets", "retransmits", "train_bps"),
     *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes", "limited_by"),
-    *("ce_best", "ece_acks", "ce"),
+    *("ce_best", "ece_acks", "ce", "rtt_jitter_us"),
 )
 
 SPREAD = (
@@ -70,13 +76,12 @@ def slots(capture: Capture) -> pl.DataFrame:
     """One row a slot of each path that carried enough.
 
     Columns: `source`, `path`, `slot`, `start_ns`, `end_ns`, `first_ns` and `last_ns` (data in it),
-    `delivered_bps`, `train_bps`, `probe_bps` (fastest train of a round with marks, whose packets so
-    waited for each other), `marks`,
-    `acked` (packets), `lost` (retransmissions), `least_us` (smallest RTT), `queue_us` (what even
-    the fastest packet of one of the flows waited, above the smallest RTT of that flow), `floor_us`
-    (the same of all flows), `peak_us` (largest mean RTT of a round above it), `base_us` (smallest
-    RTT of the path; these four are null at the receiver), `held_back` (share of the
-    time in which applications or receivers limited the flows).
+    `delivered_bps`, `train_bps`, `probe_bps` (fastest train of a round whose packets waited for
+    each other, as marks or their RTTs show), `marks`, `acked` (packets), `lost` (retransmissions),
+    `least_us` (smallest RTT), `queue_us` (what even the fastest packet of one of the flows waited,
+    above the smallest RTT of that flow), `floor_us` (the same of all flows), `peak_us` (largest
+    mean RTT of a round above it), `base_us` (smallest RTT of the path; these four are null at the
+    receiver), `held_back` (share of the time in which applications or receivers limited the flows).
     """
     rounds = _rounds(capture)
     if rounds.is_empty():
@@ -184,6 +189,19 @@ def _held() -> pl.Expr:
     return ((pl.col("limited_by") == "app") | receiver_held).fill_null(False)
 
 
+def _waited() -> pl.Expr:
+    """The round is one train, sent at once, whose packets waited for each other.
+
+    The first one waited for nothing, and RTTs grow by what the train took to arrive. An initial
+    window does so: with it alone, a flow that never fills the path still shows how fast that is.
+    """
+    train_us = pl.col("acked_bytes") * 8e6 / pl.col("train_bps")
+    first, mean = pl.col("queue_us"), pl.col("peak_us")
+    single = pl.col("acked_packets") <= ONE_TRAIN
+    even = pl.col("rtt_jitter_us") * pl.col("acked_packets") <= UNEVEN * train_us
+    return single & even & (first <= train_us / 2) & ((mean - first) / train_us).is_between(*GROWTH)
+
+
 def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
     """Each round once per slot that it touches, with the `part` of it that lies there.
 
@@ -195,7 +213,8 @@ def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
         SLOT_ROUNDS * pl.col("length").median(),
         SLOT_PACKETS * (life / pl.col("acked_packets").sum()),
     )
-    probe = (pl.col("marks") > 0) & (pl.col("acked_packets") >= PROBE_PACKETS)
+    enough = pl.col("acked_packets") >= PROBE_PACKETS
+    probe = enough & ((pl.col("marks") > 0) | _waited().fill_null(False))
     sized = rounds.with_columns(
         width.cast(pl.Int64).over("at").alias("width"),
         pl.when(probe).then("train_bps").alias("probe_bps"),

@@ -70,8 +70,10 @@ def test_no_rounds_no_phases() -> None:
     assert phases.table(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
 
 
-def test_marks_of_the_first_flight_show_a_path_that_is_never_full() -> None:
-    """Ten packets at once queued at 30 Mbit/s; then the flow grows from 0.5 Mbit/s."""
+def first_flight(
+    least_us: float, mean_us: float, step_us: float = 390.0, ce: int = 0
+) -> dict[str, object]:
+    """Ten packets at once that arrive at 30 Mbit/s; then the flow grows from 0.5 Mbit/s."""
     acked = [10, *range(2, 51)]
     made = rounds(
         50,
@@ -79,14 +81,38 @@ def test_marks_of_the_first_flight_show_a_path_that_is_never_full() -> None:
         end_ns=[175 * MS * (n + 1) for n in range(50)],
         acked_packets=acked,
         acked_bytes=[n * 1448 for n in acked],
-        ce_best=[2] + [0] * 49,
-        rtt_min_us=175_000.0,
-        rtt_mean_us=175_200.0,
+        ce_best=[ce] + [0] * 49,
+        rtt_min_us=[least_us] + [175_000.0] * 49,
+        rtt_mean_us=[mean_us] + [175_200.0] * 49,
+        rtt_jitter_us=[step_us] + [10.0] * 49,
         train_bps=[30e6, *(n * 70e3 for n in acked[1:])],
     )
-    row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
+    return phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
+
+
+def test_marks_of_the_first_flight_show_a_path_that_is_never_full() -> None:
+    row = first_flight(175_000.0, 175_200.0, ce=2)
     assert (row["capacity_bps"], row["capacity_shown"]) == (30e6, False)
     assert row["low_share"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("least_us", "mean_us", "step_us", "shown"),
+    [
+        (175_000.0, 176_900.0, 390.0, True),  # ten packets of 0.39 ms: 1.9 ms on average
+        (175_000.0, 175_200.0, 390.0, False),  # paced: none waited
+        (179_000.0, 180_900.0, 390.0, False),  # the first one waited too: ACKs were held back
+        (175_000.0, 190_000.0, 390.0, False),  # much longer than the train: something else moved
+        (175_000.0, 176_900.0, 900.0, False),  # RTTs jump from packet to packet: jitter
+    ],
+)
+def test_packets_that_waited_for_each_other_show_a_path_that_is_never_full(
+    least_us: float, mean_us: float, step_us: float, shown: bool
+) -> None:
+    """Lab run s1101-107: 2.7 of 79 Mbit/s for 9 s without a mark or a loss, and not a word."""
+    row = first_flight(least_us, mean_us, step_us)
+    assert (row["capacity_bps"] == 30e6) is shown
+    assert (row["low_share"] == 1.0) is shown
 
 
 def never_full(trains: list[float], **columns: object) -> float:
