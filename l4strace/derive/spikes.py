@@ -145,7 +145,8 @@ def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     )
     # Of several that doubled their windows, the one that had most in flight.
     near = near.join(_peak_flights(near, rounds), on=[*EVENT, "flow", "forward"], how="left")
-    ranked = near.sort("own", "grew", "peak_packets", descending=True, nulls_last=True)
+    order = {"own": True, "grew": True, "peak_packets": True, "began_ns": False, "flow": False}
+    ranked = near.sort(order.keys(), descending=list(order.values()), nulls_last=True)
     first = ranked.unique(EVENT, keep="first", maintain_order=True)
     return first.select(
         *EVENT,

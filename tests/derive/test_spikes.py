@@ -85,6 +85,24 @@ def test_of_two_flows_in_slow_start_the_one_with_more_in_flight_is_the_cause() -
     assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 411)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_flows_with_as_much_in_flight_the_earlier_one_is_the_cause(first: int) -> None:
+    """Lab run s1101-064: 34 packets each, and now one, now the other was blamed."""
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    flows = [
+        rounds(
+            200,
+            begin_ns=0 if flow == first else MS,
+            flow=flow,
+            **waits(early),
+            slow_start=[True] * 10 + [False] * 190,
+            inflight_max_packets=[10] * 5 + [34] * 5 + [10] * 190,
+        )
+        for flow in (0, 1)
+    ]
+    assert table(*flows).row(0, named=True)["culprit"] == first
+
+
 def test_a_flow_that_just_began_is_the_cause() -> None:
     newcomer = rounds(100, begin_ns=990 * MS, flow=1, **waits([400.0] * 100))
     row = table(rounds(200, **waits(HIGH)), newcomer).row(0, named=True)
