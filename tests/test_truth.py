@@ -188,6 +188,13 @@ def test_a_spike_must_stand_where_it_is_said() -> None:
     assert judged("L4S503", truth, span_ns=[int(6e9), int(7e9)]) is False
 
 
+def test_an_overshoot_before_the_capture_began_cannot_be_found() -> None:
+    """The spike of 80 ms is at 2.0 s. Lab runs s1101-013 and 093."""
+    for late_s, asked in ((0, True), (1.9, True), (2.3, False)):
+        names = [wish.name for wish in load("judge").expected(facts(late_s=late_s))]
+        assert ("overshoot" in names) is asked
+
+
 def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
     said = {"name": "largest delay", "value": 60_000.0}
     spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
