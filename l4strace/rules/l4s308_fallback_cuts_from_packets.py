@@ -15,7 +15,7 @@ packets alone: it is thirty times what alpha/2 gives.
 
 Evidence
 --------
-`laws.law`, `lead`, `misfit`, `references`, `fraction`, `half_alpha` and the likelihoods;
+`laws.law`, `lead`, `misfit`, `references`, `by_host`, `fraction`, `half_alpha` and the likelihoods;
 `detector.score_fixed`, its bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`,
 replayed from packets; `bottlenecks.kind`,
 `confidence`, `marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender
@@ -187,6 +187,9 @@ def _when(evidence: Evidence, row: dict[str, Any]) -> str:
 
 def _numbers(row: dict[str, Any]) -> str:
     """What the sender gave up, beside what alpha/2 asks for."""
+    if row["by_host"]:
+        rounds = f"{row['samples']:,} marked rounds of this flow"
+        return f"{rounds} alone do not show it, those of all flows of its host do"
     given = row["fraction"]
     shown = f"by {100 * given:.0f} % (median) where" if given is not None else "as by 31 % where"
     return (
@@ -246,7 +249,7 @@ def _finding(
     return Finding(
         CODE,
         severity,
-        confidence,
+        Confidence.LOW if row["by_host"] else confidence,
         message,
         "Record kernel state with `l4strace capture` to be certain." if severity else "",
         source=row["source"],

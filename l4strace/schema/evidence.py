@@ -63,6 +63,7 @@ LAWS = Table(
         Column("lead", F64, "", "Log-likelihood (nats) of that law over the best of those that it rules out."),
         Column("misfit", F64, "", "Mean cost (nats) of a round under the best law: 0.5 for Gaussian errors."),
         Column("references", STR, "", "Of the law `floor`: `correct` when the score replayed with correct references explains when it holds, `wrong` when it does not."),
+        Column("by_host", BOOL, "", "True when only the marked rounds of all flows of the sending host together show the law."),
         Column("samples", U32, "", "Marked rounds that were compared."),
         Column("isolated", U32, "", "Of those, how many had no mark in the 25 ms before."),
         Column("window_packets", F64, "packet", "Median window before them, as data in flight."),

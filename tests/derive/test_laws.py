@@ -129,6 +129,79 @@ def test_other_senders_have_no_row() -> None:
     assert laws.table(capture).is_empty()
 
 
+def hosts(*flows: dict[str, object], ends: tuple[str, ...] = ("10.0.1.2", "10.0.1.2")):
+    """`law`, `lead`, `references` and `by_host` of flows that these addresses send."""
+    plain = {
+        "source": 0,
+        "forward": True,
+        "samples": 5,
+        "misfit": 0.6,
+        "law": None,
+        "lead": None,
+        "references": None,
+        "asked": 0.0,
+        "ll_half_alpha": -3.0,
+        "ll_floor": -4.0,
+    }
+    rows = [plain | {"flow": n, "host": ends[n]} | one for n, one in enumerate(flows)]
+    own = pl.DataFrame(rows, schema_overrides={"law": pl.String, "lead": pl.Float64})
+    known = {"source": 0, "host": "10.0.1.2", "law": "floor", "lead": 54.0, "references": "wrong"}
+    shown = laws._with_hosts(own, pl.DataFrame(known)).sort("flow")
+    return shown.select("law", "lead", "references", "by_host").rows()
+
+
+def test_a_flow_that_shows_little_has_the_law_of_its_host() -> None:
+    """Lab run s1101-127: five marked rounds of one flow, 25 of the other: one kernel."""
+    floor = ("floor", 54.0, "wrong", True)
+    elsewhere = ("10.0.1.2", "10.0.1.9")
+    assert hosts({}, {})[1] == floor
+    assert hosts({}, {}, ends=elsewhere)[1] == (None, None, None, False)
+    assert hosts({}, {"samples": 2})[1][0] is None
+    assert hosts({}, {"ll_half_alpha": -3.0, "ll_floor": -10.0})[1][0] is None, "it contradicts"
+    assert hosts({}, {"misfit": 2.0})[1][0] is None
+
+
+def test_alpha_by_a_narrow_lead_is_not_named_against_its_host() -> None:
+    """Lab run s1101-139: 6.9 nats of 16 rounds in bursts, where the other flows' floor had 22."""
+    narrow = {"law": "alpha/2", "lead": 6.9, "ll_half_alpha": -6.6, "ll_floor": -13.5}
+    assert hosts({}, narrow)[1] == (None, None, None, False)
+    assert hosts({}, narrow | {"lead": 60.0})[1][:2] == ("alpha/2", 60.0)
+
+
+def test_the_rounds_of_all_flows_of_a_host_are_compared_together() -> None:
+    """Three marked rounds in one flow of the buggy build, forty in the other."""
+    columns = windows(lambda alpha: max(alpha / 2, 0.3125), every=10)
+    short = {name: values[-35:] for name, values in columns.items()}
+    plain = {"rtt_mean_us": RTT_NS / 1000, "slow_start": False, "classic_ecn": 0.0}
+
+    def flow(number: int, made: dict[str, list]):
+        count = len(made["alpha"])
+        return frames.rounds(
+            count,
+            flow=number,
+            start_ns=[n * RTT_NS for n in range(count)],
+            end_ns=[(n + 1) * RTT_NS for n in range(count)],
+            alpha_updates=list(range(100, 100 + count)),
+            alpha_25ms=made["alpha"],
+            alpha_25ms_updates=list(range(100, 100 + count)),
+            classic_ecn_buggy=17.0,
+            **(plain | made),
+        )
+
+    both = {"flow": [0, 1], "client": "10.0.1.2", "server": "10.0.3.2"}
+    table = laws.table(
+        frames.capture(
+            flows=frames.frame("flows", **both),
+            directions=frames.frame("directions", flow=[0, 1], data_ect1=1000),
+            rounds=pl.concat([flow(0, columns), flow(1, short)]),
+        )
+    )
+    assert table["samples"].to_list()[1] < laws.ENOUGH
+    assert table["law"].to_list() == ["floor", "floor"]
+    assert table["by_host"].to_list() == [False, True]
+    assert table["references"].to_list() == ["wrong", "wrong"]
+
+
 def decided(**columns: object) -> str | None:
     plain = {
         "samples": 100,
@@ -150,6 +223,15 @@ def test_a_floor_shows_in_single_reductions_too() -> None:
     assert decided() == "floor"
     assert decided(fraction=0.13) is None
     assert decided(fraction=0.13, isolated=3) == "floor", "too few to contradict"
+
+
+def test_single_reductions_near_the_floor_are_not_alpha() -> None:
+    """Lab run s1101-001: reductions by 47 %, and rounds in which nothing was reduced."""
+    mixed = {"ll_half_alpha": -15.4, "ll_floor_buggy": -31.6, "ll_floor_always": -31.6}
+    mixed |= {"ll_floor_fixed": -31.6, "half_alpha": 0.2, "samples": 15, "isolated": 9}
+    assert decided(**mixed, fraction=0.47, ll_none=-18.1) is None
+    assert decided(**mixed, fraction=0.47, ll_none=-60.0) == "alpha/2", "rounding of few packets"
+    assert decided(**mixed, fraction=0.2, ll_none=-18.1) == "alpha/2"
 
 
 def test_a_third_and_a_half_of_a_few_packets_are_the_same_reduction() -> None:

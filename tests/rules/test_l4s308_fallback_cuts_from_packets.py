@@ -65,6 +65,13 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
 
 
+def test_what_only_the_other_flows_of_the_host_show_is_said_so() -> None:
+    (found,) = check(scene("l4s", WRONG | {"by_host": True, "samples": 5}, score=0.0))
+    assert found.confidence is Confidence.LOW
+    assert "5 marked rounds of this flow alone do not show it, those of all flows" in found.message
+    assert "shrank" not in found.message
+
+
 def test_no_misfire_where_the_score_may_be_high_with_correct_thresholds() -> None:
     table = steps(origin="packets", score=None, score_fixed=0.0, score_fixed_hi=17.0)
     (found,) = check(scene("l4s", WRONG, detector=table))
