@@ -128,6 +128,22 @@ def test_marks_that_no_queue_set_show_no_bottleneck() -> None:
     assert facts("fifo", "none", fault="bleach").marks(PRAGUE) == 0
 
 
+@pytest.mark.parametrize(("at", "answer"), [("before", True), ("after", False)])
+def test_behind_a_classic_queue_alone_the_fallback_is_justified(at: str, answer: bool) -> None:
+    """Lab run s1101-009: DualPI2, all ECT(1) packets of which were made ECT(0) before it."""
+    remarked = facts(fault="remark", fault_at=at)
+    assert judged("L4S309", remarked) is answer
+    assert judged("L4S301", remarked) is not answer
+
+
+def test_marks_on_every_packet_are_those_of_the_flow() -> None:
+    """Lab run s1101-110: 669 of 688 packets of Prague, beside 26 of 831 of CUBIC."""
+    truth = facts()
+    truth.flows[PRAGUE]["codepoints"]["to_receiver"] = {"ect1>ce": 669, "ect1>ect1": 19}
+    assert judged("L4S403", truth) is True
+    assert judged("L4S403", truth, CUBIC) is False
+
+
 def test_a_misfire_is_an_error_only_where_cuts_follow_it() -> None:
     assert judged("L4S301", facts()) is True
     assert judged("L4S301", facts("classic", "all")) is False
