@@ -290,6 +290,16 @@ def test_packets_that_overtake_others_skip_their_delay() -> None:
     assert judged("L4S405", facts(noise="loss")) is False
 
 
+def test_reordering_that_the_queue_behind_it_undoes_cannot_be_found() -> None:
+    """Lab run s1101-104: netem let 0.35 % overtake others, and no packet arrived late."""
+    for late in (0, 35):
+        shaken = facts(noise="reordering", noise_values=[0.0035]).truth
+        wishes = load("judge").expected(
+            load("facts").Facts(shaken | {"reordering": {"late": late, "packets": 10_000}})
+        )
+        assert ("reordering" in [wish.name for wish in wishes]) is (late > 0)
+
+
 def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
     """48 Mbit/s pass: a fall of 200 to 60 Mbit/s changes nothing for them, one to 20 does."""
     first = {"s": 0.0, "hop": "first", "kbit": 200_000}
