@@ -70,9 +70,11 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     count = samples.cast(pl.Float64).clip(lower_bound=1)
     height = most - base
     several = count * (mean - least) >= SEVERAL * (most - least)
-    beside = pl.max_horizontal(*(of_round(step, mean) for step in (-1, 1))) - base
-    others = (count * mean - most) / (count - 1) - base
-    rest = pl.when(count >= 2).then(others).otherwise(beside.fill_null(0.0))
+    without = (count * mean - most) / (count - 1)
+    # Two delayed ACKs do not bear each other out: of two or three samples the largest is left out.
+    near = pl.when(count.is_between(2, FEW)).then(without).otherwise(mean)
+    beside = pl.max_horizontal(*(of_round(step, near) for step in (-1, 1))) - base
+    rest = pl.when(count >= 2).then(without - base).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
     borne_out = (several & (count >= 2)) | (beside >= BESIDE[kind] * height).fill_null(False)
     return pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)

@@ -51,6 +51,19 @@ def test_a_lone_sample_counts_where_the_rounds_beside_it_wait_too() -> None:
     assert max(delay(made)) == 0.0
 
 
+def test_delayed_acks_in_rounds_of_few_samples_do_not_bear_each_other_out() -> None:
+    """Lab run s1101-157: 40 ms in three rounds running, each with a packet that did not wait."""
+    late, counts = {20: 50_000.0, 21: 52_000.0, 22: 90_000.0}, {20: 2, 21: 4, 22: 2}
+    made = rounds(
+        50,
+        rtt_samples=[counts.get(n, 4) for n in range(50)],
+        rtt_min_us=10_000.0,
+        rtt_mean_us=[1e4 + (late.get(n, 1e4) - 1e4) / counts.get(n, 4) for n in range(50)],
+        rtt_max_us=[late.get(n, 10_000.0) for n in range(50)],
+    )
+    assert max(delay(made)) == pytest.approx(0.0, abs=1.0)
+
+
 def test_behind_a_loss_sack_shows_the_delay() -> None:
     """Neither lone RTTs nor the round of the repair, which has none, know it."""
     lost = [0] * 20 + [3, 0] + [0] * 28
