@@ -90,7 +90,8 @@ def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
     kept_changes = [
         change
         for change, before, after in zip(found, rows, rows[1:], strict=False)
-        if change.what != "capacity" or not _alike(before, after)
+        if change.what != "capacity"
+        or not (_alike(before, after) or _ends(before, after, len(slots) - change.first))
     ]
     if len(kept_changes) < len(found):
         rows = list(_rows(slots, kept_changes))
@@ -105,6 +106,12 @@ def _ordered(found: list[Change]) -> list[Change]:
     return [by_index[index] for index in sorted(by_index)]
 
 
+def _ends(before: dict[str, Any], last: dict[str, Any], slots: int) -> bool:
+    """A fall to a level that nothing shows: at the end of a run its flows end one by one."""
+    fell = last["capacity_bps"] < before["capacity_bps"]
+    return bool(slots <= ENDING and fell and not last["capacity_shown"])
+
+
 def _alike(before: dict[str, Any], after: dict[str, Any]) -> bool:
     ratio = after["capacity_bps"] / max(before["capacity_bps"], 1.0)
     return bool(1 / ALIKE < ratio < ALIKE)
@@ -113,6 +120,9 @@ def _alike(before: dict[str, Any], after: dict[str, Any]) -> bool:
 TOP, TOP_RATIO = 3, 1.5
 """The third fastest slot counts where it is this much above what busy slots show: such a path was
 marked or slowed down at a lower rate than it carries. By eye, above the smear of slots."""
+
+ENDING = 2 * changes.LASTING
+"""Last slots of a path in which a fall must show its level. By eye: twice those that it lasts."""
 
 ALIKE = 1.25
 """Ratio of two capacities that are not called a change: as `changes.ROSE`."""

@@ -34,6 +34,22 @@ def test_a_path_is_split_where_its_capacity_changes() -> None:
     assert table["marks"].to_list() == pytest.approx([500, 500, 500], abs=2)
 
 
+@pytest.mark.parametrize(("last", "count"), [(50, 1), (200, 2)])
+def test_flows_that_end_are_no_fall_of_the_capacity(last: int, count: int) -> None:
+    """Lab run s1101-071: "fell to at least 2.3 Mbit/s" half a second before its end."""
+    acked = [40] * 500 + [20 - 16 * n // last for n in range(last)]
+    made = rounds(
+        500 + last,
+        acked_bytes=[n * 1448 for n in acked],
+        acked_packets=acked,
+        ce_best=1,
+        rtt_mean_us=[10_400.0] * 500 + [100_000.0] * 10 + [10_400.0] * (last - 10),
+        train_bps=[n * 1448 * 800.0 for n in acked],
+    )
+    table = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    assert table.height == count
+
+
 def test_rounds_are_assigned_in_their_order() -> None:
     run = dropped()
     with_phase = phases.assigned(run, run.rounds)
