@@ -84,7 +84,7 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
         f"The flows left capacity unused: for {100 * phase['low_share']:.0f} % of the time they "
         f"got less than {LOW_PERCENT} % of it although the queue was empty. From "
         f"{span(evidence, phase['start_ns'], phase['end_ns'])} they got "
-        f"{paths.rate(phase['rate_bps'])} of {paths.rate(phase['capacity_bps'])}.",
+        f"{paths.rate(phase['rate_bps'])} of {_capacity(phase)}.",
         "Check the depth of the reductions and the AQM's threshold.",
         source=phase["source"],
         flow=phase["flow"],
@@ -95,6 +95,11 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
             Measure("capacity", phase["capacity_bps"], "bit/s"),
         ),
     )
+
+
+def _capacity(phase: dict[str, Any]) -> str:
+    size = paths.rate(phase["capacity_bps"])
+    return size if phase["capacity_shown"] else f"about {size}, as packet trains show"
 
 
 RULE = Rule(CODE, "under-utilisation", "Flows left capacity unused.", check, __doc__)
