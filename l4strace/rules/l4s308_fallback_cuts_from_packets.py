@@ -18,9 +18,9 @@ Evidence
 `laws.law`, `lead`, `misfit`, `references`, `by_host`, `fraction`, `half_alpha` and the likelihoods;
 `detector.score_fixed`, its bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`,
 replayed from packets; `bottlenecks.kind`,
-`confidence`, `marking_delay_us` and `serialisation_us`; `directions.data_ect1` (which sender
-requests L4S); `coexistence`; `kernel.classic_ecn` and `event` (which
-directions have a recorded score, or a build without one).
+`confidence`, `marking_delay_us` and `serialisation_us`; `phases.capacity_shown`;
+`directions.data_ect1` (which sender requests L4S); `coexistence`; `kernel.classic_ecn` and `event`
+(which directions have a recorded score, or a build without one).
 
 When it is wrong
 ----------------
@@ -45,6 +45,8 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive import company
+from l4strace.derive.capacity import PATH
 from l4strace.derive.laws import LEAD, MISFIT
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
@@ -93,9 +95,11 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
     laws = laws.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     logged = samples(evidence).filter(pl.col("score_max").is_not_null() | pl.col("probed"))
     laws = laws.join(logged, on=subjects.DIRECTION, how="anti")
-    return laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        replayed(evidence), on=subjects.DIRECTION, how="left"
-    )
+    laws = laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    known = company.directions(evidence).select(*subjects.KEY, "path")
+    filled = evidence.phases.group_by(PATH).agg(pl.col("capacity_shown").any().alias("filled"))
+    laws = laws.join(known, on=subjects.KEY, how="left").join(filled, on=PATH, how="left")
+    return laws.join(replayed(evidence), on=subjects.DIRECTION, how="left")
 
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
@@ -239,6 +243,9 @@ def _most(row: dict[str, Any]) -> float:
 
 
 def _slow(row: dict[str, Any]) -> bool:
+    """The time of a packet explains the score; a path that is never full may be faster."""
+    if row["filled"] is False:
+        return False
     slow = (row["serialisation_us"] or 0.0) >= SLOW_PACKET_US
     return slow and _least(row) >= MIN_SHARE
 

@@ -3,9 +3,11 @@
 import polars as pl
 import pytest
 
+from l4strace.derive import company
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import check
 from tests.support.frames import evidence
+from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starving, steps
 
 FLOOR = {"law": "floor", "fraction": 0.3, "references": "correct"}
@@ -63,6 +65,15 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     assert "misfired" in found.message
     assert "shrank by 30 % (median) where alpha/2 asks for 2.0 %" in found.message
     assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
+
+
+@pytest.mark.parametrize(("filled", "words"), [(True, "slow L4S link"), (False, "of the path")])
+def test_a_path_that_is_never_full_is_not_called_slow(filled: bool, words: str) -> None:
+    """Lab run s1101-077: 1.3 of 87 Mbit/s, and "one packet takes 2.5 ms"."""
+    named = company.directions(evidence(flows=FLOWS, directions=DIRECTIONS))["path"][0]
+    size = phases(4.0, capacity_shown=filled).with_columns(path=pl.lit(named))
+    (found,) = check(scene("l4s", FLOOR, SLOW, phases=size))
+    assert words in found.message
 
 
 def test_what_only_the_other_flows_of_the_host_show_is_said_so() -> None:
