@@ -55,6 +55,7 @@ from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
     MISSED,
     NEAR,
+    PATH_CAUSES,
     SLOW_PACKET_US,
     explained,
     floorless,
@@ -165,7 +166,7 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    cause = "because of jitter, reordering or a change of the bottleneck"
+    cause = f"because of {PATH_CAUSES}"
     if packet_us >= SLOW_PACKET_US:
         cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
     elif _long_queue(row):
@@ -207,7 +208,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     slow = packet_us >= SLOW_PACKET_US
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
-    cause = ", as jitter, reordering or a change of the bottleneck can cause"
+    cause = f", as {PATH_CAUSES} can cause"
     if slow:
         took = f"one packet takes {packet_us / 1000:.1f} ms at {rate:.1f} Mbit/s"
         cause = f" because the link is slow: {took}"

@@ -53,6 +53,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
+    PATH_CAUSES,
     SLOW_PACKET_US,
     replayed,
     replayed_part_of_time,
@@ -128,9 +129,7 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))
     if kind == "l4s":
         cause = (
-            " because of the path, as jitter, reordering or a change of the bottleneck can cause"
-            if _least(row) >= MIN_SHARE
-            else ""
+            f" because of the path, as {PATH_CAUSES} can cause" if _least(row) >= MIN_SHARE else ""
         )
         message = (
             f"The classic-ECN fallback acts behind {subjects.l4s_aqm(row)}{cause}{when}: "

@@ -41,6 +41,9 @@ SLOW_PACKET_US = 1500.0
 kernel of Greenscreen23/prague-fallback-experiments, DualPI2 is taken for classic in every cell of
 4 Mbit/s and in none of 8 Mbit/s."""
 
+PATH_CAUSES = "jitter, reordering, an overshoot or a change of the bottleneck"
+"""What raises a correct score behind an L4S AQM: an overshoot for seconds, as it falls slowly."""
+
 OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 """Events of Prague's own functions: they show classic_ecn wherever the build has it."""
 
