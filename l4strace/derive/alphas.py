@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 import polars as pl
 
-from l4strace.derive import windows
+from l4strace.derive import company, windows
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD, TRANSITION_ROUNDS
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, SENDER
 
 SETTLED = 2
 """Updates after the first mark that are left out: builds halve the window there by rules of their
@@ -39,7 +39,6 @@ by chance."""
 LEAD = 3.0
 """Log-likelihood (nats) by which one start leads: odds of 20 to 1."""
 
-SENDER = ("source", "sender")
 BOUNDS = ("", "_lo", "_hi")
 
 
@@ -50,7 +49,7 @@ def chosen(capture: Capture) -> pl.DataFrame:
     Null where the packets leave it open; true only suggests `paced`.
     """
     seen = windows.seen(capture)
-    addresses = _addresses(capture)
+    addresses = company.directions(capture).select(*KEY, "sender")
     senders, calm = (
         _joined(rows, addresses)
         for rows in (seen.select(KEY).unique(maintain_order=True), _calm(seen))
@@ -116,14 +115,6 @@ def _bound(bound: str, from_zero: pl.Expr, outer: Callable[..., pl.Expr]) -> pl.
     """One bound of alpha: of both clocks, unless fast growth shows the first."""
     unpaced, paced = _by_clock(bound, from_zero)
     return pl.when(pl.col("paced").not_()).then(unpaced).otherwise(outer(unpaced, paced))
-
-
-def _addresses(capture: Capture) -> pl.DataFrame:
-    """The address that the data of each direction comes from."""
-    ends = capture.flows.select("source", "flow", "client", "server")
-    sender = pl.when("forward").then("client").otherwise("server")
-    joined = capture.directions.join(ends, on=["source", "flow"], how="left")
-    return joined.select(*KEY, sender=sender)
 
 
 def _joined(rounds: pl.DataFrame, addresses: pl.DataFrame) -> pl.DataFrame:

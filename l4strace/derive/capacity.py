@@ -19,9 +19,8 @@ import polars as pl
 
 from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import PATH
 from l4strace.schema.vantage import receiver
-
-PATH = ["source", "path"]
 
 MIN_SLOT_NS, SLOT_ROUNDS, SLOT_PACKETS = 100_000_000, 2, 40
 """Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate
@@ -62,13 +61,14 @@ NEEDED = (
     *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes", "limited_by"),
     *("ce_best", "ece_acks", "ce", "rtt_jitter_us"),
 )
+"""Columns of `rounds` that slots rest on."""
 
 SPREAD = (
     *("start_ns", "end_ns", "length", "width", "at", "flow", "held", "acked_bytes"),
     *("acked_packets", "marks", "lost", "probe_bps", "train_bps", "rtt_min_us", "peak_us"),
     *("queue_us",),
 )
-"""Columns of a round that its slots ask for."""
+"""Columns that slots take from the rounds that they span."""
 
 
 @kept

@@ -52,7 +52,6 @@ LOW, HIGH = 0.1, 0.9
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
 
-
 BACKLOG_PACKETS = 2
 """Times of a packet that every packet of a flow waits, where some of it are always queued: one that
 finds no other of its flow waits for the packet being sent and, in fair queueing, for its turn."""
@@ -62,8 +61,10 @@ OUTRUN = 2.0
 queueing. By eye: rounds and slots end at different times."""
 
 RATE = pl.col("rate_bps")
+"""Rate of the path of a row, as `rates` gives it."""
 
 RATES = ("rate", "waiting_rate", "waiting_rtt")
+"""Columns of a slot that are compared between a flow and the sum of the others."""
 
 APART_US, APART_PACKETS = 1000.0, 2
 """Two ranges of delays of a slot do not meet where they are that far apart: a step of DualPI2
@@ -75,7 +76,7 @@ IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
 
 @kept
 def directions(capture: Capture) -> pl.DataFrame:
-    """Directions with a `path` name and what their data packets carried.
+    """Directions with a `path` name, the `sender`'s address and what their data packets carried.
 
     `marked_as` is `ect1`, `ect0` or `not_ect`: the codepoint of most data packets; a CE packet
     counts for the codepoint it replaced, which the others show.
@@ -86,6 +87,8 @@ def directions(capture: Capture) -> pl.DataFrame:
         "mode",
         "handshake",
         "vantage",
+        "client",
+        "server",
         "syn_ecn",
         "syn_arrived_ecn",
         "synack_ecn",
@@ -94,10 +97,11 @@ def directions(capture: Capture) -> pl.DataFrame:
         _networks(capture.flows["server"]).alias("far"),
     )
     joined = capture.directions.join(ends, on=["source", "flow"], how="left")
-    sender = pl.when("forward").then("near").otherwise("far")
-    receiver = pl.when("forward").then("far").otherwise("near")
+    source = pl.when("forward").then("near").otherwise("far")
+    target = pl.when("forward").then("far").otherwise("near")
     return joined.with_columns(
-        pl.format("{}>{}", sender.fill_null("?"), receiver.fill_null("?")).alias("path"),
+        pl.when("forward").then("client").otherwise("server").alias("sender"),
+        pl.format("{}>{}", source.fill_null("?"), target.fill_null("?")).alias("path"),
         carried().alias("marked_as"),
     )
 

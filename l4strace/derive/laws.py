@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace.derive import windows
+from l4strace.derive import company, windows
 from l4strace.derive.cuts import HALF
 from l4strace.derive.windows import ROUNDING
 from l4strace.evidence import Capture
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD
 from l4strace.schema.evidence import LAWS
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, SENDER
 
 SETTLED = 8
 """Rounds after the first mark that are left out: slow start ends there, and builds halve the
@@ -29,7 +29,7 @@ bias of the model adds up over thousands of rounds. By eye, from the runs of the
 that is right leads by 0.6 to 6 per round."""
 
 ENOUGH_WITH_HOST = 3
-"""Rounds of a flow from which what its host shows is said of it too. By eye."""
+"""Rounds that a flow must have before its host's law counts for it. By eye."""
 
 DEEP = 2 * ROUNDING / (HALF - CUT_FLOOR)
 """Packets of a window from which a reduction by half and one to the floor differ by twice what
@@ -78,26 +78,20 @@ def table(capture: Capture) -> pl.DataFrame:
         _asks_for_more().mean().alias("asked"),
     )
     likelihoods = windows.log_likelihoods(usable, KEY, {law.name: law.fraction for law in laws})
-    judged = judged.join(likelihoods, on=KEY, how="left", maintain_order="left")
-    own, hosts = (_decided(_by_family(t, laws)) for t in (judged, _of_hosts(capture, judged, laws)))
-    return LAWS.conform(_with_hosts(own.with_columns(host=_host(capture, own)), hosts))
+    senders = company.directions(capture).select(*KEY, "sender")
+    for known in (likelihoods, senders):
+        judged = judged.join(known, on=KEY, how="left", maintain_order="left")
+    own, hosts = (_decided(_by_family(t, laws)) for t in (judged, _of_hosts(judged, laws)))
+    return LAWS.conform(_with_hosts(own, hosts))
 
 
-def _host(capture: Capture, rows: pl.DataFrame) -> pl.Series:
-    """The address that sends each row's data."""
-    ends = capture.flows.select("source", "flow", "client", "server")
-    known = rows.select(KEY).join(ends, on=["source", "flow"], how="left", maintain_order="left")
-    return known.select(pl.when("forward").then("client").otherwise("server")).to_series()
-
-
-def _of_hosts(capture: Capture, judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
+def _of_hosts(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
     """All rounds of each host that sends several flows, as if they were of one."""
     count = pl.col("samples").sum()
     means = ("window_packets", "half_alpha", "asked")
     return (
-        judged.with_columns(host=_host(capture, judged))
-        .drop_nulls("host")
-        .group_by("source", "host")
+        judged.drop_nulls("sender")
+        .group_by(SENDER)
         .agg(
             *((pl.col(name) * pl.col("samples")).sum() / count for name in means),
             *(pl.col(law.name).sum() for law in laws),
@@ -117,9 +111,9 @@ def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
     its score asks for the floor that its host's reductions have.
     """
     known = hosts.filter(pl.col("law") == "floor").select(
-        "source", "host", host_lead="lead", host_references="references"
+        *SENDER, host_lead="lead", host_references="references"
     )
-    rows = own.join(known, on=["source", "host"], how="left", maintain_order="left")
+    rows = own.join(known, on=SENDER, how="left", maintain_order="left")
     due = (pl.col("asked") >= OFTEN) | (pl.col("host_references") == "wrong")
     due = (pl.col("host_lead").is_not_null() & due).fill_null(False)
     open_ = (pl.col("ll_half_alpha") - pl.col("ll_floor") < LEAD) & (pl.col("misfit") <= MISFIT)

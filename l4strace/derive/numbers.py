@@ -13,9 +13,7 @@ import polars as pl
 
 from l4strace.derive import company
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY
-
-PATH = ["source", "path"]
+from l4strace.schema.keys import KEY, PATH
 
 
 @kept

@@ -1,7 +1,7 @@
 """Phases of each path: stretches in which capacity, marking and base RTT stay the same.
 
 Averages over a run that crosses a change describe neither part. So rules judge per phase:
-``phases.of(capture)`` is the table, and ``phases.assigned(capture, rounds)`` adds the column
+``phases.table(capture)`` is the table, and ``phases.assigned(capture, rounds)`` adds the column
 `phase` to rounds (or any rows with `source`, `flow`, `forward` and `start_ns`).
 """
 
@@ -15,15 +15,14 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import capacity, changes, company, noise, silences, usage
-from l4strace.derive.capacity import PATH
 from l4strace.derive.changes import Change, Slot
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, PATH
 
 
 @kept
-def of(capture: Capture) -> pl.DataFrame:
+def table(capture: Capture) -> pl.DataFrame:
     """The phases of all paths, in the schema of `phases`."""
     schema = TABLES["phases"]
     slots = capacity.slots(capture)
@@ -50,17 +49,14 @@ def capacities(capture: Capture) -> pl.DataFrame:
     """
     capacity, length = pl.col("capacity_bps"), pl.col("end_ns") - pl.col("start_ns")
     most = pl.when(capacity.n_unique() > 1).then(capacity.sort_by("marks").last())
-    return of(capture).group_by(PATH).agg(most.alias("marked_bps"), capacity.sort_by(length).last())
-
-
-def table(capture: Capture) -> pl.DataFrame:
-    """As `of`."""
-    return of(capture)
+    return (
+        table(capture).group_by(PATH).agg(most.alias("marked_bps"), capacity.sort_by(length).last())
+    )
 
 
 def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
-    found = of(capture).select(*PATH, "phase", from_ns="start_ns").sort("from_ns")
+    found = table(capture).select(*PATH, "phase", from_ns="start_ns").sort("from_ns")
     known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
     # Only what is looked at is sorted, there and back: rounds have forty columns.
     order = known.select(*PATH, "start_ns").with_row_index("_row").sort("start_ns")

@@ -12,10 +12,9 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import capacity, company, delays, phases
-from l4strace.derive.numbers import PATH
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import KEY, PATH, of_round
 
 ABOVE_US, ABOVE_RATIO = 15_000.0, 2.0
 """A spike exceeds the usual delay by 15 ms (DualPI2's classic target) and by twice its height."""
@@ -184,7 +183,7 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Whether the capacity fell in the second before the event began or after it."""
-    found = phases.of(capture).sort("start_ns")
+    found = phases.table(capture).sort("start_ns")
     fell = found.filter(
         pl.col("changed") == "capacity",
         pl.col("capacity_bps") < pl.col("capacity_bps").shift().over(PATH),
@@ -212,7 +211,9 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
         .agg(size.alias("size"), rtt.alias("rtt_us"))
     )
     placed = phases.assigned(capture, events).join(
-        phases.of(capture).select(*PATH, "phase", "capacity_bps"), on=[*PATH, "phase"], how="left"
+        phases.table(capture).select(*PATH, "phase", "capacity_bps"),
+        on=[*PATH, "phase"],
+        how="left",
     )
     fills = pl.col("capacity_bps") * pl.col("rtt_us") / 8e6 / pl.col("size")
     return placed.join(paths, on=PATH, how="left").with_columns(

@@ -45,12 +45,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company
-from l4strace.derive.capacity import PATH
 from l4strace.derive.laws import LEAD, MISFIT
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
     PATH_CAUSES,
@@ -97,9 +95,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
     logged = samples(evidence).filter(pl.col("score_max").is_not_null() | pl.col("probed"))
     laws = laws.join(logged, on=subjects.DIRECTION, how="anti")
     laws = laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-    known = company.directions(evidence).select(*subjects.KEY, "path")
-    filled = evidence.phases.group_by(PATH).agg(pl.col("capacity_shown").any().alias("filled"))
-    laws = laws.join(known, on=subjects.KEY, how="left").join(filled, on=PATH, how="left")
+    laws = laws.join(paths.filled(evidence), on=subjects.KEY, how="left")
     return laws.join(replayed(evidence), on=subjects.DIRECTION, how="left")
 
 

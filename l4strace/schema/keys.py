@@ -7,6 +7,12 @@ import polars as pl
 KEY = ("source", "flow", "forward")
 """What identifies a row of `directions`, and the direction of a row in most tables."""
 
+PATH = ("source", "path")
+"""What identifies a path: `company` names the directions that share one."""
+
+SENDER = ("source", "sender")
+"""What identifies the host that sends the data of a direction (`company`): one kernel."""
+
 DIRECTION = ("flow", "forward")
 """What identifies a flow direction, whichever input shows it."""
 

@@ -7,16 +7,7 @@ import pytest
 
 from l4strace.derive import bottlenecks, marked
 from tests.support.frames import MS, capture, frame, rounds, stack
-from tests.support.queues import marked_above, of, sawtooth
-
-PRAGUE = frame("directions", flow=0, data_ect1=1000)
-CUBIC = frame("directions", flow=1, data_ect0=1000)
-FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", "classic"])
-
-
-def verdict(flow: int = 0, **tables: pl.DataFrame) -> dict[str, object]:
-    table = bottlenecks.table(capture(flows=FLOWS, **tables))
-    return table.filter(pl.col("flow") == flow).row(0, named=True)
+from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
 
 def test_step_marks_below_a_millisecond_of_a_lone_prague_flow_are_l4s() -> None:

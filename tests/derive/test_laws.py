@@ -143,9 +143,9 @@ def hosts(*flows: dict[str, object], ends: tuple[str, ...] = ("10.0.1.2", "10.0.
         "ll_half_alpha": -3.0,
         "ll_floor": -4.0,
     }
-    rows = [plain | {"flow": n, "host": ends[n]} | one for n, one in enumerate(flows)]
+    rows = [plain | {"flow": n, "sender": ends[n]} | one for n, one in enumerate(flows)]
     own = pl.DataFrame(rows, schema_overrides={"law": pl.String, "lead": pl.Float64})
-    known = {"source": 0, "host": "10.0.1.2", "law": "floor", "lead": 54.0, "references": "wrong"}
+    known = {"source": 0, "sender": "10.0.1.2", "law": "floor", "lead": 54.0, "references": "wrong"}
     shown = laws._with_hosts(own, pl.DataFrame(known)).sort("flow")
     return shown.select("law", "lead", "references", "by_host").rows()
 

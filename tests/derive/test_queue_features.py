@@ -6,16 +6,7 @@ import polars as pl
 
 from l4strace.derive import bottlenecks
 from tests.support.frames import capture, frame, stack
-from tests.support.queues import marked_above, of, sawtooth
-
-PRAGUE = frame("directions", flow=0, data_ect1=1000)
-CUBIC = frame("directions", flow=1, data_ect0=1000)
-FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", "classic"])
-
-
-def verdict(flow: int = 0, **tables: pl.DataFrame) -> dict[str, object]:
-    table = bottlenecks.table(capture(flows=FLOWS, **tables))
-    return table.filter(pl.col("flow") == flow).row(0, named=True)
+from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
 
 def test_a_packet_that_overtook_others_is_no_floor_of_the_one_way_delay() -> None:

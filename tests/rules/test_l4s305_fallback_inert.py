@@ -17,6 +17,12 @@ def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):
     return evidence(**(plain | tables))
 
 
+def reduced(**cuts: object):
+    """What the rule says of twenty such reductions at the highest score."""
+    made = frame("cuts", source=1, ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, **cuts)
+    return check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=made))
+
+
 def test_fires_when_the_score_never_left_zero() -> None:
     (found,) = check(scene())
     assert found.confidence is Confidence.HIGH
@@ -25,28 +31,14 @@ def test_fires_when_the_score_never_left_zero() -> None:
 
 
 def test_fires_when_the_score_rises_and_no_cut_follows() -> None:
-    cuts = frame(
-        "cuts", source=1, ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2"
-    )
-    (found,) = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
+    (found,) = reduced(law="alpha/2")
     assert "prague_ecn_fallback=2" in found.message
 
 
 def test_a_reduction_that_fits_no_law_is_not_one_that_stays_at_half_alpha() -> None:
     """Of 77 reductions by the fallback 66 fitted no law: 29 % where the floor asks for 31 %."""
     for fraction, fires in ((0.29, False), (0.0, True)):
-        cuts = frame(
-            "cuts",
-            source=1,
-            ts_ns=list(range(20)),
-            origin="kernel",
-            classic_ecn=17.0,
-            law="none",
-            fraction=fraction,
-            alpha=0.1,
-        )
-        found = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
-        assert bool(found) is fires
+        assert bool(reduced(law="none", fraction=fraction, alpha=0.1)) is fires
 
 
 def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> None:
@@ -71,15 +63,4 @@ def test_skips_without_a_score() -> None:
 def test_the_smallest_window_and_a_large_alpha_do_not_show_what_the_fallback_does() -> None:
     """Two packets cannot become fewer, and alpha/2 of 0.4 is more than the floor."""
     for hidden in ({"cwnd_before": 2.0, "alpha": 0.4}, {"cwnd_before": 20.0, "alpha": 0.8}):
-        cuts = frame(
-            "cuts",
-            source=1,
-            ts_ns=list(range(20)),
-            origin="kernel",
-            classic_ecn=17.0,
-            law="none",
-            fraction=0.0,
-            **hidden,
-        )
-        found = check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=cuts))
-        assert found == [], hidden
+        assert reduced(law="none", fraction=0.0, **hidden) == [], hidden

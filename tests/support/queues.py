@@ -1,10 +1,20 @@
-"""Rounds of a path of 10 ms with a given queue."""
+"""Rounds of a path of 10 ms with a given queue, and what its bottleneck is taken for."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from tests.support.frames import rounds
+from l4strace.derive import bottlenecks
+from tests.support.frames import capture, frame, rounds
+
+PRAGUE = frame("directions", flow=0, data_ect1=1000)
+CUBIC = frame("directions", flow=1, data_ect0=1000)
+FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", "classic"])
+
+
+def verdict(flow: int = 0, **tables: pl.DataFrame) -> dict[str, object]:
+    table = bottlenecks.table(capture(flows=FLOWS, **tables))
+    return table.filter(pl.col("flow") == flow).row(0, named=True)
 
 
 def sawtooth(low: float, high: float, count: int = 200, period: int = 20) -> list[float]:

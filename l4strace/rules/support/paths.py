@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import company, vantage
-from l4strace.derive.capacity import PATH
 from l4strace.evidence import Evidence, kept
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
 
 
@@ -29,6 +28,13 @@ def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
     rows = evidence.phases.join(largest(evidence), on=PATH, how="inner")
     groups = rows.sort("path", "phase").partition_by(PATH, maintain_order=True)
     return [group.to_dicts() for group in groups]
+
+
+def filled(evidence: Evidence) -> pl.DataFrame:
+    """Of each direction, `filled`: whether its path was ever full."""
+    shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())
+    known = company.directions(evidence).select(*KEY, "path")
+    return known.join(shown, on=PATH).drop("path")
 
 
 def rate(bps: float) -> str:
