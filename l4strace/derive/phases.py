@@ -42,15 +42,18 @@ def _noise(capture: Capture) -> pl.DataFrame:
 
 
 def capacities(capture: Capture) -> pl.DataFrame:
-    """`capacity_bps` of each path in its longest phase.
+    """`capacity_bps` of each path in its longest phase."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    return table(capture).group_by(PATH).agg(pl.col("capacity_bps").sort_by(length).last())
 
-    And `marked_bps`, that of the phase with most marks, where it has several: the packets that were
-    marked took the time of that one.
-    """
-    capacity, length = pl.col("capacity_bps"), pl.col("end_ns") - pl.col("start_ns")
-    most = pl.when(capacity.n_unique() > 1).then(capacity.sort_by("marks").last())
+
+def carried(capture: Capture) -> pl.DataFrame:
+    """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
+    changed = pl.col("capacity_bps").n_unique().over(PATH) > 1
     return (
-        table(capture).group_by(PATH).agg(most.alias("marked_bps"), capacity.sort_by(length).last())
+        table(capture)
+        .filter(changed & pl.col("capacity_shown"))
+        .select(*PATH, "phase", carried_bps="capacity_bps")
     )
 
 

@@ -50,7 +50,7 @@ COMPARED = (
     *KEY,
     *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
-    *("acked_bytes", "limited_by", "floor_us"),
+    *("acked_bytes", "limited_by", "floor_us", "phase"),
 )
 """Those that `company.neighbours` asks for, likewise."""
 
@@ -61,6 +61,7 @@ PARTS = 10
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     whole = _marking(queue_delay.on_paths(capture).select(NEEDED))
+    whole = phases.assigned(capture, whole)
     steady = whole.filter(queue_delay.steady(capture))
     rated = _rated(capture, steady, queue_delay.steady_rates(capture))
     all_rated = _rated(capture, whole, company.rates(whole))
@@ -81,13 +82,14 @@ def features(capture: Capture) -> pl.DataFrame:
         .drop("path", "ect0_between", "ect0_between_ratio")
     )
     near = rated.filter(pl.col("of").is_in(own["of"].implode()))
+    near = near.with_columns(rate_bps="carried_bps")
     near = _marked_one_way(near, _one_way_bases(capture)).select(COMPARED)
     return (
         own.drop("of", "at")
         .join(_carried(capture), on=KEY, how="left")
         .join(_one_way(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
-        .join(company.neighbours(phases.assigned(capture, near)), on=KEY, how="left")
+        .join(company.neighbours(near), on=KEY, how="left")
         .sort(KEY)
     )
 
@@ -122,14 +124,13 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
-    """Rounds with `rate_bps` of their path, `mark_limit_us` and `above_us`.
+    """Rounds with `rate_bps` of their path, `carried_bps`, `mark_limit_us` and `above_us`.
 
-    Flows that never filled the path deliver less than it carries, so its capacity counts.
+    Flows that never filled the path deliver less than it carries, so its capacity counts; in
+    `carried_bps` that of the round's own phase, as the time of a packet is another in each.
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
     path = ["source", "path"]
-    packet = company.packet_us(pl.coalesce("marked_bps", "rate_bps"))
-    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * packet)
     directions = (
         company.directions(capture)
         .select(*KEY, "path", numbers.paths(capture))
@@ -137,14 +138,17 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
         .join(phases.capacities(capture), on=path, how="left", maintain_order="left")
         .with_columns(rate_bps=pl.max_horizontal("rate_bps", "capacity_bps"))
         .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
-        .select(
-            "rate_bps", limit.alias("mark_limit_us"), noise_us=pl.col("hides_us").fill_null(0.0)
-        )
+        .select("rate_bps", noise_us=pl.col("hides_us").fill_null(0.0))
     )
+    rated = rounds.hstack(directions[rounds["of"]]).join(
+        phases.carried(capture), on=[*path, "phase"], how="left", maintain_order="left"
+    )
+    packet = company.packet_us(pl.col("carried_bps"))
+    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * packet)
+    rated = rated.with_columns(pl.coalesce("carried_bps", "rate_bps").alias("carried_bps"))
+    rated = rated.with_columns(limit.alias("mark_limit_us"))
     above = pl.col("rtt_min_us") - pl.col("base_us") - pl.col("mark_limit_us")
-    return rounds.hstack(directions[rounds["of"]]).with_columns(
-        (above - pl.col("noise_us")).alias("above_us")
-    )
+    return rated.with_columns((above - pl.col("noise_us")).alias("above_us"))
 
 
 def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -178,7 +182,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col(*KEY, "path", "at").first(),
             pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
-            pl.col("mark_limit_us").first(),
+            _border().alias("mark_limit_us"),
             pl.col("acked_packets").sum().alias("acked"),
             queue.median().alias("queue_delay_us"),
             queue.quantile(HIGH).alias("queue_high_us"),
@@ -204,6 +208,13 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             & (pl.col("acked") >= company.MIN_STEADY_PACKETS)
         )
     )
+
+
+def _border() -> pl.Expr:
+    """Border of the shortest marking delays: that of the fastest phase with enough of the marks."""
+    limit = pl.col("mark_limit_us")
+    of_marks = limit.filter(pl.col("marks") > 0).quantile(2 * LOW, interpolation="higher")
+    return pl.coalesce(of_marks, limit.median())
 
 
 def _lost() -> pl.Expr:

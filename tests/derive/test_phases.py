@@ -160,11 +160,12 @@ def test_trains_shorter_than_the_jitter_are_no_capacity() -> None:
     assert never_full([20e6, 20e6], **shaken) == 20e6
 
 
-def test_marks_belong_to_the_capacity_of_their_phase() -> None:
-    """Lab run s1101-144: the first 2.5 s at 2.8 Mbit/s without a mark, the rest at 1 Mbit/s."""
-    row = phases.capacities(dropped(marks=[1] * 500 + [3] * 500 + [1] * 500)).row(0, named=True)
-    assert row["capacity_bps"] == pytest.approx(46.3e6, rel=0.01)
-    assert row["marked_bps"] == pytest.approx(4.63e6, rel=0.01)
+def test_each_phase_carries_its_own_rate() -> None:
+    """Of a path that never changed, the rate of the whole run counts."""
+    made = dropped()
+    assert phases.capacities(made)["capacity_bps"][0] == pytest.approx(46.3e6, rel=0.01)
+    carried = phases.carried(made)["carried_bps"].to_list()
+    assert carried == pytest.approx([46.3e6, 4.63e6, 46.3e6], rel=0.01)
     steady = rounds(500, ce_best=1)
-    one = phases.capacities(capture(flows=FLOWS, directions=DIRECTIONS, rounds=steady))
-    assert one["marked_bps"].to_list() == [None]
+    one = capture(flows=FLOWS, directions=DIRECTIONS, rounds=steady)
+    assert phases.carried(one).is_empty()
