@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, noise, numbers, phases, queue_delay
+from l4strace.derive import company, noise, numbers, one_way, phases, queue_delay
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
 
 LOW, HIGH = 0.1, 0.9
@@ -17,10 +17,6 @@ LOW, HIGH = 0.1, 0.9
 
 LARGEST = 0.99
 """As above, of all rounds: the full buffer, which few rounds see."""
-
-FLAT_US = 100.0
-"""Rise of the floor above its smallest RTT in a tenth of the rounds, up to which it was seen empty:
-a tenth of DualPI2's step. Measured: at most 30 us behind DualPI2, 400 us and more behind CoDel."""
 
 L4S_MARK_US = 3000.0
 """Border of marking delays: DualPI2 marks at a step of 1 ms (RFC 9332 appendix A.1) or, configured
@@ -74,7 +70,7 @@ def features(capture: Capture) -> pl.DataFrame:
         .join(_start(all_rated), on="of", how="left")
         .join(whole_path, on="at", how="left")
         .join(peak, on="at", how="left")
-        .join(_marked_between(capture), on=["source", "path"], how="left")
+        .join(one_way.marked_between(capture), on=["source", "path"], how="left")
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
@@ -83,11 +79,11 @@ def features(capture: Capture) -> pl.DataFrame:
     )
     near = rated.filter(pl.col("of").is_in(own["of"].implode()))
     near = near.with_columns(rate_bps="carried_bps")
-    near = _marked_one_way(near, _one_way_bases(capture)).select(COMPARED)
+    near = one_way.marked(near, one_way.bases(capture)).select(COMPARED)
     return (
         own.drop("of", "at")
         .join(_carried(capture), on=KEY, how="left")
-        .join(_one_way(capture), on=KEY, how="left")
+        .join(one_way.delays(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
         .join(company.neighbours(near), on=KEY, how="left")
         .sort(KEY)
@@ -189,7 +185,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             marking.quantile(LOW).alias("marking_delay_us"),
             marking.median().alias("marking_median_us"),
             marked.filter(queue >= marking.quantile(LOW)).mean().alias("stepped"),
-            (pl.col("floor_rise_us") <= FLAT_US).first().alias("flat"),
+            (pl.col("floor_rise_us") <= queue_delay.FLAT_US).first().alias("flat"),
             pl.col("floor_us", "base_us").first(),
             marked.sum().alias("marked_rounds"),
             pl.col("part").filter(marked).n_unique().alias("marked_parts"),
@@ -293,89 +289,6 @@ def _share(codepoint: str) -> pl.Expr:
     """Marked share of all packets that left with ``codepoint``."""
     of = pl.col("marked_as") == codepoint
     return pl.col("marks").filter(of).sum() / pl.col("acked_packets").filter(of).sum()
-
-
-def _one_way(capture: Capture) -> pl.DataFrame:
-    """One-way delay at which marks set in above the direction's own floor: both captures."""
-    return (
-        capture.paths.rename({"near": "source"})
-        .join(_one_way_bases(capture), on=KEY, how="inner")
-        .unique(KEY, keep="first", maintain_order=True)
-        .select(
-            *KEY,
-            # By packets or by rounds: a queue that overshoots marks many packets in few rounds.
-            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - pl.col("owd_base_us"))
-            .clip(lower_bound=0)
-            .alias("marked_owd_us"),
-            (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
-            pl.col("lost").alias("really_lost"),
-        )
-    )
-
-
-def _marked_between(capture: Capture) -> pl.DataFrame:
-    """Marks of the ECT(0) packets of each path, counted between two captures.
-
-    Classic feedback says only that there were some, and a path that zeroes ACE erases it.
-    """
-    paths = company.directions(capture).select(*KEY, "path")
-    counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
-    sums = counted.unique(KEY, keep="first").group_by("source", "path")
-    ect0, ect1 = (
-        pl.col(f"{of}_to_ce").sum() / (pl.col(f"{of}_to_ce") + pl.col(f"{of}_to_{of}")).sum()
-        for of in ("ect0", "ect1")
-    )
-    return sums.agg(
-        pl.col("ect0_to_ce").sum().cast(pl.Int64).alias("ect0_between"),
-        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_between_ratio"),
-    )
-
-
-def _marked_one_way(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
-    """Rounds whose `marking_us` is a one-way delay in directions where two captures show it.
-
-    That is the round in which they were sent; their feedback counts in the next one. A packet that
-    overtook others would be the smallest of its round.
-    """
-    marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
-    shown = pl.col("marked_owd_min_us").is_not_null().any().over(KEY) & ~pl.col("overtakes")
-    joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
-    return joined.with_columns(
-        pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
-    )
-
-
-@kept
-def _one_way_bases(capture: Capture) -> pl.DataFrame:
-    """One-way delay of each direction without queue, and the one at which its marks set in.
-
-    Packets that overtook others skipped a part of the path: where there are some, the rounds with
-    the smallest RTTs decide, as ACKs of such packets give no RTT.
-    """
-    of = company.directions(capture).select(*KEY, "path")
-    of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
-    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
-    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
-    overtakes = pl.col("late_packets").fill_null(0).max().over("source", "path")
-    empty = pl.col("rtt_min_us") - pl.col("base_us") <= FLAT_US
-    owd = pl.col("owd_min_us")
-    floor = (
-        rounds.with_columns(overtakes=overtakes >= queue_delay.OVERTAKEN)
-        .group_by(*KEY, "path")
-        .agg(
-            pl.when(pl.col("overtakes").first())
-            .then(owd.filter(empty).median())
-            .otherwise(owd.min())
-            .alias("owd_floor_us"),
-            pl.col("overtakes").first(),
-            owd.quantile(LOW).alias("owd_low_us"),
-            pl.col("marked_owd_min_us").quantile(LOW).alias("owd_marked_us"),
-        )
-    )
-    smallest = pl.col("owd_floor_us").min().over("source", "path")
-    rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
-    base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
-    return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
 
 
 def _carried(capture: Capture) -> pl.DataFrame:

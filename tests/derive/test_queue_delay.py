@@ -14,13 +14,13 @@ from tests.support.frames import capture, frame, rounds, stack
 
 
 def late() -> Evidence:
-    """A flow with an empty queue (10 ms), and one that starts into 5 ms of queue."""
+    """A flow that found the queue empty (10 ms), and one that starts into 5 ms of queue."""
     made = capture(
         sources=frame("sources", first_ns=0, last_ns=1_000_000_000),
         flows=frame("flows", flow=[0, 1]),
         directions=frame("directions", flow=[0, 1], data_ect1=1000),
         rounds=stack(
-            rounds(100, rtt_mean_us=10_000.0),
+            rounds(100, rtt_min_us=[10_000.0] * 9 + [15_000.0] * 91, rtt_mean_us=15_000.0),
             rounds(100, flow=1, rtt_min_us=[15_000.0] + [15_400.0] * 99, rtt_mean_us=15_500.0),
         ),
     )
@@ -29,7 +29,7 @@ def late() -> Evidence:
 
 def test_the_smallest_rtt_is_that_of_the_path() -> None:
     delays = late().rounds.group_by("flow", maintain_order=True).agg(pl.col("queue_delay_us").max())
-    assert delays["queue_delay_us"].to_list() == [0.0, 5_500.0]
+    assert delays["queue_delay_us"].to_list() == [5_000.0, 5_500.0]
 
 
 def test_a_flow_with_a_flat_floor_has_a_longer_path() -> None:
@@ -42,6 +42,40 @@ def test_a_flow_with_a_flat_floor_has_a_longer_path() -> None:
     )
     delays = pipeline.derive(made).rounds.filter(flow=1)["queue_delay_us"]
     assert delays.to_list() == [1_000.0] * 20
+
+
+@pytest.mark.parametrize(
+    ("handshake", "codepoint", "count", "delay"),
+    [
+        ("full", "ect1", 100, 1_000.0),
+        ("none", "ect1", 100, 9_000.0),
+        ("full", "ect0", 100, 9_000.0),
+        ("full", "ect1", 30, 9_000.0),
+    ],
+)
+def test_a_flow_that_never_waits_as_little_as_others_has_a_longer_path(
+    handshake: str, codepoint: str, count: int, delay: float
+) -> None:
+    """Lab run s1201-108: on a slow link its floor is not flat, and 8 ms more read as queue.
+
+    One that began before the capture, waits in another queue, or was there for a moment may have
+    met nothing else.
+    """
+    far = [18_000.0, *[18_500.0] * (count - 1)]
+    made = capture(
+        flows=frame("flows", flow=[0, 1], handshake=handshake),
+        directions=stack(
+            frame("directions", data_ect1=1000),
+            frame("directions", flow=1, **{f"data_{codepoint}": 1000}),
+        ),
+        rounds=stack(
+            rounds(100, rtt_min_us=[10_000.0, 12_000.0] * 50, rtt_mean_us=12_000.0),
+            rounds(count, flow=1, rtt_min_us=far, rtt_mean_us=19_000.0),
+        ),
+    )
+    assert (
+        pipeline.derive(made).rounds.filter(flow=1)["queue_delay_us"].to_list() == [delay] * count
+    )
 
 
 def test_chart_and_verdict_agree() -> None:

@@ -4,48 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import bottlenecks
+from l4strace.derive import bottlenecks, queue_features
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
-
-
-def test_a_packet_that_overtook_others_is_no_floor_of_the_one_way_delay() -> None:
-    """Lab runs s1001-056 and s901-010: it skips half of the path, so marks seemed late."""
-    queue = sawtooth(0, 1_100)
-    there = {
-        "owd_min_us": [100.0 if n % 7 == 3 else 14_000.0 for n in range(200)],
-        "marked_owd_min_us": [15_000.0 if q >= 900 else None for q in queue],
-    }
-    made = of(queue, ce_best=marked_above(queue, 900), **there)
-    paths = frame("paths", near=0, far=1, marked_owd_p10_us=15_000.0, marked_owd_median_us=15e3)
-    late = frame("directions", data_ect1=1_000, data_packets=1_000, overtaken=[30])
-    row = verdict(directions=late, rounds=made, paths=paths)
-    assert (row["kind"], row["marking_delay_us"]) == ("l4s", 1_000.0)
-
-
-def test_marks_of_neighbours_are_measured_one_way_too() -> None:
-    """Lab run s901-117: by RTT a mark of fq_codel seemed early, and its classic flows marked by
-    DualPI2."""
-    own, other = sawtooth(16_000, 40_000), sawtooth(18_000, 40_000, period=34)
-    late = [
-        {
-            "owd_min_us": [0.0, *(queue for queue in queues[1:])],
-            "marked_owd_min_us": [q if q >= 30_000 else None for q in queues],
-            "marked_rtt_min_us": [10_500.0 if q >= 30_000 else None for q in queues],
-        }
-        for queues in (own, other)
-    ]
-    marks = [marked_above(queues, 30_000, 1) for queues in (own, other)]
-    made = stack(
-        of(own, ce_best=marks[0], **late[0]),
-        of(other, flow=1, ce_best=None, ece_acks=marks[1], **late[1]),
-    )
-    paths = frame(
-        "paths", flow=[0, 1], near=0, far=1, marked_owd_p10_us=31e3, marked_owd_median_us=35e3
-    )
-    both_ways = {"directions": stack(PRAGUE, CUBIC), "rounds": made, "paths": paths}
-    assert verdict(1, **both_ways)["kind"] == "per-flow"
-
 
 ZEROED = stack(
     frame("directions", data_ect1=1_000, ce_fed_back_best=2, ceb_bytes=0, e1b_bytes=1_448_000),
@@ -98,3 +59,20 @@ def test_a_starved_flow_takes_the_kind_of_its_path() -> None:
         capture(flows=FLOWS, directions=directions, rounds=stack(steps, short))
     )
     assert found["flow"].to_list() == [0]
+
+
+def test_the_border_of_each_phase_is_that_of_its_own_rate() -> None:
+    """Lab run s1201-033: RED marks from 25 ms on, two packets of the stretch at 1 Mbit/s."""
+    fast, slow = 48, 6
+    queue = [20_000.0 + 100.0 * (n % 20) for n in range(900)]
+    packets = [fast if not 300 <= n < 600 else slow for n in range(900)]
+    made = {
+        "acked_bytes": [n * 1_448 for n in packets],
+        "acked_packets": packets,
+        "ce_best": [int(n % (20 if n // 300 != 1 else 4) == 3) for n in range(900)],
+        "train_bps": [n * 1_158_400.0 for n in packets],
+    }
+    tables = {"directions": PRAGUE, "rounds": of(queue, **made)}
+    (row,) = queue_features.features(capture(flows=FLOWS, **tables)).to_dicts()
+    assert row["mark_limit_us"] == queue_features.L4S_MARK_US
+    assert row["high_rounds"] > 600

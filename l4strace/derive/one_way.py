@@ -1,0 +1,100 @@
+"""What captures of both ends show of the marked packets: their one-way delay, and their number."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.derive import company, noise, queue_delay
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+
+LOW = 0.1
+"""Quantile in place of the smallest, which one odd round decides. By eye."""
+
+
+def delays(capture: Capture) -> pl.DataFrame:
+    """One-way delay at which marks set in above the direction's own floor: both captures.
+
+    By packets or by rounds: a queue that overshoots marks many packets in few rounds.
+    """
+    return (
+        capture.paths.rename({"near": "source"})
+        .join(bases(capture), on=KEY, how="inner")
+        .unique(KEY, keep="first", maintain_order=True)
+        .select(
+            *KEY,
+            (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - pl.col("owd_base_us"))
+            .clip(lower_bound=0)
+            .alias("marked_owd_us"),
+            (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
+            pl.col("lost").alias("really_lost"),
+        )
+    )
+
+
+def marked_between(capture: Capture) -> pl.DataFrame:
+    """Marks of the ECT(0) packets of each path, counted between two captures.
+
+    Classic feedback says only that there were some, and a path that zeroes ACE erases it.
+    """
+    paths = company.directions(capture).select(*KEY, "path")
+    counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
+    sums = counted.unique(KEY, keep="first").group_by("source", "path")
+    ect0, ect1 = (
+        pl.col(f"{of}_to_ce").sum() / (pl.col(f"{of}_to_ce") + pl.col(f"{of}_to_{of}")).sum()
+        for of in ("ect0", "ect1")
+    )
+    return sums.agg(
+        pl.col("ect0_to_ce").sum().cast(pl.Int64).alias("ect0_between"),
+        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_between_ratio"),
+    )
+
+
+def marked(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
+    """Rounds whose `marking_us` is a one-way delay in directions where two captures show it.
+
+    That is the round in which they were sent; their feedback counts in the next one. A packet that
+    overtook others would be the smallest of its round.
+    """
+    marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
+    shown = pl.col("marked_owd_min_us").is_not_null().any().over(KEY) & ~pl.col("overtakes")
+    joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
+    )
+
+
+@kept
+def bases(capture: Capture) -> pl.DataFrame:
+    """One-way delay of each direction without queue, and the one at which its marks set in.
+
+    Packets that overtook others skipped a part of the path: where there are some, the rounds with
+    the smallest RTTs decide, as ACKs of such packets give no RTT. One of them is the smallest delay
+    of its round: where a tenth of the marked rounds may have one, only packets count.
+    """
+    of = company.directions(capture).select(*KEY, "path")
+    of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
+    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
+    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
+    late = pl.col("late_packets").fill_null(0)
+    overtakes = late.max().over("source", "path") >= queue_delay.OVERTAKEN
+    empty = pl.col("rtt_min_us") - pl.col("base_us") <= queue_delay.FLAT_US
+    owd, marked = pl.col("owd_min_us"), pl.col("marked_owd_min_us")
+    few = late.first() < LOW * marked.count()
+    floor = (
+        rounds.with_columns(overtakes=overtakes)
+        .group_by(*KEY, "path")
+        .agg(
+            pl.when(pl.col("overtakes").first())
+            .then(owd.filter(empty).median())
+            .otherwise(owd.min())
+            .alias("owd_floor_us"),
+            pl.col("overtakes").first(),
+            owd.quantile(LOW).alias("owd_low_us"),
+            pl.when(few).then(marked.quantile(LOW)).alias("owd_marked_us"),
+        )
+    )
+    smallest = pl.col("owd_floor_us").min().over("source", "path")
+    rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
+    base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
+    return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
