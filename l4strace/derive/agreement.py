@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, PARTLY
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import queue_delay
 
 Row = dict[str, Any]
 
@@ -42,7 +42,7 @@ def _follow(row: Row, surest: Row) -> None:
         row |= _unknown("Cannot be determined: the flows of the path contradict each other.")
         return
     at = surest["marking_delay_us"]
-    seen = "" if at is None else f" (marks begin at {quantity(at, 'us')} there)"
+    seen = "" if at is None else f" (marks begin at {queue_delay(at)} there)"
     verb = "shows" if surest["confidence"] >= PARTLY else "suggests"
     row |= {
         "kind": kind,

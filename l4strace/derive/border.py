@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from l4strace.derive import sharing
 from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import queue_delay
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
@@ -44,7 +44,7 @@ def unknown(reason: str) -> Verdict:
 
 
 def at(f: Features) -> str:
-    return f"Marks begin at {quantity(f['marking_delay_us'], 'us')} of queue delay"
+    return f"Marks begin at {queue_delay(f['marking_delay_us'])} of queue delay"
 
 
 def lower(text: str) -> str:
@@ -55,7 +55,8 @@ def tolerated(f: Features) -> bool:
     """Queues beyond the border stood without marks, or with few: no step lies below it."""
     if f["crossed"] >= MIN_HIGH or f["far_unmarked"] >= MIN_HIGH:
         return True
-    shared = any(in_one_queue(f, mates) for mates in ("scalable", "classic"))
+    mates = ("scalable", "classic")
+    shared = any(sharing.compared(f, m) and sharing.sure(f, m) for m in mates)
     if shared and f["path_far_unmarked"] >= MIN_HIGH:
         return True
     if f["classic_feedback"]:

@@ -17,7 +17,7 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import quantity, queue_delay
 
 STEPPED = 0.8
 """Part of the classic queues beyond the shortest marked one that have marks, which shows a step: by
@@ -215,7 +215,7 @@ def _beside_classic(f: Features) -> Verdict:
     if not also:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
         return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
-    shared = f"{border.at(f)} and classic flows are marked at {quantity(delay, 'us')} too"
+    shared = f"{border.at(f)} and classic flows are marked at {queue_delay(delay)} too"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
     if often and not border.uncoupled(f):
         return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
@@ -240,7 +240,8 @@ def _never_drains(f: Features) -> bool:
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
     """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
-    if border.uncoupled(f) and sharing.below_a_packet(f, mate):
+    not_own = sharing.below_a_packet(f, mate) or sharing.unequal(f, mate)
+    if border.uncoupled(f) and not_own:
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
     if sharing.out_of_turn(f, mate) and not border.uncoupled(f):
         reason = f"{shown}. A flow is marked although others get more than twice its rate."
@@ -259,7 +260,7 @@ def beside_l4s(f: Features) -> Verdict | None:
     delay = ect1_marked_at(f)
     if delay is None:
         return None
-    reason = f"ECT(1) flows of the path are marked at {quantity(delay, 'us')}, this flow is not."
+    reason = f"ECT(1) flows of the path are marked at {queue_delay(delay)}, this flow is not."
     return "l4s", PARTLY, reason
 
 

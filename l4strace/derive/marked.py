@@ -10,19 +10,18 @@ from __future__ import annotations
 from l4strace.derive import border, low_marks, sharing
 from l4strace.derive.border import HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
-from l4strace.derive.noise import HIDES
+from l4strace.derive.noise import HIDES, REORDERED
 from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
     ALONE,
     OWN_MARKS,
     PARTLY,
-    REORDERED,
     SEEN_BY_OTHERS,
     TWO_QUEUES,
     Features,
     Verdict,
 )
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import quantity, queue_delay
 
 MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
@@ -93,7 +92,7 @@ def _marked_early(f: Features) -> Verdict:
         and first is not None
         and first <= f["mark_limit_us"]
     ):
-        began = f"Marks began at {quantity(first, 'us')} of queue delay when the flow started"
+        began = f"Marks began at {queue_delay(first)} of queue delay when the flow started"
         if border.uncoupled(f):
             return "shallow", PARTLY, f"{began}; {border.alike(f)}."
         return "l4s", PARTLY, f"{began}."
@@ -198,7 +197,7 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
         return None
     reason = (
-        f"ECT(1) packets are marked from {quantity(low, 'us')} of queue delay, others from "
+        f"ECT(1) packets are marked from {queue_delay(low)} of queue delay, others from "
         f"{quantity(high, 'us')}: two queues."
     )
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
@@ -217,12 +216,13 @@ def _own_queue(f: Features) -> Verdict | None:
         few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
         if not few or not border.isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
             continue
+        if sharing.longer_path(f, mate):
+            continue
         other = quantity(f[f"{mate}_queue_us"], "us")
         at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
         if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
             reason = (
-                f"{border.at(f)}, while ECT(1) flows are marked at {quantity(at, 'us')}: two "
-                "queues."
+                f"{border.at(f)}, while ECT(1) flows are marked at {queue_delay(at)}: two queues."
             )
             return "l4s", SEEN_BY_OTHERS, reason
         late = f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]
@@ -281,7 +281,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
             return "classic", PARTLY, reason
     low = low_marks.ect1_marked_at(f)
     if own and low is not None:
-        reason = f"{at}, while ECT(1) flows are marked at {quantity(low, 'us')}: two queues."
+        reason = f"{at}, while ECT(1) flows are marked at {queue_delay(low)}: two queues."
         return "l4s", PARTLY, reason
     if sharing.out_of_turn(f, mates):
         # Flows of one class wait in one queue then, and so do all where no step marks ECT(1).

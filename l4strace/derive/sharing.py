@@ -27,6 +27,8 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from l4strace.derive.noise import REORDERED
+
 Features = dict[str, Any]
 
 MIN_SLOTS = 10
@@ -56,7 +58,7 @@ moves count. In proportion between these points."""
 
 HALF = 0.5
 """Part of the difference of two delays that a longer path explains, if the longer delay never fell
-below it: see `_longer_path`."""
+below it: see `longer_path`."""
 
 BEYOND = 2
 """Multiple of the border of L4S delays that CoDel's 5 ms (RFC 8289) and four packets lie within."""
@@ -64,6 +66,10 @@ BEYOND = 2
 EVEN, UNEVEN = 0.08, 0.5
 """Difference of rates (logarithm, root mean square) up to which fair queueing shares the path out,
 and from which it does not: see above."""
+
+UNEQUAL = 0.25
+"""The same, from which flows have no queue each where neither jitter nor reordering moves them:
+twice the most of 85 directions with a queue each that had the rates of the path to themselves."""
 
 UNLIKE, TIMES = 0.05, 3.0
 """Difference of the RTTs (logarithm, root mean square), itself and as a multiple of that of the
@@ -115,6 +121,14 @@ def out_of_turn(f: Features, mates: str) -> bool:
     return any((n or 0) >= max(MIN_OUTRUN, OFTEN * (of or 0)) for n, of in left_behind)
 
 
+def unequal(f: Features, mates: str) -> bool:
+    """Rates that a queue each gives on no path without noise: flows with packets waiting differ."""
+    if (f[f"{mates}_waiting"] or 0) < MIN_SLOTS or (f["late_share"] or 0.0) >= REORDERED:
+        return False
+    quiet = f["noise_us"] < min(f[f"{mates}_queue_us"], f[f"{mates}_own_queue_us"])
+    return bool(quiet and f[f"{mates}_uneven"] >= UNEQUAL)
+
+
 def one_queue(f: Features, mates: str) -> bool:
     """The delays are equal at the same time."""
     if served_in_turn(f, mates):
@@ -131,7 +145,7 @@ def own_queues(f: Features, mates: str) -> bool:
     """The delays differ, and move on their own; or they do not meet at the same time."""
     if served_in_turn(f, mates):
         return True
-    if _longer_path(f, mates):
+    if longer_path(f, mates):
         return False
     if _apart(f, mates) >= FAR_APART:
         return True
@@ -139,7 +153,7 @@ def own_queues(f: Features, mates: str) -> bool:
     return gap > APARTS[0][0] and _correlation(f, mates) <= _most_correlated(gap)
 
 
-def _longer_path(f: Features, mates: str) -> bool:
+def longer_path(f: Features, mates: str) -> bool:
     """The flow that waits longer may only have a longer path: it never waited less.
 
     The first packet of a flow finds a queue of its own empty. Measured on 17 directions with a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.derive import sharing
-from l4strace.derive.noise import HIDES
+from l4strace.derive.noise import HIDES, REORDERED
 from l4strace.wording.quantities import count, quantity
 
 Features = dict[str, Any]
@@ -67,9 +67,6 @@ drops at a few different delays."""
 
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
-
-REORDERED = 0.001
-"""Share of late packets from which a retransmission need not mean a loss, as in L4S407."""
 
 MIN_MARKS = 3
 """As in bottlenecks."""

@@ -24,6 +24,15 @@ def quantity(value: float | int | str, unit: str = "") -> str:
     return f"{number} {unit}" if unit else number
 
 
+NO_QUEUE_US = 100.0
+"""Queue delay below which there may be none: no smallest RTT is nearer to that of an empty path."""
+
+
+def queue_delay(us: float) -> str:
+    """`5.55 ms`, or `less than 100 us`, where a number would claim more than an RTT shows."""
+    return quantity(us, "us") if us >= NO_QUEUE_US else f"less than {quantity(NO_QUEUE_US, 'us')}"
+
+
 def digits(value: float | int) -> str:
     """Three significant digits, thousands separated; integers whole."""
     if isinstance(value, int) or abs(value) >= 100:

@@ -35,6 +35,8 @@ def features(**changed: Any) -> dict[str, Any]:
         ({"far_unmarked": 2}, False),
         ({"path_far_unmarked": 3}, True),
         ({"path_far_unmarked": 3, "classic_corr": 0.1}, False),  # of another queue
+        # Lab run s1201-142: at 135 ms of RTT the queue that all share is mostly empty.
+        ({"path_far_unmarked": 3, "noise_us": 20_000.0}, True),
         ({"crossed": 3}, True),
     ],
 )

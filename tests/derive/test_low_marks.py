@@ -167,3 +167,16 @@ def test_flows_that_cannot_be_marked_are_not_hardly_marked() -> None:
         kind, _, reason = low_marks.verdict(features(**waits, classic_ect0=markable))
         assert kind == "l4s"
         assert words in reason
+
+
+def test_unequal_rates_beside_marks_of_all_are_one_step() -> None:
+    """Lab run s1201-053: delays of a step at 2.9 Mbit/s move against each other."""
+    rates = {"classic_waiting": 104, "classic_uneven": 0.41, "classic_unlike": 0.13}
+    apart = features(**OFTEN, **rates, classic_queue_us=1_500.0)
+    assert low_marks.verdict(apart)[0] == "shallow"
+
+
+def test_a_delay_that_no_rtt_shows_is_no_number() -> None:
+    """Lab run s1101-096: "Marks begin at 7.41 us of queue delay"."""
+    reason = low_marks.verdict(features(marking_delay_us=7.41))[2]
+    assert reason.startswith("Marks begin at less than 100 us of queue delay")

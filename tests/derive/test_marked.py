@@ -221,3 +221,21 @@ def test_marks_of_the_slower_flow_only_are_those_of_an_l4s_aqm(
     faster |= {"classic_corr": -0.07, "classic_apart": 0.06, "classic_own_queue_us": 6_150.0}
     faster |= {"classic_mark_delay_us": None}
     assert marked.verdict(features(**faster | changed, classic_queue_us=6_700.0))[0] == kind
+
+
+LONGER = {
+    "marking_delay_us": 9_300.0,
+    "scalable_slots": 68,
+    "scalable_queue_us": 2_600.0,
+    "scalable_own_queue_us": 10_700.0,
+    "scalable_gap": 0.75,
+    "scalable_corr": 0.36,
+    "scalable_marks": 500,
+    "scalable_mark_delay_us": 745.0,
+}
+
+
+@pytest.mark.parametrize(("floor", "kind"), [(10_000.0, "per-flow"), (18_000.0, "unknown")])
+def test_a_flow_with_a_longer_path_may_have_no_queue_of_its_own(floor: float, kind: str) -> None:
+    """Lab run s1201-108: DualPI2, and 8 ms more to one of two hosts."""
+    assert marked.verdict(features(**LONGER, floor_us=floor))[0] == kind

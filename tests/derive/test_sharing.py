@@ -175,3 +175,21 @@ def test_waits_shorter_than_a_packet_need_not_be_equal() -> None:
     short = {"classic_queue_us": 628.0, "classic_own_queue_us": 807.0, "serialisation_us": 1_250.0}
     assert sharing.below_a_packet(features(0.38, -0.26, **short), "classic")
     assert not sharing.below_a_packet(features(0.38, -0.26), "classic")
+
+
+@pytest.mark.parametrize(
+    ("changed", "unequal"),
+    [
+        ({}, True),
+        ({"classic_uneven": 0.2}, False),
+        ({"classic_waiting": 9}, False),
+        ({"noise_us": 8_500.0}, False),
+        ({"late_share": 0.01}, False),
+    ],
+)
+def test_flows_with_a_queue_each_get_equal_rates_without_noise(
+    changed: dict[str, float], unequal: bool
+) -> None:
+    """Lab run s1201-053: a step at 2.9 Mbit/s, where waits differ by less than a packet."""
+    rates = {"classic_waiting": 104, "classic_uneven": 0.41}
+    assert sharing.unequal(features(0.17, -0.83, **rates | changed), "classic") is unequal

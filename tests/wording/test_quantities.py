@@ -27,6 +27,11 @@ def test_quantity(value: float | str, unit: str, expected: str):
     assert quantities.quantity(value, unit) == expected
 
 
+def test_a_queue_delay_is_no_smaller_than_an_rtt_shows():
+    assert quantities.queue_delay(7.41) == quantities.queue_delay(0.0) == "less than 100 us"
+    assert quantities.queue_delay(421.0) == "421 us"
+
+
 def test_count():
     assert quantities.count(1, "flow") == "1 flow"
     assert quantities.count(2000, "flow") == "2,000 flows"

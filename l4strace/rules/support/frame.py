@@ -18,7 +18,7 @@ from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
-from l4strace.wording.quantities import count, quantity, share
+from l4strace.wording.quantities import count, quantity, queue_delay, share
 
 LARGE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
@@ -108,7 +108,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
 def _marks(rows: list[dict[str, Any]]) -> str:
     """`, which marks from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
     known = [row["marking_delay_us"] for row in rows if row["marking_delay_us"] is not None]
-    return f", which marks from {quantity(min(known), 'us')} of queue delay" if known else ""
+    return f", which marks from {queue_delay(min(known))} of queue delay" if known else ""
 
 
 def _inline(reason: str) -> str:
