@@ -87,21 +87,27 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _of_hosts(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
     """All rounds of each host that sends several flows, as if they were of one."""
-    count = pl.col("samples").sum()
+    count = pl.col("samples")
     means = ("window_packets", "half_alpha", "asked")
     return (
         judged.drop_nulls("sender")
         .group_by(SENDER)
         .agg(
-            *((pl.col(name) * pl.col("samples")).sum() / count for name in means),
+            *(_mean(name, count) for name in means),
             *(pl.col(law.name).sum() for law in laws),
-            count,
+            count.sum(),
             pl.col("isolated").sum(),
-            pl.col("fraction").median(),
+            _mean("fraction", pl.col("isolated")),
             pl.len().alias("flows"),
         )
         .filter(pl.col("flows") > 1)
     )
+
+
+def _mean(name: str, count: pl.Expr) -> pl.Expr:
+    """Mean of what the flows of a host show, each as often as it has rounds that show it."""
+    known = count.filter(pl.col(name).is_not_null())
+    return ((pl.col(name) * count).sum() / known.sum()).fill_nan(None).alias(name)
 
 
 def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:

@@ -38,6 +38,9 @@ ROUNDING, UNSTEADY = 0.7, 0.05
 """Smallest error of a prediction: two counts of whole packets are off by 0.4 each (a third of a
 packet, uniform, twice); and by eye 5 % of the window for bursts."""
 
+ROUNDED = 0.5
+"""Packets in flight are the fractional window rounded up: half a packet more on average."""
+
 CONTINUED = 0.8
 """Reductions per round (or per 25 ms where rounds are shorter) while every round has marks. CWR
 ends with the first ACK beyond its own start: by eye, a fifth of a round later."""
@@ -155,8 +158,7 @@ def _costs(rows: pl.DataFrame, fractions: Mapping[str, pl.Expr]) -> pl.DataFrame
     cells = pl.int_range(rows.height * len(fractions), eager=True)
     row, law = cells // len(fractions), cells % len(fractions)
     cell = pl.col("group").cast(pl.Int64) * len(fractions) + pl.col("law")
-    # What is in flight is the fractional window rounded up: half a packet more on average.
-    predicted = (pl.col("before") - 0.5) * (1 - pl.col("fraction") * pl.col("cuts")) + 0.5
+    predicted = (pl.col("before") - ROUNDED) * (1 - pl.col("fraction") * pl.col("cuts")) + ROUNDED
     return (
         given[row]
         .with_columns(by_law.gather(law * rows.height + row).alias("fraction"), law.alias("law"))
@@ -187,4 +189,4 @@ def _cost(growth: pl.Expr) -> pl.Expr:
 
 def given() -> pl.Expr:
     """Share of the window that was given up, growth added back."""
-    return 1 - (pl.col("after") - pl.col("growth")) / pl.col("before")
+    return 1 - (pl.col("after") - pl.col("growth") - ROUNDED) / (pl.col("before") - ROUNDED)

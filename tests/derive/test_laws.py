@@ -247,3 +247,11 @@ def test_alpha_is_not_named_where_the_score_explains_as_much() -> None:
     assert decided(**alike, ll_floor_fixed=-62.0) == "alpha/2", "that score never exceeds 8"
     assert decided(**alike, ll_floor_fixed=-60.0, asked=0.5) is None
     assert decided(**alike, ll_floor_fixed=-120.0, asked=0.5) == "alpha/2"
+
+
+def test_a_host_gives_what_most_of_its_rounds_give() -> None:
+    """Lab run s1201-030: 0.27 in eight rounds of a flow and 0.2 in five of the other."""
+    frame = pl.DataFrame({"fraction": [0.27, 0.2, None], "isolated": [8, 5, 4]})
+    assert frame.select(laws._mean("fraction", pl.col("isolated"))).item() == pytest.approx(
+        0.243, abs=0.001
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+import pytest
 
 from l4strace.derive import windows
 from tests.support import frames
@@ -51,3 +52,9 @@ def test_alpha_from_zero_lacks_what_is_left_of_the_start() -> None:
         0.0,
         0.9 - (15 / 16) ** 2,
     ]
+
+
+def test_a_share_is_of_the_fractional_window() -> None:
+    """Lab run s1201-030: of 5.5 packets, of which 6 are in flight, a third leaves 4.3."""
+    frame = pl.DataFrame({"before": [6.0], "after": [4.28], "growth": [0.0]})
+    assert frame.select(windows.given()).item() == pytest.approx(0.3125, abs=0.001)
