@@ -65,6 +65,8 @@ from l4strace.rules.support.fallback_states import (
     replayed,
     replayed_percent,
     samples,
+    shaken,
+    slow_link,
     steps,
     unused,
     without_score,
@@ -109,14 +111,14 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .join(samples(evidence), on=subjects.DIRECTION, how="anti")
         .sort(subjects.DIRECTION)
     )
-    shaken = (
+    hidden = (
         pl.col("kind").fill_null("unknown").eq("unknown")
         & (pl.col("jitter_us") >= MDEV_US)
         & (pl.col("replayed_mdev_us") >= NEAR * MDEV_US)
     )
     return [
         *(_replayed(row) for row in open_ones.filter(pl.col("kind") == "l4s").to_dicts()),
-        *(_replayed_hidden(row) for row in open_ones.filter(shaken).to_dicts()),
+        *(_replayed_hidden(row) for row in open_ones.filter(hidden).to_dicts()),
     ]
 
 
@@ -166,8 +168,8 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    cause = f"because of {PATH_CAUSES}"
-    if packet_us >= SLOW_PACKET_US:
+    cause = shaken(row) or f"because of {PATH_CAUSES}"
+    if slow_link(row):
         cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
     elif _long_queue(row):
         cause = f"because its queue is long ({row['queue_delay_us'] / 1000:.1f} ms, threshold 2 ms)"
@@ -205,7 +207,7 @@ def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
 
 def _finding(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    slow = packet_us >= SLOW_PACKET_US
+    slow = slow_link(row)
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
     cause = f", as {PATH_CAUSES} can cause"
@@ -214,6 +216,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         cause = f" because the link is slow: {took}"
     elif _long_queue(row):
         cause = " because its queue is long"
+    elif shaken(row):
+        cause = f" {shaken(row)}"
     replay = (
         " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."
         if (row["fixed_share"] or 0) > 0

@@ -52,11 +52,13 @@ from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
     PATH_CAUSES,
-    SLOW_PACKET_US,
+    jitter,
     replayed,
     replayed_part_of_time,
     replayed_percent,
     samples,
+    shaken,
+    slow_link,
 )
 
 CODE = "L4S308"
@@ -96,6 +98,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
     laws = laws.join(logged, on=subjects.DIRECTION, how="anti")
     laws = laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
     laws = laws.join(paths.filled(evidence), on=subjects.KEY, how="left")
+    laws = laws.join(jitter(evidence), on=subjects.DIRECTION, how="left")
     return laws.join(replayed(evidence), on=subjects.DIRECTION, how="left")
 
 
@@ -124,9 +127,8 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding:
     if kind == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))
     if kind == "l4s":
-        cause = (
-            f" because of the path, as {PATH_CAUSES} can cause" if _least(row) >= MIN_SHARE else ""
-        )
+        why = shaken(row) or f"because of the path, as {PATH_CAUSES} can cause"
+        cause = f" {why}" if _least(row) >= MIN_SHARE else ""
         message = (
             f"The classic-ECN fallback acts behind {subjects.l4s_aqm(row)}{cause}{when}: "
             f"{numbers}. {_high(row)}"
@@ -241,8 +243,7 @@ def _slow(row: dict[str, Any]) -> bool:
     """The time of a packet explains the score; a path that is never full may be faster."""
     if row["filled"] is False:
         return False
-    slow = (row["serialisation_us"] or 0.0) >= SLOW_PACKET_US
-    return slow and _least(row) >= MIN_SHARE
+    return slow_link(row) and _least(row) >= MIN_SHARE
 
 
 def _finding(

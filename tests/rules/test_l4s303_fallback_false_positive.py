@@ -165,3 +165,17 @@ def test_without_a_log_jitter_that_hides_the_bottleneck_keeps_the_replayed_score
         assert found(300.0, **tables) == skipped
         assert found(2300.0, mdev_us=300.0, **tables) == skipped
     assert found(2300.0, bottlenecks=bottleneck("classic")) == skipped
+
+
+def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
+    """Lab run s1101-126: a packet takes 1.52 ms, and the path has 5.8 ms of jitter."""
+    slow = bottleneck("l4s", rate_bps=8e6, serialisation_us=1_520.0)
+    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": slow}
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    for jitter, cause in ((2_900.0, "because of 2.9 ms of jitter"), (800.0, "the link is slow")):
+        noise = path_noise(jitter_us=jitter)
+        (logged,) = check(evidence(**tables, noise=noise, detector=steps(**inputs)))
+        replay = steps(origin="packets", score=None, score_fixed=17.0)
+        (seen,) = check(evidence(**tables, noise=noise, detector=replay, laws=laws(None)))
+        assert cause in logged.message
+        assert cause in seen.message

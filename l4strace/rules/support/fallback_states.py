@@ -41,6 +41,10 @@ SLOW_PACKET_US = 1500.0
 kernel of Greenscreen23/prague-fallback-experiments, DualPI2 is taken for classic in every cell of
 4 Mbit/s and in none of 8 Mbit/s."""
 
+SHAKEN_US = 2 * MDEV_US
+"""Jitter from which it alone makes the RTT deviation: `noise` gives half of its range, and a
+uniform distribution deviates by a quarter of that."""
+
 PATH_CAUSES = "jitter, reordering, an overshoot or a change of the bottleneck"
 """What raises a correct score behind an L4S AQM: an overshoot for seconds, as it falls slowly."""
 
@@ -218,6 +222,21 @@ def marks_since(evidence: Evidence) -> pl.DataFrame:
 def jitter(evidence: Evidence) -> pl.DataFrame:
     """`jitter_us` per direction, from the capture nearest to its sender."""
     return subjects.noise(evidence).select(*BY, "jitter_us")
+
+
+def slow_link(row: dict[str, Any]) -> bool:
+    """Whether the time of a packet makes the RTT deviation, and no jitter that is longer.
+
+    For a row of `bottlenecks` joined with `jitter`.
+    """
+    packet = row["serialisation_us"] or 0.0
+    return bool(packet >= SLOW_PACKET_US and packet >= (row["jitter_us"] or 0.0))
+
+
+def shaken(row: dict[str, Any]) -> str:
+    """`because of 2.8 ms of jitter`, where that alone explains the score; else what may."""
+    added = row["jitter_us"] or 0.0
+    return f"because of {added / 1000:.1f} ms of jitter" if added >= SHAKEN_US else ""
 
 
 MIN_CUTS = 10
