@@ -173,6 +173,26 @@ def test_a_misfire_from_packets_is_judged_as_one() -> None:
     assert judged("L4S308", facts("shallow", "all"), message=said) is False
 
 
+def alone(nature: str, share: float) -> Any:
+    """Only Prague, and how long correct references keep its score above 8."""
+    truth = facts(nature, "all", socket={"right_references": {"share_above": share}})
+    del truth.flows[CUBIC]
+    return truth
+
+
+def test_a_step_that_only_prague_meets_is_an_l4s_aqm_to_it() -> None:
+    """Lab runs s1101-113 and s1201-008: what it would do to others no packet shows."""
+    assert judged("L4S308", alone("shallow", 0.0), message="The fallback misfired") is None
+    assert judged("L4S303", alone("shallow", 0.9), message="took an L4S AQM for classic") is None
+    assert judged("L4S303", alone("shallow", 0.0), message="took an L4S AQM for classic") is False
+
+
+def test_a_queue_per_flow_with_one_flow_is_a_classic_aqm() -> None:
+    """Lab runs s1201-057 and s1201-099: as for L4S401."""
+    assert judged("L4S309", alone("per-flow", 0.9)) is True
+    assert judged("L4S309", facts("per-flow", "all")) is False
+
+
 def test_what_jitter_does_to_the_detector_does_not_depend_on_the_aqm() -> None:
     said = {"message": "Jitter keeps the score of Prague's detector above 8, whatever the AQM"}
     high = {"right_references": {"share_above": 0.9}}

@@ -20,7 +20,7 @@ BOTTLENECKS = {
     "fifo": "FIFO",
     "dropping": "AQM without ECN",
     "unmarked": "unmarked queue",
-    "none": "no bottleneck here",
+    "none": "none on this path",
     "unknown": "unknown",
 }
 """`bottlenecks.kind` -> label."""
