@@ -1,11 +1,11 @@
 """THE queue delay of a round: its mean RTT above the smallest RTT of the path.
 
 The smallest is taken over all flows of the path and the whole run, as one input saw them: a flow
-that starts into a standing queue never sees its own smallest RTT. A flow whose own floor is flat
-has a longer path: its own smallest RTT counts. Where packets overtake others, a single short RTT is
-one that skipped a part of the path. A route that becomes longer during the run reads as queue. At
-the receiver the time from data to its ACK holds no queue at all, so a direction captured there has
-none.
+that starts into a standing queue never sees its own smallest RTT. A flow whose own floor is flat,
+or that never waits as little as its like, has a longer path: its own smallest RTT counts. Where
+packets overtake others, a single short RTT is one that skipped a part of the path. A route that
+becomes longer during the run reads as queue. At the receiver the time from data to its ACK holds no
+queue at all, so a direction captured there has none.
 
 Chart, findings, bottlenecks and spikes all take this one. Only `watch` shows the tracker's running
 estimate, above the smallest RTT of the direction so far: it cannot wait for the end of the run.

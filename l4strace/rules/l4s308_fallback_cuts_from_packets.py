@@ -18,7 +18,7 @@ Evidence
 `laws.law`, `lead`, `misfit`, `references`, `by_host`, `fraction`, `half_alpha` and the likelihoods;
 `detector.score_fixed`, its bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`,
 replayed from packets; `bottlenecks.kind`,
-`confidence`, `marking_delay_us` and `serialisation_us`; `phases.capacity_shown`;
+`confidence`, `marking_delay_us` and `serialisation_us`; `noise.jitter_us`; `phases.capacity_shown`;
 `directions.data_ect1` (which sender requests L4S); `coexistence`; `kernel.classic_ecn` and `event`
 (which directions have a recorded score, or a build without one).
 
