@@ -246,7 +246,7 @@ def _deep_marks(f: Features) -> Verdict:
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
     waits = [c for c in mates if sharing.waited(f, c) or sharing.sure(f, c)]
     if not waits:
-        alone = "the flows mostly wait too little to show" if mates else "a lone flow cannot show"
+        alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
         return "classic", ALONE, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)
 
