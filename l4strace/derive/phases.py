@@ -131,7 +131,8 @@ def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
     edges = [0, *(change.first for change in found), len(slots)]
     starts = [slots[0]["first_ns"], *(change.at_ns for change in found), slots[-1]["last_ns"]]
     for number, (a, b) in enumerate(pairwise(edges)):
-        yield _row(slots[a:b]) | {
+        known = found[number - 1].shown_bps if number else None
+        yield _row(slots[a:b], known) | {
             "phase": number,
             "start_ns": starts[number],
             "end_ns": starts[number + 1],
@@ -155,12 +156,14 @@ def _credible(slots: list[Slot], trains: str) -> list[float]:
     return [t for t in noted if jitter < noise.NOTED_US or longest / t >= jitter]
 
 
-def _row(slots: list[Slot]) -> dict[str, Any]:
+def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
     delivered = [s["delivered_bps"] for s in slots]
     trains, probes = (_credible(slots, name) for name in ("train_bps", "probe_bps"))
     full = [s["delivered_bps"] for s in slots if s["busy"]]
     level = changes.shown(slots)
     size = _size(slots, trains) if level is not None else 0.0
+    if known_bps and not (level and changes.queued(slots)):
+        size = max(size, known_bps)
     # No slot delivers more than the path carries; one may hold bits of its neighbor.
     most = sorted(delivered)[-TOP:][0]
     if most > TOP_RATIO * size:

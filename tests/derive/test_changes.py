@@ -166,6 +166,65 @@ def test_what_one_long_repair_delivers_is_no_level_to_rise_from() -> None:
     assert [c.first for c in found] == [30]
 
 
+GROWS = {"count": 2, "delivered_bps": 5e6, "train_bps": 5e6, "queue_us": 30_000.0}
+"""The queue of a fall, which the senders drain at once: what follows is not busy."""
+BACKED_OFF = {"count": 20, "delivered_bps": 2e6, "train_bps": 2e6, "marks": 0.0}
+
+
+def test_a_queue_that_grows_while_less_is_delivered_shows_a_fall() -> None:
+    """Lab run s1201-097: 43.8 to 13 Mbit/s, with half of that used afterwards."""
+    (found,) = changes.capacity_changes(slots(FULL, GROWS, BACKED_OFF))
+    assert (found.first, found.shown_bps) == (30, 5e6)
+
+
+@pytest.mark.parametrize(
+    "grows",
+    [
+        pytest.param({"queue_us": 0.0}, id="the queue is empty: the sender backed off"),
+        pytest.param({"queue_us": 4000.0}, id="a packet and a half"),
+        pytest.param({"noise_us": 40_000.0}, id="jitter"),
+        pytest.param({"held_back": 1.0}, id="the application has less to send"),
+        pytest.param({"lost": 200.0}, id="a long repair, smeared over its slots (s1001-032)"),
+        pytest.param({"delivered_bps": 45e6}, id="hardly less"),
+    ],
+)
+def test_what_is_no_surge(grows: dict[str, object]) -> None:
+    assert changes.capacity_changes(slots(FULL, GROWS | grows, BACKED_OFF)) == []
+
+
+def test_a_flood_of_marks_with_slower_trains_shows_a_fall() -> None:
+    """Lab run s1101-008: 21 ms of queue, 72 % marked; it is gone before the slot ends."""
+    flood = GROWS | {"queue_us": 0.0, "peak_us": 21_000.0, "marks": 300.0}
+    assert [c.first for c in changes.capacity_changes(slots(FULL, flood, BACKED_OFF))] == [30]
+    for own in ({"train_bps": 50e6}, {"marks": 100.0}, {"peak_us": 600.0}):
+        assert changes.capacity_changes(slots(FULL, flood | own, BACKED_OFF)) == []
+
+
+def test_marks_without_any_queue_show_no_capacity_to_rise_from() -> None:
+    """Lab run s1201-119: two flows grow from 1.2 to 3.2 of 4.4 Mbit/s, marked for their bursts."""
+    early = {"count": 25, "delivered_bps": 1.5e6, "peak_us": 2000.0}
+    grown = {"count": 10, "delivered_bps": 2.2e6, "peak_us": 2000.0}
+    assert changes.capacity_changes(slots(early, grown)) == []
+    full = early | {"peak_us": 8000.0}
+    assert [c.first for c in changes.capacity_changes(slots(full, grown))] == [25]
+
+
+def test_uneven_slots_after_a_fall_rise_again() -> None:
+    """Lab run s1201-103: 0.9 to 1.4 of 1.26 Mbit/s while losses hide the trains, then 3."""
+    uneven = [QUEUE | {"delivered_bps": 5e6 * n, "train_bps": None} for n in (1.4, 1, 1.2, 0.9)]
+    found = changes.capacity_changes(slots(FULL, QUEUE, *uneven, *uneven, *uneven, FULL))
+    assert [c.first for c in found] == [30, 43]
+
+
+def test_delays_within_the_noise_are_no_standing_queue() -> None:
+    """Lab run s1201-134: jitter of 8 ms; a sender that backs off does not show a fall."""
+    noise = {"noise_us": 14_000.0}
+    before = FILLED | noise | {"peak_us": 40_000.0}
+    after = SLOW | noise | {"marks": 0.0, "queue_us": 5000.0, "peak_us": 40_000.0}
+    after |= {"train_bps": 8e6}  # faster than what is delivered: gaps
+    assert changes.capacity_changes(slots(before, after)) == []
+
+
 def test_slow_start_is_no_rise() -> None:
     ramp = [{"delivered_bps": 50e6 * n / 15} for n in range(1, 16)]
     assert changes.capacity_changes(slots(*ramp, FULL)) == []

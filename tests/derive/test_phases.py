@@ -4,6 +4,7 @@ import pytest
 
 from l4strace.derive import phases
 from tests.support.frames import MS, capture, frame, rounds
+from tests.support.slots import slots
 
 FLOWS, DIRECTIONS = frame("flows"), frame("directions", max_payload=1448)
 FAST, SLOW = 40 * 1448, 4 * 1448
@@ -48,6 +49,15 @@ def test_flows_that_end_are_no_fall_of_the_capacity(last: int, count: int) -> No
     )
     table = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
     assert table.height == count
+
+
+def test_what_the_first_slots_of_a_fall_carried_is_the_least_capacity() -> None:
+    """Lab run s1101-043: 5.1 Mbit/s under a queue, then less with marks alone, up to 5.8."""
+    growing = {"count": 30, "delivered_bps": 40e6, "train_bps": 40e6, "marks": 0.0}
+    under_queue = {"count": 2, "delivered_bps": 20e6, "train_bps": 20e6, "queue_us": 30_000.0}
+    marked = {"count": 20, "delivered_bps": 9e6, "train_bps": 9e6, "peak_us": 100.0}
+    rows = phases._of_path(slots(growing, under_queue, marked))
+    assert [row["capacity_bps"] for row in rows] == [40e6, 20e6]
 
 
 def test_rounds_are_assigned_in_their_order() -> None:

@@ -30,6 +30,7 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "last_ns": (index + 1) * WIDTH,
         "delivered_bps": 50e6,
         "train_bps": 50e6,
+        "probe_bps": None,
         "marks": 2.0,
         "acked": 400.0,
         "lost": 0.0,
