@@ -18,11 +18,19 @@ MIN_OVERLAP_NS = 1_000_000_000
 SLOT_NS = 1_000_000_000
 """Slots to compare shares in: tens of round trips, and short enough to date a starvation."""
 
+SHORT_PART, MOST_SLOTS = 10, 60
+"""A round shorter than a tenth of a slot counts where it begins; so does one that lasts for more
+than a minute, which holds a pause. By eye."""
+
 SMOOTH_SLOTS = 3
 """Slots averaged, so that one cut does not end a starvation. By eye."""
 
 STARVED_SHARE = 0.2
 """A fifth of the pair's rate: a quarter of what the other one gets."""
+
+CLEAR_SHARE, MOSTLY = 0.15, 0.8
+"""Share from some slot on, and part of the slots after it below STARVED_SHARE, from which single
+slots above that do not end a starvation. By eye."""
 
 MIN_STARVED_SLOTS = 3
 """As many as are averaged: fewer are one dip."""
@@ -196,12 +204,15 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Bits of both flows in each slot of their overlap."""
-    slot = (pl.col("start_ns") // SLOT_NS).alias("slot")
-    sums = rounds.group_by(*KEY, slot).agg(
-        pl.col("bits").sum(),
-        pl.col("held_back").mean(),
-        pl.len().alias("rounds"),
-        pl.col("acked_packets").mean().alias("window"),
+    sums = (
+        _by_slot(rounds)
+        .group_by(*KEY, "slot")
+        .agg(
+            pl.col("bits").sum(),
+            pl.col("held_back").mean(),
+            pl.len().alias("rounds"),
+            pl.col("acked_packets").mean().alias("window"),
+        )
     )
     others = sums.rename({"flow": "other_flow", "forward": "other_forward", "bits": "other_bits"})
     pair = ["source", "other_flow", "other_forward", "slot"]
@@ -226,6 +237,25 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _by_slot(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Rounds by the `slot` in which they begin; long ones in each that they touch, with its part.
+
+    A round that repairs losses may last for seconds.
+    """
+    first, end = pl.col("start_ns") // SLOT_NS, pl.col("end_ns")
+    length = end - pl.col("start_ns")
+    rows = rounds.select(
+        *KEY, "start_ns", "end_ns", "bits", "held_back", "acked_packets", slot=first
+    )
+    long = length.is_between(SLOT_NS // SHORT_PART, MOST_SLOTS * SLOT_NS)
+    touched = rows.filter(long).with_columns(slot=pl.int_ranges(first, (end - 1) // SLOT_NS + 1))
+    inside = pl.min_horizontal(end, (pl.col("slot") + 1) * SLOT_NS) - pl.max_horizontal(
+        "start_ns", pl.col("slot") * SLOT_NS
+    )
+    parts = touched.explode("slot").with_columns(pl.col("bits") * inside / length)
+    return pl.concat([rows.filter(~long), parts])
+
+
 def _starved(slots: pl.DataFrame) -> pl.DataFrame:
     """The starvation that lasts to the end of the overlap, with both rates since it began.
 
@@ -244,7 +274,10 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
     share = pl.when(whole).then(own / (own + other))
     smooth = slots.with_columns(share.alias("share"), whole.alias("whole"))
     fed = pl.col("slot").filter(pl.col("share") >= STARVED_SHARE).max().over(keys)
-    since = pl.coalesce(fed + 1, pl.col("slot").min().over(keys))
+    since = pl.min_horizontal(
+        pl.coalesce(fed + 1, pl.col("slot").min().over(keys)),
+        pl.col("slot").filter(_clear()).min().over(keys),
+    )
     hungry = smooth.with_columns(since.alias("since")).filter(pl.col("slot") >= pl.col("since"))
     spans = hungry.group_by(keys).agg(
         pl.col("since").first(),
@@ -269,6 +302,18 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
         (pl.col("other_bits") / seconds).alias("starved_other_rate_bps"),
         (pl.col("bits") / (pl.col("bits") + pl.col("other_bits"))).alias("starved_share"),
     )
+
+
+def _clear() -> pl.Expr:
+    """From a slot on the flow starves, though it gets its share in a few slots."""
+    hungry, known = pl.col("share") < STARVED_SHARE, pl.col("share").is_not_null()
+
+    def rest(column: pl.Expr) -> pl.Expr:
+        return column.cum_sum(reverse=True).over(*KEY, "other_flow")
+
+    own, other = (rest(pl.when(known).then(name).otherwise(0.0)) for name in ("bits", "other_bits"))
+    mostly = rest(hungry.fill_null(False)) >= MOSTLY * rest(known)
+    return hungry & mostly & (own < CLEAR_SHARE * (own + other))
 
 
 def _steady() -> pl.Expr:

@@ -152,3 +152,31 @@ def test_a_sender_of_packets_that_are_not_full_has_no_more_to_send(
     made = stack(slow, rounds(1000, flow=1, acked_bytes=80_000))
     result = coexistence.table(capture(flows=FLOWS, directions=directions, rounds=made))
     assert (result["starved_since_ns"][0] is not None) is starves
+
+
+def test_a_long_round_belongs_to_all_the_seconds_that_it_spans() -> None:
+    """Lab run s1201-028: repairs of two seconds looked like turns that the flows take."""
+
+    def long(begin: int) -> dict[str, list[int] | int]:
+        starts = [(begin + 4_000 * i) * MS for i in range(4)]
+        ends = [start + 4_000 * MS for start in starts]
+        return {"start_ns": starts, "end_ns": ends, "retransmits": 5, "acked_packets": 400}
+
+    result = table(
+        rounds(4, flow=0, acked_bytes=[n * 10_000 for n in (12, 9, 11, 8)], **long(0)),
+        rounds(4, flow=1, acked_bytes=2_000_000, **long(1_500)),
+    )
+    assert result["starved_since_ns"].to_list() == [1_500 * MS, None]
+    assert result["starved_share"][0] == pytest.approx(0.048, abs=0.002)
+
+
+@pytest.mark.parametrize(("late", "since"), [(24_000, 3_000), (90_000, None)])
+def test_a_starvation_that_eases_for_a_second_is_one(late: int, since: int | None) -> None:
+    """Lab run s1201-113: 3 to 13 % for six seconds, then 20 % in the last one."""
+    own = wave(40_000)[:300] + wave(3_000)[:600] + wave(late)[:100]
+    result = table(
+        rounds(1000, flow=0, acked_bytes=own, ce_best=MARKED),
+        rounds(1000, flow=1, acked_bytes=40_000),
+    )
+    begun = result["starved_since_ns"][0]
+    assert begun == (None if since is None else pytest.approx(since * MS, abs=1_100 * MS))
