@@ -47,6 +47,7 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
         "name": "x",
         "queue": {"name": nature, "nature": nature, "marks": marks},
         "second": None,
+        "rtt_ms": 20.0,
         "server_ecn": 3,
         "client_ecn": 1,
         "noise": "none",
@@ -308,6 +309,15 @@ def test_jitter_below_the_time_of_two_packets_cannot_be_found() -> None:
 def test_packets_that_overtake_others_skip_their_delay() -> None:
     assert judged("L4S405", facts(noise="reordering")) is True
     assert judged("L4S405", facts(noise="loss")) is False
+
+
+def test_the_delay_that_packets_skip_is_no_queue() -> None:
+    """Lab run s1201-063: 31.95 ms of netem stood above the shortest one-way delay."""
+    shaken = facts(noise="reordering", rtt_ms=60.0).truth
+    slices = [31.0] * 50 + [None, 0.2, 75.0] + [31.0] * 47
+    truth = load("facts").Facts(shaken | {"one_way_ms": {str(CUBIC): slices, str(PRAGUE): [1.0]}})
+    assert (truth.peak_ms(0, 4, CUBIC), truth.peak_ms(0, 10, CUBIC)) == (1.0, 45.0)
+    assert truth.peak_ms(0, 4, PRAGUE) == 1.0  # no packet of it overtook another
 
 
 def test_reordering_that_the_queue_behind_it_undoes_cannot_be_found() -> None:
