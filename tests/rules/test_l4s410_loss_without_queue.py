@@ -32,3 +32,9 @@ def test_silent_where_a_queue_stood_or_packets_were_only_late() -> None:
     assert check(scene(bottlenecks=bottleneck("fifo", losses=50, idle_loss=False))) == []
     assert check(scene(noise=path_noise(late_share=0.05))) == []
     assert check(scene(paths=frame("paths", near=0, far=1, lost=0))) == []
+
+
+def test_silent_where_the_noise_may_be_a_queue() -> None:
+    """Lab run s1201-070: PIE drops at 3.5 ms, of which jitter may be 2.1 ms."""
+    assert check(scene(noise=path_noise(hides_us=2_100.0))) == []
+    assert check(scene(noise=path_noise(hides_us=1_300.0))) != []
