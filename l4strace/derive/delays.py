@@ -72,12 +72,21 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     several = count * (mean - least) >= SEVERAL * (most - least)
     without = (count * mean - most) / (count - 1)
     # Two delayed ACKs do not bear each other out: of two or three samples the largest is left out.
-    near = pl.when(count.is_between(2, FEW)).then(without).otherwise(mean)
-    beside = pl.max_horizontal(*(of_round(step, near) for step in (-1, 1))) - base
+    two = count.is_between(2, FEW)
+    near = pl.when(two).then(without).otherwise(mean)
+    # Nor does one that is alone in its round, where a packet of this round did not wait.
+    others = pl.when(two).then(_beside(pl.when(count >= 2).then(near))).otherwise(_beside(near))
+    beside = others - base
     rest = pl.when(count >= 2).then(without - base).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
     borne_out = (several & (count >= 2)) | (beside >= BESIDE[kind] * height).fill_null(False)
-    return pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
+    largest = pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
+    return pl.when(most.is_not_null()).then(largest)
+
+
+def _beside(column: pl.Expr) -> pl.Expr:
+    """The larger value of the rounds before and after."""
+    return pl.max_horizontal(*(of_round(step, column) for step in (-1, 1)))
 
 
 def _bases(near: pl.DataFrame) -> pl.DataFrame:

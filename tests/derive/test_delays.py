@@ -9,6 +9,7 @@ from tests.support.frames import capture, frame, rounds, stack
 FLOWS = frame("flows", flow=[0, 1])
 DIRECTIONS = frame("directions", flow=[0, 1])
 CALM = 10_400.0
+WHICH = ("min", "mean", "max")
 
 
 def delay(made: pl.DataFrame) -> list[float]:
@@ -59,6 +60,30 @@ def test_delayed_acks_in_rounds_of_few_samples_do_not_bear_each_other_out() -> N
         rtt_samples=[counts.get(n, 4) for n in range(50)],
         rtt_min_us=10_000.0,
         rtt_mean_us=[1e4 + (late.get(n, 1e4) - 1e4) / counts.get(n, 4) for n in range(50)],
+        rtt_max_us=[late.get(n, 10_000.0) for n in range(50)],
+    )
+    assert max(delay(made)) == pytest.approx(0.0, abs=1.0)
+
+
+def test_a_round_without_a_sample_has_no_delay() -> None:
+    """Lab run s1201-115: it got that of the delayed ACK in the round beside it."""
+    mean = [10_000.0] * 21 + [69_000.0] + [10_000.0] * 28
+    made = rounds(50, rtt_samples=1, rtt_min_us=mean, rtt_mean_us=mean, rtt_max_us=mean)
+    there = pl.col("round") != 20
+    columns = [pl.when(there).then(f"rtt_{which}_us").alias(f"rtt_{which}_us") for which in WHICH]
+    samples = pl.when(there).then("rtt_samples").otherwise(0).alias("rtt_samples")
+    shown = delay(made.with_columns(*columns, samples.cast(pl.UInt32)))
+    assert shown[19:23] == [0.0, None, 0.0, 0.0]
+
+
+def test_a_lone_delayed_ack_does_not_bear_out_another() -> None:
+    """Lab run s1201-030: 58 ms were said, behind 0.6 ms of queue."""
+    late = {20: 70_000.0, 21: 68_000.0}
+    made = rounds(
+        50,
+        rtt_samples=[2 if n == 21 else 1 for n in range(50)],
+        rtt_min_us=[70_000.0 if n == 20 else 10_000.0 for n in range(50)],
+        rtt_mean_us=[{20: 70_000.0, 21: 39_000.0}.get(n, 10_000.0) for n in range(50)],
         rtt_max_us=[late.get(n, 10_000.0) for n in range(50)],
     )
     assert max(delay(made)) == pytest.approx(0.0, abs=1.0)
