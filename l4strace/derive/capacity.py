@@ -26,6 +26,9 @@ MIN_SLOT_NS, SLOT_ROUNDS, SLOT_PACKETS = 100_000_000, 2, 40
 """Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate
 by a few percent. By eye."""
 
+MOST_SLOTS = 1 << 14
+"""Slots of a path: 27 minutes of the shortest. Longer runs have longer slots."""
+
 SLOT_BITS = 38
 """Bits of a slot's number: times of 64 bits have fewer slots of a tenth of a second."""
 
@@ -57,7 +60,8 @@ jitter exceeds. By eye: the first packet often belongs to the round before, and 
 some packets together."""
 
 NEEDED = (
-    *("round", "start_ns", "end_ns", "acked_bytes", "acked_packets", "retransmits", "train_bps"),
+    *("round", "round_trips", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
+    *("retransmits", "train_bps"),
     *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes", "limited_by"),
     *("ce_best", "ece_acks", "ce", "rtt_jitter_us"),
 )
@@ -210,8 +214,9 @@ def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
     life = pl.col("end_ns").max() - pl.col("start_ns").min()
     width = pl.max_horizontal(
         pl.lit(MIN_SLOT_NS),
-        SLOT_ROUNDS * pl.col("length").median(),
+        SLOT_ROUNDS * (pl.col("length") / pl.col("round_trips")).median(),
         SLOT_PACKETS * (life / pl.col("acked_packets").sum()),
+        life / MOST_SLOTS,
     )
     enough = pl.col("acked_packets") >= PROBE_PACKETS
     probe = enough & ((pl.col("marks") > 0) | _waited().fill_null(False))

@@ -73,7 +73,7 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["noise"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = queue_delay.on_paths(capture).select(NEEDED).filter(queue_delay.steady(capture))
+    rounds = queue_delay.singles(capture).select(NEEDED).filter(queue_delay.steady(capture))
     own = _own(rounds, queue_delay.steady_rates(capture))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]

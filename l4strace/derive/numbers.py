@@ -57,11 +57,18 @@ def by_key(capture: Capture) -> pl.Series:
 def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.DataFrame:
     """Rounds of directions, those ``wanted`` (by row), in the order of `KEY` and `round`.
 
-    With `KEY`, ``columns``, and `of`: the number of their direction in that order.
+    With `KEY`, ``columns``, and `of`: the number of their direction in that order. Rounds that were
+    put together are left out: they do not show what one round does to the next.
     """
     rounds = capture.rounds.select(*KEY, *columns).hstack([by_key(capture)])
-    found = ordered(rounds.filter(wanted[directions(capture)]))
+    wanted = wanted[directions(capture)] & capture.rounds.select(single()).to_series()
+    found = ordered(rounds.filter(wanted))
     return found.with_columns(marked_sorted(found["of"]))
+
+
+def single() -> pl.Expr:
+    """Whether a row of `rounds` is one round, as all are but some of very long flows."""
+    return pl.col("round_trips").fill_null(1) == 1
 
 
 def ordered(rounds: pl.DataFrame) -> pl.DataFrame:

@@ -43,7 +43,8 @@ OVERTAKEN = 3
 
 NEEDED = (
     *KEY,
-    *("round", "start_ns", "end_ns", "first_frame", "last_frame", "acked_packets", "acked_bytes"),
+    *("round", "round_trips", "start_ns", "end_ns", "first_frame", "last_frame"),
+    *("acked_packets", "acked_bytes"),
     *("ce", "ce_best", "ce_bytes", "ece_acks", "inflight_max_packets", "queue_delay_us"),
     *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
@@ -158,13 +159,21 @@ def on_paths(capture: Capture) -> pl.DataFrame:
 
 
 @kept
+def singles(capture: Capture) -> pl.DataFrame:
+    """`on_paths` without rounds that were put together: what is compared is one round each."""
+    near = on_paths(capture)
+    one = near.select(numbers.single()).to_series()
+    return near if one.all() else near.filter(one)
+
+
+@kept
 def steady(capture: Capture) -> pl.Series:
-    """Which rows of `on_paths` come after the start of their direction."""
-    return company.steady(on_paths(capture).select("of"))
+    """Which rows of `singles` come after the start of their direction."""
+    return company.steady(singles(capture).select("of"))
 
 
 @kept
 def steady_rates(capture: Capture) -> pl.DataFrame:
     """`company.rates` of these rows."""
-    rounds = on_paths(capture).select("at", "start_ns", "acked_bytes")
+    rounds = singles(capture).select("at", "start_ns", "acked_bytes")
     return company.rates(rounds.filter(steady(capture)))

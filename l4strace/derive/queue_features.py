@@ -56,7 +56,7 @@ PARTS = 10
 
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    whole = _marking(queue_delay.on_paths(capture).select(NEEDED))
+    whole = _marking(queue_delay.singles(capture).select(NEEDED))
     whole = phases.assigned(capture, whole)
     steady = whole.filter(queue_delay.steady(capture))
     rated = _rated(capture, steady, queue_delay.steady_rates(capture))
@@ -97,7 +97,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
     """
     acked = pl.col("acked_packets").sum()
     return (
-        queue_delay.on_paths(capture)
+        queue_delay.singles(capture)
         .join(known.select(KEY), on=KEY, how="anti")
         .group_by(*KEY, "path", "marked_as")
         .agg(

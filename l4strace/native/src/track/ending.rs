@@ -2,10 +2,24 @@
 
 use super::flow::{Ended, Flow};
 use super::handshake::Mode;
-use super::round::Limit;
+use super::round::{Limit, RoundRow};
 use super::rows::Rows;
-use super::sender::{Context, Wait};
+use super::sender::{Context, Sender, Wait};
+use super::thin::MOST_ROWS;
 use crate::packet::{flag, Packet};
+
+impl Sender {
+    /// Keeps the row of a round that ended, and its place for the next ACK.
+    fn keep(&mut self, row: RoundRow, rows: &mut Rows) -> Option<u32> {
+        let (flow, forward) = (row.flow, row.forward);
+        let place = rows.push(row);
+        self.rows += 1;
+        if self.rows >= MOST_ROWS {
+            self.rows = rows.thin(flow, forward, MOST_ROWS);
+        }
+        place
+    }
+}
 
 impl Flow {
     /// The round's data is acknowledged: it is over here, or once the sender has reacted.
@@ -27,7 +41,7 @@ impl Flow {
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
             let row = sender.end_round(p.ts_ns, p.frame, &context);
-            self.ended_row[side] = row.and_then(|row| rows.push(row));
+            self.ended_row[side] = row.and_then(|row| sender.keep(row, rows));
         }
     }
 
@@ -48,7 +62,7 @@ impl Flow {
         sender.segments.forget_times();
         if sender.round.open {
             if let Some(row) = sender.end_round(before_ns, p.frame, &context) {
-                rows.push(row);
+                sender.keep(row, rows);
             }
             sender.round.start_ns = p.ts_ns;
         }
@@ -88,6 +102,7 @@ impl Flow {
     /// The rows of the rounds so far are gone.
     pub(super) fn forget_rounds(&mut self) {
         self.ended_row = [None; 2];
+        self.dirs.iter_mut().filter_map(|dir| dir.sender.as_mut()).for_each(|sender| sender.rows = 0);
     }
 
     pub(super) fn context(&self, side: usize) -> Context {

@@ -1,5 +1,5 @@
 //! Tracking: decoded packets in, conversations, directions and rounds out. One pass; memory grows with
-//! conversations and rounds, never with packets.
+//! conversations and with their rounds up to a limit, never with packets.
 
 mod ace;
 mod alpha;
@@ -36,6 +36,7 @@ mod table;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod thin;
 mod train;
 mod twice;
 mod unify;

@@ -9,6 +9,8 @@ pub struct RoundRow {
     pub flow: u32,
     pub forward: bool,
     pub round: u32,
+    /// Rounds that the row stands for: see [`super::thin`]; none where the row is free.
+    pub round_trips: u32,
     pub start_ns: i64,
     pub end_ns: i64,
     pub first_frame: u64,
@@ -144,7 +146,7 @@ pub struct Round {
 }
 
 impl Round {
-    pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64) {
+    pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64, rwnd_min: Option<u64>) {
         let mut rtts_us = std::mem::take(&mut self.rtts_us);
         rtts_us.clear();
         let rtt_last_ns = self.rtt_last_ns;
@@ -153,6 +155,7 @@ impl Round {
             start_ns: now_ns,
             first_frame: frame,
             mark,
+            rwnd_min,
             rtts_us,
             rtt_last_ns,
             ..Round::default()

@@ -1,9 +1,6 @@
 //! The rows of rounds that ended, in blocks: they are not copied when there are more of them, nor when lanes are put
 //! together.
 
-use std::iter::Flatten;
-use std::slice::Iter;
-
 use super::round::RoundRow;
 
 /// Rows of the first block and of the largest: lanes with few rounds take little, and a large block (1 MB) goes
@@ -16,31 +13,38 @@ const BITS: u32 = 16;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     blocks: Vec<Vec<RoundRow>>,
+    /// Block and place of rows that others have taken up: the next ones go there.
+    free: Vec<(u32, u32)>,
 }
 
 impl Rows {
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        self.blocks.iter().map(Vec::len).sum::<usize>() - self.free.len()
     }
 
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    pub fn iter(&self) -> Flatten<Iter<'_, Vec<RoundRow>>> {
-        self.blocks.iter().flatten()
+    pub fn iter(&self) -> impl Iterator<Item = &RoundRow> {
+        self.blocks.iter().flatten().filter(|row| row.round_trips > 0)
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut RoundRow> {
-        self.blocks.iter_mut().flatten()
+        self.blocks.iter_mut().flatten().filter(|row| row.round_trips > 0)
     }
 
     pub fn clear(&mut self) {
         self.blocks.clear();
+        self.free.clear();
     }
 
     /// Adds a row; its place, where there is a number for it, is for [`Rows::at`].
     pub(super) fn push(&mut self, row: RoundRow) -> Option<u32> {
+        if let Some(place) = self.free.pop() {
+            *self.row_mut(place) = row;
+            return numbered(place);
+        }
         if self.blocks.last().is_none_or(|block| block.len() == block.capacity()) {
             let rows = self.blocks.last().map_or(FIRST, |block| (2 * block.len()).min(MOST));
             self.blocks.push(Vec::with_capacity(rows));
@@ -48,7 +52,28 @@ impl Rows {
         let number = self.blocks.len() - 1;
         let block = &mut self.blocks[number];
         block.push(row);
-        Some(u32::from(u16::try_from(number).ok()?) << BITS | u32::from(u16::try_from(block.len() - 1).ok()?))
+        numbered((number as u32, block.len() as u32 - 1))
+    }
+
+    /// Blocks and places of rows.
+    pub(super) fn places(&self, which: impl Fn(&RoundRow) -> bool) -> Vec<(u32, u32)> {
+        let blocks = (0..).zip(&self.blocks);
+        let all = blocks.flat_map(|(b, block)| (0..).zip(block).map(move |(i, row)| ((b, i), row)));
+        all.filter(|(_, row)| row.round_trips > 0 && which(row)).map(|(place, _)| place).collect()
+    }
+
+    pub(super) fn row(&self, (block, place): (u32, u32)) -> &RoundRow {
+        &self.blocks[block as usize][place as usize]
+    }
+
+    pub(super) fn row_mut(&mut self, (block, place): (u32, u32)) -> &mut RoundRow {
+        &mut self.blocks[block as usize][place as usize]
+    }
+
+    /// Takes a row out; its place is free.
+    pub(super) fn take(&mut self, place: (u32, u32)) -> RoundRow {
+        self.free.push(place);
+        std::mem::take(self.row_mut(place))
     }
 
     /// The row of this place.
@@ -58,8 +83,15 @@ impl Rows {
 
     /// Takes over the rows of another lane, whose places are no longer theirs.
     pub(super) fn append(&mut self, mut other: Rows) {
+        let before = self.blocks.len() as u32;
         self.blocks.append(&mut other.blocks);
+        self.free.extend(other.free.iter().map(|(block, place)| (before + block, *place)));
     }
+}
+
+/// A row's block and place as one number.
+fn numbered((block, place): (u32, u32)) -> Option<u32> {
+    Some(u32::from(u16::try_from(block).ok()?) << BITS | u32::from(u16::try_from(place).ok()?))
 }
 
 #[cfg(test)]
@@ -68,7 +100,7 @@ mod tests {
 
     fn rows(rounds: std::ops::Range<u32>) -> (Rows, Vec<u32>) {
         let mut rows = Rows::default();
-        let row = |round| RoundRow { round, ..RoundRow::default() };
+        let row = |round| RoundRow { round, round_trips: 1, ..RoundRow::default() };
         let places = rounds.map(|round| rows.push(row(round)).expect("a place")).collect();
         (rows, places)
     }

@@ -76,6 +76,8 @@ pub struct Sender {
     sent_trains: Trains,
     acked_trains: Trains,
     number: u32,
+    /// Rows that its rounds have.
+    pub rows: u32,
     smallest: WindowedMin,
     /// tcp_min_rtt: the same with packets that overtook others, which SACK reports.
     kernel_least: WindowedMin,
@@ -107,6 +109,7 @@ impl Sender {
             sent_trains: Trains::default(),
             acked_trains: Trains::default(),
             number: 0,
+            rows: 0,
             smallest: WindowedMin::default(),
             kernel_least: WindowedMin::default(),
             clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
@@ -126,10 +129,7 @@ impl Sender {
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
         if !self.round.open {
-            self.round.begin(data.ts_ns, frame, data.end);
-            if let Some(rwnd) = self.rwnd {
-                self.round.offered(rwnd);
-            }
+            self.round.begin(data.ts_ns, frame, data.end, self.rwnd);
         }
         let len = (data.end - data.start) as u32;
         let round = &mut self.round;
@@ -286,12 +286,9 @@ impl Sender {
         self.acked_trains.round();
         self.wait = Wait::Ack;
         if self.segments.inflight_bytes() > 0 {
-            self.round.begin(now_ns, frame, self.segments.max);
+            self.round.begin(now_ns, frame, self.segments.max, self.rwnd);
             self.round.inflight_max_bytes = self.segments.inflight_bytes();
             self.round.inflight_max_packets = self.segments.inflight_packets();
-            if let Some(rwnd) = self.rwnd {
-                self.round.offered(rwnd);
-            }
         } else {
             self.round.open = false;
         }
@@ -313,6 +310,7 @@ impl Sender {
             flow: context.flow,
             forward: context.forward,
             round: self.number,
+            round_trips: 1,
             start_ns: round.start_ns,
             end_ns,
             first_frame: round.first_frame,

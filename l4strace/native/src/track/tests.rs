@@ -272,7 +272,7 @@ fn a_window_whose_scale_was_cut_off_limits_nothing() {
         talk.say(B, 20, flag::SYN | flag::ACK, 2, Packet { seq: 5000, ack: 1001, ..cut });
         talk.say(A, 20, flag::ACK, 2, Packet { seq: 1001, ack: 5001, ..cut });
         talk.data(30, 0).ack(50, 1, 5).data(51, 1).ack(71, 2, 5).end();
-        talk.tracker.rounds.iter().map(|r| (r.limited_by.name(), r.rwnd_bytes)).next_back()
+        talk.tracker.rounds.iter().map(|r| (r.limited_by.name(), r.rwnd_bytes)).last()
     };
     assert_eq!(limits(false), Some(("rwnd", Some(500))));
     assert_eq!(limits(true), Some(("app", None)));

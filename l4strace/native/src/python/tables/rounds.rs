@@ -23,6 +23,7 @@ fn identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.bool("forward", rounds.iter().map(|r| r.row.forward));
     let rows = || rounds.iter().map(|r| r.row);
     t.u32("round", rows().map(|r| r.round));
+    t.u32("round_trips", rows().map(|r| r.round_trips));
     t.i64("start_ns", rows().map(|r| r.start_ns));
     t.i64("end_ns", rows().map(|r| r.end_ns));
     t.u64("first_frame", rows().map(|r| r.first_frame));
