@@ -225,6 +225,15 @@ def test_a_spike_must_stand_where_it_is_said() -> None:
     assert judged("L4S503", truth, span_ns=[int(6e9), int(7e9)]) is False
 
 
+def test_a_late_capture_of_a_path_that_is_idle_by_then_shows_no_bottleneck() -> None:
+    """Lab run s1301-088: twelve marks in slow start, and nothing in what was captured."""
+    said = {"message": "Bottleneck: none on this path. No marks, no loss and a flat RTT"}
+    for late_s, answer in ((0, False), (4.0, True)):
+        idle = {str(port): [5.0] * 35 + [0.1] * 65 for port in (PRAGUE, CUBIC)}
+        truth = load("facts").Facts(facts(late_s=late_s).truth | {"one_way_ms": idle})
+        assert judged("L4S401", truth, **said) is answer
+
+
 def test_an_overshoot_before_the_capture_began_cannot_be_found() -> None:
     """The spike of 80 ms is at 2.0 s. Lab runs s1101-013 and 093."""
     for late_s, asked in ((0, True), (1.9, True), (2.3, False)):

@@ -79,13 +79,14 @@ SPREAD = (
 def slots(capture: Capture) -> pl.DataFrame:
     """One row a slot of each path that carried enough.
 
-    Columns: `source`, `path`, `slot`, `start_ns`, `end_ns`, `first_ns` and `last_ns` (data in it),
-    `delivered_bps`, `train_bps`, `probe_bps` (fastest train of a round whose packets waited for
-    each other, as marks or their RTTs show), `marks`, `acked` (packets), `lost` (retransmissions),
-    `least_us` (smallest RTT), `queue_us` (what even the fastest packet of one of the flows waited,
-    above the smallest RTT of that flow), `floor_us` (the same of all flows), `peak_us` (largest
-    mean RTT of a round above it), `base_us` (smallest RTT of the path; these four are null at the
-    receiver), `held_back` (share of the time in which applications or receivers limited the flows).
+    Columns: `source`, `path`, `flows` (how many have rounds in it), `slot`, `start_ns`,
+    `end_ns`, `first_ns` and `last_ns` (data in it), `delivered_bps`, `train_bps`, `probe_bps`
+    (fastest train of a round whose packets waited for each other, as marks or their RTTs show),
+    `marks`, `acked` (packets), `lost` (retransmissions), `least_us` (smallest RTT), `queue_us`
+    (what even the fastest packet of one of the flows waited, above the smallest RTT of that
+    flow), `floor_us` (the same of all flows), `peak_us` (largest mean RTT of a round above it),
+    `base_us` (smallest RTT of the path; these four are null at the receiver), `held_back`
+    (share of the time in which applications or receivers limited the flows).
     """
     rounds = _rounds(capture)
     if rounds.is_empty():
@@ -108,6 +109,7 @@ def slots(capture: Capture) -> pl.DataFrame:
         .agg(pl.col("train_bps").median(), pl.col("queue_us").min())
         .group_by("cell")
         .agg(
+            pl.len().alias("flows"),
             pl.col("train_bps").max(),
             pl.col("queue_us").max(),
             pl.col("queue_us").min().alias("floor_us"),
@@ -132,6 +134,7 @@ def slots(capture: Capture) -> pl.DataFrame:
 _EMPTY = {
     "source": pl.UInt16(),
     "path": pl.String(),
+    "flows": pl.UInt32(),
     **dict.fromkeys(("slot", "start_ns", "end_ns", "first_ns", "last_ns"), pl.Int64()),
     **dict.fromkeys(("delivered_bps", "train_bps", "probe_bps"), pl.Float64()),
     **dict.fromkeys(("marks", "acked", "lost"), pl.Float64()),

@@ -90,7 +90,7 @@ def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
         change
         for change, before, after in zip(found, rows, rows[1:], strict=False)
         if change.what != "capacity"
-        or not (_alike(before, after) or _ends(before, after, len(slots) - change.first))
+        or not (_alike(before, after) or _ends(before, after, slots, change.first))
     ]
     if len(kept_changes) < len(found):
         rows = list(_rows(slots, kept_changes))
@@ -105,10 +105,17 @@ def _ordered(found: list[Change]) -> list[Change]:
     return [by_index[index] for index in sorted(by_index)]
 
 
-def _ends(before: dict[str, Any], last: dict[str, Any], slots: int) -> bool:
-    """A fall to a level that nothing shows: at the end of a run its flows end one by one."""
+def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first: int) -> bool:
+    """A fall to a level that nothing shows, or with fewer flows: at the end they end one by one."""
+    there, left = (
+        [s["flows"] for s in part]
+        for part in (slots[max(0, first - changes.LASTING) : first], slots[first : first + ENDING])
+    )
     fell = last["capacity_bps"] < before["capacity_bps"]
-    return bool(slots <= ENDING and fell and not last["capacity_shown"])
+    count = len(slots) - first
+    unseen = count <= ENDING and not last["capacity_shown"]
+    fewer = count <= 2 * ENDING and min(left) < max(there, default=0)
+    return bool(fell and (unseen or fewer))
 
 
 def _alike(before: dict[str, Any], after: dict[str, Any]) -> bool:

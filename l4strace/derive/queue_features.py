@@ -38,7 +38,7 @@ NEEDED = (
     *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
     *("marked_rtt_min_us", "marked_owd_min_us", "base_us", "floor_us", "floor_rise_us"),
-    *("of", "at"),
+    *("sacked_rtt_max_us", "of", "at"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
 
@@ -64,7 +64,9 @@ def features(capture: Capture) -> pl.DataFrame:
     whole_path = rated.group_by("at").agg(
         *_losses("path_"), _lost().alias("path_lost"), _queued_losses()
     )
-    peak = all_rated.group_by("at").agg(path_max_us=pl.col("queue_delay_us").max())
+    # What a buffer drops leaves no RTT but those that SACK shows.
+    highest = pl.max_horizontal("queue_delay_us", pl.col("sacked_rtt_max_us") - pl.col("base_us"))
+    peak = all_rated.group_by("at").agg(path_max_us=highest.max())
     own = (
         _own(rated)
         .join(_start(all_rated), on="of", how="left")

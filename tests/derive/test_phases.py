@@ -3,7 +3,7 @@
 import pytest
 
 from l4strace.derive import phases
-from tests.support.frames import MS, capture, frame, rounds
+from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.slots import slots
 
 FLOWS, DIRECTIONS = frame("flows"), frame("directions", max_payload=1448)
@@ -81,6 +81,27 @@ def test_a_capacity_that_nothing_shows_is_a_lower_bound() -> None:
     row = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)).row(0, named=True)
     assert not row["capacity_shown"]
     assert row["capacity_bps"] == pytest.approx(46.3e6, rel=0.01)
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(1.0, 1), (4.0, 2)])
+def test_a_flow_that_ends_before_the_others_takes_no_capacity_along(
+    seconds: float, count: int
+) -> None:
+    """Lab run s1301-074: BBR ended, and Prague's marks showed "fell to 2.77 Mbit/s"."""
+    left = round(100 * seconds)
+    large = rounds(500, acked_bytes=36 * 1448, acked_packets=36, ce_best=1, rtt_mean_us=60_000.0)
+    small = rounds(
+        500 + left,
+        flow=1,
+        acked_bytes=4 * 1448,
+        acked_packets=4,
+        ce_best=1,
+        rtt_mean_us=[60_000.0] * 510 + [12_000.0] * (left - 10),
+        train_bps=4 * 1448 * 800.0,
+    )
+    flows, directions = frame("flows", flow=[0, 1]), frame("directions", flow=[0, 1])
+    made = capture(flows=flows, directions=directions, rounds=stack(large, small))
+    assert phases.table(made).height == count
 
 
 def test_a_path_filled_once_and_left_low_keeps_its_capacity() -> None:

@@ -34,6 +34,15 @@ def test_marks_that_only_a_zeroed_counter_reports_are_none() -> None:
     assert verdict(directions=unheard, rounds=made)["kind"] == "unknown"
 
 
+def test_the_highest_queue_of_a_path_is_also_what_sack_shows() -> None:
+    """Lab run s1301-041: PIE let slow start fill the buffer to 155 ms, then dropped at 80 ms."""
+    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
+    for sacked, kind in ((30_000.0, "fifo"), (60_000.0, "unmarked")):
+        shown = [sacked if i == 2 else None for i in range(200)]
+        made = of(sawtooth(4_000, 20_000), retransmits=lost, sacked_rtt_max_us=shown)
+        assert verdict(directions=PRAGUE, rounds=made)["kind"] == kind
+
+
 def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:
     """Lab run s1001-147: a path that zeroes ACE erases ECE as well, and CoDel marks both."""
     queue = sawtooth(200, 1_100)

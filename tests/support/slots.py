@@ -23,6 +23,7 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
     plain = {
         "source": 0,
         "path": "a>b",
+        "flows": 1,
         "slot": index,
         "start_ns": index * WIDTH,
         "end_ns": (index + 1) * WIDTH,
