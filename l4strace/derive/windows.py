@@ -97,7 +97,9 @@ def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
             (change - change.median()).abs().mean().alias("noise"),
         )
     )
-    periods = (pl.col("rtt_mean_us").median().over("of") * 1e3 / TARGET_NS).clip(0, 1)
+    # Each round's own RTT: a queue that grows makes rounds of 10 ms last for 25 ms and more.
+    rtt = pl.col("rtt_mean_us")
+    periods = (rtt.fill_null(rtt.median().over("of")) * 1e3 / TARGET_NS).clip(0, 1)
     ready = (
         seen.with_columns(
             isolated=(pl.col("since_ns") >= TARGET_NS).fill_null(True), periods=periods

@@ -14,8 +14,10 @@ COUNT = 40
 RTT_NS = 40 * frames.MS
 
 
-def usable(marked: set[int], settled: int = 0, **columns: object) -> dict[int, bool]:
-    """Round -> `isolated`, of the rounds that are usable."""
+def usable(
+    marked: set[int], settled: int = 0, shown: str = "isolated", **columns: object
+) -> dict[int, Any]:
+    """Round -> `isolated`, or what else is to be shown, of the rounds that are usable."""
     plain: dict[str, Any] = {
         "start_ns": [n * RTT_NS for n in range(COUNT)],
         "end_ns": [(n + 1) * RTT_NS for n in range(COUNT)],
@@ -28,7 +30,7 @@ def usable(marked: set[int], settled: int = 0, **columns: object) -> dict[int, b
         rounds=frames.rounds(COUNT, **(plain | columns)),
     )
     found = windows.usable(windows.seen(capture), settled)
-    return dict(found.select("round", "isolated").iter_rows())
+    return dict(found.select("round", shown).iter_rows())
 
 
 def test_a_mark_after_a_pause_is_usable_and_the_next_is_not() -> None:
@@ -37,6 +39,13 @@ def test_a_mark_after_a_pause_is_usable_and_the_next_is_not() -> None:
 
 def test_in_a_run_of_marked_rounds_a_reduction_follows_a_reduction() -> None:
     assert usable({20, 21, 22, 23}) == {20: True, 22: False, 23: False}
+
+
+def test_a_round_that_a_queue_makes_long_has_a_reduction_of_its_own() -> None:
+    """Lab run s1301-093: rounds of 12 ms last for 28 ms when the capacity falls."""
+    rtts = [10_000.0] * 20 + [30_000.0] * 3 + [10_000.0] * (COUNT - 23)
+    found = usable({20, 21, 22, 23}, shown="cuts", rtt_mean_us=rtts)
+    assert found == {20: 1.0, 22: windows.CONTINUED, 23: pytest.approx(windows.CONTINUED * 0.4)}
 
 
 def test_losses_slow_start_small_windows_and_the_first_updates_are_left_out() -> None:
