@@ -204,6 +204,14 @@ def test_what_jitter_does_to_the_detector_does_not_depend_on_the_aqm() -> None:
     assert judged("L4S303", facts(noise="jitter", socket={"steps": 0}), **said) is None
 
 
+def test_what_a_slow_link_does_to_the_detector_does_not_depend_on_the_aqm() -> None:
+    said = {"message": "whatever the AQM: RTT deviation on a link where one packet takes 4.2 ms"}
+    for right, kbit, answer in ((0.9, 2_900, True), (0.9, 50_000, False), (0.0, 2_900, False)):
+        slow = facts("classic", "all", socket={"right_references": {"share_above": right}})
+        slow.truth["capacity"][0]["kbit"] = kbit
+        assert judged("L4S303", slow, **said) is answer
+
+
 def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     truth = facts()
     assert truth.share(PRAGUE) == pytest.approx(700 / 6000)

@@ -19,9 +19,10 @@ where alpha/2 would do. This is a known limit of the algorithm.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
-`bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `noise.jitter_us`; `cuts.law`
-(whether reductions use the score); `laws.law`, `directions.data_ect1` and `kernel.alpha` (which
-flows have no log) and `delivered_ce` (whether marks came at all).
+`bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `phases.capacity_shown` and
+`busy_share` (whether the path was full all the time, so that its rate is sure); `noise.jitter_us`;
+`cuts.law` (whether reductions use the score); `laws.law`, `directions.data_ect1` and
+`kernel.alpha` (which flows have no log) and `delivered_ce` (whether marks came at all).
 
 When it is wrong
 ----------------
@@ -48,7 +49,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
     DEPTH_US,
     MDEV_US,
@@ -86,13 +87,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .join(floorless(evidence), on="log", how="left")
         .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
         .join(jitter(evidence), on=subjects.DIRECTION, how="left")
+        .join(_busy(evidence), on=subjects.DIRECTION, how="left")
     )
     results: list[Finding | Skipped] = []
     for row in judged.iter_rows(named=True):
-        hidden = row["kind"] in (None, "unknown")
         if row["kind"] == "l4s" and explained(row):
             results.append(_finding(row))
-        elif hidden and (row["jitter_us"] or 0.0) >= MDEV_US and explained(row):
+        elif row["kind"] in (None, "unknown") and _whatever_the_aqm(row) and explained(row):
             results.append(_hidden(row))
     if judged["kind"].is_null().any():
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
@@ -107,19 +108,48 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(jitter(evidence), on=subjects.DIRECTION, how="left")
+        .join(_busy(evidence), on=subjects.DIRECTION, how="left")
         .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
         .join(samples(evidence), on=subjects.DIRECTION, how="anti")
         .sort(subjects.DIRECTION)
     )
-    hidden = (
-        pl.col("kind").fill_null("unknown").eq("unknown")
-        & (pl.col("jitter_us") >= MDEV_US)
-        & (pl.col("replayed_mdev_us") >= NEAR * MDEV_US)
+    hidden = pl.col("kind").fill_null("unknown").eq("unknown") & (
+        pl.col("replayed_mdev_us") >= NEAR * MDEV_US
     )
+    rows = open_ones.filter(hidden).to_dicts()
     return [
         *(_replayed(row) for row in open_ones.filter(pl.col("kind") == "l4s").to_dicts()),
-        *(_replayed_hidden(row) for row in open_ones.filter(hidden).to_dicts()),
+        *(_replayed_hidden(row) for row in rows if _whatever_the_aqm(row)),
     ]
+
+
+def _busy(evidence: Evidence) -> pl.DataFrame:
+    """Whether the path was full all the time, as the capture nearest to the sender shows it."""
+    return subjects.once(evidence, paths.busy(evidence)).select(*subjects.DIRECTION, "busy")
+
+
+def _whatever_the_aqm(row: dict[str, Any]) -> bool:
+    """Jitter, or a link that one packet holds for longer than the detector tolerates."""
+    return _slow(row) or (row["jitter_us"] or 0.0) >= MDEV_US
+
+
+def _slow(row: dict[str, Any]) -> bool:
+    """Only of a path that is full all the time the rate, and so the time of a packet, is sure."""
+    return slow_link(row) and row["busy"] is True
+
+
+def _hiding(row: dict[str, Any]) -> tuple[str, Measure]:
+    """What explains the score where the bottleneck is hidden."""
+    packet, added = (row[name] or 0.0 for name in ("serialisation_us", "jitter_us"))
+    if _slow(row):
+        return f"on a link where one packet takes {packet / 1000:.1f} ms", _packet(packet)
+    jittery = Measure("jitter", added, "us", "below 0.75 ms")
+    return f"on a path with {added / 1000:.1f} ms of jitter", jittery
+
+
+def _packet(packet_us: float) -> Measure:
+    expected = f"below {SLOW_PACKET_US / 1000:.1f} ms"
+    return Measure("time of one packet", packet_us, "us", expected)
 
 
 def _confidence(row: dict[str, Any], proven: bool, slow: bool) -> Confidence:
@@ -133,17 +163,21 @@ def _confidence(row: dict[str, Any], proven: bool, slow: bool) -> Confidence:
 
 
 def _hidden(row: dict[str, Any]) -> Finding:
-    """Jitter that hides the bottleneck from us keeps the detector's score up, too."""
-    added, mdev = row["jitter_us"] / 1000, row["classic_mdev_us"] / 1000
+    """What hides the bottleneck from us keeps the detector's score up, too."""
+    mdev = row["classic_mdev_us"] / 1000
+    where, why = _hiding(row)
+    cause = "The time of a packet" if _slow(row) else "Jitter"
     idle = " No reduction used the score." if unused(row) else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.LOW,
-        f"Jitter keeps the score of Prague's detector above 8{part_of_time(row)}, whatever the "
-        f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) on a path with {added:.1f} ms "
-        f"of jitter. Whether the AQM is classic cannot be determined.{idle}",
-        "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
+        f"{cause} keeps the score of Prague's detector above 8{part_of_time(row)}, whatever the "
+        f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) {where}. "
+        f"Whether the AQM is classic cannot be determined.{idle}",
+        "On links this slow set prague_ecn_fallback=0, unless the AQM is classic."
+        if _slow(row)
+        else "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
@@ -151,18 +185,19 @@ def _hidden(row: dict[str, Any]) -> Finding:
             Measure("steps with a score above 8", row["classic_share"], "share"),
             Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
             Measure("RTT deviation", row["classic_mdev_us"], "us", "below 0.75 ms"),
-            Measure("jitter", row["jitter_us"], "us", "below 0.75 ms"),
+            why,
         ),
     )
 
 
 def _replayed_hidden(row: dict[str, Any]) -> Finding:
-    added, mdev = row["jitter_us"] / 1000, row["replayed_mdev_us"] / 1000
+    mdev = row["replayed_mdev_us"] / 1000
+    where, why = _hiding(row)
     return _of_replay(
         row,
         f"takes this path for classic, whatever the AQM: RTT deviation was {mdev:.2f} ms "
-        f"(threshold 0.75 ms) on a path with {added:.1f} ms of jitter, and",
-        Measure("jitter", row["jitter_us"], "us", "below 0.75 ms"),
+        f"(threshold 0.75 ms) {where}, and",
+        why,
     )
 
 
@@ -176,7 +211,7 @@ def _replayed(row: dict[str, Any]) -> Finding:
     return _of_replay(
         row,
         f"takes {subjects.l4s_aqm(row)} for a classic one {cause}:",
-        Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
+        _packet(packet_us),
     )
 
 
@@ -244,7 +279,7 @@ def _finding(row: dict[str, Any]) -> Finding:
             Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
             Measure("RTT deviation", row["classic_mdev_us"], "us", "below 0.75 ms"),
             Measure("queue delay", row["classic_depth_us"], "us", "below 2 ms"),
-            Measure("time of one packet", packet_us, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms"),
+            _packet(packet_us),
         ),
     )
 

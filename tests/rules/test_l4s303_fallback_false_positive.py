@@ -167,6 +167,35 @@ def test_without_a_log_jitter_that_hides_the_bottleneck_keeps_the_replayed_score
     assert found(2300.0, bottlenecks=bottleneck("classic")) == skipped
 
 
+def test_a_slow_link_keeps_the_score_up_whatever_the_aqm_is() -> None:
+    """Lab run s1301-097: DualPI2 at 3 Mbit/s, which two Prague flows do not show to be L4S."""
+
+    def found(place: pl.DataFrame, **tables: object):
+        hosts = FLOWS.with_columns(client=pl.lit("10.0.1.2"), server=pl.lit("10.0.3.2"))
+        tables = {"flows": hosts, "phases": path} | tables
+        return check(evidence(directions=DIRECTIONS, bottlenecks=place, **tables))
+
+    named = {"path": "10.0.1.0/24>10.0.3.0/24", "capacity_shown": True}
+    path = frame("phases", **named, busy_share=1.0)
+    replay = {
+        "detector": steps(origin="packets", score=None, score_fixed=17.0, mdev_us=3600.0),
+        "laws": laws(None),
+    }
+    slow, shown = bottleneck("unknown", **SLOW), "on a link where one packet takes 3.0 ms"
+    (logged,) = found(slow, detector=steps(mdev_us=3600.0, score_fixed=17.0))
+    (seen,) = found(slow, **replay)
+    for one in (logged, seen):
+        assert (one.severity, one.confidence) == (Severity.NOTICE, Confidence.LOW)
+        assert shown in one.message
+    assert "The time of a packet keeps the score of Prague's detector above 8" in logged.message
+    assert "unless the AQM is classic" in logged.action
+    skipped = [Skipped("L4S303", "no kernel log")]
+    assert found(bottleneck("unknown"), **replay) == skipped
+    # Lab run s1301-150: jitter makes 6.9 of 22.8 Mbit/s look like the rate of the link.
+    pauses = frame("phases", **named, busy_share=0.76)
+    assert found(slow, **replay, phases=pauses) == skipped
+
+
 def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
     """Lab run s1101-126: a packet takes 1.52 ms, and the path has 5.8 ms of jitter."""
     slow = bottleneck("l4s", rate_bps=8e6, serialisation_us=1_520.0)

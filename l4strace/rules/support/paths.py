@@ -11,6 +11,10 @@ from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
 
+BUSY = 0.9
+"""Share of the slots with marks or a queue from which a path is full all the time. By eye: the
+first slots of a flow may be empty."""
+
 
 def largest(evidence: Evidence) -> pl.DataFrame:
     """The direction that carried most data of each path, seen nearest to its sender."""
@@ -33,6 +37,17 @@ def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
 def filled(evidence: Evidence) -> pl.DataFrame:
     """Of each direction, `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())
+    known = company.directions(evidence).select(*KEY, "path")
+    return known.join(shown, on=PATH).drop("path")
+
+
+def busy(evidence: Evidence) -> pl.DataFrame:
+    """Of each direction, `busy`: whether its path was full all the time, at the link's own rate.
+
+    What pauses may be paced by its senders, or by jitter, whose rate looks like a link's.
+    """
+    full = pl.col("capacity_shown") & (pl.col("busy_share") >= BUSY)
+    shown = evidence.phases.group_by(PATH).agg(busy=full.all())
     known = company.directions(evidence).select(*KEY, "path")
     return known.join(shown, on=PATH).drop("path")
 
