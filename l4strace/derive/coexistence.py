@@ -18,7 +18,7 @@ MIN_OVERLAP_NS = 1_000_000_000
 SLOT_NS = 1_000_000_000
 """Slots to compare shares in: tens of round trips, and short enough to date a starvation."""
 
-SHORT_PART, MOST_SLOTS = 10, 60
+SHORT_PART, LONG_SLOTS = 10, 60
 """A round shorter than a tenth of a slot counts where it begins; so does one that lasts for more
 than a minute, which holds a pause. By eye."""
 
@@ -247,7 +247,7 @@ def _by_slot(rounds: pl.DataFrame) -> pl.DataFrame:
     rows = rounds.select(
         *KEY, "start_ns", "end_ns", "bits", "held_back", "acked_packets", slot=first
     )
-    long = length.is_between(SLOT_NS // SHORT_PART, MOST_SLOTS * SLOT_NS)
+    long = length.is_between(SLOT_NS // SHORT_PART, LONG_SLOTS * SLOT_NS)
     touched = rows.filter(long).with_columns(slot=pl.int_ranges(first, (end - 1) // SLOT_NS + 1))
     inside = pl.min_horizontal(end, (pl.col("slot") + 1) * SLOT_NS) - pl.max_horizontal(
         "start_ns", pl.col("slot") * SLOT_NS
