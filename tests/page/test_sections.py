@@ -120,6 +120,14 @@ def test_a_flow_shorter_than_a_round_trip_reached_no_rate(case: Case) -> None:
     assert {row.goodput.text for row in rows} == {""}
 
 
+def test_timelines_say_how_many_rounds_a_row_stands_for(case: Case) -> None:
+    several = case.evidence.rounds.with_columns(round_trips=pl.lit(3, pl.UInt32))
+    run = dataclasses.replace(case.evidence, rounds=several)
+    about = timelines.build(Case(run, case.analysis)).flows[0].about
+    rows = Case(run, case.analysis).charted[0].rounds.height
+    assert f"sender.pcapng.xz, {3 * rows:,} in {rows:,} rows; " in about
+
+
 def test_timelines_come_from_the_capture_near_the_sender(case: Case) -> None:
     first = timelines.build(case).flows[0]
     assert first.about == (

@@ -104,7 +104,9 @@ def _about(case: Case, direction: Direction) -> str:
     inputs = case.inputs
     facts = []
     if direction.totals["packets"] is not None:
-        facts.append(f"rounds as seen in {inputs[direction.source]}")
+        rounds, rows = int(direction.rounds["round_trips"].sum()), direction.rounds.height
+        together = f", {rounds:,} in {rows:,} rows" if rounds > rows else ""
+        facts.append(f"rounds as seen in {inputs[direction.source]}{together}")
     if direction.far is not None:
         facts.append(f"arrivals in {inputs[direction.far]}")
     if direction.kernel.height:
