@@ -174,6 +174,17 @@ def test_a_misfire_from_packets_is_judged_as_one() -> None:
     assert judged("L4S308", facts("shallow", "all"), message=said) is False
 
 
+def test_no_fallback_behind_a_bottleneck_that_moves_is_left_open() -> None:
+    """Lab run s1401-043: from a queue per flow to a classic AQM that all share."""
+    said = "An ECT(1) sender does not fall back behind a classic AQM"
+    second = {"name": "red", "nature": "classic", "marks": "all"}
+    one = facts("per-flow", "none", second=second, socket={"fallback_cuts": 0})
+    slower = [*one.truth["capacity"], {"s": 4.7, "hop": "second", "kbit": 40_000}]
+    moved = load("facts").Facts(one.truth | {"capacity": slower})
+    assert judged("L4S308", one, message=said) is False
+    assert judged("L4S308", moved, message=said) is None
+
+
 def alone(nature: str, share: float) -> Any:
     """Only Prague, and how long correct references keep its score above 8."""
     truth = facts(nature, "all", socket={"right_references": {"share_above": share}})
