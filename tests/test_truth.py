@@ -358,19 +358,12 @@ def test_reordering_that_the_queue_behind_it_undoes_cannot_be_found() -> None:
         assert ("reordering" in [wish.name for wish in wishes]) is (late > 0)
 
 
-def test_a_fall_to_more_than_the_flows_send_cannot_be_found() -> None:
-    """48 Mbit/s pass: a fall of 200 to 60 Mbit/s changes nothing for them, one to 20 does."""
-    first = {"s": 0.0, "hop": "first", "kbit": 200_000}
-    for kbit, falls in ((60_000, []), (20_000, [5.0])):
-        capacity = [first, {"s": 5.0, "hop": "second", "kbit": kbit}]
-        changed = load("facts").Facts(facts().truth | {"capacity": capacity})
-        assert changed.capacity_falls == falls
-
-
-def test_a_fall_before_the_capture_began_cannot_be_found() -> None:
-    capacity = [{"s": s, "hop": "first", "kbit": rate} for s, rate in ((0.0, 50_000), (2.0, 9_000))]
-    for late, falls in ((0.5, [2.0]), (2.6, [])):
-        changed = load("facts").Facts(facts(late_s=late).truth | {"capacity": capacity})
+def test_a_fall_that_no_packet_shows_cannot_be_found() -> None:
+    """To more than the 48 Mbit/s that pass, or before the capture began."""
+    for late_s, kbit, falls in ((0, 60_000, []), (0, 20_000, [5.0]), (5.6, 20_000, [])):
+        fell = {"s": 5.0, "hop": "second", "kbit": kbit}
+        capacity = [{"s": 0.0, "hop": "first", "kbit": 200_000}, fell]
+        changed = load("facts").Facts(facts(late_s=late_s).truth | {"capacity": capacity})
         assert changed.capacity_falls == falls
 
 
