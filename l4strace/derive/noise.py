@@ -53,7 +53,8 @@ NOTED_US = 1000.0
 """Jitter from which packets count as released in bursts: DualPI2's step (sch_dualpi2.c)."""
 
 REORDERED = 0.001
-"""Share of late packets from which a retransmission need not mean a loss, as in L4S407."""
+"""Share of late packets that is noted (L4S407), and from which a retransmission need not mean a
+loss. By eye."""
 
 ONE_WAY = 0.5
 """Share of the RTT's spread from which the one-way delay explains it."""

@@ -68,8 +68,9 @@ EVEN, UNEVEN = 0.08, 0.5
 and from which it does not: see above."""
 
 UNEQUAL = 0.25
-"""The same, from which flows have no queue each where neither jitter nor reordering moves them:
-twice the most of 85 directions with a queue each that had the rates of the path to themselves."""
+"""Difference of rates from which flows have no queue each, where neither jitter nor reordering
+moves them: twice the most of 85 directions with a queue each that had the rates of the path to
+themselves."""
 
 UNLIKE, TIMES = 0.05, 3.0
 """Difference of the RTTs (logarithm, root mean square), itself and as a multiple of that of the

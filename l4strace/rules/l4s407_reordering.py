@@ -34,20 +34,21 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 
 CODE = "L4S407"
-MIN_SHARE, MIN_PACKETS = 0.001, 10
-"""Late packets that are noted: one in a thousand, and ten of them. By eye: a retransmission that
+MIN_PACKETS = 10
+"""Late packets that are noted, where they are REORDERED of all, too. By eye: a retransmission that
 crosses its original is one packet."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with late packets."""
     late = subjects.noise(evidence).filter(
-        (pl.col("late_packets") >= MIN_PACKETS) & (pl.col("late_share") >= MIN_SHARE)
+        (pl.col("late_packets") >= MIN_PACKETS) & (pl.col("late_share") >= REORDERED)
     )
     return [_finding(row) for row in late.iter_rows(named=True)]
 
