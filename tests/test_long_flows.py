@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline, threads
-from l4strace.derive import windows
+from l4strace.derive import queue_delay, windows
 from tests.support.bench import shapes, workloads
 
 PACKETS = 900_000
@@ -57,6 +57,12 @@ def test_how_a_window_follows_its_marks_is_seen_in_single_rounds(long_run):
     assert not together.is_empty()
     assert seen.height > MOST_ROWS // 4
     assert not set(seen["round"]) & set(together["round"])
+
+
+def test_queues_and_noise_are_compared_in_single_rounds(long_run):
+    _, capture = long_run
+    assert queue_delay.on_paths(capture)["round_trips"].max() > 1
+    assert queue_delay.singles(capture)["round_trips"].max() == 1
 
 
 def test_it_gets_the_verdicts_of_its_beginning(clean, long_run, tmp_path):

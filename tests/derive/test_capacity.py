@@ -73,6 +73,21 @@ def test_an_ack_that_closes_a_hole_shows_no_rate() -> None:
     assert found["train_bps"].max() == 50e6
 
 
+def test_a_long_run_has_longer_slots_not_more() -> None:
+    half_an_hour = rounds(
+        36_000,
+        start_ns=[50 * MS * n for n in range(36_000)],
+        end_ns=[50 * MS * (n + 1) for n in range(36_000)],
+        round_trips=1,
+        acked_packets=40,
+        acked_bytes=40 * 1448,
+    )
+    made = capture(flows=frame("flows"), directions=frame("directions"), rounds=half_an_hour)
+    slots = capacity.slots(made)
+    assert slots.height == pytest.approx(capacity.MOST_SLOTS, abs=1)
+    assert slots["acked"].sum() == pytest.approx(36_000 * 40)
+
+
 def test_no_slots_without_rounds() -> None:
     assert capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
 

@@ -150,6 +150,26 @@ def hosts(*flows: dict[str, object], ends: tuple[str, ...] = ("10.0.1.2", "10.0.
     return shown.select("law", "lead", "references", "by_host").rows()
 
 
+def test_what_a_host_gives_up_is_weighed_by_what_shows_it() -> None:
+    """Nine single reductions of one flow count nine times as much as one of the other."""
+    flows = pl.DataFrame(
+        {
+            "source": 0,
+            "sender": "10.0.1.2",
+            "samples": [30, 10],
+            "window_packets": [20.0, 40.0],
+            "half_alpha": [0.1, 0.2],
+            "asked": [0.0, 1.0],
+            "isolated": [9, 1],
+            "fraction": [0.1, 0.4],
+        }
+    )
+    (host,) = laws._of_hosts(flows, []).to_dicts()
+    assert (host["flows"], host["samples"], host["isolated"]) == (2, 40, 10)
+    assert host["fraction"] == pytest.approx(0.13)
+    assert (host["window_packets"], host["asked"]) == (pytest.approx(25.0), pytest.approx(0.25))
+
+
 def test_a_flow_that_shows_little_has_the_law_of_its_host() -> None:
     """Lab run s1101-127: five marked rounds of one flow, 25 of the other: one kernel."""
     floor = ("floor", 54.0, "wrong", True)

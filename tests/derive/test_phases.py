@@ -4,27 +4,10 @@ import pytest
 
 from l4strace.derive import phases
 from tests.support.frames import MS, capture, frame, rounds, stack
+from tests.support.queues import FAST, dropped
 from tests.support.slots import slots
 
 FLOWS, DIRECTIONS = frame("flows"), frame("directions", max_payload=1448)
-FAST, SLOW = 40 * 1448, 4 * 1448
-"""Bytes of a round of 10 ms at 46 and 4.6 Mbit/s."""
-DROP = ([FAST] * 500, [SLOW] * 500, [FAST] * 500)
-
-
-def dropped(marks: int | list[int] = 1, **columns: object):
-    """Five seconds each at 46, 4.6 and 46 Mbit/s; 90 ms of queue as the rate falls."""
-    acked = [n for part in DROP for n in part]
-    made = rounds(
-        1500,
-        acked_bytes=acked,
-        acked_packets=[n // 1448 for n in acked],
-        ce_best=marks,
-        rtt_mean_us=[10_400.0] * 500 + [100_000.0] * 10 + [10_400.0] * 990,
-        train_bps=[n * 800.0 for n in acked],
-        **columns,
-    )
-    return capture(flows=FLOWS, directions=DIRECTIONS, rounds=made)
 
 
 def test_a_path_is_split_where_its_capacity_changes() -> None:

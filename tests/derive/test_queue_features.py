@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
-from l4strace.derive import bottlenecks, queue_features
+from l4strace.derive import bottlenecks, company, phases, queue_delay, queue_features
 from tests.support.frames import capture, frame, stack
-from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
+from tests.support.queues import CUBIC, FLOWS, PRAGUE, dropped, marked_above, of, sawtooth, verdict
 
 ZEROED = stack(
     frame("directions", data_ect1=1_000, ce_fed_back_best=2, ceb_bytes=0, e1b_bytes=1_448_000),
@@ -41,6 +42,18 @@ def test_the_highest_queue_of_a_path_is_also_what_sack_shows() -> None:
         shown = [sacked if i == 2 else None for i in range(200)]
         made = of(sawtooth(4_000, 20_000), retransmits=lost, sacked_rtt_max_us=shown)
         assert verdict(directions=PRAGUE, rounds=made)["kind"] == kind
+
+
+def test_the_border_is_that_of_the_rate_of_the_phase() -> None:
+    """Lab run s1201-033: two packets of a slow phase take longer than L4S AQMs let wait."""
+    made = dropped()
+    seen = phases.assigned(made, queue_delay.singles(made))
+    rated = queue_features._rated(made, seen, company.rates(seen))
+    limits = rated.group_by("phase").agg(pl.col("mark_limit_us").unique()).sort("phase")
+    packet_us = 1_514 * 8 / 4.63
+    assert limits["mark_limit_us"].explode().to_list() == pytest.approx(
+        [3_000.0, queue_features.PACKETS * packet_us, 3_000.0], rel=0.01
+    )
 
 
 def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:

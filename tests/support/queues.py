@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import bottlenecks
+from l4strace.evidence import Capture
 from tests.support.frames import capture, frame, rounds
 
 PRAGUE = frame("directions", flow=0, data_ect1=1000)
@@ -34,3 +35,25 @@ def of(queues: list[float], flow: int = 0, **columns: object) -> pl.DataFrame:
 
 def marked_above(queues: list[float], threshold: float, packets: int = 15) -> list[int]:
     return [packets if q >= threshold else 0 for q in queues]
+
+
+FAST, SLOW = 40 * 1448, 4 * 1448
+"""Bytes of a round of 10 ms at 46 and 4.6 Mbit/s."""
+DROP = ([FAST] * 500, [SLOW] * 500, [FAST] * 500)
+
+
+def dropped(marks: int | list[int] = 1, **columns: object) -> Capture:
+    """Five seconds each at 46, 4.6 and 46 Mbit/s; 90 ms of queue as the rate falls."""
+    acked = [n for part in DROP for n in part]
+    made = rounds(
+        1500,
+        acked_bytes=acked,
+        acked_packets=[n // 1448 for n in acked],
+        ce_best=marks,
+        rtt_mean_us=[10_400.0] * 500 + [100_000.0] * 10 + [10_400.0] * 990,
+        train_bps=[n * 800.0 for n in acked],
+        **columns,
+    )
+    return capture(
+        flows=frame("flows"), directions=frame("directions", max_payload=1448), rounds=made
+    )
