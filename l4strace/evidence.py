@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import wraps
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -58,14 +59,19 @@ T = TypeVar("T")
 
 
 def kept(function: Callable[[C], T]) -> Callable[[C], T]:
-    """Keeps what ``function(capture)`` returns beside the capture: many ask for the same."""
-    name = _place(function)
+    """Keeps what ``function(capture)`` returns beside the capture: many ask for the same.
+
+    A thread that asks while another works it out waits for that answer.
+    """
+    name, working = _place(function), RLock()
 
     @wraps(function)
     def answer(capture: C) -> T:
         known = vars(capture)
         if name not in known:
-            known[name] = function(capture)
+            with working:
+                if name not in known:
+                    known[name] = function(capture)
         answered: T = known[name]
         return answered
 

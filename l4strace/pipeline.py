@@ -7,8 +7,10 @@ rules. What comes after (`page`, `output`) only shows the Analysis.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
 from dataclasses import fields as fields_of
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +31,9 @@ from l4strace.wording.order import worst_first
 
 DERIVE = "derive"
 """Stands for the rule in a `Skipped` that names a broken table."""
+
+COSTLIEST = "bottlenecks"
+"""The derived table that takes as long as all others."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -53,20 +58,45 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     # What the tables keep for each other ends with them: it takes as much memory as `rounds`.
     capture = replace(capture)
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
-    with timed("queue_delay"):
-        delayed = queue_delay.rounds(capture)
-    with timed("alphas"):
-        values["rounds"] = alphas.rounds(capture, delayed)
-    broken: list[str] = []
-    tables = {name: _derived(name, capture, None if strict else broken) for name in DERIVED}
-    evidence = Evidence(**values | tables | {"broken": tuple(broken)})
+    broken: dict[str, str] = {}
+    made = partial(_derived, capture=capture, broken=None if strict else broken)
+    jobs = {name: partial(made, name) for name in (COSTLIEST, *DERIVED)}
+    tables = _side_by_side({"rounds": partial(_rounds, capture), **jobs})
+    reasons = tuple(broken[name] for name in DERIVED if name in broken)
+    evidence = Evidence(**values | tables | {"broken": reasons})
     # Both follow from `flows` and `directions` and are as small as these.
     for kept in (company.directions, vantage.nearest):
         hand_on(kept, capture, evidence)
     return evidence
 
 
-def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFrame:
+def _side_by_side(jobs: dict[str, Callable[[], pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    """The table of each job. Two run at a time where polars has threads for them.
+
+    More gain nothing: one table takes as long as all the others together.
+    """
+    if pl.thread_pool_size() == 1:
+        return {name: job() for name, job in jobs.items()}
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(2)
+    try:
+        running = {name: pool.submit(copy_context().run, job) for name, job in jobs.items()}
+        return {name: job.result() for name, job in running.items()}
+    finally:
+        # An interrupt waits for the two that run, and not for all.
+        pool.shutdown(cancel_futures=True)
+
+
+def _rounds(capture: Capture) -> pl.DataFrame:
+    """`rounds` with the columns that only the whole run shows."""
+    with timed("queue_delay"):
+        delayed = queue_delay.rounds(capture)
+    with timed("alphas"):
+        return alphas.rounds(capture, delayed)
+
+
+def _derived(name: str, capture: Capture, broken: dict[str, str] | None) -> pl.DataFrame:
     """One derived table; empty where odd data breaks it, which ``broken`` then states."""
     module = import_module(f"l4strace.derive.{name}")
     try:
@@ -76,7 +106,7 @@ def _derived(name: str, capture: Capture, broken: list[str] | None) -> pl.DataFr
         if broken is None:
             raise
         text = (str(error).splitlines() or [""])[0]
-        broken.append(
+        broken[name] = (
             f"the table {name} failed ({type(error).__name__}: {text}): please report this"
         )
         return TABLES[name].empty()

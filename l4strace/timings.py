@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 PARTS_SHOWN = 5
@@ -12,7 +13,10 @@ PARTS_SHOWN = 5
 
 @dataclass
 class Timing:
-    """Seconds of the clock and of the processor, all threads together."""
+    """Seconds of the clock and of the processor, all threads together.
+
+    Of parts that ran side by side, each has the processor's time of all.
+    """
 
     name: str
     wall_s: float = 0.0
@@ -21,22 +25,24 @@ class Timing:
 
 
 _stages: list[Timing] = []
-_open: list[Timing] = []
+_around: ContextVar[Timing | None] = ContextVar("around", default=None)
+"""The block that holds the next one; a thread has it from the context that it runs in."""
 
 
 @contextmanager
 def timed(name: str) -> Iterator[Timing]:
     """Times what is inside; within another such block it is a part of that."""
     timing = Timing(name)
-    (_open[-1].parts if _open else _stages).append(timing)
-    _open.append(timing)
+    around = _around.get()
+    (around.parts if around else _stages).append(timing)
+    before = _around.set(timing)
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         yield timing
     finally:
         timing.wall_s = time.perf_counter() - wall
         timing.cpu_s = time.process_time() - cpu
-        _open.pop()
+        _around.reset(before)
 
 
 def table() -> str:

@@ -1,10 +1,14 @@
 """The order of the stages, and what happens when a rule breaks."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import polars as pl
 import pytest
 
 from l4strace import pipeline, rules
 from l4strace.derive import company, vantage
-from l4strace.evidence import DERIVED
+from l4strace.evidence import DERIVED, Capture, kept
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
 from l4strace.schema import evidence as schema_of_evidence
@@ -96,3 +100,44 @@ def test_what_follows_from_flows_and_directions_is_not_found_again() -> None:
     handed_on = list(vars(derived).values())
     for found in (company.directions(derived), vantage.nearest(derived)):
         assert any(value is found for value in handed_on)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tables_that_break_are_named_in_one_order_whatever_the_threads(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    def fail(_: object) -> None:
+        raise TypeError("no such number")
+
+    for name in ("hosts", "bottlenecks", "cuts"):
+        monkeypatch.setattr(f"l4strace.derive.{name}.table", fail)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
+    broken = pipeline.derive(capture()).broken
+    assert [reason.split()[2] for reason in broken] == ["cuts", "bottlenecks", "hosts"]
+
+
+def test_what_two_threads_ask_for_is_worked_out_once() -> None:
+    asked = threading.Barrier(2, timeout=10)
+    times = []
+
+    @kept
+    def answer(_: Capture) -> object:
+        times.append(1)
+        started.set()
+        assert go_on.wait(10)
+        return object()
+
+    started, go_on = threading.Event(), threading.Event()
+    of = capture()
+
+    def ask() -> object:
+        asked.wait()
+        return answer(of)
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(ask) for _ in range(2)]
+        assert started.wait(10)
+        go_on.set()
+        first, second = (one.result() for one in both)
+    assert first is second
+    assert len(times) == 1

@@ -1,6 +1,8 @@
 """`--timings`: every second is somewhere."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import pytest
 
@@ -27,6 +29,16 @@ def test_parts_belong_to_their_stage_and_the_costliest_are_shown():
     assert lines[1].startswith("derive ")
     assert lines[2].startswith("  slow ")
     assert len(lines) == 2 + timings.PARTS_SHOWN + 2
+
+
+def test_a_part_in_another_thread_belongs_to_the_stage_whose_context_it_has():
+    def part() -> None:
+        with timings.timed("part"):
+            pass
+
+    with ThreadPoolExecutor(1) as pool, timings.timed("derive"):
+        pool.submit(copy_context().run, part).result()
+    assert [line.split()[0] for line in timings.table().splitlines()[1:3]] == ["derive", "part"]
 
 
 def test_a_stage_that_fails_is_timed_and_closed():
