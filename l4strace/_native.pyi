@@ -146,6 +146,12 @@ def prague_alpha(
     bits: int, upscaled: list[int], delivered: list[int], ce: list[int]
 ) -> list[int]: ...
 
+def records(text: bytes, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:
+    """Lines of one JSON object each as rows, and how many lines do not fit.
+
+    ``fields`` are names and kinds: `int`, `uint`, `float`, `bool`, `str`.
+    """
+
 class LogLines:
     """A text log, chunk by chunk; ``shape`` is `event` or `fields` (see native/src/ktext)."""
 

@@ -23,7 +23,7 @@ from l4strace.schema.words import Stat, lost_in
 WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
 )
-"""polars reads NDJSON integers with 64 bits only."""
+"""Integers are read with 64 bits; columns narrow them."""
 CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
 """Fields of the records that are no samples."""
 MOST_BITS = 31

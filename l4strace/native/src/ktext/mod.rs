@@ -1,4 +1,4 @@
-//! Kernel logs that come as text: lines of `key=value` fields become columns.
+//! Kernel logs that come as text: lines of `key=value` fields, or of one JSON object, become columns.
 //!
 //! Only the shape is read here; what a field means, and in which unit, is the importer's business.
 
@@ -6,6 +6,8 @@ pub mod columns;
 pub mod event;
 pub mod fields;
 pub mod reader;
+pub mod records;
 
 pub use columns::{Column, Columns};
 pub use reader::{Counts, Reader, Shape};
+pub use records::{Kind, Records, Values};

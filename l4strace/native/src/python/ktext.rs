@@ -6,11 +6,48 @@ use pyo3::types::PyDict;
 
 use super::seam::{caught, native};
 use super::tables::{ArrowTable, Columns};
-use crate::ktext::{Column, Reader, Shape};
+use crate::ktext::{Column, Kind, Reader, Records, Shape, Values};
 use crate::read::ReadError;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<LogLines>()
+    m.add_class::<LogLines>()?;
+    m.add_function(wrap_pyfunction!(records, m)?)
+}
+
+/// One row for each line of `text` that is a JSON object, with the columns of `fields`: names and kinds
+/// (`int`, `uint`, `float`, `bool`, `str`). And how many lines are no such object or do not fit.
+#[pyfunction]
+fn records(py: Python<'_>, text: &[u8], fields: Vec<(String, String)>) -> PyResult<(ArrowTable, u64)> {
+    let fields: Result<_, _> = fields.into_iter().map(|(name, kind)| Ok((name, known(&kind)?))).collect();
+    let fields = fields.map_err(|kind: String| PyValueError::new_err(format!("no such kind: {kind}")))?;
+    let found = native(py, || Ok::<_, ReadError>(Records::read(fields, text)))?;
+    let (mut table, rows) = (Columns::default(), found.rows);
+    for (name, values) in found.columns {
+        match values {
+            Values::Int(values) => table.i64(&name, padded(values, rows)),
+            Values::Uint(values) => table.u64(&name, padded(values, rows)),
+            Values::Float(values) => table.f64(&name, padded(values, rows)),
+            Values::Bool(values) => table.bool(&name, padded(values, rows)),
+            Values::Text(values) => table.str(&name, padded(values, rows)),
+        };
+    }
+    Ok((table.finish()?, found.unread))
+}
+
+fn padded<T: Clone>(values: Vec<Option<T>>, rows: usize) -> impl Iterator<Item = Option<T>> {
+    let lacking = rows - values.len();
+    values.into_iter().chain(std::iter::repeat_n(None, lacking))
+}
+
+fn known(kind: &str) -> Result<Kind, String> {
+    Ok(match kind {
+        "int" => Kind::Int,
+        "uint" => Kind::Uint,
+        "float" => Kind::Float,
+        "bool" => Kind::Bool,
+        "str" => Kind::Text,
+        _ => return Err(kind.to_owned()),
+    })
 }
 
 /// Reads one text log: `shape` is `event` (tracefs, trace-cmd, perf) or `fields` (bare key=value).

@@ -1,0 +1,272 @@
+//! Lines of one JSON object each -> columns that were declared beforehand.
+//!
+//! A value must have its column's kind; a line with another one is left out and counted, as is one that is
+//! no object. Fields that nobody declared are skipped. Of a field that stands twice the last value counts.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::Deserializer;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers of 64 bits, with sign or without.
+    Int,
+    Uint,
+    Float,
+    Bool,
+    /// Strings; other values as the JSON that stands there.
+    Text,
+}
+
+/// The values of one column so far; rows behind its end have none.
+#[derive(Debug, PartialEq)]
+pub enum Values<'t> {
+    Int(Vec<Option<i64>>),
+    Uint(Vec<Option<u64>>),
+    Float(Vec<Option<f64>>),
+    Bool(Vec<Option<bool>>),
+    Text(Vec<Option<Cow<'t, str>>>),
+}
+
+impl<'t> Values<'t> {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Int => Values::Int(Vec::new()),
+            Kind::Uint => Values::Uint(Vec::new()),
+            Kind::Float => Values::Float(Vec::new()),
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::Text => Values::Text(Vec::new()),
+        }
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        match self {
+            Values::Int(values) => values.truncate(rows),
+            Values::Uint(values) => values.truncate(rows),
+            Values::Float(values) => values.truncate(rows),
+            Values::Bool(values) => values.truncate(rows),
+            Values::Text(values) => values.truncate(rows),
+        }
+    }
+}
+
+/// The rows of a text.
+pub struct Records<'t> {
+    pub columns: Vec<(String, Values<'t>)>,
+    pub rows: usize,
+    /// Lines that are no objects, or have a value of another kind; blank ones are none.
+    pub unread: u64,
+    index: HashMap<String, usize>,
+    /// The column after the one that was asked for last: fields mostly stand as they were declared.
+    next: usize,
+}
+
+impl<'t> Records<'t> {
+    /// Reads all lines of `text`.
+    pub fn read(fields: Vec<(String, Kind)>, text: &'t [u8]) -> Self {
+        let index = fields.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+        let columns = fields.into_iter().map(|(name, kind)| (name, Values::new(kind))).collect();
+        let mut records = Records { columns, rows: 0, unread: 0, index, next: 0 };
+        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            records.take(line);
+        }
+        records
+    }
+
+    fn take(&mut self, line: &'t [u8]) {
+        let mut source = Deserializer::from_slice(line);
+        if Row(self).deserialize(&mut source).and_then(|()| source.end()).is_ok() {
+            self.rows += 1;
+            return;
+        }
+        self.unread += 1;
+        let rows = self.rows;
+        self.columns.iter_mut().for_each(|(_, values)| values.truncate(rows));
+    }
+
+    /// The column of a field, if it was declared.
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let at = match self.columns.get(self.next) {
+            Some((known, _)) if known == name => self.next,
+            _ => *self.index.get(name)?,
+        };
+        self.next = at + 1;
+        Some(at)
+    }
+}
+
+/// One line.
+struct Row<'r, 't>(&'r mut Records<'t>);
+
+impl<'t> DeserializeSeed<'t> for Row<'_, 't> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'t>>(self, line: D) -> Result<(), D::Error> {
+        line.deserialize_map(self)
+    }
+}
+
+impl<'t> Visitor<'t> for Row<'_, 't> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut fields: A) -> Result<(), A::Error> {
+        let Row(records) = self;
+        while let Some(found) = fields.next_key_seed(Name(records))? {
+            match found {
+                Some(at) => fields.next_value_seed(Cell(&mut records.columns[at].1, records.rows))?,
+                None => fields.next_value::<IgnoredAny>().map(|_| ())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a field: its column.
+struct Name<'r, 't>(&'r mut Records<'t>);
+
+impl<'t> DeserializeSeed<'t> for Name<'_, 't> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: serde::Deserializer<'t>>(self, name: D) -> Result<Self::Value, D::Error> {
+        name.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_, '_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.find(name))
+    }
+}
+
+/// The value of a column in one row.
+struct Cell<'r, 't>(&'r mut Values<'t>, usize);
+
+impl<'t> DeserializeSeed<'t> for Cell<'_, 't> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'t>>(self, value: D) -> Result<(), D::Error> {
+        let Cell(values, row) = self;
+        match values {
+            Values::Int(values) => put(values, row, Option::deserialize(value)?),
+            Values::Uint(values) => put(values, row, Option::deserialize(value)?),
+            Values::Float(values) => put(values, row, Option::deserialize(value)?),
+            Values::Bool(values) => put(values, row, Option::deserialize(value)?),
+            Values::Text(values) => {
+                put(values, row, text(<&RawValue>::deserialize(value)?.get()).map_err(D::Error::custom)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(json: &str) -> serde_json::Result<Option<Cow<'_, str>>> {
+    Ok(match json.strip_prefix('"') {
+        Some(_) if json.contains('\\') => Some(Cow::Owned(serde_json::from_str(json)?)),
+        Some(rest) => Some(Cow::Borrowed(&rest[..rest.len() - 1])),
+        None if json == "null" => None,
+        None => Some(Cow::Borrowed(json)),
+    })
+}
+
+fn put<T: Clone>(values: &mut Vec<Option<T>>, row: usize, value: Option<T>) {
+    values.resize(row, None);
+    values.push(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Records<'_> {
+        let kinds =
+            [("n", Kind::Int), ("u", Kind::Uint), ("x", Kind::Float), ("b", Kind::Bool), ("s", Kind::Text)];
+        let fields = kinds.map(|(name, kind)| (name.to_owned(), kind)).to_vec();
+        Records::read(fields, text.as_bytes())
+    }
+
+    fn texts(text: &str) -> Vec<Option<String>> {
+        match &read(text).columns[4].1 {
+            Values::Text(values) => values.iter().map(|v| v.as_deref().map(str::to_owned)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn is(text: &str, column: usize, expected: &Values) {
+        assert_eq!(&read(text).columns[column].1, expected, "{text}");
+    }
+
+    #[test]
+    fn what_a_line_lacks_is_null_and_blank_lines_are_no_rows() {
+        let text = "{\"n\": -5, \"u\": 18446744073709551615}\r\n\n  \n{\"x\": 2, \"n\": null, \"other\": [{}]}\n{\"b\": true}";
+        is(text, 0, &Values::Int(vec![Some(-5), None]));
+        is(text, 1, &Values::Uint(vec![Some(u64::MAX)]));
+        is(text, 2, &Values::Float(vec![None, Some(2.0)]));
+        is(text, 3, &Values::Bool(vec![None, None, Some(true)]));
+        assert_eq!((read(text).rows, read(text).unread), (3, 0));
+    }
+
+    #[test]
+    fn a_line_with_a_value_of_another_kind_leaves_nothing() {
+        for bad in [
+            "{\"n\": 1.0}",
+            "{\"n\": \"1\"}",
+            "{\"n\": true}",
+            "{\"n\": 9223372036854775808}",
+            "{\"u\": -1}",
+            "{\"x\": \"1\"}",
+            "{\"x\": NaN}",
+            "{\"x\": 1e999}",
+            "{\"b\": 1}",
+            "{\"n\": [1]}",
+            "{\"s\": \"\\ud800\"}",
+            "[1]",
+            "5",
+            "{\"n\": 1} {}",
+            "{\"n\": 1",
+            "{\"n\" 1}",
+            "{n: 1}",
+            "{\"s\": \"a\tb\"}",
+        ] {
+            let text = format!("{{\"u\": 7}}\n{{\"n\": 3, \"b\": false, {}\n{bad}\n{{\"n\": 4}}", "\"s\": {");
+            let records = read(&text);
+            assert_eq!((records.rows, records.unread), (2, 2), "{bad}");
+            assert_eq!(records.columns[0].1, Values::Int(vec![None, Some(4)]), "{bad}");
+            assert_eq!(records.columns[3].1, Values::Bool(vec![None]), "{bad}");
+        }
+    }
+
+    #[test]
+    fn texts_are_unescaped_and_other_values_stay_json() {
+        let text = "{\"s\": \"a\\u00e9\\n\"}\n{\"s\": \"plain é\"}\n{\"s\": \"\"}\n{\"s\": 5}\n{\"s\": {\"a\": [1]}}\n{\"s\": null}";
+        let found = [Some("aé\n"), Some("plain é"), Some(""), Some("5"), Some("{\"a\": [1]}"), None];
+        assert_eq!(texts(text), found.map(|v| v.map(str::to_owned)));
+    }
+
+    #[test]
+    fn of_a_field_that_stands_twice_the_last_value_counts() {
+        is("{\"n\": 1, \"n\": 2}\n{\"n\": 3, \"n\": null}", 0, &Values::Int(vec![Some(2), None]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_spoil_their_line_only() {
+        let fields = vec![("s".to_owned(), Kind::Text)];
+        let records = Records::read(fields, b"{\"s\": \"\xff\"}\n{\"s\": \"a\"}");
+        assert_eq!((records.rows, records.unread), (1, 1));
+    }
+}
