@@ -4,7 +4,7 @@ Functions that read a file raise `l4strace.errors.InputError` with one line. `-`
 Any function may raise `InternalError`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 __version__: str
@@ -54,9 +54,15 @@ def track(
     """The tables of the Capture stage; they are the same on any number of ``threads``."""
 
 def packets(
-    path: str, source: int = 0, starts: list[tuple[int, int]] | None = None
+    path: str,
+    source: int = 0,
+    starts: list[tuple[int, int]] | None = None,
+    columns: Sequence[str] = (),
 ) -> PacketBatches:
-    """Batches of the `packets` table; ``numbers`` of its flows by first packet."""
+    """Batches of the `packets` table, or of some ``columns`` of it.
+
+    ``starts`` has first frame and number of each conversation that tracking kept.
+    """
 
 def walk(path: str) -> tuple[int, int]:
     """Steps over the records of a capture: (records, bytes read)."""
@@ -145,7 +151,6 @@ def prague_replay(
 def prague_alpha(
     bits: int, upscaled: list[int], delivered: list[int], ce: list[int]
 ) -> list[int]: ...
-
 def records(text: bytes, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:
     """Lines of one JSON object each as rows, and how many lines do not fit.
 

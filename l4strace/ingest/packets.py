@@ -18,18 +18,23 @@ from l4strace.schema.words import CAPTURES
 Progress = Callable[[int, int], object]
 
 
-def batches(capture: Capture, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+def batches(
+    capture: Capture, progress: Progress | None = None, columns: Sequence[str] = ()
+) -> Iterator[pl.DataFrame]:
     """All packets of a run, source by source, with its flow numbers and on its clock.
 
-    Each frame has the columns of the `packets` table. Raises InputError when an input cannot be
-    read a second time, as standard input cannot.
+    Each frame has the columns of the `packets` table, or just ``columns``, `ts_ns` among them.
+    Raises InputError when an input cannot be read a second time, as standard input cannot.
     """
     for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES))["source"]:
-        yield from of_source(capture, source, progress)
+        yield from of_source(capture, source, progress, columns)
 
 
 def of_source(
-    capture: Capture, number: int, progress: Progress | None = None
+    capture: Capture,
+    number: int,
+    progress: Progress | None = None,
+    columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
     """The packets of the capture that is input ``number`` of a run, likewise."""
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
@@ -37,7 +42,7 @@ def of_source(
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
     starts = _starts(capture, number)
     offset = source["clock_offset_ns"] or 0
-    for frame in _frames(source["path"], number, starts, progress):
+    for frame in _frames(source["path"], number, starts, progress, columns):
         yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
 
 
@@ -79,9 +84,13 @@ def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
 
 
 def _frames(
-    path: str, source: int, starts: list[tuple[int, int]] | None, progress: Progress | None
+    path: str,
+    source: int,
+    starts: list[tuple[int, int]] | None,
+    progress: Progress | None,
+    columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(named.opened(path), source, starts)
+    stream = _native.packets(named.opened(path), source, starts, columns)
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

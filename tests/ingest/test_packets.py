@@ -21,6 +21,16 @@ def test_the_stream_is_the_declared_table_and_has_tracks_numbers(tmp_path: Path)
     assert table.equals(pl.concat(packets.of_one_capture(str(path))))
 
 
+def test_some_columns_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([FRAME] * 3))
+    capture = load.load([str(path)])
+    whole = pl.concat(packets.batches(capture))
+    some = pl.concat(packets.batches(capture, columns=("sack", "ts_ns", "flow", "forward")))
+    assert some.columns == ["ts_ns", "flow", "forward", "sack"]
+    assert some.equals(whole.select(some.columns))
+
+
 def test_numbers_are_those_of_the_whole_run(tmp_path: Path) -> None:
     other = FRAME[:34] + b"\x12\x34" + FRAME[36:]
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"

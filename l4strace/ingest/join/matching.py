@@ -115,8 +115,8 @@ def _first_packets(capture: Capture, found: pl.DataFrame) -> pl.DataFrame:
 
 def _batches(capture: Capture) -> Iterator[pl.DataFrame]:
     read = 0
-    for batch in packets.batches(capture):
-        yield batch.select("flow", "forward", "ts_ns", "ack_raw")
+    for batch in packets.batches(capture, columns=("flow", "forward", "ts_ns", "ack_raw")):
+        yield batch
         read += batch.height
         if read >= MOST_PACKETS:
             return

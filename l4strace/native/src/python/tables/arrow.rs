@@ -22,6 +22,8 @@ pub struct Columns {
     at: usize,
     /// Rows to make room for.
     rows: usize,
+    /// The only columns to make; all where it is empty.
+    wanted: Vec<String>,
 }
 
 /// Methods that take an iterator over the rows' values.
@@ -44,6 +46,11 @@ impl Columns {
             fill(&mut columns, block);
         }
         columns.finish()
+    }
+
+    /// A table of the `wanted` columns alone: others are passed over.
+    pub fn of(wanted: &[String]) -> Self {
+        Columns { wanted: wanted.to_vec(), ..Columns::default() }
     }
 
     primitive_columns! {
@@ -80,6 +87,9 @@ impl Columns {
         new: impl Fn(usize) -> B,
         values: impl Iterator<Item = V>,
     ) -> &mut Self {
+        if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == name) {
+            return self;
+        }
         if self.at == self.columns.len() {
             self.columns.push((name.to_owned(), Box::new(new(self.rows))));
         }

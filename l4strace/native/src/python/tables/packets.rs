@@ -20,18 +20,19 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Batches of the `packets` table of one capture, as an iterator.
 ///
 /// `starts` gives first frame and number of each conversation that tracking kept; without it they are
-/// numbered in the order in which the capture shows them.
+/// numbered in the order in which the capture shows them. `columns` names those to make; none: all.
 #[pyfunction]
-#[pyo3(signature = (path, source=0, starts=None))]
+#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new()))]
 fn packets(
     py: Python<'_>,
     path: &str,
     source: u16,
     starts: Option<Vec<(u64, u32)>>,
+    columns: Vec<String>,
 ) -> PyResult<PacketBatches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
     let numbering = starts.map_or_else(Numbering::default, Numbering::tracked);
-    Ok(PacketBatches { stream, source, numbering })
+    Ok(PacketBatches { stream, source, numbering, columns })
 }
 
 #[pyclass(module = "l4strace._native")]
@@ -39,6 +40,7 @@ struct PacketBatches {
     stream: PacketStream,
     source: u16,
     numbering: Numbering,
+    columns: Vec<String>,
 }
 
 type Row = (Packet, Option<Place>);
@@ -56,7 +58,7 @@ impl PacketBatches {
         if rows.is_empty() {
             return Ok(None);
         }
-        caught(|| table(&rows, self.source)).map(Some)
+        caught(|| table(&rows, self.source, &self.columns)).map(Some)
     }
 
     /// Bytes read so far and in total (0 for a pipe), for a progress bar.
@@ -76,8 +78,8 @@ fn batch(stream: &mut PacketStream, numbering: &mut Numbering) -> Result<Vec<Row
     Ok(rows)
 }
 
-fn table(rows: &[Row], source: u16) -> PyResult<ArrowTable> {
-    let mut columns = Columns::default();
+fn table(rows: &[Row], source: u16, wanted: &[String]) -> PyResult<ArrowTable> {
+    let mut columns = Columns::of(wanted);
     columns.u16("source", rows.iter().map(|_| source));
     record_columns(&mut columns, rows);
     columns
