@@ -2,7 +2,7 @@
 //! damaged seeds in every test run.
 
 use l4strace_native::decode;
-use l4strace_native::ktext::{Reader, Shape};
+use l4strace_native::ktext::{Kind, Reader, Records, Shape};
 use l4strace_native::packet::{FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
@@ -121,4 +121,14 @@ pub fn ktext(data: &[u8]) {
     let (counts, columns) = read(usize::from(choice >> 1) + 1);
     assert!(columns.iter().all(|(_, values)| values.len() as u64 == counts.rows));
     assert_eq!((counts, columns), read(text.len().max(1)));
+}
+
+/// A log of one JSON object a line: every line is a row or counted, and no value is behind the last row.
+pub fn records(text: &[u8]) {
+    let kinds =
+        [("ts_ns", Kind::Int), ("u", Kind::Uint), ("x", Kind::Float), ("b", Kind::Bool), ("s", Kind::Text)];
+    let found = Records::read(kinds.map(|(name, kind)| (name.to_owned(), kind)).to_vec(), text);
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+    assert_eq!(found.rows as u64 + found.unread, lines as u64);
+    assert!(found.columns.iter().all(|(_, values)| values.len() <= found.rows));
 }

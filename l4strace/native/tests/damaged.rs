@@ -97,3 +97,13 @@ fn text_logs() {
     let logs: Vec<Vec<u8>> = lines.iter().map(|line| format!("{line}\n{line}").into_bytes()).collect();
     each(&logs, bodies::ktext);
 }
+
+#[test]
+fn json_records_survive_damage() {
+    let lines = [
+        r#"{"type": "sample", "ts_ns": 8460266495852, "u": 18446744073709551615, "x": 1.5e3, "b": true, "s": "a\u00e9\n"}"#,
+        r#"{"ts_ns": -1, "s": {"a": [1, null, "x"]}, "x": null, "other": [[{}]]}"#,
+    ];
+    let logs: Vec<Vec<u8>> = lines.iter().map(|line| format!("{line}\n{line}").into_bytes()).collect();
+    each(&logs, bodies::records);
+}

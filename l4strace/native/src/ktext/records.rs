@@ -45,6 +45,20 @@ impl<'t> Values<'t> {
         }
     }
 
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Int(values) => values.len(),
+            Values::Uint(values) => values.len(),
+            Values::Float(values) => values.len(),
+            Values::Bool(values) => values.len(),
+            Values::Text(values) => values.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn truncate(&mut self, rows: usize) {
         match self {
             Values::Int(values) => values.truncate(rows),
