@@ -26,6 +26,9 @@ const RETRANSMITTED: u16 = 1 << 14;
 /// let the list grow without end; the oldest are then forgotten.
 const MOST: usize = 1 << 18;
 
+/// Bytes that a window can hold (RFC 7323): SACK of later ones is nonsense.
+const FARTHEST: i64 = 1 << 30;
+
 /// Segments that may be looked at again for every one that was sent: SACK blocks and retransmissions go
 /// over the same ones a few times, an attack without end.
 const LOOKS: u64 = 64;
@@ -63,10 +66,10 @@ impl Segment {
     }
 
     /// Its packets, if it was sent once and earlier ACKs reported bytes behind it: a lost packet would
-    /// have been retransmitted.
+    /// have been retransmitted. Below bytes that were sent before the capture began, this may be one.
     #[inline]
-    fn late_after(&self, reported: i64) -> u64 {
-        if self.end() <= reported && !self.is(RETRANSMITTED) {
+    fn late_after(&self, unseen: i64, reported: i64) -> u64 {
+        if self.start >= unseen && self.end() <= reported && !self.is(RETRANSMITTED) {
             u64::from(self.weight())
         } else {
             0
@@ -102,6 +105,8 @@ pub struct Segments {
     sack_before: [(i64, i64); 4],
     /// Highest byte that an ACK reported, cumulatively or by SACK.
     reported: i64,
+    /// Highest byte that SACK reported while the capture had not seen it sent.
+    unseen: i64,
     /// Packets reported after a later one, although sent once: the path let others overtake them.
     pub overtaken: u64,
     sacked_bytes: u64,
@@ -274,7 +279,7 @@ impl Segments {
             retransmitted |= s.is(RETRANSMITTED);
             newest = None;
             if !s.is(SACKED) {
-                self.overtaken += s.late_after(self.reported);
+                self.overtaken += s.late_after(self.unseen, self.reported);
                 got.add(&s);
                 (newest, filled) = (Some(s), Some(s.ts_ns));
             }
@@ -329,27 +334,33 @@ impl Segments {
         let mut highest = self.reported;
         for (i, &(left, right)) in blocks.iter().take(4).enumerate() {
             now[i] = (left, right);
-            if right <= self.una || right > self.max || left >= right {
+            if right <= self.una || left >= right {
                 continue; // DSACK (RFC 2883), or nonsense
             }
-            // Blocks are repeated and grow: look at the new part only.
+            if right > self.max {
+                self.unseen = self.unseen.max(right.min(self.una + FARTHEST));
+                continue;
+            }
+            // Blocks are repeated and grow: look at the new part only, and at the super-packet, if any,
+            // that it completes.
             let known = self.sack_before.iter().find(|b| b.0 == left && b.1 <= right && b.1 > b.0);
-            self.mark(known.map_or(left, |b| b.1), right, got);
+            self.mark(left, known.map_or(left, |b| b.1), right, got);
             highest = highest.max(right);
         }
         self.sack_before = now;
         self.reported = highest;
     }
 
-    fn mark(&mut self, left: i64, right: i64, got: &mut Delivered) {
-        let at = self.ring.partition_point(|s| s.end() <= left);
+    /// All of `left..right` arrived, and is known to have up to `known`.
+    fn mark(&mut self, left: i64, known: i64, right: i64, got: &mut Delivered) {
+        let at = self.ring.partition_point(|s| s.end() <= known);
         for s in self.ring.range_mut(at..) {
             if s.end() > right || self.looks == 0 {
                 break;
             }
             self.looks -= 1;
             if !s.is(SACKED) && s.start >= left {
-                self.overtaken += s.late_after(self.reported);
+                self.overtaken += s.late_after(self.unseen, self.reported);
                 s.marks |= SACKED;
                 self.sacked_bytes += u64::from(s.len);
                 self.sacked_packets += u32::from(s.weight());

@@ -212,3 +212,38 @@ fn a_lost_ack_is_no_reordering() {
     s.sack(&[(100, 400)], &mut got);
     assert_eq!(s.overtaken, 0);
 }
+
+#[test]
+fn a_super_packet_that_sack_reports_in_parts_is_not_late() {
+    let mut s = Segments::new(0);
+    let mut got = Delivered::default();
+    // Three super-packets of four; of the first one the first packet is lost.
+    for i in 0..3 {
+        s.send(&Data { end: i * 400 + 400, weight: 4, ..data(i * 400, i) }, MS);
+    }
+    for right in [300, 600, 900, 1100, 1200] {
+        s.sack(&[(100, right)], &mut got);
+    }
+    assert_eq!(got.packets, 8, "both that are whole, once the part that was missing is reported");
+    s.send(&data(0, 50), MS);
+    s.ack(1200, 60 * MS, 100);
+    assert_eq!(s.overtaken, 0);
+}
+
+#[test]
+fn what_fills_holes_of_the_time_before_the_capture_is_not_late() {
+    let mut s = sent(2);
+    let mut got = Delivered::default();
+    // 300..500 was sent before; 0..200 and what follows may have been, too.
+    s.sack(&[(300, 500)], &mut got);
+    for i in 2..8 {
+        s.send(&data(i * 100, 20 + i), MS);
+    }
+    s.sack(&[(300, 500)], &mut got);
+    s.ack(100, 40 * MS, 100);
+    s.ack(500, 41 * MS, 100);
+    assert_eq!(s.overtaken, 0);
+    s.sack(&[(600, 700)], &mut got);
+    s.ack(700, 42 * MS, 100);
+    assert_eq!(s.overtaken, 1, "500..600 is younger");
+}
