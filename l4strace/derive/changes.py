@@ -15,7 +15,7 @@ noise of the path adds to a delay).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, islice, takewhile
 from typing import Any, NamedTuple
 
 from l4strace.derive.capacity import quantile
@@ -223,6 +223,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             level is not None
             and lowest >= ROSE * level
             and (level == fallen or first or (_level(recent, FLAT_BEFORE_RISE) and queued(past)))
+            and _outlasts(slots, index + 1, ROSE * level)
         ):
             begin = _begin_of_rise(slots, first, index, level)
             if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
@@ -340,6 +341,24 @@ def _fallen(after: list[Slot]) -> float | None:
 def _whole(slots: list[Slot]) -> bool:
     """Their rates are those of their own time: a round that repairs losses smears its own."""
     return sum(s["train_bps"] is not None for s in slots) >= BUSY_PART * len(slots)
+
+
+def _outlasts(slots: list[Slot], begin: int, level: float) -> bool:
+    """At least ``level`` is delivered from slot ``begin`` on, for a round trip or more.
+
+    The slots of a round share what it delivered evenly: where one flow ends and another goes on,
+    the sum of both may exceed what the path carries, for as long as a round lasts.
+    """
+    trips = [
+        s["base_us"] + (s["queue_us"] or 0.0)
+        for s in slots[begin : begin + LASTING]
+        if s["base_us"] is not None
+    ]
+    until = slots[begin]["start_ns"] + 1000 * min(trips, default=0.0)
+    if until > slots[-1]["end_ns"]:
+        return False
+    over = takewhile(lambda s: s["start_ns"] < until, islice(slots, begin, None))
+    return all(s["delivered_bps"] >= level for s in over)
 
 
 def _begin_of_rise(slots: list[Slot], first: int, index: int, level: float) -> int:

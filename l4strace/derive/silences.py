@@ -31,6 +31,9 @@ QUEUE_RATIO = 2.0
 WINDOW = 10
 """Slots before and after a step of the base RTT (a second or 20 rounds)."""
 
+WINDOW_TRIPS = 4
+"""Round trips that they must last, too: one that is longer gives its delay to all its slots. By eye."""
+
 STEP_US, STEP_PART = 2000.0, 0.1
 """Smallest step: 2 ms and a tenth of the base RTT. By eye."""
 
@@ -81,10 +84,17 @@ def base_rtt_changes(slots: list[Slot]) -> Iterator[Change]:
     while index + WINDOW < len(slots):
         if known[index - 1] >= WINDOW and known[index + WINDOW] >= WINDOW:
             before, after = floors[index - WINDOW : index], floors[index + 1 : index + 1 + WINDOW]
-            if _stepped(before, after, slots[index]["base_us"]):
+            stepped = _stepped(before, after, slots[index]["base_us"])
+            if stepped and _lasts(slots[index], max(*before, *after)):
                 yield Change(index + 1, slots[index]["start_ns"], "base RTT")
                 index += WINDOW
         index += 1
+
+
+def _lasts(slot: Slot, floor_us: float) -> bool:
+    """The window holds round trips enough of the longer side."""
+    width_us = (slot["end_ns"] - slot["start_ns"]) / 1000
+    return bool(WINDOW * width_us >= WINDOW_TRIPS * (slot["base_us"] + floor_us))
 
 
 def _known(slots: list[Slot]) -> list[int]:

@@ -230,6 +230,15 @@ def test_slow_start_is_no_rise() -> None:
     assert changes.capacity_changes(slots(*ramp, FULL)) == []
 
 
+def test_what_two_rounds_share_for_less_than_one_is_no_rise() -> None:
+    """Lab run s1401-114: one flow ended in a queue of 1.5 s, and the other got its part."""
+    deep = {"queue_us": 1.5e6, "peak_us": 2e6}
+    both = {"count": 8, "delivered_bps": 65e6} | deep
+    assert changes.capacity_changes(slots(FULL | deep, both, {"count": 12} | deep)) == []
+    lasting = both | {"count": 20}
+    assert len(changes.capacity_changes(slots(FULL | deep, lasting))) == 1
+
+
 def test_growth_after_a_rise_is_one_change() -> None:
     ramp = [{"delivered_bps": 1e6 * n, "marks": 0.0} for n in range(7, 50, 3)]
     found = changes.capacity_changes(slots(FULL, QUEUE, SLOW, *ramp, FULL))

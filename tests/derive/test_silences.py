@@ -52,3 +52,9 @@ def test_a_queue_that_moves_or_is_marked_is_no_route() -> None:
     moving = [{"marks": 0.0, "floor_us": 20_000.0 + 1000 * (n % 10)} for n in range(30)]
     assert list(silences.base_rtt_changes(slots(CALM, *moving))) == []
     assert list(silences.base_rtt_changes(slots(CALM, LONGER | {"marks": 1.0}))) == []
+
+
+def test_a_round_as_long_as_the_window_shows_no_route() -> None:
+    """Lab run s1401-132: slow start left 1.6 s of queue, ten slots of one round."""
+    deep = LONGER | {"floor_us": 1_600_000.0}
+    assert list(silences.base_rtt_changes(slots(CALM, deep))) == []
