@@ -36,8 +36,13 @@ DEEP = 2 * ROUNDING / (HALF - CUT_FLOOR)
 counting whole packets hides."""
 
 MISFIT = 1.5
-"""Mean cost (nats) per round up to which the best law explains the window at all: a Gaussian error
-costs 0.5. By eye."""
+"""Mean cost (nats) per round up to which the best law explains the window as assumed: a Gaussian
+error costs 0.5. By eye."""
+
+GAUSSIAN_COST, WORST_FIT = 0.5, 2.0
+"""Cost that errors of the assumed size have, and the largest at which a law is still named: errors
+that cost more are larger than assumed, and the leads shrink with their variance (quasi-likelihood;
+Burnham and Anderson 2002, section 2.5: up to four times the variance)."""
 
 OFTEN = 0.1
 """Share of usable rounds in which the replayed score asks for more than alpha/2, from which alpha/2
@@ -198,9 +203,10 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     }
     best = pl.max_horizontal(floor, half, none, half_alpha)
     misfit = -best / pl.col("samples")
-    enough = (pl.col("samples") >= ENOUGH) & (misfit <= MISFIT)
+    enough = (pl.col("samples") >= ENOUGH) & (misfit <= WORST_FIT)
+    certain = pl.when(misfit > MISFIT).then(GAUSSIAN_COST / misfit).otherwise(1.0)
     named = [
-        pl.when(enough & (ahead >= needed) & hidden.get(law, True)).then(pl.lit(law))
+        pl.when(enough & (certain * ahead >= needed) & hidden.get(law, True)).then(pl.lit(law))
         for law, ahead in over.items()
     ]
     law = pl.coalesce(named)

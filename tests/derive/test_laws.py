@@ -275,3 +275,11 @@ def test_a_host_gives_what_most_of_its_rounds_give() -> None:
     assert frame.select(laws._mean("fraction", pl.col("isolated"))).item() == pytest.approx(
         0.243, abs=0.001
     )
+
+
+def test_errors_larger_than_assumed_ask_for_a_longer_lead() -> None:
+    """Lab run s1401-088: super-packets blur the window, and the floor leads by 147 nats."""
+    blurred = {"samples": 54, **dict.fromkeys(("ll_floor_buggy", "ll_floor_always"), -107.0)}
+    assert decided(**blurred, ll_half_alpha=-254.0) == "floor"
+    assert decided(**blurred, ll_half_alpha=-125.0) is None
+    assert decided(**blurred | {"samples": 45}, ll_half_alpha=-254.0) is None, "it explains nothing"
