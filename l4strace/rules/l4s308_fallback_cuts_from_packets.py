@@ -46,8 +46,10 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive.laws import LEAD, MISFIT
+from l4strace.derive.windows import ROUNDING
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.prague.constants import CUT_FLOOR
 from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
@@ -108,7 +110,9 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
     mixed = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
-    if row["law"] is None and mixed and row["kind"] == "l4s" and _slow(row):
+    # Less is hidden by whole packets, and the lowest of two windows is always a little lower.
+    apart = (CUT_FLOOR - (row["half_alpha"] or 0.0)) * row["window_packets"] >= ROUNDING
+    if row["law"] is None and mixed and apart and row["kind"] == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, "at times "))
     return None
 

@@ -153,6 +153,13 @@ def test_silent_on_a_slow_link_where_no_law_explains_the_window() -> None:
     assert isinstance(check(scene("l4s", BETWEEN | {"misfit": 2.7}, SLOW))[0], Skipped)
 
 
+def test_silent_on_a_slow_link_where_whole_packets_hide_the_difference() -> None:
+    """Lab run s1401-031: of 4 packets the floor takes 1.25 and alpha/2 0.62; it was alpha/2."""
+    few = BETWEEN | {"window_packets": 4.0, "half_alpha": 0.155}
+    assert isinstance(check(scene("l4s", few, SLOW))[0], Skipped)
+    assert not isinstance(check(scene("l4s", few | {"half_alpha": 0.07}, SLOW))[0], Skipped)
+
+
 def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> None:
     part = [0.0] * 20 + [17.0] * 40 + [0.0] * 40
     table = steps(origin="packets", score=None, score_fixed=part)
