@@ -128,6 +128,9 @@ def idle_loss(f: Features) -> bool:
         return False
     if (f["path_queued_losses"] or 0.0) > CONGESTED:
         return False
+    # What loses at random loses the packets of all flows alike.
+    if (f["path_lost_us"] or 0.0) >= _standing(f):
+        return False
     shallow = f["lost_us"] < min(_standing(f), DEEP_QUEUE * QUEUE_US)
     few = f["losses"] <= MOST_AT_ONCE * f["lost_rounds"]
     return bool(f["lost_rounds"] >= MIN_LOST_ROUNDS and few and shallow)

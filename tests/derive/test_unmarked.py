@@ -27,6 +27,7 @@ def features(**changed: Any) -> dict[str, Any]:
         "late_share": 0.0,
         "path_queued_losses": 0.2,
         "path_lost_low_us": 500.0,
+        "path_lost_us": 1_000.0,
         "path_lost_high_us": 1_500.0,
         "path_max_us": 1_500.0,
         "queue_max_us": 1_800.0,
@@ -52,6 +53,7 @@ def test_few_losses_without_a_queue_are_random() -> None:
         {"lost_us": 92_000.0, "noise_us": 95_000.0},  # noise does not explain a queue of 92 ms
         {"lost_rounds": 2},
         {"path_queued_losses": 0.98},  # a rival overflows the buffer that all share
+        {"path_lost_us": 9_630.0},  # the other flows' packets are lost in a queue (s1401-027)
         {"marks": 4_000},  # an overloaded AQM drops
     ],
 )
