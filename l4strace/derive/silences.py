@@ -32,7 +32,7 @@ WINDOW = 10
 """Slots before and after a step of the base RTT (a second or 20 rounds)."""
 
 WINDOW_TRIPS = 4
-"""Round trips that they must last, too: one that is longer gives its delay to all its slots. By eye."""
+"""Round trips that they must last, too: a longer one gives its delay to all its slots. By eye."""
 
 STEP_US, STEP_PART = 2000.0, 0.1
 """Smallest step: 2 ms and a tenth of the base RTT. By eye."""
