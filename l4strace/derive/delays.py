@@ -2,8 +2,8 @@
 
 One-way delay where two captures know it, else RTT. A single late sample is no queue: a delayed ACK
 (RFC 1122 section 4.2.3.2: up to 500 ms, Linux 40 ms and more), an ACK that a link held, or a
-packet that was lost and matched to its retransmission. The other samples of the round and the
-rounds beside it decide.
+packet that was lost and matched to its retransmission. Where the receiver answered other packets of
+the round at once, these decide; else the other samples of the round and the rounds beside it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SLOT_NS = 500_000_000
 NEEDED = (
     *KEY,
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "retransmits", "slow_start"),
-    *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "owd_min_us", "owd_mean_us"),
-    *("owd_max_us", "sent_packets", "acked_packets", "limited_by", "inflight_max_packets"),
-    *("burst_bytes", "sacked_rtt_max_us", "path", "of", "at"),
+    *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_prompt_max_us", "rtt_samples"),
+    *("owd_min_us", "owd_mean_us", "owd_max_us", "sent_packets", "acked_packets", "limited_by"),
+    *("inflight_max_packets", "burst_bytes", "sacked_rtt_max_us", "path", "of", "at"),
 )
 
 
@@ -68,6 +68,13 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     """Largest delay above ``base``; without the largest sample where nothing bears it out."""
     least, mean, most = (pl.col(f"{kind}_{which}_us") for which in ("min", "mean", "max"))
     count = samples.cast(pl.Float64).clip(lower_bound=1)
+    if kind == "rtt":
+        # Without the ACK that the receiver held back.
+        prompt, largest = pl.col("rtt_prompt_max_us"), most
+        held = (prompt < largest).fill_null(False)
+        mean = pl.when(held).then((count * mean - largest) / (count - 1)).otherwise(mean)
+        most = pl.when(held).then(prompt).otherwise(largest)
+        count = count - held.cast(pl.Float64)
     height = most - base
     several = count * (mean - least) >= SEVERAL * (most - least)
     without = (count * mean - most) / (count - 1)

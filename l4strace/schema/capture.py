@@ -228,6 +228,7 @@ ROUNDS = Table(
         Column("rtt_max_us", F64, "us", "Largest RTT of the round."),
         Column("rtt_mdev_us", F64, "us", "Mean absolute deviation of the round's RTTs from their mean."),
         Column("rtt_samples", U32, "", "RTT samples in the round."),
+        Column("rtt_prompt_max_us", F64, "us", "Largest RTT among ACKs that the receiver did not hold back: of two packets or more, or less than 35 ms after the ACK before. Null without one."),
         Column("rtt_jitter_us", F64, "us", "Mean absolute step from one RTT sample to the next: large where single packets are delayed, small where a queue grows and drains."),
         Column("marked_rtt_min_us", F64, "us", "Smallest RTT among ACKs that report a mark (under classic ECN: the first ACK of a run with ECE)."),
         Column("marked_rtt_mean_us", F64, "us", "Mean RTT of those ACKs."),

@@ -122,6 +122,29 @@ def test_an_ack_delayed_in_a_standing_queue_does_not_add_to_it() -> None:
     assert max(delay(made)) == pytest.approx(63_000.0)
 
 
+def test_the_last_packet_of_an_odd_burst_waits_for_its_ack_in_a_queue_too() -> None:
+    """Lab run s1401-037: 98 ms beside 41 to 54 ms; that ACK came 60 ms after the one before."""
+    queue = {"min": 162_700.0, "mean": 184_300.0, "max": 234_100.0}
+    seen = {f"rtt_{name}_us": one(20, value, 135_800.0) for name, value in queue.items()}
+    held = rounds(50, rtt_samples=8, **seen)
+    assert max(delay(held)) == pytest.approx(98_300.0), "nothing shows which ACK was held"
+    prompt = rounds(50, rtt_samples=8, rtt_prompt_max_us=one(20, 189_900.0, 135_800.0), **seen)
+    assert max(delay(prompt)) == pytest.approx(54_100.0)
+
+
+def test_an_ack_that_was_held_bears_out_no_other() -> None:
+    """Lab run s1401-041: 120 ms alone in its round, and 119 beside a prompt ACK in the next."""
+    made = rounds(
+        50,
+        rtt_samples=one(21, 2, 1),
+        rtt_mean_us=[{20: 120_000.0, 21: 94_500.0}.get(n, 70_000.0) for n in range(50)],
+        rtt_max_us=[{20: 120_000.0, 21: 119_000.0}.get(n, 70_000.0) for n in range(50)],
+        rtt_min_us=one(20, 120_000.0, 70_000.0),
+        rtt_prompt_max_us=[None if n == 20 else 70_000.0 for n in range(50)],
+    )
+    assert max(delay(made)) == 0.0
+
+
 def test_rounds_of_one_packet_that_the_application_sends_do_not_count() -> None:
     """Each of them waits for a delayed ACK."""
     slow = [10_000.0] * 25 + [50_000.0] * 25

@@ -27,6 +27,8 @@ pub struct RoundRow {
     pub ece_acks: u32,
     pub rtt: Option<RttSummary>,
     pub rtt_samples: u32,
+    /// Largest sample of an ACK that the receiver did not hold back.
+    pub rtt_prompt_max_us: Option<f64>,
     /// Mean step from one sample to the next.
     pub rtt_jitter_us: Option<f64>,
     /// Samples of ACKs that report a mark.
@@ -104,6 +106,10 @@ impl Limit {
     }
 }
 
+/// An ACK of one packet that comes so long after the one before may have waited for a second packet: Linux
+/// waits for 40 ms (TCP_DELACK_MIN), of which the way back may take off some.
+const MAY_WAIT_NS: i64 = 35_000_000;
+
 /// Samples kept for the mean deviation of a round; further ones only enter min, mean and max.
 const MOST_SAMPLES: usize = 4096;
 
@@ -134,6 +140,9 @@ pub struct Round {
     rtt_min_ns: i64,
     rtt_max_ns: i64,
     rtt_samples: u32,
+    prompt_max_ns: Option<i64>,
+    /// When the last sample of the direction came.
+    answered_ns: Option<i64>,
     /// The last sample of the direction, and the sum of the steps between samples of this round.
     rtt_last_ns: Option<i64>,
     rtt_steps_ns: i64,
@@ -149,7 +158,7 @@ impl Round {
     pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64, rwnd_min: Option<u64>) {
         let mut rtts_us = std::mem::take(&mut self.rtts_us);
         rtts_us.clear();
-        let rtt_last_ns = self.rtt_last_ns;
+        let (rtt_last_ns, answered_ns) = (self.rtt_last_ns, self.answered_ns);
         *self = Round {
             open: true,
             start_ns: now_ns,
@@ -158,11 +167,17 @@ impl Round {
             rwnd_min,
             rtts_us,
             rtt_last_ns,
+            answered_ns,
             ..Round::default()
         };
     }
 
-    pub fn rtt(&mut self, ns: i64) {
+    /// A sample of the ACK that came at `now_ns` for so many `packets`.
+    pub fn rtt(&mut self, ns: i64, now_ns: i64, packets: u32) {
+        let before = self.answered_ns.replace(now_ns);
+        if packets > 1 || before.is_some_and(|then| now_ns - then < MAY_WAIT_NS) {
+            self.prompt_max_ns = self.prompt_max_ns.max(Some(ns));
+        }
         if self.rtt_samples == 0 {
             (self.rtt_min_ns, self.rtt_max_ns) = (ns, ns);
         }
@@ -200,6 +215,10 @@ impl Round {
 
     pub fn offered(&mut self, rwnd: u64) {
         self.rwnd_min = Some(self.rwnd_min.map_or(rwnd, |r| r.min(rwnd)));
+    }
+
+    pub fn rtt_prompt_max_us(&self) -> Option<f64> {
+        self.prompt_max_ns.map(|ns| ns as f64 / 1e3)
     }
 
     pub fn rtt_samples(&self) -> u32 {
@@ -247,5 +266,27 @@ impl Round {
     pub fn goodput_bps(&self, end_ns: i64) -> Option<f64> {
         let ns = end_ns - self.start_ns;
         (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn an_ack_of_one_packet_after_a_pause_may_have_been_held_back() {
+        let mut round = Round::default();
+        round.rtt(60 * MS, 0, 1);
+        assert_eq!(round.rtt_prompt_max_us(), None, "nothing came before");
+        round.rtt(12 * MS, 10 * MS, 1);
+        assert_eq!(round.rtt_prompt_max_us(), Some(12_000.0));
+        round.begin(20 * MS, 1, 0, None);
+        round.rtt(52 * MS, 60 * MS, 1);
+        assert_eq!(round.rtt_prompt_max_us(), None, "50 ms after the last one of the round before");
+        round.rtt(20 * MS, 120 * MS, 2);
+        assert_eq!(round.rtt_prompt_max_us(), Some(20_000.0), "of two packets");
+        assert_eq!(round.rtt_summary().map(|rtt| rtt.max_us), Some(52_000.0));
     }
 }

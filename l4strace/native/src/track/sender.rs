@@ -181,7 +181,7 @@ impl Sender {
         }
         if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
             self.rtt.add(ns);
-            self.round.rtt(ns);
+            self.round.rtt(ns, ts_ns, got.packets);
             self.smallest.add(ns, ts_ns);
         }
         let sacked_ns = got.sacked_sent_ns.map(|sent_ns| ts_ns - sent_ns);
@@ -325,6 +325,7 @@ impl Sender {
             ece_acks: round.ece_acks,
             rtt,
             rtt_samples: round.rtt_samples(),
+            rtt_prompt_max_us: round.rtt_prompt_max_us(),
             rtt_jitter_us: round.rtt_jitter_us(),
             marked_rtt: round.marked_summary(),
             sacked_rtt_min_us: round.sacked_ns.map(|(least, _)| least as f64 / 1e3),

@@ -119,6 +119,7 @@ impl RoundRow {
         self.rtt_jitter_us = both(self.rtt_jitter_us, next.rtt_jitter_us, |a, b| mean([a, b], samples));
         self.rtt = both(self.rtt, next.rtt, |a, b| a.and(b, samples));
         self.rtt_samples += next.rtt_samples;
+        self.rtt_prompt_max_us = both(self.rtt_prompt_max_us, next.rtt_prompt_max_us, f64::max);
         self.marked_rtt = both(self.marked_rtt, next.marked_rtt, MarkedRtt::and);
         self.sacked_rtt_min_us = both(self.sacked_rtt_min_us, next.sacked_rtt_min_us, f64::min);
         self.sacked_rtt_max_us = both(self.sacked_rtt_max_us, next.sacked_rtt_max_us, f64::max);

@@ -53,6 +53,7 @@ fn rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("rtt_max_us", rows().map(|r| r.rtt.map(|s| s.max_us)));
     t.f64("rtt_mdev_us", rows().map(|r| r.rtt.map(|s| s.mdev_us)));
     t.u32("rtt_samples", rows().map(|r| r.rtt_samples));
+    t.f64("rtt_prompt_max_us", rows().map(|r| r.rtt_prompt_max_us));
     t.f64("rtt_jitter_us", rows().map(|r| r.rtt_jitter_us));
     t.f64("marked_rtt_min_us", rows().map(|r| r.marked_rtt.map(|m| m.min_us)));
     t.f64("marked_rtt_mean_us", rows().map(|r| r.marked_rtt.map(|m| m.mean_us)));
