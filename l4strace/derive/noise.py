@@ -49,6 +49,18 @@ TRAIN_TIMES = 4.0
 """Delivery that is so many times as fast as the path shows packets that were held and released
 together. By eye: a bottleneck spaces packets at its own rate, and ACKs vary by less than two."""
 
+STRETCH = 4.0
+"""Packets per ACK, twice what a receiver may collect (RFC 5681 section 4.2): they reached it at
+once, or their ACKs did not come one by one."""
+
+HELD_US = 2000.0
+"""Time from one such ACK to the next that shows a link at work: interrupt moderation and receive
+offload hold packets for a fraction of that. By eye."""
+
+WITHIN = 2.0
+"""Spread of the delays of a round, in times of that: packets wait for the next release and for no
+longer, while jitter that keeps their order gathers them behind one of many delays."""
+
 NOTED_US = 1000.0
 """Jitter from which packets count as released in bursts: DualPI2's step (sch_dualpi2.c)."""
 
@@ -62,7 +74,8 @@ ONE_WAY = 0.5
 
 NEEDED = (
     *KEY,
-    *("path", "of", "at", "base_us", "train_bps", "rtt_samples"),
+    *("path", "of", "at", "base_us", "train_bps", "rtt_samples", "start_ns", "end_ns"),
+    *("acked_packets", "retransmits"),
     *("rtt_min_us", "rtt_max_us", "rtt_jitter_us", "owd_min_us", "owd_max_us"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
@@ -101,6 +114,7 @@ def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
         *(spread.quantile(QUIET).alias(f"{of}_quiet") for of, spread in spreads.items()),
         *(spread.count().alias(f"{of}_full") for of, spread in spreads.items()),
         _jumps(full).alias("jumps"),
+        *_answers(),
         spreads["rtt"].median().alias("usual_us"),
         pl.col("rtt_jitter_us", "rtt_min_us", "train_bps").median(),
     )
@@ -119,6 +133,19 @@ def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             (pl.col("train_bps") / pl.col("rate_bps")).alias("train"),
         )
     )
+
+
+def _answers() -> list[pl.Expr]:
+    """Packets per ACK, time between ACKs, and spread, in rounds that show at least two ACKs."""
+    shown = (pl.col("rtt_samples") >= 2) & (pl.col("retransmits").fill_null(0) == 0)
+    length_us = (pl.col("end_ns") - pl.col("start_ns")) / 1000
+    spread = pl.col("rtt_max_us") - pl.col("rtt_min_us")
+    return [
+        shown.sum().alias("answered"),
+        (pl.col("acked_packets") / pl.col("rtt_samples")).filter(shown).median().alias("stretch"),
+        (length_us / pl.col("rtt_samples")).filter(shown).median().alias("period_us"),
+        spread.filter(shown).median().alias("answers_us"),
+    ]
 
 
 def _quiet(of: str) -> pl.Expr:
@@ -141,11 +168,19 @@ def _verdict() -> list[pl.Expr]:
         # Released together, the last packet of a burst hardly waited; in order, all wait.
         & (pl.col("floor_us") < pl.col("usual_us") / 2)
     )
+    # A packet that overtakes others is reported with them only when the last of them arrives.
+    released = (
+        (pl.col("stretch") >= STRETCH)
+        & (pl.col("period_us") >= HELD_US)
+        & (pl.col("answers_us") <= WITHIN * pl.col("period_us"))
+        & (pl.col("answered") >= pl.max_horizontal(pl.col("rounds") / 2, pl.lit(MIN_FULL_ROUNDS)))
+        & (pl.col("late_share") < REORDERED)
+    )
     return [
         pl.col("rtt_us").alias("jitter_us"),
         (HIDES * pl.col("rtt_us")).alias("hides_us"),
         (HIDES * pl.min_horizontal("owd_us", "rtt_us")).alias("hides_owd_us"),
-        pl.when(bursty).then("usual_us").alias("release_us"),
+        pl.when(bursty).then("usual_us").when(released).then("period_us").alias("release_us"),
         pl.when(one_way & (pl.col("rtt_us") >= NOTED_US))
         .then(
             pl.when(pl.col("owd_us") >= ONE_WAY * pl.col("rtt_us"))

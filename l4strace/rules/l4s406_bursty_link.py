@@ -3,7 +3,8 @@
 What it checks
 --------------
 Whether packets arrive four times as fast as the path carries them while their RTTs spread over
-milliseconds: they were held and released together.
+milliseconds, or one ACK covers four packets and more, milliseconds after the one before: they were
+held and released together.
 
 Why it matters
 --------------
@@ -30,6 +31,7 @@ RFC 9331 section 4.3; IEEE 802.11 A-MPDU; tcp_prague.c, V0_LG (750 us)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -60,11 +62,15 @@ def _finding(row: dict[str, Any]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=(
-            Measure("release period", row["release_us"], "us"),
-            Measure("jitter within a round trip", row["common_us"], "us", "below 1 ms"),
-        ),
+        measures=tuple(_measures(row)),
     )
+
+
+def _measures(row: dict[str, Any]) -> Iterator[Measure]:
+    """Packets that one ACK reports together show no jitter."""
+    yield Measure("release period", row["release_us"], "us")
+    if row["common_us"] is not None:
+        yield Measure("jitter within a round trip", row["common_us"], "us", "below 1 ms")
 
 
 RULE = Rule(CODE, "bursty-link", "A link releases packets in bursts.", check, __doc__)

@@ -76,6 +76,24 @@ def test_packets_that_arrive_together_were_released_together() -> None:
     assert row(late)["release_us"] is None
 
 
+def test_acks_that_cover_many_packets_show_the_period_of_a_link() -> None:
+    """Lab run s1401-028: 6 ms from one ACK of 17 packets to the next; each ACK is one sample."""
+    slots = {"rtt_samples": 4, "acked_packets": 68, "train_bps": 50e6}
+    longer = {"end_ns": [i * 10_000_000 + 24_000_000 for i in range(COUNT)]}
+    assert row(of(4_000.0, **slots, **longer))["release_us"] == 6_000.0
+    for changed in (
+        {"acked_packets": 8},  # each second packet, as receivers do
+        {"end_ns": [i * 10_000_000 + 4_000_000 for i in range(COUNT)]},  # receive offload
+        {"rtt_samples": 1},  # one flight a round
+        {"retransmits": 1},
+    ):
+        assert row(of(4_000.0, **(slots | longer | changed)))["release_us"] is None
+    jitter = of(14_000.0, **slots, **longer)
+    assert row(jitter)["release_us"] is None, "packets gather behind the slowest"
+    late = frame("directions", flow=[0, 1], data_packets=1_000, out_of_order=[40, 0])
+    assert row(of(4_000.0, **slots, **longer), directions=late)["release_us"] is None
+
+
 @pytest.mark.parametrize(("one_way", "by"), [(5_800.0, "forward"), (300.0, "ack")])
 def test_the_one_way_delay_shows_which_path_adds_it(one_way: float, by: str) -> None:
     found = row(of(6_000.0, owd_min_us=0.0, owd_max_us=one_way))

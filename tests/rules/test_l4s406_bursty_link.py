@@ -16,5 +16,10 @@ def test_fires_with_the_period() -> None:
     assert "about every 7.6 ms" in found.message
 
 
+def test_where_one_ack_reports_each_burst_no_jitter_is_said() -> None:
+    (found,) = check(scene(common_us=None, release_us=6_100.0))
+    assert [measure.name for measure in found.measures] == ["release period"]
+
+
 def test_silent_on_jitter() -> None:
     assert check(scene(common_us=6_000.0)) == []
