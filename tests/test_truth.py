@@ -98,9 +98,9 @@ def test_every_rule_is_judged_or_said_not_to_be() -> None:
 @pytest.mark.parametrize(
     ("message", "kind"),
     [
-        ("Bottleneck: L4S AQM (ramp marking). Marks set in at 0.4 ms.", "l4s"),
+        ("Bottleneck: L4S AQM. Marks set in at 0.4 ms.", "l4s"),
         ("Bottleneck: classic AQM. Marks set in at 6 ms; not an L4S AQM.", "classic"),
-        ("Bottleneck: shallow AQM that marks more than ECT(1). x", "shallow"),
+        ("Bottleneck: shallow AQM that also marks ECT(0). x", "shallow"),
         ("Bottleneck cannot be told: 6 ms of jitter. x", None),
         ("Bottleneck: FIFO. x", "fifo"),
     ],
@@ -373,7 +373,7 @@ def test_the_height_is_that_of_the_flows_that_waited() -> None:
     waiting = load("truth").waiting
     for text, waited in [
         ("Slow start overshot. Flow 1 waited.", [CUBIC]),
-        ("Latency spike. Flows 0, 1 waited.", [PRAGUE, CUBIC]),
+        ("Latency spike. Flows 0 and 1 waited.", [PRAGUE, CUBIC]),
         ("Latency spike.", [PRAGUE]),
     ]:
         assert waiting(ports, PRAGUE, found("L4S204") | {"message": text}) == waited

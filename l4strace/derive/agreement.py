@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, PARTLY
-from l4strace.wording.quantities import queue_delay
+from l4strace.wording.quantities import marking_delay
 
 Row = dict[str, Any]
 
@@ -41,8 +41,8 @@ def _follow(row: Row, surest: Row) -> None:
     if row["kind"] != "unknown" and row["confidence"] >= surest["confidence"]:
         row |= _unknown("Cannot be determined: the flows of the path contradict each other.")
         return
-    at = surest["marking_delay_us"]
-    seen = "" if at is None else f" (marks begin at {queue_delay(at)} there)"
+    known = surest["marking_delay_us"] is not None
+    seen = f" (marks begin at {marking_delay(surest)} there)" if known else ""
     verb = "shows" if surest["confidence"] >= PARTLY else "suggests"
     row |= {
         "kind": kind,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from l4strace.derive import sharing
 from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
-from l4strace.wording.quantities import queue_delay
+from l4strace.wording.quantities import marking_delay
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
@@ -35,8 +35,10 @@ def uncoupled(f: Features) -> bool:
 
 
 def alike(f: Features) -> str:
-    """How often ECT(0) packets are marked."""
-    return f"ECT(0) packets are marked {f['ect0_ratio']:.1f} times as often as ECT(1) packets"
+    """How often ECT(0) packets are marked: classic feedback shows at most one mark a round trip."""
+    least = "" if f["ect0_counted"] else "at least "
+    ratio = f"{f['ect0_ratio']:.1f}"
+    return f"ECT(0) packets are marked {least}{ratio} times as often as ECT(1) packets"
 
 
 def unknown(reason: str) -> Verdict:
@@ -44,7 +46,7 @@ def unknown(reason: str) -> Verdict:
 
 
 def at(f: Features) -> str:
-    return f"Marks begin at {queue_delay(f['marking_delay_us'])} of queue delay"
+    return f"Marks begin at {marking_delay(f)} of queue delay"
 
 
 def lower(text: str) -> str:

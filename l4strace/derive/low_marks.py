@@ -17,7 +17,7 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
-from l4strace.wording.quantities import quantity, queue_delay
+from l4strace.wording.quantities import quantity
 
 STEPPED = 0.8
 """Part of the classic queues beyond the shortest marked one that have marks, which shows a step: by
@@ -215,7 +215,7 @@ def _beside_classic(f: Features) -> Verdict:
     if not also:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
         return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
-    shared = f"{border.at(f)} and classic flows are marked at {queue_delay(delay)} too"
+    shared = f"{border.at(f)} and classic flows are marked about as early"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
     if often and not border.uncoupled(f):
         return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
@@ -260,7 +260,7 @@ def beside_l4s(f: Features) -> Verdict | None:
     delay = ect1_marked_at(f)
     if delay is None:
         return None
-    reason = f"ECT(1) flows of the path are marked at {queue_delay(delay)}, this flow is not."
+    reason = "ECT(1) flows of the path are marked as an L4S AQM marks them, this flow is not."
     return "l4s", PARTLY, reason
 
 

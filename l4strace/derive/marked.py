@@ -7,7 +7,7 @@ packets; a queue per flow delays each flow on its own.
 
 from __future__ import annotations
 
-from l4strace.derive import border, low_marks, sharing
+from l4strace.derive import border, low_marks, sharing, unmarked
 from l4strace.derive.border import HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.noise import HIDES, REORDERED
@@ -165,7 +165,7 @@ def _hidden(f: Features, what: str) -> str:
             f"{quantity(f['marking_delay_us'], 'us')}, near the border of "
             f"{quantity(f['mark_limit_us'], 'us')} between L4S and classic AQMs."
         )
-    return f"Cannot be determined: {quantity(jitter, 'us')} of jitter hide {what}."
+    return f"Cannot be determined: {unmarked.jitter(f)} of jitter hides {what}."
 
 
 def _in_turn(f: Features) -> Verdict | None:
@@ -196,10 +196,9 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     beyond = low > f["mark_limit_us"]
     if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
         return None
-    reason = (
-        f"ECT(1) packets are marked from {queue_delay(low)} of queue delay, others from "
-        f"{quantity(high, 'us')}: two queues."
-    )
+    # The delay of the other flows has its own estimate in their own rows.
+    other = "others far later" if mate == "classic" else "those of ECT(1) flows far earlier"
+    reason = f"{border.at(f)}, {other}: two queues."
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
 
 
@@ -221,9 +220,9 @@ def _own_queue(f: Features) -> Verdict | None:
         other = quantity(f[f"{mate}_queue_us"], "us")
         at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
         if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
-            reason = (
-                f"{border.at(f)}, while ECT(1) flows are marked at {queue_delay(at)}: two queues."
-            )
+            own = quantity(f[f"{mate}_own_queue_us"], "us")
+            waits = f"this flow waits {own}, ECT(1) flows {queue_delay(f[f'{mate}_queue_us'])}"
+            reason = f"{border.at(f)}; {waits}: two queues."
             return "l4s", SEEN_BY_OTHERS, reason
         late = f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]
         if late and not sharing.out_of_turn(f, mate):
@@ -281,7 +280,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
             return "classic", PARTLY, reason
     low = low_marks.ect1_marked_at(f)
     if own and low is not None:
-        reason = f"{at}, while ECT(1) flows are marked at {queue_delay(low)}: two queues."
+        reason = f"{at}, those of ECT(1) flows far earlier: two queues."
         return "l4s", PARTLY, reason
     if sharing.out_of_turn(f, mates):
         # Flows of one class wait in one queue then, and so do all where no step marks ECT(1).

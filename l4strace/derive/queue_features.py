@@ -76,6 +76,7 @@ def features(capture: Capture) -> pl.DataFrame:
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
+            pl.col("ect0_between_ratio").is_not_null().alias("ect0_counted"),
         )
         .drop("path", "ect0_between", "ect0_between_ratio")
     )

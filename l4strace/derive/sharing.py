@@ -213,7 +213,7 @@ def words(f: Features, mates: str) -> str:
     apart = f"{100 * _gap(f, mates):.0f} % apart on average"
     moves = f"{apart}, correlation {_correlation(f, mates):.2f}"
     parts = _apart(f, mates)
-    return f"{moves}, ranges apart in {100 * parts:.0f} % of the time" if parts else moves
+    return f"{moves}, ranges apart for {100 * parts:.0f} % of the time" if parts else moves
 
 
 def turns(f: Features, mates: str) -> str:

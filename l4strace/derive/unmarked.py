@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.derive import sharing
-from l4strace.derive.noise import HIDES, REORDERED
+from l4strace.derive.noise import HIDES, NOTED_US, REORDERED
 from l4strace.wording.quantities import count, quantity
 
 Features = dict[str, Any]
@@ -72,6 +72,12 @@ MIN_MARKS = 3
 """As in bottlenecks."""
 
 
+def jitter(f: Features) -> str:
+    """That of the path, as L4S405 states it; where no queue is without it, that of the flow."""
+    shared = f.get("common_us") or 0.0
+    return quantity(shared if shared >= NOTED_US else f["noise_us"] / HIDES, "us")
+
+
 def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
     """Packets that no AQM may mark: what their neighbours' marks show, else the losses.
 
@@ -86,10 +92,7 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
             # In a queue that never falls below the border, a step marks as late.
             and f[f"{mate}_high_unmarked"] >= MIN_LOST_ROUNDS
         ):
-            reason = (
-                "Not-ECT packets cannot be marked, but flows that share their queue delay are, "
-                f"from {quantity(f[f'{mate}_mark_delay_us'], 'us')}."
-            )
+            reason = "Not-ECT packets cannot be marked, but flows that share their queue delay are."
             return "classic", OWN_MARKS, reason
     if f["lost"] == 0 and (f["queue_max_us"] or 0.0) < _standing(f):
         return "none", OWN_MARKS, "No loss and a flat RTT: nothing queues here."
@@ -175,8 +178,7 @@ def _lossless(f: Features) -> Verdict:
         return "unknown", NO_VERDICT, "No RTT sample shows the queue."
     highest, high = f["queue_max_us"], f["queue_high_us"] or 0.0
     if highest < _standing(f) and f["noise_us"] > QUEUE_US:
-        jitter = quantity(f["noise_us"] / HIDES, "us")
-        reason = f"Cannot be determined: {jitter} of jitter hide the queue."
+        reason = f"Cannot be determined: {jitter(f)} of jitter hides the queue."
         return "unknown", NO_VERDICT, reason
     if highest < _standing(f):
         return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."

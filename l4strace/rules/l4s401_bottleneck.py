@@ -15,7 +15,10 @@ Evidence
 `bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
 (`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
 and marks. Flows that always have packets waiting get equal rates from a queue per flow whatever
-their RTTs, and equal RTTs from one queue whatever their rates. No kernel state is used.
+their RTTs, and equal RTTs from one queue whatever their rates. The time of
+a packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay is. What cannot be
+determined is worded for the direction with most `directions.payload_bytes`. No kernel state is
+used.
 
 When it is wrong
 ----------------
@@ -41,6 +44,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.words import BOTTLENECKS
+from l4strace.wording.quantities import marking_delay
 
 CODE = "L4S401"
 NAMES = BOTTLENECKS
@@ -54,7 +58,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
     unknown = judged.filter(pl.col("kind") == "unknown")
     if unknown.height:
-        reason = f"{unknown.height} of {judged.height} flow directions: {unknown['reason'][0]}"
+        # As the frame does: what the flow with most bytes met comes first.
+        carried = evidence.directions.select(*subjects.KEY, "payload_bytes")
+        largest = unknown.join(carried, on=subjects.KEY, how="left").sort(
+            "payload_bytes", "flow", descending=[True, False], nulls_last=True
+        )
+        reason = f"{unknown.height} of {judged.height} flow directions: {largest['reason'][0]}"
         results.append(Skipped(CODE, reason))
     elif judged.is_empty():
         results.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
@@ -64,18 +73,15 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(row: dict[str, Any]) -> Finding:
     measures = [Measure("queue delay, median", row["queue_delay_us"] or 0.0, "us")]
     if row["marking_delay_us"] is not None:
-        measures.append(
-            Measure("queue delay at which marking begins", row["marking_delay_us"], "us")
-        )
+        measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
         measures.append(Measure("marked share", row["ce_share"] or 0.0, "share"))
     if row["rate_bps"]:
         measures.append(Measure("rate of the path", row["rate_bps"], "bit/s"))
-    marking = f" ({row['marking']} marking)" if row["marking"] else ""
     return Finding(
         CODE,
         Severity.INFO,
         _confidence(row["confidence"]),
-        f"Bottleneck: {NAMES[row['kind']]}{marking}. {row['reason']}",
+        f"Bottleneck: {NAMES[row['kind']]}. {row['reason']}",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

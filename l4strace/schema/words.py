@@ -15,7 +15,7 @@ LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent")
 BOTTLENECKS = {
     "l4s": "L4S AQM",
     "classic": "classic AQM",
-    "shallow": "shallow AQM that marks more than ECT(1)",
+    "shallow": "shallow AQM that also marks ECT(0)",
     "per-flow": "queue per flow",
     "fifo": "FIFO",
     "dropping": "AQM without ECN",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 _SCALES = {
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "us")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")),
@@ -28,9 +31,28 @@ NO_QUEUE_US = 100.0
 """Queue delay below which there may be none: no smallest RTT is nearer to that of an empty path."""
 
 
+NOISY_US = 1250.0
+"""Delay that noise can add from which a shorter one is not sure: of 0.5 ms of jitter."""
+
+
 def queue_delay(us: float) -> str:
     """`5.55 ms`, or `less than 100 us`, where a number would claim more than an RTT shows."""
     return quantity(us, "us") if us >= NO_QUEUE_US else f"less than {quantity(NO_QUEUE_US, 'us')}"
+
+
+def marking_delay(row: Mapping[str, Any]) -> str:
+    """The delay at which marks set in, no more precise than the capture shows it.
+
+    A queue grows by packets, so a threshold below one packet's time shows as some part of it; and
+    noise that is larger than the delay moves it by as much.
+    """
+    us, noise = row["marking_delay_us"], row.get("noise_us") or 0.0
+    packet = row.get("serialisation_us") or 0.0
+    if us < packet and packet >= NO_QUEUE_US:
+        return f"less than {quantity(packet, 'us')} (one packet)"
+    if NO_QUEUE_US <= us < noise and noise >= NOISY_US:
+        return f"about {quantity(float(f'{us:.1g}'), 'us')}"
+    return queue_delay(us)
 
 
 def digits(value: float | int) -> str:
@@ -47,6 +69,11 @@ def share(value: float) -> str:
     """A share of 1 in percent: 0.0123 -> `1.2 %`."""
     percent = 100 * value
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`0`, `0 and 1`, `0, 1 and 4`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def count(number: int, noun: str) -> str:

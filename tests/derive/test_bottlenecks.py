@@ -141,7 +141,7 @@ def test_jitter_that_keeps_the_order_hides_the_queue(shift: float, spread: float
         directions=PRAGUE, rounds=noisy(queues, shift, spread, ce_best=marked_above(queues, 900))
     )
     assert row["kind"] == "unknown"
-    assert "ms of jitter hide the queue" in str(row["reason"])
+    assert "ms of jitter hides the queue" in str(row["reason"])
 
 
 def test_marks_beyond_what_jitter_adds_are_still_classic() -> None:

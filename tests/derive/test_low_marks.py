@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from l4strace.derive import low_marks
+from l4strace.derive import border, low_marks
 from tests.support.features import PLAIN
 
 
@@ -177,6 +177,16 @@ def test_unequal_rates_beside_marks_of_all_are_one_step() -> None:
 
 
 def test_a_delay_that_no_rtt_shows_is_no_number() -> None:
-    """Lab run s1101-096: "Marks begin at 7.41 us of queue delay"."""
-    reason = low_marks.verdict(features(marking_delay_us=7.41))[2]
-    assert reason.startswith("Marks begin at less than 100 us of queue delay")
+    """Lab runs s1101-096: "Marks begin at 7.41 us", s1401-149: a part of one packet's 4.2 ms."""
+    fast = low_marks.verdict(features(marking_delay_us=7.41, serialisation_us=50.0))[2]
+    assert fast.startswith("Marks begin at less than 100 us of queue delay")
+    slow = low_marks.verdict(features(marking_delay_us=483.0, serialisation_us=900.0))[2]
+    assert slow.startswith("Marks begin at less than 900 us (one packet) of queue delay")
+
+
+def test_classic_feedback_bounds_how_often_ect0_packets_are_marked() -> None:
+    """Lab run s1401-137: "2.7 times as often", where it was 11 times."""
+    shown = {"ect0_ratio": 2.7, "ect0_marks": 40}
+    bound = border.alike(PLAIN | shown)
+    assert "marked at least 2.7 times as often" in bound
+    assert "marked 2.7 times as often" in border.alike(PLAIN | shown | {"ect0_counted": True})

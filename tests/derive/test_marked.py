@@ -242,3 +242,34 @@ LONGER = {
 def test_a_flow_with_a_longer_path_may_have_no_queue_of_its_own(floor: float, kind: str) -> None:
     """Lab run s1201-108: DualPI2, and 8 ms more to one of two hosts."""
     assert marked.verdict(features(**LONGER, floor_us=floor))[0] == kind
+
+
+def test_the_queues_of_both_flows_show_that_there_are_two() -> None:
+    """Lab run s1401-093: both "marked at less than 100 us: two queues"."""
+    changed = {
+        "marked_as": "ect0",
+        "scalable_slots": 40,
+        "scalable_marks": 40,
+        "scalable_mark_delay_us": 60.0,
+        "scalable_own_queue_us": 20_000.0,
+        "scalable_queue_us": 350.0,
+        "scalable_gap": 0.9,
+        "scalable_corr": 0.0,
+    }
+    kind, _, reason = marked.verdict(features(**changed))
+    assert kind == "l4s"
+    assert reason.endswith("this flow waits 20 ms, ECT(1) flows 350 us: two queues.")
+
+
+def test_the_jitter_that_hides_a_queue_is_that_of_the_path() -> None:
+    """Lab run s1401-082: 4.06 ms in the frame, 2.9 ms in L4S405, 2.86 ms in what was skipped."""
+    hidden = features(
+        marking_delay_us=5_000.0,
+        noise_us=10_000.0,
+        common_us=2_860.0,
+        high_acked=0,
+        high_marks=0,
+    )
+    assert marked.verdict(hidden)[2].startswith(
+        "Cannot be determined: 2.86 ms of jitter hides the queue"
+    )

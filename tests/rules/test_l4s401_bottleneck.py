@@ -14,7 +14,14 @@ def scene(kind: str, **columns: object):
 def test_fires_for_each_class_that_can_be_told() -> None:
     (found,) = check(scene("l4s", marking="step", reason="Marks set in at 0.40 ms."))
     assert (found.severity, found.confidence) == (Severity.INFO, Confidence.HIGH)
-    assert found.message == "Bottleneck: L4S AQM (step marking). Marks set in at 0.40 ms."
+    assert found.message == "Bottleneck: L4S AQM. Marks set in at 0.40 ms."
+
+
+def test_fires_with_no_number_below_what_the_capture_shows() -> None:
+    """The text had "less than 100 us", its measure "85.6 us"."""
+    (found,) = check(scene("l4s", marking_delay_us=85.6, serialisation_us=50.0))
+    (value,) = (m.value for m in found.measures if m.name.startswith("queue delay at which"))
+    assert value == "less than 100 us"
 
 
 def test_silent_but_skipped_where_it_cannot() -> None:

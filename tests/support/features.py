@@ -17,6 +17,7 @@ PLAIN: dict[str, Any] = {
     "path_far_unmarked": 0,
     "ect0_marks": 0,
     "ect0_ratio": None,
+    "ect0_counted": False,
     "serialisation_us": 600.0,
     "scalable_slots": 0,
     "scalable_within": None,

@@ -35,3 +35,29 @@ def test_a_queue_delay_is_no_smaller_than_an_rtt_shows():
 def test_count():
     assert quantities.count(1, "flow") == "1 flow"
     assert quantities.count(2000, "flow") == "2,000 flows"
+
+
+@pytest.mark.parametrize(
+    ("delay", "packet", "noise", "words"),
+    [
+        (1010.0, 208.0, 0.0, "1.01 ms"),
+        (57.0, 50.0, 0.0, "less than 100 us"),
+        (483.0, 4200.0, 0.0, "less than 4.2 ms (one packet)"),
+        (2580.0, 869.0, 10_680.0, "about 3 ms"),
+        (17_200.0, 776.0, 0.0, "17.2 ms"),
+        (1010.0, 208.0, 1_100.0, "1.01 ms"),
+    ],
+)
+def test_a_marking_delay_is_as_precise_as_packets_and_noise_let_it(
+    delay: float, packet: float, noise: float, words: str
+):
+    row = {"marking_delay_us": delay, "serialisation_us": packet, "noise_us": noise}
+    assert quantities.marking_delay(row) == words
+
+
+def test_a_list_reads_as_one():
+    assert [quantities.listed(parts) for parts in (["0"], ["0", "1"], ["0", "1", "4"])] == [
+        "0",
+        "0 and 1",
+        "0, 1 and 4",
+    ]
