@@ -202,10 +202,16 @@ def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Packets that fill the path without queue: capacity times base RTT."""
-    size = pl.col("max_payload").max()
+    # Offloads hand over several segments as one packet.
+    size = pl.min_horizontal("max_payload", "segment").max()
     rtt = pl.col("rtt_min_us").min()
+    peer = pl.when("forward").then("mss_server").otherwise("mss_client")
+    segments = capture.flows.join(pl.DataFrame({"forward": [True, False]}), how="cross").select(
+        *KEY, segment=pl.when(peer > 0).then(peer)
+    )
     paths = (
         company.directions(capture)
+        .join(segments, on=KEY, how="left")
         .join(events.select(KEY).unique(), on=KEY, how="semi")
         .group_by(PATH)
         .agg(size.alias("size"), rtt.alias("rtt_us"))

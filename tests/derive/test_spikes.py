@@ -66,6 +66,21 @@ def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
     assert row["fills_packets"] == pytest.approx(40, rel=0.02)
 
 
+def test_packets_that_fill_the_path_are_segments_whatever_offloads_hand_over() -> None:
+    """Lab run s1401-082: "491 packets were in flight (36 fill the path)", at 252 segments."""
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    grown = {"slow_start": [True] * 10 + [False] * 190}
+    flights = {"inflight_max_packets": [10] * 5 + [400] * 5 + [40] * 190}
+    merged = capture(
+        flows=FLOWS.with_columns(mss_server=pl.lit(1448, FLOWS.schema["mss_server"])),
+        directions=DIRECTIONS.with_columns(
+            max_payload=pl.lit(10_136, DIRECTIONS.schema["max_payload"])
+        ),
+        rounds=rounds(200, **waits(early), **grown, **flights),
+    )
+    assert spikes.table(merged)["fills_packets"][0] == pytest.approx(40, rel=0.02)
+
+
 def test_of_two_flows_in_slow_start_the_one_with_more_in_flight_is_the_cause() -> None:
     """A Prague flow with 29 packets in flight was blamed for what Reno's 411 did."""
     early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
