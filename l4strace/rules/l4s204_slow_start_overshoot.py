@@ -61,12 +61,13 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     certain = bool(fills and peak and peak >= OVERSHOOT * fills)
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     full = f" ({max(fills, 1):,.0f} fill the path)" if fills else ""
+    reached = events.height(row, row["culprit"])
     return Finding(
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain or row["one_way"] else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: up to {peak or 0:,} packets "
-        f"were in flight{full}, and {events.height(row)} for {length_ns / 1e9:.1f} s from "
+        f"were in flight{full}, and {reached} for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
         "Pace slow start and leave it earlier; with Prague check how alpha starts (L4S205).",
         source=row["source"],

@@ -74,7 +74,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
-        f"Latency spike of {length:.1f} s from {start}: {events.height(row)} "
+        f"Latency spike of {length:.1f} s from {start}: {events.height(row, row['flow'])} "
         f"(usually {row['usual_us'] / 1000:.1f} ms). {CAUSES[row['cause']]}."
         f"{events.others(row, row['flow'])}{lost}{more}",
         "Check the window and the marks at its start.",

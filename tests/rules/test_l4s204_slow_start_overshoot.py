@@ -56,7 +56,7 @@ def test_a_flight_that_nearly_fits_is_only_probable() -> None:
 def test_the_height_is_less_sure_where_packets_were_lost() -> None:
     (found,) = check(scene(lost=5, hit="0, 1", flows=2))
     assert "queue delay reached about 500 ms" in found.message
-    assert found.message.endswith("Flows 0, 1 waited. 5 packets retransmitted.")
+    assert found.message.endswith("Flows 0 and 1 waited. 5 packets retransmitted.")
     (sure,) = check(scene(lost=5, one_way=True))
     assert "about" not in sure.message
 
@@ -75,3 +75,11 @@ def test_names_the_flow_that_waited_where_another_made_the_queue() -> None:
     (found,) = check(scene(flow=1, hit="1", culprit=0))
     assert found.flow == 0
     assert found.message.endswith("from t=0.1 s. Flow 1 waited.")
+
+
+def test_the_delay_is_that_of_the_flow_that_had_it() -> None:
+    """Lab run s1401-149: 11 packets of 4.2 ms and "139 ms", which another queue held."""
+    (found,) = check(scene(flow=1, hit="0, 1", flows=2, culprit=0))
+    assert "and queue delay of flow 1 reached 500 ms" in found.message
+    (long,) = check(scene(height_us=1_663_000.0))
+    assert "queue delay reached 1.66 s for" in long.message

@@ -49,7 +49,9 @@ def test_one_finding_for_each_cause_with_all_flows_that_waited() -> None:
     made = spikes(300, 300, cause=["rate-drop", "new-flow"], flows=3, hit="0, 2, 3", lost=7)
     found = check(scene(made))
     assert len(found) == 2
-    assert all(f.message.endswith("Flows 0, 2, 3 waited. 7 packets retransmitted.") for f in found)
+    assert all(
+        f.message.endswith("Flows 0, 2 and 3 waited. 7 packets retransmitted.") for f in found
+    )
 
 
 def test_silent_on_slow_start_which_l4s204_reports() -> None:
