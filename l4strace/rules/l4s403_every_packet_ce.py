@@ -14,7 +14,8 @@ Evidence
 The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
 reported), of `data_packets`. With offloads (`super_packets`) the segments count that
 `payload_bytes` and `ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also
-`rounds.queue_delay_us` where `flows.vantage` is not the receiver's.
+`rounds.queue_delay_us` where `flows.vantage` is not the receiver's, and
+`bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
 When it is wrong
 ----------------
@@ -71,7 +72,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     if all_ce.is_empty():
         return []
+    packets = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
     all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
+    all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
 
 
@@ -107,9 +110,16 @@ def _queues(evidence: Evidence) -> pl.DataFrame:
 
 def _finding(row: dict[str, Any]) -> Finding:
     queue_us = row["queue_us"]
+    packet_us = row["serialisation_us"] or 0.0
     standing = queue_us is not None and queue_us >= STANDING_US
+    slow = standing and packet_us >= STANDING_US
     if queue_us is None:
         reason = "a hop marks every packet, or a queue stands that this capture cannot show"
+    elif slow:
+        reason = (
+            f"one packet takes {packet_us / 1000:.1f} ms on this link, longer than the step of an "
+            "L4S AQM, so every packet that waits for another is marked"
+        )
     elif standing:
         reason = f"the median queue delay is {queue_us / 1000:.1f} ms, as when no sender responds"
     else:
@@ -119,15 +129,21 @@ def _finding(row: dict[str, Any]) -> Finding:
         Severity.NOTICE if standing else Severity.WARNING,
         Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
         f"{row['marked']:,} of {row['segments']:,} data packets are CE: {reason}.",
-        "Check the sender's response and its feedback first."
-        if standing
-        else "Find the hop that sets CE on everything; disable ECN on this path until then.",
+        _action(standing, slow),
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         frames=(row["first_ce_frame"],) if row["first_ce_frame"] is not None else (),
         measures=(Measure("marked share", min(1.0, row["share"]), "share", "a few percent"),),
     )
+
+
+def _action(standing: bool, slow: bool) -> str:
+    if slow:
+        return "Raise the step of the AQM above the time of two packets."
+    if standing:
+        return "Check the sender's response and its feedback first."
+    return "Find the hop that sets CE on everything; disable ECN on this path until then."
 
 
 RULE = Rule(CODE, "every-packet-ce", "Nearly every packet is CE.", check, __doc__)

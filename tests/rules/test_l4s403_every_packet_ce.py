@@ -3,6 +3,7 @@
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s403_every_packet_ce import check
 from tests.support.frames import evidence, frame, rounds
+from tests.support.scenes import FLOWS, bottleneck
 
 
 def test_fires_at_the_receiver_and_on_feedback() -> None:
@@ -49,3 +50,13 @@ def test_silent_where_super_packets_stand_for_more_segments_than_marks() -> None
     assert check(evidence(flows=flows, directions=merged)) == []
     (found,) = check(evidence(flows=flows, directions=merged.with_columns(ce_fed_back_best=4_390)))
     assert "4,390 of 4,400 data packets" in found.message
+
+
+def test_fires_and_names_the_slow_link_that_no_sender_can_avoid() -> None:
+    """Lab run s1401-149: 3 Mbit/s behind a step of 0.5 ms, and a sender that cut 536 times."""
+    place = bottleneck("l4s", serialisation_us=4_200.0)
+    tables = {"directions": frame("directions", data_ce=1000), "bottlenecks": place}
+    (found,) = check(evidence(flows=FLOWS, rounds=rounds(50, queue_delay_us=3_600.0), **tables))
+    assert "one packet takes 4.2 ms on this link" in found.message
+    assert "responds" not in found.message
+    assert found.action.startswith("Raise the step")
