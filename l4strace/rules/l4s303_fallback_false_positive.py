@@ -6,7 +6,7 @@ Whether the recorded score was above 8 behind a bottleneck that the packets show
 replay with the correct thresholds exceeds 8 as well, or (in a build without the scaling bug) the
 detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
 delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
-log: whether the score replayed from packets exceeds 8 for certain in 30 % of the time and the
+log: whether the score replayed from packets exceeds 8 for certain for 30 % of the time and the
 reductions leave open what acts, behind an L4S AQM or such jitter.
 
 Why it matters
@@ -51,6 +51,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
+    BUGGY,
     DEPTH_US,
     MDEV_US,
     MIN_SHARE,
@@ -58,10 +59,12 @@ from l4strace.rules.support.fallback_states import (
     NEAR,
     PATH_CAUSES,
     SLOW_PACKET_US,
+    UNUSED,
     explained,
     floorless,
     jitter,
     marks_since,
+    outweighed,
     part_of_time,
     replayed,
     replayed_percent,
@@ -72,8 +75,11 @@ from l4strace.rules.support.fallback_states import (
     unused,
     without_score,
 )
+from l4strace.wording.quantities import share
 
 CODE = "L4S303"
+ADDED = 0.05
+"""Share of the steps that the scaling bug must add to be named. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -143,8 +149,11 @@ def _hiding(row: dict[str, Any]) -> tuple[str, Measure]:
     packet, added = (row[name] or 0.0 for name in ("serialisation_us", "jitter_us"))
     if _slow(row):
         return f"on a link where one packet takes {packet / 1000:.1f} ms", _packet(packet)
-    jittery = Measure("jitter", added, "us", "below 0.75 ms")
-    return f"on a path with {added / 1000:.1f} ms of jitter", jittery
+    return f"on a path with {added / 1000:.1f} ms of jitter", _jitter(added)
+
+
+def _jitter(added_us: float) -> Measure:
+    return Measure("jitter", added_us, "us", "below 0.75 ms")
 
 
 def _packet(packet_us: float) -> Measure:
@@ -167,7 +176,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
     mdev = row["classic_mdev_us"] / 1000
     where, why = _hiding(row)
     cause = "The time of a packet" if _slow(row) else "Jitter"
-    idle = " No reduction used the score." if unused(row) else ""
+    idle = UNUSED if unused(row) else ""
     return Finding(
         CODE,
         Severity.NOTICE,
@@ -203,15 +212,18 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    cause = shaken(row) or f"because of {PATH_CAUSES}"
+    cause, why = shaken(row) or f"because of {PATH_CAUSES}", _packet(packet_us)
     if slow_link(row):
         cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
     elif _long_queue(row):
         cause = f"because its queue is long ({row['queue_delay_us'] / 1000:.1f} ms, threshold 2 ms)"
+        why = Measure("queue delay", row["queue_delay_us"], "us", "below 2 ms")
+    elif shaken(row):
+        why = _jitter(row["jitter_us"])
     return _of_replay(
         row,
         f"takes {subjects.l4s_aqm(row)} for a classic one {cause}:",
-        _packet(packet_us),
+        why,
     )
 
 
@@ -226,7 +238,7 @@ def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
         Severity.NOTICE,
         Confidence.LOW,
         f"Prague's detector, if this kernel has one and runs it, {what} "
-        f"its score, replayed from packets with correct thresholds, exceeds 8 in "
+        f"its score, replayed from packets with correct thresholds, exceeds 8 for "
         f"{replayed_percent(row)} of the time. The reductions do not show whether the "
         "fallback acts.",
         "Record kernel state with `l4strace capture` to be certain.",
@@ -254,11 +266,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     elif shaken(row):
         cause = f" {shaken(row)}"
     replay = (
-        " A replay with the correct thresholds exceeds 8 too, so the scaling bug is not the cause."
+        f" A replay with the correct thresholds exceeds 8 too{_part(row)}."
         if (row["fixed_share"] or 0) > 0
         else ""
     )
-    idle = " No reduction used the score." if unused(row) else ""
+    idle = UNUSED if unused(row) else outweighed(row)
     proven = subjects.proven_l4s(row)
     message = (
         f"Prague's detector took {subjects.l4s_aqm(row)} for a classic one"
@@ -279,9 +291,17 @@ def _finding(row: dict[str, Any]) -> Finding:
             Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
             Measure("RTT deviation", row["classic_mdev_us"], "us", "below 0.75 ms"),
             Measure("queue delay", row["classic_depth_us"], "us", "below 2 ms"),
-            _packet(packet_us),
+            _jitter(row["jitter_us"]) if shaken(row) and not slow else _packet(packet_us),
         ),
     )
+
+
+def _part(row: dict[str, Any]) -> str:
+    """Where the build has the scaling bug, how much of the score it does not explain."""
+    fixed, recorded = row["fixed_share"], row["classic_share"]
+    if row["build"] != BUGGY or recorded - fixed < ADDED:
+        return ", so the scaling bug is not the cause"
+    return f" in {share(fixed)} of the steps; the scaling bug makes that {share(recorded)}"
 
 
 def _action(row: dict[str, Any], slow: bool) -> str:
@@ -289,7 +309,12 @@ def _action(row: dict[str, Any], slow: bool) -> str:
         return "Set prague_ecn_fallback=0 on links this slow."
     if _long_queue(row):
         return "Find what keeps the queue long (L4S404): the fallback is right about its delay."
-    return "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path."
+    if shaken(row):
+        return "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path."
+    return (
+        "Find what moves the RTT (L4S204, L4S405, L4S407 and L4S408 name what is shown), or set "
+        "prague_ecn_fallback=0 on this path."
+    )
 
 
 RULE = Rule(

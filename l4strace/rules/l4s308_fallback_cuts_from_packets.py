@@ -213,7 +213,7 @@ def _high(row: dict[str, Any]) -> str:
     if row["replayed_share"] is None:
         return "The packets do not show the score."
     return (
-        "With correct thresholds the score, replayed from packets, exceeds 8 in "
+        "With correct thresholds the score, replayed from packets, exceeds 8 for "
         f"{replayed_percent(row)} of the time."
     )
 
@@ -229,7 +229,7 @@ def _low(row: dict[str, Any]) -> str:
 def _seldom(row: dict[str, Any]) -> str:
     return (
         "Correct thresholds explain little of that: with them the score, replayed from packets, "
-        f"exceeds 8 in {replayed_percent(row)} of the time."
+        f"exceeds 8 for {replayed_percent(row)} of the time."
     )
 
 

@@ -33,7 +33,7 @@ def test_fires_with_the_numbers_and_the_build() -> None:
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
     assert found.message == (
         "Prague's classic-ECN fallback misfired behind an L4S AQM: from t=0.5 s it backed off like "
-        "a classic flow in 80 % of the time although queue delay (0.4 ms, threshold "
+        "a classic flow for 80 % of the time although queue delay (0.4 ms, threshold "
         "2 ms) and RTT deviation (0.12 ms, threshold 0.75 ms) stayed low. Its arithmetic matches "
         "the 24-bit build with the scaling bug."
     )
@@ -68,7 +68,7 @@ def test_does_not_claim_a_reduction_where_the_score_is_only_observed() -> None:
 
 def test_a_score_that_flaps_gives_its_range_and_its_share_of_the_time() -> None:
     (found,) = check(scene(score=([17.0] * 5 + [0.0] * 5) * 10))
-    assert "in 51 % of the time (the score flaps between 0.0 and 17.0)" in found.message
+    assert "for 51 % of the time (the score flaps between 0.0 and 17.0)" in found.message
 
 
 def test_silent_where_correct_thresholds_give_the_same() -> None:

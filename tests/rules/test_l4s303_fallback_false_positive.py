@@ -106,7 +106,7 @@ def test_a_long_queue_is_blamed_before_jitter() -> None:
 def test_without_a_log_bounds_on_both_sides_of_8_show_nothing() -> None:
     half = [0.0] * 60 + [17.0] * 40
     (found,) = check(packets(score_fixed_lo=half, score_fixed_hi=17.0))
-    assert "exceeds 8 in 39 to 100 % of the time" in found.message
+    assert "exceeds 8 for 39 to 100 % of the time" in found.message
     assert check(packets(score_fixed_lo=0.0, score_fixed_hi=17.0)) == [
         Skipped("L4S303", "no kernel log")
     ]
@@ -208,3 +208,38 @@ def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
         (seen,) = check(evidence(**tables, noise=noise, detector=replay, laws=laws(None)))
         assert cause in logged.message
         assert cause in seen.message
+
+
+def test_a_build_with_the_bug_is_not_acquitted_where_it_adds_to_the_score() -> None:
+    """Lab run s1401-093: "the scaling bug is not the cause" beside L4S302."""
+    score = {"score_fixed": [17.0, 17.0, 17.0, 0.0] * 25, "build": "24-bit buggy"}
+    (found,) = check(scene(bottleneck("l4s"), **score))
+    assert "exceeds 8 too in 75 % of the steps; the scaling bug makes that 100 %." in found.message
+
+
+def test_the_remedy_names_jitter_only_where_it_is_the_cause() -> None:
+    (calm,) = check(scene(bottleneck("l4s")))
+    assert "jitter, or set" not in calm.action
+    assert "L4S408" in calm.action
+
+
+def test_reductions_that_alpha_makes_as_deep_show_no_effect_of_the_score() -> None:
+    """Lab run s1401-024: windows of 3 to 7 packets, alpha 0.93: "No reduction used the score"."""
+    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+    cut = {"origin": "kernel", "cause": "ce", "classic_ecn": 17.0, "cwnd_before": 6.5}
+    for alpha, words in (
+        (0.93, "The score deepened hardly a reduction: in 100 % of them"),
+        (0.56, ""),
+    ):
+        cuts = frame("cuts", ts_ns=list(range(20)), alpha=alpha, fraction=0.26, law="none", **cut)
+        made = evidence(
+            flows=FLOWS,
+            directions=DIRECTIONS,
+            bottlenecks=bottleneck("l4s"),
+            detector=steps(**inputs),
+            cuts=cuts,
+        )
+        (found,) = check(made)
+        assert "No reduction used" not in found.message
+        assert (words or "deepened") in found.message or not words
+        assert found.severity is (Severity.NOTICE if words else Severity.WARNING)

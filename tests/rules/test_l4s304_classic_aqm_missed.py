@@ -28,7 +28,7 @@ def test_fires_and_names_who_starves() -> None:
 
 def test_names_the_share_of_steps_where_the_score_rose_for_a_moment() -> None:
     (found,) = check(scene(score=[17.0] * 4 + [0.0] * 96))
-    assert "above 8 only in 4 % of the time" in found.message
+    assert "above 8 only for 4 % of the time" in found.message
 
 
 def test_silent_where_the_aqm_is_l4s_or_the_class_is_a_guess_or_the_score_rose() -> None:

@@ -44,7 +44,7 @@ def scene(
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, from t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
-        ("classic", {}, {}, Severity.WARNING, "exceeds 8 in 100 % of the time"),
+        ("classic", {}, {}, Severity.WARNING, "exceeds 8 for 100 % of the time"),
         ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
         ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
@@ -97,7 +97,7 @@ def test_correct_thresholds_that_seldom_exceed_8_do_not_explain_a_floor_that_alw
     (found,) = check(scene("l4s", WRONG, detector=table))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
     assert "misfired behind an L4S AQM" in found.message
-    assert "exceeds 8 in 13 to 35 % of the time" in found.message
+    assert "exceeds 8 for 13 to 35 % of the time" in found.message
     (open_,) = check(scene("unknown", WRONG, detector=table))
     assert open_.severity is Severity.INFO, "a classic AQM may justify it"
 
@@ -106,7 +106,7 @@ def test_the_path_is_no_cause_where_the_score_that_it_gives_stays_low() -> None:
     table = steps(origin="packets", score=None, score_fixed=0.0)
     (found,) = check(scene("l4s", FLOOR, detector=table))
     assert "acts behind an L4S AQM: after" in found.message
-    assert "exceeds 8 in 0 % of the time" in found.message
+    assert "exceeds 8 for 0 % of the time" in found.message
 
 
 def test_an_aqm_that_no_other_flow_shows_is_probably_l4s() -> None:
@@ -164,7 +164,7 @@ def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> Non
     part = [0.0] * 20 + [17.0] * 40 + [0.0] * 40
     table = steps(origin="packets", score=None, score_fixed=part)
     (found,) = check(scene("classic", FLOOR, detector=table))
-    assert "as intended, from t=0.5 s in 40 % of the time: after" in found.message
+    assert "as intended, from t=0.5 s for 40 % of the time: after" in found.message
     flapping = steps(origin="packets", score=None, score_fixed=[0.0] * 10 + [17.0, 0.0] * 45)
     (found,) = check(scene("classic", FLOOR, detector=flapping))
     assert "(the score flaps between 0.0 and 17.0)" in found.message

@@ -182,18 +182,22 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
     `cuts` counts them; `at_half_alpha` is the share of them that stay at alpha/2 or below although
     the fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
     That is a parameter of the module, so all flows of a host show it together. Cuts that do not
-    show it are left out: at the smallest window nothing is reduced, and a large alpha asks for as
-    much as the floor.
+    show it are left out: at the smallest window nothing is reduced, and a large alpha asks for
+    nearly as much as the floor. `at_alpha` is the share of all CE reductions at such a score in
+    which alpha/2 is at least that floor, so that the score changes nothing.
     """
-    room = pl.col("cwnd_before") * (1 - CUT_FLOOR) >= MIN_CWND
-    cuts = evidence.cuts.filter(
+    made = evidence.cuts.filter(
         (pl.col("origin") == "kernel")
         & (pl.col("cause") == "ce")
         & (pl.col("classic_ecn") >= CLASSIC_THRESHOLD)
-        & room.fill_null(True)
-        & (pl.col("alpha") / 2 < CUT_FLOOR).fill_null(True)
     )
-    return cuts.group_by(log="source").agg(
+    room = pl.col("cwnd_before") * (1 - CUT_FLOOR) >= MIN_CWND
+    cuts = made.filter(
+        room.fill_null(True) & (pl.col("alpha") / 2 <= CUT_FLOOR / 2).fill_null(True)
+    )
+    deep = (pl.col("alpha") / 2 >= CUT_FLOOR).fill_null(False)
+    large = made.group_by(log="source").agg(pl.len().alias("made"), deep.mean().alias("at_alpha"))
+    shown = cuts.group_by(log="source").agg(
         pl.len().alias("cuts"),
         # The law "none" alone is not that: no law fits some reductions of the fallback.
         ((pl.col("law") == "alpha/2") | (pl.col("fraction") <= pl.col("alpha") / 2))
@@ -201,6 +205,7 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
         .mean()
         .alias("at_half_alpha"),
     )
+    return large.join(shown, on="log", how="left")
 
 
 @kept
@@ -239,6 +244,12 @@ def shaken(row: dict[str, Any]) -> str:
     return f"because of {added / 1000:.1f} ms of jitter" if added >= SHAKEN_US else ""
 
 
+FLAPS = 4
+"""Times that the score must pass 8 to flap: up and down twice."""
+
+THROUGHOUT = 0.9
+"""Share of the time from which a state is not qualified by its share: by eye."""
+
 MIN_CUTS = 10
 """Reductions from which their law is judged: by eye; the share is then known to about 0.3."""
 
@@ -252,6 +263,20 @@ def only_observes(row: dict[str, Any]) -> bool:
     return enough and isinstance(share, float) and share > MAJORITY
 
 
+def outweighed(row: dict[str, Any]) -> str:
+    """A sentence where alpha alone asks for reductions as deep as the fallback makes them."""
+    made, share = row["made"] or 0, row["at_alpha"] or 0.0
+    if made < MIN_CUTS or share < THROUGHOUT:
+        return ""
+    return (
+        f" The score deepened hardly a reduction: in {100 * share:.0f} % of them alpha/2 is at "
+        f"least the fallback's {100 * CUT_FLOOR:.0f} %."
+    )
+
+
+UNUSED = " No reduction used the score."
+
+
 def unused(row: dict[str, Any]) -> bool:
     """Whether no reduction used the score: it is only observed, or no mark came since it rose.
 
@@ -260,18 +285,11 @@ def unused(row: dict[str, Any]) -> bool:
     return row["marks_since"] == 0 or only_observes(row)
 
 
-FLAPS = 4
-"""Times that the score must pass 8 to flap: up and down twice."""
-
-THROUGHOUT = 0.9
-"""Share of the time from which a state is not qualified by its share: by eye."""
-
-
 def part_of_time(row: dict[str, Any]) -> str:
-    """` in 37 % of the time`, with the range of a score that flaps; nothing above 90 %."""
+    """` for 37 % of the time`, with the range of a score that flaps; nothing above 90 %."""
     if row["classic_time"] >= THROUGHOUT:
         return ""
-    part = f" in {100 * row['classic_time']:.0f} % of the time"
+    part = f" for {100 * row['classic_time']:.0f} % of the time"
     if row["crossings"] < FLAPS:
         return part
     return f"{part} (the score flaps between {row['score_min']:.1f} and {row['score_max']:.1f})"

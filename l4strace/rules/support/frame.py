@@ -16,15 +16,18 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Frame, Severity
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_states import UNUSED
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
-from l4strace.wording.quantities import count, quantity, queue_delay, share
+from l4strace.wording.quantities import count, marking_delay, quantity, share
 
 LARGE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
 that starves counts however small it is. By eye."""
 LONG = 100
 """Characters of a fact that one line and a half hold."""
+BUG_ADDS = 0.05
+"""Share of the steps above 8 that correct thresholds do not give, from which it is named."""
 NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
@@ -35,13 +38,17 @@ FALLBACK = (
     ("L4S305", "switched off, or it only observes"),
     ("L4S309", "active behind a classic AQM, as it should be"),
     ("L4S306", "not in this kernel"),
-    ("L4S307", "never armed: the log shows no step of its detector"),
+    ("L4S307", "never armed: the log shows no step of the detector"),
 )
 """What the rules on the fallback found, the weightiest first."""
 PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a classic AQM"}
 """The same, where all that a rule found is of low confidence."""
+PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whatever the AQM is"}
+"""Of those, with the score that the kernel recorded."""
 IDLE = {"L4S301": "its score passes 8 for no reason that the path gives, yet no reduction uses it"}
 """The same, where a rule reports nothing worse than a notice."""
+UNUSED_SCORE = {"L4S303": "its score is high because of the path, yet no reduction uses it"}
+"""The same, where all findings state that."""
 
 
 def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
@@ -106,9 +113,12 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
 
 
 def _marks(rows: list[dict[str, Any]]) -> str:
-    """`, which marks from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
-    known = [row["marking_delay_us"] for row in rows if row["marking_delay_us"] is not None]
-    return f", which marks from {queue_delay(min(known))} of queue delay" if known else ""
+    """`, marking from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
+    known = [row for row in rows if row["marking_delay_us"] is not None]
+    if not known:
+        return ""
+    shortest = min(known, key=lambda row: float(row["marking_delay_us"]))
+    return f", marking from {marking_delay(shortest)} of queue delay"
 
 
 def _inline(reason: str) -> str:
@@ -180,7 +190,13 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
             what = IDLE.get(rule, what) if idle and sure else what
             flows = [finding.flow for finding in found if finding.flow is not None]
             where = f" ({_flows(flows)})" if flows else ""
-            return _sentence(f"{what if sure else PERHAPS.get(rule, what)}{where}", active)
+            if not sure:
+                what = (PERHAPS_RECORDED if active else PERHAPS).get(rule, what)
+            elif all(UNUSED in finding.message for finding in found):
+                what = UNUSED_SCORE.get(rule, what)
+            return _sentence(f"{what}{where}", active)
+    if not active and evidence.kernel["classic_ecn"].is_not_null().any():
+        return "Idle: the kernel log shows no step of the detector."
     packets = next((_first_fact(f.message) for f in findings if f.rule == "L4S308"), "")
     if active:
         return _sentence(active)
@@ -198,18 +214,31 @@ def _first_fact(message: str) -> str:
 
 def _recorded(evidence: Evidence) -> str:
     """How often the score that the kernel recorded was above the threshold."""
-    steps = evidence.detector.filter(
+    recorded = evidence.detector.filter(
         (pl.col("origin") == "kernel") & pl.col("score").is_not_null()
-    )["score"]
+    )
+    steps = recorded["score"]
     if steps.is_empty():
         return ""
-    above = float((steps > SCALABLE_THRESHOLD).mean())  # type: ignore[arg-type]
+    above = _share_above(steps)
     if not (steps > 0).any():
         return "the kernel's score is 0 throughout: no fallback acts"
     if above == 0:
         most = f"{float(steps.max()):.1f}".removesuffix(".0")  # type: ignore[arg-type]
         return f"the kernel's score never exceeds {most} (threshold 8)"
-    return f"the kernel's score is above 8 in {share(above)} of its steps"
+    return f"the kernel's score is above 8 in {share(above)} of its steps{_of_bug(recorded)}"
+
+
+def _of_bug(recorded: pl.DataFrame) -> str:
+    """` (62 % with correct thresholds)`, of the steps that were replayed."""
+    replayed = recorded.drop_nulls("score_fixed")
+    fixed = _share_above(replayed["score_fixed"])
+    adds = _share_above(replayed["score"]) - fixed >= BUG_ADDS
+    return f" ({share(fixed)} with correct thresholds)" if adds else ""
+
+
+def _share_above(steps: pl.Series) -> float:
+    return float((steps > SCALABLE_THRESHOLD).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _flows(flows: Sequence[int]) -> str:

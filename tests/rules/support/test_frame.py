@@ -7,9 +7,10 @@ import pytest
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity
+from l4strace.rules.support.fallback_states import UNUSED
 from l4strace.rules.support.frame import frame as framed
 from tests.support.frames import MS, evidence, frame, stack
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
 
 
 def scene(**tables: pl.DataFrame) -> Evidence:
@@ -31,7 +32,7 @@ def test_each_kind_of_bottleneck_names_its_flows() -> None:
     both = framed(scene(bottlenecks=stack(bottleneck("l4s"), other)), ())
     assert both is not None
     assert both.limits == (
-        "L4S AQM, which marks from 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
+        "L4S AQM, marking from 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
     )
 
 
@@ -40,11 +41,11 @@ def test_an_unknown_bottleneck_gives_its_reason() -> None:
         "unknown",
         marking_delay_us=None,
         confidence=0.0,
-        reason="Cannot be determined: 6 ms of jitter hide the queue.",
+        reason="Cannot be determined: 6 ms of jitter hides the queue.",
     )
     shown = framed(scene(bottlenecks=hidden), ())
     assert shown is not None
-    assert shown.limits == "Not shown: 6 ms of jitter hide the queue."
+    assert shown.limits == "Not shown: 6 ms of jitter hides the queue."
     nothing = framed(scene(), ())
     assert nothing is not None
     assert nothing.limits == "Not shown: no flow has enough round trips with data."
@@ -100,9 +101,10 @@ def test_short_flows_are_judged_together_and_the_long_one_is_not_alone() -> None
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("L4S301", "Misfires (flow 0); the kernel's score is above 8 in 100 % of its steps."),
+        ("L4S301", "Misfires (flow 0); the kernel's score is above 8 in 100 % of its steps "
+         "(0 % with correct thresholds)."),
         ("L4S309", "Active behind a classic AQM, as it should be (flow 0); the kernel's score is "
-         "above 8 in 100 % of its steps."),
+         "above 8 in 100 % of its steps (0 % with correct thresholds)."),
     ],
 )  # fmt: skip
 def test_the_fallback_is_what_the_rules_found(rule: str, words: str) -> None:
@@ -148,3 +150,30 @@ def test_packets_alone_answer_with_the_first_fact_of_their_finding() -> None:
     shown = framed(scene(), (found,))
     assert shown is not None
     assert shown.fallback == "An ECT(1) sender does not fall back behind a classic AQM."
+
+
+def test_a_recorded_score_is_not_called_unknown() -> None:
+    """Lab run s1401-082: "Not shown: ...; the kernel's score is above 8 in 70 % of its steps"."""
+    suggested = Finding("L4S303", Severity.NOTICE, Confidence.LOW, "message", flow=0)
+    found = framed(scene(detector=steps(score_fixed=17.0)), (suggested,))
+    assert found is not None
+    assert found.fallback == (
+        "Conditions of the path keep the score up, whatever the AQM is (flow 0); the kernel's "
+        "score is above 8 in 100 % of its steps."
+    )
+
+
+def test_a_score_that_the_path_gives_and_no_reduction_uses_is_not_active() -> None:
+    unused = Finding("L4S303", Severity.NOTICE, Confidence.MEDIUM, f"message.{UNUSED}", flow=0)
+    found = framed(scene(), (unused,))
+    assert found is not None
+    assert found.fallback == (
+        "Its score is high because of the path, yet no reduction uses it (flow 0)."
+    )
+
+
+def test_a_log_without_steps_is_there() -> None:
+    """Lab run s1401-018: "no kernel log with Prague's score" beside a log of Prague."""
+    found = framed(scene(kernel=log(classic_ecn=0.0)), ())
+    assert found is not None
+    assert found.fallback == "Idle: the kernel log shows no step of the detector."
