@@ -64,7 +64,7 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
         message = f"The {packet} carries CE at its sender already. Only a queue may set CE."
     elif sent == CE:
         message = (
-            f"The {packet} carries CE at this capture already: an earlier queue was full, or a "
+            f"The {packet} carries CE at this capture already: an earlier queue marked it, or a "
             "node sets the field."
         )
     elif sent == ILLEGAL:
@@ -75,7 +75,7 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
     else:
         left = f"was {NAMES[sent]} at this capture and " if sent is not None else ""
         message = (
-            f"The {packet} {left}arrived with CE: the queue was full already, or a node sets the "
+            f"The {packet} {left}arrived with CE: the queue marked already, or a node sets the "
             "field."
         )
     return Finding(

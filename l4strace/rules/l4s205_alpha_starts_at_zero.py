@@ -132,7 +132,7 @@ def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.WARNING,
         Confidence.HIGH,
         f"Alpha was {row['alpha']:.3f} at the first CE in the log, so the window of "
-        f"{row['cwnd_before']:,.0f} packets shrank by only {100 * row['fraction']:.1f} %.",
+        f"{row['cwnd_before']:,.0f} packets {_shrank(row['fraction'])}.",
         ACTION,
         flow=row["flow"],
         forward=row["forward"],
@@ -143,6 +143,11 @@ def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("first reduction", row["fraction"], "share", "50 %"),
         ),
     )
+
+
+def _shrank(fraction: float) -> str:
+    percent = f"{100 * fraction:.1f}"
+    return "did not shrink" if percent == "0.0" else f"shrank by only {percent} %"
 
 
 def _packet_finding(row: dict[str, Any]) -> Finding:

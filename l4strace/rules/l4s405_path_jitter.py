@@ -45,7 +45,10 @@ CODE = "L4S405"
 MIN_US = 1000.0
 """Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
 
-ADDED_BY = {"forward": "the path of the data adds it", "ack": "the path of the ACKs adds it"}
+ADDED_BY = {
+    "forward": ("the way of the data adds it", "Look on the way of the data"),
+    "ack": ("the way of the ACKs adds it", "Look on the way of the ACKs"),
+}
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -61,7 +64,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    by = ADDED_BY.get(row["added_by"] or "", "one capture cannot show which path adds it")
+    known = ADDED_BY.get(row["added_by"] or "")
+    by = known[0] if known else "one capture cannot show which direction adds it"
+    adds = known[1] if known else "Capture at both ends to see which direction adds it; look"
     jitter = row["common_us"] / 1000
     return Finding(
         CODE,
@@ -69,7 +74,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Confidence.MEDIUM,
         f"The path has {jitter:.1f} ms of jitter (threshold {MIN_US / 1000:.0f} ms) that is not "
         f"queue: {by}.",
-        "Capture at both ends to see which path adds it; look for radio links and busy hosts.",
+        f"{adds} for radio links and busy hosts.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

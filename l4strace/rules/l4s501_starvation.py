@@ -52,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow that starves, beside the flow that leaves it the smallest share."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
-        return [Skipped(CODE, "no two flows sent over the same path at the same time")]
+        return [Skipped(CODE, "no two long flows sent over the same path at the same time")]
     worst = (
         pairs.filter(pl.col("starved_since_ns").is_not_null())
         .sort("starved_share")

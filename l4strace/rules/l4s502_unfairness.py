@@ -53,7 +53,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each pair that shared its path unequally."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
-        return [Skipped(CODE, "no two flows sent over the same path at the same time")]
+        return [Skipped(CODE, "no two long flows sent over the same path at the same time")]
     starving = pairs.filter(pl.col("starved_since_ns").is_not_null())
     known = {frozenset(pair) for pair in starving.select("flow", "other_flow").rows()}
     long = (pl.col("end_ns") - pl.col("start_ns")) / 1e9 >= MIN_OVERLAP_S

@@ -21,6 +21,7 @@ def test_fires_on_the_kernels_own_first_cut() -> None:
     (found,) = check(kernel_cut())
     assert found.confidence is Confidence.HIGH
     assert [m.value for m in found.measures] == [0.0, 0.0]
+    assert found.message.endswith("so the window of 1,488 packets did not shrink.")
 
 
 def test_silent_when_alpha_zero_goes_with_a_halving() -> None:

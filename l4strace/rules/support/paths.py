@@ -57,6 +57,12 @@ def rate(bps: float) -> str:
     return quantity(bps, "bit/s")
 
 
+def rates(least: float, most: float) -> str:
+    """`28.2 to 32.2 Mbit/s`; the unit is named once."""
+    low, high = rate(least), rate(most)
+    return f"{low.removesuffix(high.split()[-1]).rstrip()} to {high}"
+
+
 def changed(packets: pl.Expr) -> pl.Expr:
     """Whether the path changed so many packets.
 

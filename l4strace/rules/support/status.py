@@ -29,7 +29,7 @@ ACCEPTING = (4, 5)
 OPENINGS = {"yes": "Yes", "partly": "In part", "no": "No", "unknown": "Not shown"}
 CE = CODEPOINTS["ce"]
 BLEACHED, REMARKED = "L4S104", "L4S105"
-ON_THE_WAY = {BLEACHED: "erases its ECT(1) on the way", REMARKED: "changes its ECT(1) on the way"}
+ON_THE_WAY = {BLEACHED: "erases ECT(1)", REMARKED: "re-marks ECT(1)"}
 """What a path does to ECT(1), by the rule that finds it."""
 
 
@@ -163,12 +163,11 @@ def _clauses(steps: Steps) -> list[str]:
 
 
 def _on_the_way(steps: Steps) -> str:
-    """`; the path changes its ECT(1) on the way (L4S105)`, where it does."""
+    """`; the path re-marks ECT(1) (L4S105)`, where it does."""
     for rule, what in ON_THE_WAY.items():
         hit = steps.ect1.filter(pl.col("flow").is_in(steps.path_faults[rule]))
         if hit.height:
-            whose = what.replace("its", "the") if hit.height > 1 else what
-            return f"; the path {whose} ({rule})"
+            return f"; the path {what} ({rule})"
     return ""
 
 

@@ -117,7 +117,7 @@ def test_a_setting_that_excludes_the_request_is_named() -> None:
     ("rule", "kind", "answer", "end"),
     [
         ("L4S104", "unknown", "no", "sends ECT(1), but the path erases it on the way (L4S104)."),
-        ("L4S105", "l4s", "yes", "L4S queue; the path changes its ECT(1) on the way (L4S105)."),
+        ("L4S105", "l4s", "yes", "L4S queue; the path re-marks ECT(1) (L4S105)."),
     ],
 )
 def test_a_path_that_does_not_leave_ect1_alone_is_named(
