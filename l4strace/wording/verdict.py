@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from l4strace.evidence import Capture
@@ -39,10 +40,11 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     """The opening of ``analysis`` over ``flows`` conversations."""
     top = headline(analysis)
     frame = analysis.frame
+    message = "" if top is None else _whose(analysis, top, flows) + top.message
     if top is not None and top.severity >= Severity.WARNING:
-        return Verdict(top.message, top.severity, top, frame)
+        return Verdict(message, top.severity, top, frame)
     if not flows:
-        sentence = "No TCP flow found: nothing to judge." if top is None else top.message
+        sentence = "No TCP flow found: nothing to judge." if top is None else message
         return Verdict(sentence, top.severity if top else None, top, frame, judged=False)
     judged = f"in {count(flows, 'flow')}"
     unsure = len({skipped.rule for skipped in analysis.skipped})
@@ -55,8 +57,27 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
         return Verdict(sentence, worst, _fact(analysis), frame, whole)
     starves = frame is not None and frame.starves
     calm = "no error and no warning" if starves else "nothing seriously wrong"
-    sentence = _of_the_rules(analysis, f"{calm} {judged}{limits}. {top.message}")
+    sentence = _of_the_rules(analysis, f"{calm} {judged}{limits}. {message}")
     return Verdict(sentence, top.severity, top, frame, whole)
+
+
+OF_SENDERS = ("L4S1", "L4S2", "L4S3")
+"""Families of rules whose findings are about one flow, not about its path or the whole run."""
+
+
+def _whose(analysis: Analysis, finding: Finding, flows: int) -> str:
+    """`Flow 1: `, of several flows, where the message leaves out which one it is about."""
+    if flows < 2 or finding.flow is None or not finding.rule.startswith(OF_SENDERS):
+        return ""
+    alike = {
+        one.flow
+        for one in analysis.findings
+        if (one.rule, one.severity) == (finding.rule, finding.severity) and one.flow is not None
+    }
+    if re.search(rf"\b[Ff]low {finding.flow}\b", finding.message):
+        return ""
+    more = f" and {count(len(alike) - 1, 'more flow')}" if len(alike) > 1 else ""
+    return f"Flow {finding.flow}{more}: "
 
 
 def _of_the_rules(analysis: Analysis, sentence: str) -> str:

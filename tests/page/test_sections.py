@@ -43,7 +43,7 @@ def quiet() -> Case:
 def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
     section = verdict.build(case)
     worst = case.analysis.findings[0]
-    assert section.sentence == typeset(worst.message)
+    assert section.sentence == typeset(f"Flow 0: {worst.message}")
     assert (section.severity, section.link) == ("error", "L4S301-flow-0")
     assert [fact.name for fact in section.facts] == [m.name for m in worst.measures[:4]]
     assert [fact.value for fact in section.facts if "µs" in fact.value] == ["408 µs", "123 µs"]

@@ -1,5 +1,7 @@
 """The headline: worst first, causes before consequences."""
 
+from dataclasses import replace
+
 from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Skipped
 from l4strace.rules import RULES
 from l4strace.wording.verdict import verdict
@@ -80,3 +82,16 @@ def test_an_error_comes_before_the_frame_and_the_rest_after_it():
 def test_nothing_is_called_fine_above_a_flow_that_starves():
     mild = Analysis((finding("L4S503", Severity.NOTICE),), frame=FRAME)
     assert verdict(mild, 2).sentence.startswith("No error and no warning in 2 flows.")
+
+
+def test_of_several_flows_the_verdict_names_the_one_that_it_is_about():
+    """Lab run s1401-038: "The sender did not slow down after loss", of two senders."""
+    one = Finding("L4S203", Severity.WARNING, Confidence.MEDIUM, "The sender did it.", flow=1)
+    other = replace(one, flow=2)
+    assert verdict(Analysis((one,)), 2).sentence == "Flow 1: The sender did it."
+    assert (
+        verdict(Analysis((one, other)), 3).sentence == "Flow 1 and 1 more flow: The sender did it."
+    )
+    assert verdict(Analysis((one,)), 1).sentence == "The sender did it."
+    path = replace(one, rule="L4S408")
+    assert verdict(Analysis((path,)), 2).sentence == "The sender did it."
