@@ -11,6 +11,7 @@ from l4strace.wording.quantities import quantity
 from l4strace.wording.wrap import WIDTH, wrapped
 
 HEADS = ("flow", "direction", "both ends", "lost", "marked", "re-marked", "median", "P99")
+DELAYS = "One-way delay above its minimum (queue and jitter), marks and losses by direction:"
 SHOWN = 8
 """Directions; the page and JSON have more."""
 
@@ -25,7 +26,7 @@ def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
     rows = [_cells(row) for row in carried.head(SHOWN).iter_rows(named=True)]
     if not rows:
         return
-    yield wrapped("One-way queue delay, marks and losses by direction:", width)
+    yield wrapped(DELAYS, width)
     widths = [max(len(row[i]) for row in (HEADS, *rows)) for i in range(len(HEADS))]
     for row in (HEADS, *rows):
         cells = (

@@ -24,7 +24,9 @@ PATHS = frame(
 
 def test_terminal_and_json_have_delay_marks_and_losses():
     run = capture(flows=frame("flows", flow=[0, 1, 2]), directions=CARRIED, paths=PATHS)
-    first, _, head, *rows = path_lines.lines(run)
+    first, delays, head, *rows = path_lines.lines(run)
+    # Lab run s1401-082: "queue delay" of 5.6 ms, which was jitter alone.
+    assert "(queue and jitter)" in delays
     assert first.startswith("241,501 packets at both ends")
     assert head.split()[-2:] == ["median", "P99"]
     assert [" ".join(row.split()) for row in rows] == [
