@@ -182,8 +182,9 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
     `cuts` counts them; `at_half_alpha` is the share of them that stay at alpha/2 or below although
     the fallback would have reduced the window by 31 %: with prague_ecn_fallback=2 it only observes.
     That is a parameter of the module, so all flows of a host show it together. Cuts that do not
-    show it are left out: at the smallest window nothing is reduced, and a large alpha asks for
-    nearly as much as the floor. `at_alpha` is the share of all CE reductions at such a score in
+    show it are left out: at the smallest window nothing is reduced, and a large alpha asks for as
+    much as the floor. `at_floor` is the share of those that are at that floor to the bit, which
+    only a fallback that acts makes. `at_alpha` is the share of all CE reductions at such a score in
     which alpha/2 is at least that floor, so that the score changes nothing.
     """
     made = evidence.cuts.filter(
@@ -192,9 +193,7 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
         & (pl.col("classic_ecn") >= CLASSIC_THRESHOLD)
     )
     room = pl.col("cwnd_before") * (1 - CUT_FLOOR) >= MIN_CWND
-    cuts = made.filter(
-        room.fill_null(True) & (pl.col("alpha") / 2 <= CUT_FLOOR / 2).fill_null(True)
-    )
+    cuts = made.filter(room.fill_null(True) & (pl.col("alpha") / 2 < CUT_FLOOR).fill_null(True))
     deep = (pl.col("alpha") / 2 >= CUT_FLOOR).fill_null(False)
     large = made.group_by(log="source").agg(pl.len().alias("made"), deep.mean().alias("at_alpha"))
     shown = cuts.group_by(log="source").agg(
@@ -204,6 +203,7 @@ def floorless(evidence: Evidence) -> pl.DataFrame:
         .fill_null(False)
         .mean()
         .alias("at_half_alpha"),
+        (pl.col("law") == "floor").fill_null(False).mean().alias("at_floor"),
     )
     return large.join(shown, on="log", how="left")
 
@@ -255,12 +255,16 @@ MIN_CUTS = 10
 
 MAJORITY = 0.5
 
+BY_CHANCE = 0.1
+"""Share of reductions that may lie at the floor although none used it: by eye."""
+
 
 def only_observes(row: dict[str, Any]) -> bool:
     """Whether most reductions of a row joined with `floorless` ignore the score."""
     cuts, share = row["cuts"], row["at_half_alpha"]
     enough = isinstance(cuts, int) and cuts >= MIN_CUTS
-    return enough and isinstance(share, float) and share > MAJORITY
+    acts = (row["at_floor"] or 0.0) >= BY_CHANCE
+    return enough and not acts and isinstance(share, float) and share > MAJORITY
 
 
 def outweighed(row: dict[str, Any]) -> str:
