@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from l4strace.derive.noise import NOTED_US
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.wording.moments import TimeAxis
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
@@ -142,6 +143,12 @@ class Direction:
         """The row of `bottlenecks`, or null."""
         rows = self.evidence.bottlenecks.filter(self._at(self.source))
         return rows.row(0, named=True) if rows.height else None
+
+    @cached_property
+    def jitter_us(self) -> float | None:
+        """Jitter of the path from where it is noted (L4S405); it is part of every RTT."""
+        found = self.evidence.noise.filter(self._at(self.source))["common_us"].max()
+        return found if isinstance(found, float) and found >= NOTED_US else None
 
     @property
     def _own(self) -> pl.Expr:

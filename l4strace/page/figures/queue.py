@@ -7,7 +7,8 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of
-from l4strace.wording.amounts import duration
+from l4strace.wording.amounts import duration, micro
+from l4strace.wording.quantities import marking_delay
 
 NAME = "queue"
 TITLE = "Queue delay"
@@ -35,5 +36,8 @@ def describe(direction: Direction) -> str:
         return "One-way delay above its smallest, between the two captures."
     middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
     text = f"Mean RTT above the smallest of the path: median {middle}, 99th percentile {high}"
-    steady = (direction.bottleneck or {}).get("marking_delay_us")
-    return f"{text}; marking starts at about {duration(steady)}." if steady else f"{text}."
+    found = direction.bottleneck or {}
+    if found.get("marking_delay_us") is not None:
+        text = f"{text}; marking starts at {micro(marking_delay(found))}"
+    jitter = direction.jitter_us
+    return f"{text}. Jitter of {duration(jitter)} is part of it." if jitter else f"{text}."

@@ -52,7 +52,9 @@ def describe(direction: Direction) -> str:
     origin = "recorded by the kernel" if recorded else "estimated from packets"
     text = f"{count(cuts.height, 'reduction')} {origin}"
     if direction.scalable:
-        parts = [f"{own.height:,} by {name}" for own, name, *_ in _by_law(direction)]
+        # Of an estimated reduction only the size is known.
+        by = "by" if recorded else "as"
+        parts = [f"{own.height:,} {by} {name}" for own, name, *_ in _by_law(direction)]
         return f"{text}: {', '.join(parts)}."
     middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
     return f"{text}; median {middle} of the window given up."

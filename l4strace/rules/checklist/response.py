@@ -8,11 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES, MIN_WINDOW
 from l4strace.rules.support import paths, subjects
+from l4strace.rules.support.fallback_states import UNUSED
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.quantities import count, quantity, share
 
@@ -80,8 +81,8 @@ def fallback(sender: Sender) -> Answer:
     """Only behind a classic bottleneck a fallback has anything to show."""
     kind = (sender.bottleneck or {}).get("kind") or "unknown"
     if kind not in CLASSIC:
-        acts = sender.found("L4S301", "L4S303")
-        also = f" {acts.rule}: the fallback acts nevertheless." if acts else ""
+        high = sender.found("L4S301", "L4S303")
+        also = f" {high.rule}: {_acts(high)}" if high else ""
         return NOT_SHOWN, f"No classic ECN bottleneck (here: {BOTTLENECKS[kind]}).{also}"
     if finding := sender.found("L4S304", "L4S305"):
         return FAIL, finding.message
@@ -95,6 +96,15 @@ def fallback(sender: Sender) -> Answer:
     if finding := sender.found("L4S306"):
         return FAIL, finding.message
     return NOT_SHOWN, f"Behind a {BOTTLENECKS[kind]}; the packets do not show a fallback."
+
+
+def _acts(high: Finding) -> str:
+    """What a score above 8 did: a replay from packets does not show that it was used."""
+    if high.confidence <= Confidence.LOW:
+        return "the detector takes the path for classic, and no reduction shows a fallback."
+    if UNUSED in high.message or high.severity <= Severity.NOTICE:
+        return "the score is high nevertheless."
+    return "the fallback acts nevertheless."
 
 
 def rtt(sender: Sender) -> Answer:

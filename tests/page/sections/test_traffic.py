@@ -145,3 +145,23 @@ def test_a_run_without_rounds_shows_why_the_section_is_empty() -> None:
     section = built(dataclasses.replace(run, rounds=run.rounds.clear()))
     assert (section.charts, section.rows) == ((), ())
     assert section.absent
+
+
+def test_classic_feedback_shows_the_least_of_the_marks() -> None:
+    """Lab run s1401-082: "27 were marked" beside 92 between the captures."""
+    echoes = {"ce_best": [4] * ROUNDS + [None] * ROUNDS, "ece_acks": [None] * ROUNDS + [2] * ROUNDS}
+    section = built(shared(**echoes))
+    charts = {chart.key: chart for chart in section.charts}
+    assert "at least 5,000 were marked" in charts["traffic-losses"].caption
+    first, second, every = section.rows
+    assert (first.marked, second.marked, every.marked) == (
+        "10 %", "at least 5 %", "at least 8.3 %",
+    )  # fmt: skip
+
+
+def test_jitter_is_said_to_be_part_of_what_looks_like_queue() -> None:
+    noise = frame("noise", flow=[0, 1], common_us=2_860.0)
+    charts = {
+        chart.key: chart for chart in built(dataclasses.replace(shared(), noise=noise)).charts
+    }
+    assert charts["traffic-delay"].caption.endswith("Jitter of 2.86 ms is part of it.")

@@ -150,3 +150,20 @@ def test_an_increase_is_faster_than_a_packet_a_round_trip() -> None:
     assert grown(15) == "not shown"
     assert grown(5, least=48e6) == "not shown"
     assert response.increase(sender())[0] == "not shown"
+
+
+@pytest.mark.parametrize(
+    ("severity", "confidence", "words"),
+    [
+        (Severity.WARNING, Confidence.MEDIUM, "the fallback acts nevertheless"),
+        (Severity.NOTICE, Confidence.MEDIUM, "the score is high nevertheless"),
+        (Severity.NOTICE, Confidence.LOW, "no reduction shows a fallback"),
+    ],
+)
+def test_a_score_that_only_packets_suggest_is_no_fallback_that_acts(
+    severity: Severity, confidence: Confidence, words: str
+) -> None:
+    """Lab run s1401-082: "the fallback acts nevertheless", of a sender that never used it."""
+    high = Finding("L4S303", severity, confidence, "m", flow=0)
+    (one,) = senders(run(bottlenecks=bottleneck("l4s")), [high])
+    assert words in response.fallback(one)[1]

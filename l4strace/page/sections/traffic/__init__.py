@@ -10,7 +10,7 @@ from l4strace.page.case import Case
 from l4strace.page.chart import Chart
 from l4strace.page.sections.sharing import label
 from l4strace.page.sections.traffic import panels, short
-from l4strace.page.sections.traffic.link import Link, busiest, quantiles, queue_delay
+from l4strace.page.sections.traffic.link import Link, busiest, least, quantiles, queue_delay
 from l4strace.page.sections.traffic.short import ShortRow
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
@@ -78,7 +78,7 @@ def _row(link: Link, name: str, key: str, rounds: pl.DataFrame) -> TrafficRow:
         part=share(part, 1),
         used=share(None if used is None else used * part, 1),
         delay=_pair(quantiles(queue_delay(rounds), packets, (0.5, 0.99))),
-        marked=share(int(rounds["marks"].sum()), delivered),
+        marked=least(rounds) + share(int(rounds["marks"].sum()), delivered),
         again=share(int(rounds["retransmits"].sum()), delivered),
         rtt=_pair(quantiles(rounds["rtt_mean_us"], packets, (0.5, 0.99))),
     )

@@ -103,6 +103,12 @@ def busiest(case: Case) -> Link | None:
     return link if link.rounds.height else None
 
 
+def least(rounds: pl.DataFrame) -> str:
+    """`at least `, where classic feedback shows one mark for all of a round trip."""
+    echoed = rounds.filter((pl.col("ece_acks") > 0) & pl.col("ce_best").is_null())
+    return "at least " if echoed.height else ""
+
+
 def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> list[float]:
     """The value below which each share of the weights lies; empty without a weighted value."""
     weight = pl.col("weight")

@@ -13,7 +13,7 @@ from l4strace.page.drawing.palette import CE, FLOWS, LOSS, RECORDED, REFERENCE, 
 from l4strace.page.drawing.series import Points, line, points_of
 from l4strace.page.drawing.smooth import per_interval
 from l4strace.page.sections.sharing import label
-from l4strace.page.sections.traffic.link import Link, quantiles, queue_delay
+from l4strace.page.sections.traffic.link import Link, least, quantiles, queue_delay
 from l4strace.wording.amounts import duration, share
 from l4strace.wording.quantities import count
 
@@ -70,7 +70,9 @@ def delay(link: Link) -> Chart | None:
     figure = chart(traces, "ms", "% of packets", x={"type": "log"}, height=TALL)
     for level, name in ((50, "median"), (99, "P99")):
         reference(figure, level, name)
-    caption = f"Mean queue delay of the round that a packet was in. {'; '.join(facts)}."
+    jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)
+    part = f" Jitter of {duration(jitter)} is part of it." if jitter else ""
+    caption = f"Mean queue delay of the round that a packet was in. {'; '.join(facts)}.{part}"
     return _chart("delay", "Queue delay, cumulative", figure, caption)
 
 
@@ -90,7 +92,7 @@ def losses(link: Link) -> Chart | None:
         int(slots[column].sum()) for column in ("acked_packets", "marks", "retransmits")
     )
     caption = (
-        f"Of {count(packets, 'delivered packet')} {marked:,} were marked "
+        f"Of {count(packets, 'delivered packet')} {least(link.rounds)}{marked:,} were marked "
         f"({share(marked, packets)}) and {again:,} retransmitted ({share(again, packets)})."
     )
     figure = timeline(traces, "% of packets", link.case.axis)
