@@ -161,10 +161,12 @@ def result(process, output, asked, arguments):
     if not asked and arguments.count and process.returncode == 0:
         ended = "count"
     elif not asked:
-        ended = " ".join(told)[:500] or "dumpcap ended by itself"
-        if "permission" in ended.lower():
+        # Without rights each attempt to drop them fails first, with the same line.
+        refused = [line for line in told if "permission" in line.lower()]
+        ended = " ".join(dict.fromkeys(told))[:500] or "dumpcap ended by itself"
+        if refused:
             # What follows in dumpcap's text is advice for one distribution.
-            ended = ended.split(". ")[0]
+            ended = refused[0].split(". ")[0]
         if process.returncode < 0:
             ended = "dumpcap was killed by signal %d" % -process.returncode
     return {
