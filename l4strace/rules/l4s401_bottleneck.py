@@ -15,10 +15,10 @@ Evidence
 `bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
 (`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
 and marks. Flows that always have packets waiting get equal rates from a queue per flow whatever
-their RTTs, and equal RTTs from one queue whatever their rates. The time of
-a packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay is. What cannot be
-determined is worded for the direction with most `directions.payload_bytes`. No kernel state is
-used.
+their RTTs, and equal RTTs from one queue whatever their rates. The time of a packet
+(`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
+(`queue_delay_us`; `paths.owd_median_us` between two captures) are. What cannot be determined is
+worded for the direction with most `directions.payload_bytes`. No kernel state is used.
 
 When it is wrong
 ----------------
@@ -53,9 +53,14 @@ NAMES = BOTTLENECKS
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose bottleneck can be determined."""
     judged = subjects.once(evidence, evidence.bottlenecks)
-    results: list[Finding | Skipped] = [
-        _finding(row) for row in judged.filter(pl.col("kind") != "unknown").iter_rows(named=True)
-    ]
+    one_way = evidence.paths.select(*subjects.DIRECTION, "owd_median_us")
+    known = judged.filter(pl.col("kind") != "unknown").join(
+        one_way.unique(subjects.DIRECTION, keep="first"),
+        on=subjects.DIRECTION,
+        how="left",
+        maintain_order="left",
+    )
+    results: list[Finding | Skipped] = [_finding(row) for row in known.iter_rows(named=True)]
     unknown = judged.filter(pl.col("kind") == "unknown")
     if unknown.height:
         # As the frame does: what the flow with most bytes met comes first.
@@ -71,7 +76,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    measures = [Measure("queue delay, median", row["queue_delay_us"] or 0.0, "us")]
+    measures = []
+    queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
+    # Less than the noise of the path is no queue that these packets show.
+    if queue is not None and queue >= (row["noise_us"] or 0.0):
+        measures.append(Measure("queue delay, median", queue, "us"))
     if row["marking_delay_us"] is not None:
         measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
         measures.append(Measure("marked share", row["ce_share"] or 0.0, "share"))

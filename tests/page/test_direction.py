@@ -9,8 +9,9 @@ import pytest
 from l4strace.model import Analysis
 from l4strace.page.case import Case
 from l4strace.page.direction import Direction
+from l4strace.page.figures import queue, reductions
 from tests.support.frames import evidence, frame, rounds
-from tests.support.scenes import laws, log
+from tests.support.scenes import bottleneck, laws, log
 
 
 def direction(*, ect1: int = 1000, **tables: Any) -> Direction:
@@ -52,3 +53,17 @@ def test_prague_is_known_from_logs_and_hosts_and_likely_from_its_law(
 
 def test_a_sender_of_ect0_is_no_prague() -> None:
     assert not direction(ect1=0, laws=laws("alpha/2")).prague
+
+
+def test_a_chart_says_no_more_than_the_packets_show() -> None:
+    """Lab runs s1401-082 and s1401-149: a delay of jitter, a step below one packet's time."""
+    place = bottleneck("l4s", marking_delay_us=2_030.0, serialisation_us=4_200.0)
+    cuts = frame("cuts", origin="packets", fraction=0.3, law="floor", cause="ce")
+    noisy = frame("noise", common_us=2_860.0)
+    shown = direction(bottlenecks=place, noise=noisy, cuts=cuts)
+    assert queue.describe(shown).endswith(
+        "marking starts at less than 4.2 ms (one packet). Jitter of 2.86 ms is part of it."
+    )
+    assert reductions.describe(shown).endswith("estimated from packets: 1 as the fallback's floor.")
+    calm = direction(bottlenecks=place, noise=frame("noise", common_us=300.0))
+    assert "Jitter" not in queue.describe(calm)

@@ -1,8 +1,10 @@
 """The bottleneck as information."""
 
+import pytest
+
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s401_bottleneck import check
-from tests.support.frames import evidence
+from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
@@ -22,6 +24,22 @@ def test_fires_with_no_number_below_what_the_capture_shows() -> None:
     (found,) = check(scene("l4s", marking_delay_us=85.6, serialisation_us=50.0))
     (value,) = (m.value for m in found.measures if m.name.startswith("queue delay at which"))
     assert value == "less than 100 us"
+
+
+@pytest.mark.parametrize(
+    ("noise_us", "one_way", "shown"),
+    [(0.0, None, [4_970.0]), (7_000.0, None, []), (0.0, 556.0, [556.0])],
+)
+def test_fires_with_the_median_that_noise_leaves_and_two_captures_show(
+    noise_us: float, one_way: float | None, shown: list[float]
+) -> None:
+    """Lab run s1401-024: 4.97 ms, which was jitter of the ACKs, beside 556 us between captures."""
+    place = bottleneck("l4s", queue_delay_us=4_970.0, noise_us=noise_us)
+    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+    if one_way is not None:
+        tables["paths"] = frame("paths", flow=0, forward=True, owd_median_us=one_way)
+    (found,) = check(evidence(**tables))
+    assert [m.value for m in found.measures if m.name == "queue delay, median"] == shown
 
 
 def test_silent_but_skipped_where_it_cannot() -> None:
