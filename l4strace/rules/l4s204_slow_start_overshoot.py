@@ -84,7 +84,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 
 def _limit(fills: float | None) -> str:
-    return f"below {max(OVERSHOOT * fills, 1):.0f}" if fills else ""
+    return f"below {max(OVERSHOOT * fills, 1):,.0f}" if fills else ""
 
 
 RULE = Rule(

@@ -13,6 +13,9 @@ _SCALES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
 }
 
+COUNTED = ("packet",)
+"""Units that are things: more than one has an s."""
+
 
 def quantity(value: float | int | str, unit: str = "") -> str:
     """``value`` with its unit in the size that reads best: 10450.0 us -> `10.4 ms`."""
@@ -24,7 +27,8 @@ def quantity(value: float | int | str, unit: str = "") -> str:
         if abs(value) >= size:
             return f"{digits(value if size == 1 else value / size)} {name}"
     number = digits(value)
-    return f"{number} {unit}" if unit else number
+    plural = "s" if unit in COUNTED and value != 1 else ""
+    return f"{number} {unit}{plural}" if unit else number
 
 
 NO_QUEUE_US = 100.0

@@ -19,7 +19,8 @@ from l4strace.wording import quantities
         (129_823, "", "129,823"),
         (0.00012, "", "0.00012"),
         ("010", "", "010"),
-        (3, "packet", "3 packet"),
+        (3, "packet", "3 packets"),
+        (1, "packet", "1 packet"),
         (-2500.0, "us", "-2.5 ms"),
     ],
 )

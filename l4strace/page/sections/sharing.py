@@ -10,7 +10,7 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS
 from l4strace.page.drawing.series import line, points_of
-from l4strace.page.drawing.smooth import per_interval
+from l4strace.page.drawing.smooth import interval_of, per_interval
 from l4strace.wording.amounts import bit_rate, duration
 
 TITLE = ""
@@ -33,7 +33,9 @@ def build(case: Case) -> SharingSection:
     directions = [d for d in directions if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
     if len(directions) < 2:
         return SharingSection(())
-    interval = max(case.axis.length / INTERVALS, 0.05)
+    # Shorter than the rounds of a flow, they would show each as a peak above the capacity.
+    spans = (interval_of(d.rounds, case.axis.length) for d in directions)
+    interval = max(case.axis.length / INTERVALS, 0.05, *spans)
     traces = [
         line(
             points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),

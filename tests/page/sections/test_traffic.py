@@ -13,7 +13,7 @@ import pytest
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.sections import traffic
+from l4strace.page.sections import sharing, traffic
 from l4strace.page.sections.traffic.link import quantiles
 from tests.support import synthetic
 from tests.support.frames import MS, ROUND_NS, evidence, frame
@@ -103,6 +103,16 @@ def test_marks_are_shares_of_what_was_delivered() -> None:
     assert charts["traffic-losses"].caption == (
         "Of 60,000 delivered packets 4,000 were marked (6.7 %) and 2,000 retransmitted (3.3 %)."
     )
+
+
+def test_flows_are_compared_over_several_rounds_of_the_slowest() -> None:
+    """Lab run s1401-093: peaks of 490 Mbit/s on a link of 44.5, as rounds took 157 ms."""
+    run = shared()
+    long = pl.col("start_ns") + pl.when(pl.col("flow") == 1).then(157 * MS).otherwise(ROUND_NS)
+    (chart,) = sharing.build(
+        Case(dataclasses.replace(run, rounds=run.rounds.with_columns(end_ns=long)), Analysis(()))
+    ).charts
+    assert "over intervals of 628 ms" in chart.caption
 
 
 def test_quantiles_are_weighted() -> None:
