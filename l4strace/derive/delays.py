@@ -34,7 +34,8 @@ NEEDED = (
     *("round", "start_ns", "end_ns", "first_frame", "last_frame", "retransmits", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_prompt_max_us", "rtt_samples"),
     *("owd_min_us", "owd_mean_us", "owd_max_us", "sent_packets", "acked_packets", "limited_by"),
-    *("inflight_max_packets", "burst_bytes", "sacked_rtt_max_us", "path", "of", "at"),
+    *("inflight_max_packets", "burst_bytes", "sacked_rtt_min_us", "sacked_rtt_max_us"),
+    *("path", "of", "at"),
 )
 
 
@@ -43,14 +44,14 @@ def rounds(capture: Capture) -> pl.DataFrame:
 
     Left out are rounds of single packets that no full window sent: their ACKs may wait.
     """
-    near = queue_delay.on_paths(capture).select(NEEDED)
+    near = _merged(capture, queue_delay.on_paths(capture).select(NEEDED))
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
     near = near.join(_bases(near), on="of", how="left", maintain_order="left")
     repaired = pl.col("retransmits").fill_null(0)
     held = (repaired + of_round(1, repaired).fill_null(0) > 0) & (pl.col("rtt_samples") <= FEW)
     # Packets behind a loss have no RTT but that of SACK; the receiver reports each at once.
-    sacked = (pl.col("sacked_rtt_max_us") - pl.col("base_us")).clip(lower_bound=0)
+    sacked = (_sacked() - pl.col("base_us")).clip(lower_bound=0)
     rtt = pl.max_horizontal(
         pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us"))), sacked
     )
@@ -62,6 +63,26 @@ def rounds(capture: Capture) -> pl.DataFrame:
     return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
         pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")
     )
+
+
+def _merged(capture: Capture, near: pl.DataFrame) -> pl.DataFrame:
+    """With `merged`: whether packets of the direction hold several segments."""
+    packets = capture.directions.select(*KEY, merged=pl.col("super_packets").fill_null(0) > 0)
+    if not packets["merged"].any():
+        return near.with_columns(merged=pl.lit(False))
+    return near.join(packets, on=KEY, how="left", maintain_order="left")
+
+
+def _sacked() -> pl.Expr:
+    """Largest RTT that SACK reports. Of a super-packet one segment may be lost.
+
+    SACK reports all of that packet after the repair: its delay counts where a round beside it bears
+    it out, else the smallest of the round.
+    """
+    most, base = pl.col("sacked_rtt_max_us"), pl.col("base_us")
+    others = _beside(pl.max_horizontal("sacked_rtt_max_us", "rtt_mean_us")) - base
+    alone = (others < BESIDE["rtt"] * (most - base)).fill_null(True)
+    return pl.when(pl.col("merged") & alone).then("sacked_rtt_min_us").otherwise(most)
 
 
 def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:

@@ -49,7 +49,7 @@ NEEDED = (
     *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
     *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_mean_us", "owd_max_us"),
-    *("sent_packets", "sacked_rtt_max_us", "rtt_prompt_max_us"),
+    *("sent_packets", "sacked_rtt_min_us", "sacked_rtt_max_us", "rtt_prompt_max_us"),
 )
 """Columns of `rounds` that the derived tables look at: the others need not be copied."""
 

@@ -12,8 +12,9 @@ CALM = 10_400.0
 WHICH = ("min", "mean", "max")
 
 
-def delay(made: pl.DataFrame) -> list[float]:
-    table = delays.rounds(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+def delay(made: pl.DataFrame, directions: pl.DataFrame | None = None) -> list[float]:
+    of = DIRECTIONS if directions is None else directions
+    table = delays.rounds(capture(flows=FLOWS, directions=of, rounds=made))
     return table.filter(flow=0)["delay_us"].to_list()
 
 
@@ -96,6 +97,20 @@ def test_behind_a_loss_sack_shows_the_delay() -> None:
     made = rounds(50, rtt_samples=1, rtt_mean_us=CALM, rtt_max_us=CALM, retransmits=lost)
     shown = delay(made.with_columns(pl.Series("sacked_rtt_max_us", sacked)))
     assert shown[20:22] == [pytest.approx(222_000.0 - 10_000.0), pytest.approx(80_000.0)]
+
+
+@pytest.mark.parametrize(("beside", "height"), [(None, 9_000.0), (90_000.0, 83_000.0)])
+def test_sack_of_a_super_packet_may_have_waited_for_its_repair(
+    beside: float | None, height: float
+) -> None:
+    """Lab run s1401-024: 83 ms where the queue held 21 ms."""
+    most = [None] * 20 + [93_000.0, beside] + [None] * 28
+    least = [None] * 20 + [19_000.0, beside] + [None] * 28
+    made = rounds(50, rtt_samples=1, rtt_mean_us=CALM, rtt_max_us=CALM, retransmits=[3] * 50)
+    samples = {"sacked_rtt_min_us": least, "sacked_rtt_max_us": most}
+    made = made.with_columns(pl.Series(name, values) for name, values in samples.items())
+    merged = DIRECTIONS.with_columns(super_packets=pl.lit(900, DIRECTIONS.schema["super_packets"]))
+    assert delay(made, directions=merged)[20] == pytest.approx(height)
 
 
 def test_an_ack_that_waited_for_a_retransmission_is_no_delay() -> None:
