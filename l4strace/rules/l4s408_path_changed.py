@@ -86,8 +86,8 @@ def _text(evidence: Evidence, phases: list[Phase]) -> str:
     if len(phases) > MOST_NAMED + 1:
         rates = sorted(phase["capacity_bps"] for phase in phases)
         return (
-            f"The capacity of the path changed {count(len(phases) - 1, 'time')} between "
-            f"{paths.rate(rates[0])} and {paths.rate(rates[-1])}, first at "
+            f"The capacity of the path for payload changed {count(len(phases) - 1, 'time')} "
+            f"between {paths.rate(rates[0])} and {paths.rate(rates[-1])}, first at "
             f"{subjects.moment(evidence, phases[1]['start_ns'])}."
         )
     parts = [
@@ -95,7 +95,7 @@ def _text(evidence: Evidence, phases: list[Phase]) -> str:
         f"at {subjects.moment(evidence, after['start_ns'])}"
         for before, after in pairwise(phases)
     ]
-    return f"The capacity of the path was {_listed([_size(phases[0]), *parts])}."
+    return f"The capacity of the path for payload was {_listed([_size(phases[0]), *parts])}."
 
 
 def _size(phase: Phase) -> str:

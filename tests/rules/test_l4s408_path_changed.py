@@ -15,8 +15,8 @@ def found(*capacities: float, **columns: object):
 def test_fires_with_rates_and_times() -> None:
     (finding,) = found(47.8, 4.78, 47.8)
     assert finding.message == (
-        "The capacity of the path was 47.8 Mbit/s, fell to 4.78 Mbit/s at t=5.0 s and rose to "
-        "47.8 Mbit/s at t=10.0 s."
+        "The capacity of the path for payload was 47.8 Mbit/s, fell to 4.78 Mbit/s at t=5.0 s and "
+        "rose to 47.8 Mbit/s at t=10.0 s."
     )
     assert finding.confidence is Confidence.HIGH
     assert finding.span_ns == (5_000_000_000, 10_000_000_000)
@@ -32,7 +32,8 @@ def test_a_small_change_is_less_certain_and_many_are_summed_up() -> None:
     assert small.confidence is Confidence.MEDIUM
     (many,) = found(10.0, 5.0, 12.0, 4.0, 9.0)
     assert many.message == (
-        "The capacity of the path changed 4 times between 4 Mbit/s and 12 Mbit/s, first at t=5.0 s."
+        "The capacity of the path for payload changed 4 times between 4 Mbit/s and "
+        "12 Mbit/s, first at t=5.0 s."
     )
 
 

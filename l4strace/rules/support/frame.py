@@ -26,6 +26,9 @@ LARGE = 0.1
 that starves counts however small it is. By eye."""
 LONG = 100
 """Characters of a fact that one line and a half hold."""
+HELD_BACK = 0.5
+"""Share of a flow's rounds that its application or receive window limits, from which that, not the
+path, gives its rate: most."""
 BUG_ADDS = 0.05
 """Share of the steps above 8 that correct thresholds do not give, from which it is named."""
 NAMED = 3
@@ -156,10 +159,16 @@ def _shares(pairs: pl.DataFrame) -> str:
     row = pairs.sort("jain", "flow").row(0, named=True)
     flows = pairs["flow"].n_unique()
     which = "" if flows == 2 else f"{count(flows, 'flow')}, the most unequal pair: "
+    both = pl.col("flow").is_in([row["flow"], row["other_flow"]]) & pl.col("other_flow").is_in(
+        [row["flow"], row["other_flow"]]
+    )
+    held = pairs.filter(both & (pl.col("held_back") >= HELD_BACK))["flow"].to_list()
+    # What asks for no more has no unfair share.
+    index = f"Jain's index {row['jain']:.2f}"
+    why = f"application or receive window limits {_flows(held)}" if held else index
     return (
         f"{which}flow {row['flow']} has {quantity(row['rate_bps'], 'bit/s')}, flow "
-        f"{row['other_flow']} {quantity(row['other_rate_bps'], 'bit/s')} while both send "
-        f"(Jain's index {row['jain']:.2f})"
+        f"{row['other_flow']} {quantity(row['other_rate_bps'], 'bit/s')} while both send ({why})"
     )
 
 

@@ -70,6 +70,18 @@ def test_fair_rates_are_stated() -> None:
     )
 
 
+def test_a_flow_that_asks_for_no_more_has_no_unfair_share() -> None:
+    """Lab run s1401-014: 1.98 beside 7.6 Mbit/s, "Jain's index 0.74", of a flow paced to that."""
+    held = pl.Series([0.64, 0.01])
+    paced = starving(1, 0).with_columns(starved_since_ns=None, held_back=held)
+    shares = framed(scene(coexistence=paced), ())
+    assert shares is not None
+    assert shares.sharing == (
+        "Flow 0 has 45 Mbit/s, flow 1 5 Mbit/s while both send "
+        "(application or receive window limits flow 1)."
+    )
+
+
 def short_flows(count: int, **columns: object) -> dict[str, pl.DataFrame]:
     """A long flow 0 and ``count`` flows of 200 kB."""
     numbers = list(range(1, count + 1))
