@@ -197,8 +197,9 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
         return None
     # The delay of the other flows has its own estimate in their own rows.
-    other = "others far later" if mate == "classic" else "those of ECT(1) flows far earlier"
-    reason = f"{border.at(f)}, {other}: two queues."
+    other = "classic" if mate == "classic" else "ECT(1)"
+    apart = "later" if mate == "classic" else "earlier"
+    reason = f"{border.at(f)}, those of {other} flows far {apart}: two queues."
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
 
 
