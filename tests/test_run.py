@@ -28,7 +28,7 @@ def test_every_table_is_a_polars_frame(misfire: Run):
 def test_findings_are_a_frame_worst_first(misfire: Run):
     assert misfire.findings["rule"].to_list()[0] == "L4S301"
     assert misfire.findings["severity"].to_list()[0] == "error"
-    assert misfire.verdict == misfire.findings["message"][0]
+    assert misfire.verdict == f"Flow 1: {misfire.findings['message'][0]}"
     assert misfire.findings["file"][0].endswith("misfire.pcap.xz")
     assert "(expected " in misfire.findings["measures"][0][0]
     delays = misfire.measures.filter(rule="L4S301", name="queue delay")
