@@ -46,10 +46,8 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive.laws import LEAD, MISFIT
-from l4strace.derive.windows import ROUNDING
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.prague.constants import CUT_FLOOR
 from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
     MIN_SHARE,
@@ -109,10 +107,10 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
         return _acting(evidence, row)
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
-    mixed = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
-    # Less is hidden by whole packets, and the lowest of two windows is always a little lower.
-    apart = (CUT_FLOOR - (row["half_alpha"] or 0.0)) * row["window_packets"] >= ROUNDING
-    if row["law"] is None and mixed and apart and row["kind"] == "l4s" and _slow(row):
+    deeper = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
+    # A floor as likely at all times is a small bias of the model, in windows of few packets.
+    mixed = deeper and row["ll_floor"] - row["ll_floor_always"] >= LEAD
+    if row["law"] is None and mixed and row["kind"] == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, "at times "))
     return None
 

@@ -12,7 +12,7 @@ from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starv
 
 FLOOR = {"law": "floor", "fraction": 0.3, "references": "correct"}
 WRONG = FLOOR | {"references": "wrong"}
-BETWEEN = {"law": None, "ll_floor": -50.0}
+BETWEEN = {"law": None, "ll_floor": -50.0, "ll_floor_always": -90.0}
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
 
@@ -153,11 +153,13 @@ def test_silent_on_a_slow_link_where_no_law_explains_the_window() -> None:
     assert isinstance(check(scene("l4s", BETWEEN | {"misfit": 2.7}, SLOW))[0], Skipped)
 
 
-def test_silent_on_a_slow_link_where_whole_packets_hide_the_difference() -> None:
-    """Lab run s1401-031: of 4 packets the floor takes 1.25 and alpha/2 0.62; it was alpha/2."""
-    few = BETWEEN | {"window_packets": 4.0, "half_alpha": 0.155}
-    assert isinstance(check(scene("l4s", few, SLOW))[0], Skipped)
-    assert not isinstance(check(scene("l4s", few | {"half_alpha": 0.07}, SLOW))[0], Skipped)
+def test_at_times_is_said_where_the_score_tells_when() -> None:
+    """Lab run s1401-031, with its fallback off: a floor at all times explained as much."""
+    always = BETWEEN | {"ll_floor_always": -50.0}
+    assert isinstance(check(scene("l4s", always, SLOW))[0], Skipped)
+    assert not isinstance(
+        check(scene("l4s", always | {"ll_floor_always": -57.0}, SLOW))[0], Skipped
+    )
 
 
 def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> None:
