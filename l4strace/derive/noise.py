@@ -175,6 +175,8 @@ def _verdict() -> list[pl.Expr]:
         & (pl.col("answers_us") <= WITHIN * pl.col("period_us"))
         & (pl.col("answered") >= pl.max_horizontal(pl.col("rounds") / 2, pl.lit(MIN_FULL_ROUNDS)))
         & (pl.col("late_share") < REORDERED)
+        # Nor do super-packets that no link split arrive one by one (lab run s1001-035).
+        & (pl.col("super_packets").fill_null(0) == 0)
     )
     return [
         pl.col("rtt_us").alias("jitter_us"),
@@ -208,6 +210,7 @@ def _reordered(capture: Capture) -> pl.DataFrame:
         *KEY,
         "data_packets",
         "out_of_order",
+        "super_packets",
         pl.when(repaired.fill_null(False)).then(0).otherwise("overtaken").alias("overtaken"),
     )
     there = ["flow", "forward"]
@@ -219,5 +222,5 @@ def _reordered(capture: Capture) -> pl.DataFrame:
             (pl.col("late_packets") / pl.col("data_packets").max().over(there)).alias("late_share")
         )
         .filter(pl.col("data_packets") > 0)
-        .select(*KEY, "late_packets", "late_share")
+        .select(*KEY, "late_packets", "late_share", "super_packets")
     )

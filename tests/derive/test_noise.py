@@ -90,6 +90,8 @@ def test_acks_that_cover_many_packets_show_the_period_of_a_link() -> None:
         assert row(of(4_000.0, **(slots | longer | changed)))["release_us"] is None
     jitter = of(14_000.0, **slots, **longer)
     assert row(jitter)["release_us"] is None, "packets gather behind the slowest"
+    whole = frame("directions", flow=[0, 1], data_ect1=1000, super_packets=400)
+    assert row(of(4_000.0, **slots, **longer), directions=whole)["release_us"] is None
     late = frame("directions", flow=[0, 1], data_packets=1_000, out_of_order=[40, 0])
     assert row(of(4_000.0, **slots, **longer), directions=late)["release_us"] is None
 
