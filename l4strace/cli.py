@@ -19,6 +19,7 @@ from l4strace import console
 from l4strace.commands import memory
 from l4strace.commands.groups import expanded, gathered
 from l4strace.errors import L4straceError, OutputError
+from l4strace.later import load_late
 
 COMMANDS = (
     "capture",
@@ -174,6 +175,7 @@ def _built(name: str) -> Any:
 def main() -> None:
     """Entry point: our own errors become a message, a hint and an exit code."""
     gc.set_threshold(GARBAGE)
+    load_late()
     # Else Python looks for cycles among all that is left before it exits: a tenth of a short run.
     atexit.register(gc.freeze)
     console.open_streams()

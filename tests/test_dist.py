@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from l4strace import _native
 from tests.support.places import FIXTURES, REPOSITORY
 
 PROJECT = (REPOSITORY / "pyproject.toml").read_text()
@@ -48,6 +49,8 @@ def test_data_go_under_the_name_of_this_version():
     assert f'to = "l4strace-{version}.data/"' in PROJECT
     citation = (REPOSITORY / "CITATION.cff").read_text()
     assert f"version: {version}\n" in citation
+    # What pages and JSON state.
+    assert _native.__version__ == version
 
 
 @built

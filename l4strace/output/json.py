@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from l4strace import _native
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Frame, Measure, Proof, Skipped
@@ -72,9 +73,7 @@ def _frame(frame: Frame) -> dict[str, str]:
 
 def tool() -> dict[str, str]:
     """Name and version of this program."""
-    from importlib.metadata import version
-
-    return {"name": "l4strace", "version": version("l4strace")}
+    return {"name": "l4strace", "version": _native.__version__}
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

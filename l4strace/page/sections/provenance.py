@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import PackageNotFoundError, distribution
+import sys
 from typing import Any, NamedTuple
 
+import jinja2
+import polars as pl
+
+from l4strace import _native
 from l4strace.page.case import Case
 from l4strace.page.drawing import bundle
 from l4strace.wording.amounts import data_size, duration
@@ -13,8 +16,6 @@ from l4strace.wording.moments import utc
 from l4strace.wording.quantities import count
 
 TITLE = "Provenance"
-
-PACKAGES = ("l4strace", "polars", "jinja2")
 
 
 class SourceRow(NamedTuple):
@@ -49,26 +50,14 @@ def build(case: Case) -> ProvenanceSection:
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
-    found = [("Python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            found.append((package, _version(package)))
-        except PackageNotFoundError:
-            continue
-    return (*found, ("plotly.js", bundle.version()))
-
-
-def _version(package: str) -> str:
-    """The version of an installed package, from the head of its metadata.
-
-    `importlib.metadata.version` parses all of it, the package's README included, as an e-mail.
-    """
-    installed = distribution(package)
-    for line in (installed.read_text("METADATA") or "").splitlines():
-        name, _, value = line.partition(":")
-        if name == "Version":
-            return value.strip()
-    return installed.version
+    # Not from the packages' metadata: to import what reads those takes longer than this section.
+    return (
+        ("Python", sys.version.partition(" ")[0]),
+        ("l4strace", _native.__version__),
+        ("polars", pl.__version__),
+        ("jinja2", jinja2.__version__),
+        ("plotly.js", bundle.version()),
+    )
 
 
 def _source(row: dict[str, Any]) -> SourceRow:
