@@ -22,6 +22,7 @@ def thin(values: Sequence[float], most: int = MAX_POINTS) -> Sequence[int]:
     edges = [-(-run * count // runs) for run in range(runs + 1)]
     kept = {0, count - 1}
     for low, high in pairwise(edges):
-        kept.add(min(range(low, high), key=values.__getitem__))
-        kept.add(max(range(low, high), key=values.__getitem__))
+        part = values[low:high]
+        kept.add(low + part.index(min(part)))
+        kept.add(low + part.index(max(part)))
     return sorted(kept)
