@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -31,8 +31,7 @@ class Confidence(IntEnum):
     HIGH = 2
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One number behind a finding, with what it should have been."""
 
     name: str
@@ -67,8 +66,7 @@ class Finding:
             object.__setattr__(self, "frames", self.frames[:MAX_FRAMES])
 
 
-@dataclass(frozen=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that could not judge, for the whole run or for one flow: absence is not health."""
 
     rule: str
@@ -76,19 +74,17 @@ class Skipped:
     flow: int | None = None
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule: its module's docstring is its manual page."""
 
     code: str
     name: str
     summary: str
     check: Callable[[Evidence], list[Finding | Skipped]]
-    doc: str = field(repr=False, default="")
+    doc: str = ""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """The three questions that each verdict answers, one sentence each."""
 
     limits: str
@@ -110,8 +106,7 @@ class Frame:
         )
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """Whether the traffic is L4S at all: how many of its conversations get how far on the way."""
 
     answer: str
@@ -130,8 +125,7 @@ class Status:
     """Of those, that meet an L4S queue."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One requirement on an L4S sender, and what the run shows of it."""
 
     requirement: str
@@ -143,8 +137,7 @@ class Check:
     """One sentence: the numbers, or what is missing."""
 
 
-@dataclass(frozen=True)
-class Checklist:
+class Checklist(NamedTuple):
     """The requirements on the sender of one flow direction."""
 
     flow: int
@@ -152,8 +145,7 @@ class Checklist:
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
-class ProofPacket:
+class ProofPacket(NamedTuple):
     """One packet that proves a finding, decoded, with the units of the table `packets`."""
 
     source: int
@@ -179,8 +171,7 @@ class ProofPacket:
     wire_bytes: int
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(NamedTuple):
     """The packets behind the findings of one analysis."""
 
     packets: dict[int, tuple[ProofPacket, ...]]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -79,8 +78,7 @@ To = Annotated[
 ]  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Files:
+class Files(NamedTuple):
     """What a command reads."""
 
     paths: Paths
@@ -94,8 +92,7 @@ class Files:
         return not self.no_companions
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The part of a run that a command is about."""
 
     flow: Flow = None
@@ -123,8 +120,7 @@ def complete_rules(incomplete: str) -> list[tuple[str, str]]:
     return [(r.code, r.summary) for r in RULES if r.code.startswith(incomplete.upper())]
 
 
-@dataclasses.dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """The rules that a command asks."""
 
     select: Annotated[
@@ -162,8 +158,7 @@ class Format(str, Enum):
     junit = "junit"
 
 
-@dataclasses.dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """The form of what goes to standard output."""
 
     format: Annotated[

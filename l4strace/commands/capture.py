@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -43,8 +42,7 @@ class Offloads(str, Enum):
     off = "off"
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(NamedTuple):
     """What is recorded, and until when."""
 
     interface: Annotated[
@@ -66,7 +64,7 @@ class Recording:
         float | None,
         typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this time."),
     ] = None
-    count: Annotated[
+    most_packets: Annotated[
         int | None,
         typer.Option("--count", "-c", metavar="N", min=1, help="Stop after N packets."),
     ] = None
@@ -123,7 +121,7 @@ class Recording:
             backend=self.packets.value,
             interval_ms=self.interval,
             command=tuple(command),
-            count=self.count,
+            count=self.most_packets,
             buffer_mb=self.buffer,
             kernel_buffer_mb=self.kernel_buffer,
             offloads=self.offloads.value,

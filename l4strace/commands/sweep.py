@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(NamedTuple):
     """Where runs are, how they are recognized, and where what they show is kept."""
 
     sources: Annotated[
@@ -69,8 +67,7 @@ class Runs:
         return self.output or f"{discover.stem(self.sources[0])}.sweep"
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """How runs are measured."""
 
     workers: Annotated[

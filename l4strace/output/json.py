@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from l4strace import _native
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Finding, Frame, Measure, Proof, Skipped
+from l4strace.model import Analysis, Checklist, Finding, Frame, Measure, Proof, Skipped
 from l4strace.schema.keys import KEY
 from l4strace.wording import collector_notes
 from l4strace.wording.verdict import conversations, verdict
@@ -40,7 +39,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "tool": tool(),
-        "status": asdict(analysis.status) if analysis.status else None,
+        "status": analysis.status._asdict() if analysis.status else None,
         "verdict": _verdict(capture, analysis) if analysis.rules else None,
         "sources": [
             row | {"notes": collector_notes.of_source(capture, row["source"])}
@@ -52,7 +51,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}
             for place, finding in enumerate(analysis.findings)
         ],
-        "checklists": [asdict(checklist) for checklist in analysis.checklists],
+        "checklists": [_checklist(checklist) for checklist in analysis.checklists],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }
 
@@ -65,6 +64,10 @@ def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
         "rule": opening.finding.rule if opening.finding else None,
         "frame": _frame(opening.frame) if opening.frame else None,
     }
+
+
+def _checklist(checklist: Checklist) -> dict[str, Any]:
+    return checklist._asdict() | {"checks": [check._asdict() for check in checklist.checks]}
 
 
 def _frame(frame: Frame) -> dict[str, str]:

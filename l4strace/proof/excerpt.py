@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from l4strace import _native
 from l4strace.evidence import Capture
@@ -37,8 +36,7 @@ PCAP = {
 BLOCK_HEADERS = {ENHANCED: 28, OBSOLETE: 28, SIMPLE: 12}
 
 
-@dataclass(frozen=True)
-class Raw:
+class Raw(NamedTuple):
     """One packet as its capture holds it, payload cut off."""
 
     packet: ProofPacket

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -23,8 +23,7 @@ NEGOTIATION = "L4S1"
 NOT_AGAIN = "A capture from a pipe cannot be read twice: name a file to see its packets."
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(NamedTuple):
     """What to look for in ``source`` for the finding at ``place`` of the analysis.
 
     ``frames`` are those that the finding names. ``flow`` and the span on the run's clock bound the

@@ -1,16 +1,14 @@
 """Options that belong together as one parameter of a command."""
 
 import inspect
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from l4strace.commands import groups
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A group of options as commands share them."""
 
     first: Annotated[int, typer.Option("--first", help="One.")]

@@ -59,7 +59,7 @@ def poisoned(evidence: Evidence, analysis: Analysis, word: str) -> tuple[Evidenc
         hosts=evidence.hosts.with_columns(subject=pl.lit(word), value=pl.lit(word)),
     )
     findings = tuple(replace(f, message=f"{word}: {f.message}") for f in analysis.findings)
-    skipped = tuple(replace(s, reason=word) for s in analysis.skipped)
+    skipped = tuple(s._replace(reason=word) for s in analysis.skipped)
     return changed, replace(analysis, findings=findings, skipped=skipped)
 
 

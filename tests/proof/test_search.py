@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
 
@@ -26,7 +24,7 @@ def bleached() -> tuple[Evidence, Analysis]:
 
 def lookup(**values: object) -> Lookup:
     plain = Lookup(0, 0, frozenset(), 0, None, True)
-    return replace(plain, **values)  # type: ignore[arg-type]
+    return plain._replace(**values)  # type: ignore[arg-type]
 
 
 def found(evidence: Evidence, wanted: Lookup) -> tuple[ProofPacket, ...]:

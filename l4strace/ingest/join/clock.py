@@ -8,7 +8,8 @@ when nobody states it, and checks it when somebody does. What does not fit is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -28,8 +29,7 @@ STATED_NS = 500_000_000
 """A stated offset farther than this from the matched one is another boot's."""
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a log goes on the run's clock; ``refused`` is why it is not joined to flows."""
 
     offset_ns: int

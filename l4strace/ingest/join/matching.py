@@ -9,7 +9,7 @@ fires before the ACK is processed), half an RTT for a capture at the receiver.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -27,8 +27,7 @@ PARTS = 10
 """Pieces of the run whose offsets are compared to find a step."""
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """What the match shows; ``offset_ns`` is null when too little matched."""
 
     looked_for: int

@@ -6,8 +6,7 @@ costs more than everything else in a chart. A test has plotly check every figure
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -16,8 +15,7 @@ Trace = dict[str, Any]
 """One trace, by the names of plotly's reference."""
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """Traces and layout by the names of plotly's reference; ``height`` in pixels."""
 
     traces: list[Trace]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,13 +19,12 @@ PAGE_ROWS = 25
 """Rows that are shown at once, as in `reports/table.js`."""
 
 
-@dataclass(frozen=True)
-class Codepoint:
+class Codepoint(NamedTuple):
     """Data packets of one codepoint; ``name`` is the stroke's name in the palette."""
 
     name: str
     label: str
-    count: int
+    packets: int
     percent: float
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -59,8 +58,7 @@ class HandshakesSection(NamedTuple):
     absent: str
 
 
-@dataclass(frozen=True)
-class Sight:
+class Sight(NamedTuple):
     """One packet at one place: its codepoint (null: not known) and its ACE."""
 
     ecn: int | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -19,13 +18,12 @@ TITLE = "Between the captures"
 MAX_ROWS = 20
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """Packets that left with one codepoint and arrived with another (or the same)."""
 
     left: str
     arrived: str
-    count: str
+    packets: str
     share: str
     kind: str
     """``kept``, ``marked`` (ECT to CE: what an AQM does) or ``changed`` (forbidden)."""

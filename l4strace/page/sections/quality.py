@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from l4strace.model import Skipped
@@ -15,13 +14,12 @@ MAX_ROWS = 40
 MAX_FLOWS_NAMED = 8
 
 
-@dataclass(frozen=True)
-class StatRow:
+class StatRow(NamedTuple):
     """One row of `stats`."""
 
     source: str
     name: str
-    count: str
+    amount: str
     severity: str
     detail: str
 
