@@ -62,7 +62,8 @@ def build(case: Case) -> TrafficSection:
 
 
 def _rows(link: Link) -> tuple[TrafficRow, ...]:
-    flows = (_row(link, label(d), d.key, link.of(d)) for d in link.directions)
+    both = zip(link.directions, link.flows, strict=True)
+    flows = (_row(link, label(direction), direction.key, rounds) for direction, rounds in both)
     return (*flows, _row(link, ALL, "", link.rounds))
 
 

@@ -40,10 +40,19 @@ class Link:
         )
 
     @cached_property
+    def flows(self) -> tuple[pl.DataFrame, ...]:
+        """The rows of ``rounds`` of each of the directions with charts."""
+        flow, forward = pl.col("flow"), pl.col("forward")
+        return tuple(
+            self.rounds.filter((flow == one.flow) & (forward == one.forward))
+            for one in self.directions
+        )
+
+    @cached_property
     def interval(self) -> float:
         """Seconds of the intervals in which the panels count."""
         # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
-        flows = [self.of(direction) for direction in self.directions] or [self.rounds]
+        flows = self.flows or (self.rounds,)
         return max(interval_of(rounds, self.case.axis.length) for rounds in flows)
 
     @cached_property
@@ -67,11 +76,6 @@ class Link:
         table = self.case.evidence.phases
         own = (pl.col("source") == self.source) & (pl.col("path") == self.path)
         return table.filter(own).drop_nulls("capacity_bps").sort("phase").to_dicts()
-
-    def of(self, direction: Direction) -> pl.DataFrame:
-        """The rows of ``rounds`` of one direction."""
-        own = (pl.col("flow") == direction.flow) & (pl.col("forward") == direction.forward)
-        return self.rounds.filter(own)
 
     @property
     def utilization(self) -> float | None:

@@ -59,11 +59,11 @@ def delay(link: Link) -> Chart | None:
     facts = []
     for name, stroke, rounds in (("all flows", RECORDED, link.rounds), *_flows(link)):
         delays, packets = queue_delay(rounds), rounds["acked_packets"]
-        if not (found := quantiles(delays, packets, SHARES)):
+        if not (found := quantiles(delays, packets, (*SHARES, 0.5, 0.99))):
             continue
+        *found, middle, high = found
         curve = Points([max(us, LEAST_US) * MS for us in found], [PERCENT * s for s in SHARES])
         traces.append(line(curve, name, stroke, width=1.8, paused=False))
-        middle, high = quantiles(delays, packets, (0.5, 0.99))
         facts.append(f"{name}: median {duration(middle)}, P99 {duration(high)}")
     if not traces:
         return None
@@ -121,8 +121,8 @@ def round_trips(link: Link) -> Chart | None:
 
 def _flows(link: Link) -> Iterator[tuple[str, Stroke, pl.DataFrame]]:
     """Name, stroke and rounds of each flow with charts, as in the chart of the sharing."""
-    for direction, stroke in zip(link.directions, FLOWS, strict=False):
-        yield label(direction), stroke, link.of(direction)
+    for direction, rounds, stroke in zip(link.directions, link.flows, FLOWS, strict=False):
+        yield label(direction), stroke, rounds
 
 
 def _chart(name: str, title: str, figure: Figure, caption: str) -> Chart:
