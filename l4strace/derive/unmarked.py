@@ -68,6 +68,11 @@ drops at a few different delays."""
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
 
+OVERLOADED = 0.15
+"""Part of the packets lost, above which a lack of marks does not show an AQM without ECN: PIE marks
+up to a drop probability of a tenth (RFC 8033 section 5.1; sch_pie.c), and with half as much again
+on average hardly a moment lies below that. Measured where it has ECN: from 0.20."""
+
 MIN_MARKS = 3
 """As in bottlenecks."""
 
@@ -142,9 +147,12 @@ def idle_loss(f: Features) -> bool:
 def _lossy(f: Features) -> Verdict:
     lost, at = f["lost_us"], quantity(f["lost_us"], "us")
     losses = f"{count(f['losses'], 'packet')} retransmitted"
+    overloaded = f["lost"] > OVERLOADED * (f["acked"] + f["lost"])
     if lost < _standing(f):
         if (f["queue_high_us"] or 0.0) < DEEP_QUEUE * QUEUE_US:
             return "none", PARTLY, f"{losses} at {at} of queue delay: the path loses at random."
+        if overloaded:
+            return _overloaded(f)
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
     if (f["late_share"] or 0.0) >= REORDERED:
         late = f"{100 * f['late_share']:.1f} % of the packets arrive late"
@@ -163,6 +171,8 @@ def _lossy(f: Features) -> Verdict:
             reason = f"{losses}, always at the full queue ({at}), without a mark."
             return "fifo", SEEN_BY_OTHERS, reason
         if f["lost_rounds"] >= MIN_BELOW and lost <= BELOW * f["top_us"]:
+            if overloaded:
+                return _overloaded(f)
             reason = (
                 f"{losses} at {at} of queue delay, below the largest of "
                 f"{quantity(f['top_us'], 'us')}, without a mark."
@@ -171,6 +181,15 @@ def _lossy(f: Features) -> Verdict:
     # A queue that stands only while it overflows may mark at other times.
     sure = SEEN_BY_OTHERS if f["queue_delay_us"] >= _standing(f) else PARTLY
     return "unmarked", sure, f"{losses} at {at} of queue delay, without a mark."
+
+
+def _overloaded(f: Features) -> Verdict:
+    share = 100 * f["lost"] / (f["acked"] + f["lost"])
+    reason = (
+        f"Cannot be determined: {share:.0f} % of the packets are lost below the full queue; an AQM "
+        "with ECN may drop instead of marking as well where it drops more than a tenth."
+    )
+    return "unknown", NO_VERDICT, reason
 
 
 def _lossless(f: Features) -> Verdict:
