@@ -2,125 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from tests.support.places import FIXTURES, REPOSITORY
-
-PRAGUE, CUBIC = 5201, 5302
-
-
-@pytest.fixture(scope="module", autouse=True)
-def path() -> Iterator[None]:
-    sys.path.insert(0, str(FIXTURES / "lab"))
-    yield
-    sys.path.remove(str(FIXTURES / "lab"))
-
-
-def load(name: str) -> ModuleType:
-    return importlib.import_module(name)
-
-
-def flow(dport: int, cc: str, kbyte_s: int) -> dict[str, Any]:
-    return {
-        "dport": dport,
-        "prague": cc == "prague",
-        "kind": "bulk",
-        "asked": cc,
-        "first_s": 0.0,
-        "last_s": 10.0,
-        "arrived_bytes": [kbyte_s * 1000] * 10,
-        "sender": {"delivered_ce": 100},
-        "codepoints": {"to_receiver": {"ect1>ce" if cc == "prague" else "ect0>ect0": 100}},
-    }
-
-
-def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
-    """Prague with 1 of 6 MB/s beside CUBIC; its score stands above 8 all the time."""
-    scenario = {
-        "name": "x",
-        "queue": {"name": nature, "nature": nature, "marks": marks},
-        "second": None,
-        "rtt_ms": 20.0,
-        "server_ecn": 3,
-        "client_ecn": 1,
-        "noise": "none",
-        "fallback": 1,
-        "fault": "none",
-        "build": "20-bit",
-        "flows": [{"dport": one, "kind": "bulk", "numbers": []} for one in (PRAGUE, CUBIC)],
-        "late_s": 0,
-        "offloads": False,
-    }
-    socket = {
-        "dport": PRAGUE,
-        "steps": 400,
-        "share_above": 0.9,
-        "cuts": 50,
-        "fallback_cuts": 45,
-        "right_references": {"share_above": 0.0},
-    }
-    truth = {
-        "start_unix_ns": 0,
-        "processor": {"kept_up": True},
-        "capacity": [{"s": 0.0, "hop": "first", "kbit": 50_000}],
-        "flows": [flow(PRAGUE, "prague", 700), flow(CUBIC, "cubic", 5300)],
-        "one_way_ms": {str(PRAGUE): [1.0] * 100, str(CUBIC): [2.0] * 20 + [80.0] * 2 + [2.0] * 78},
-        "codepoints": {"to_receiver": {"ect1>ect1": 100}},
-        "seconds": [{"second": n, "passed_bytes": 6_000_000} for n in range(10)],
-    }
-    socket |= changes.pop("socket", {})
-    scenario |= changes
-    return load("facts").Facts({**truth, "scenario": scenario, "sockets": [socket]})
-
-
-def found(rule: str, message: str = "", severity: str = "error", **more: Any) -> dict[str, Any]:
-    return {"rule": rule, "message": message, "severity": severity, "span_ns": None, **more}
-
-
-def judged(rule: str, truth: Any, dport: int = PRAGUE, **values: Any) -> bool | None:
-    answer: bool | None = load("judge").TRUE[rule](truth, dport, found(rule, **values))
-    return answer
+from tests.support.places import REPOSITORY
+from tests.support.truth import CUBIC, PRAGUE, alone, facts, found, judged, load
+from tests.support.truth import lab_path as lab_path
 
 
 def test_every_rule_is_judged_or_said_not_to_be() -> None:
     files = (REPOSITORY / "l4strace" / "rules").glob("l4s[0-9]*.py")
     codes = {path.name.split("_")[0].upper() for path in files}
     assert codes == set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
-
-
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        ("Bottleneck: L4S AQM. Marks set in at 0.4 ms.", "l4s"),
-        ("Bottleneck: classic AQM. Marks set in at 6 ms; not an L4S AQM.", "classic"),
-        ("Bottleneck: shallow AQM that also marks ECT(0). x", "shallow"),
-        ("Bottleneck cannot be told: 6 ms of jitter. x", None),
-        ("Bottleneck: FIFO. x", "fifo"),
-    ],
-)
-def test_the_kind_is_read_from_the_message(message: str, kind: str | None) -> None:
-    assert load("judge").kind_of(message) == kind
-
-
-def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
-    said = {"message": "Bottleneck: L4S AQM. x"}
-    assert judged("L4S401", facts(), **said) is True
-    assert judged("L4S401", facts("classic", "all"), **said) is False
-    assert judged("L4S401", facts(), message="Bottleneck cannot be told: jitter") is None
-
-
-@pytest.mark.parametrize(("at", "answer"), [("before", True), ("after", False)])
-def test_dualpi2_that_gets_no_ect1_packet_is_a_classic_aqm(at: str, answer: bool) -> None:
-    """Lab run s1001-093: a router before it makes ECT(0) of ECT(1)."""
-    remarked = facts(fault="remark", fault_at=at)
-    assert judged("L4S401", remarked, message="Bottleneck: classic AQM. Marks begin") is answer
 
 
 def test_marks_that_no_queue_set_show_no_bottleneck() -> None:
@@ -183,13 +77,6 @@ def test_no_fallback_behind_a_bottleneck_that_moves_is_left_open() -> None:
     moved = load("facts").Facts(one.truth | {"capacity": slower})
     assert judged("L4S308", one, message=said) is False
     assert judged("L4S308", moved, message=said) is None
-
-
-def alone(nature: str, share: float) -> Any:
-    """Only Prague, and how long correct references keep its score above 8."""
-    truth = facts(nature, "all", socket={"right_references": {"share_above": share}})
-    del truth.flows[CUBIC]
-    return truth
 
 
 def test_a_step_that_only_prague_meets_is_an_l4s_aqm_to_it() -> None:
