@@ -10,12 +10,16 @@ from collections import defaultdict
 from typing import Any
 
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, PARTLY
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import marking_delay
 
 Row = dict[str, Any]
 
 UNMARKABLE = ("unmarked", "dropping", "fifo")
 """What a queue is to packets without ECN, whatever it is to others."""
+
+WHICH = ("classic", "per-flow")
+"""Kinds of which `CLASSIC_OR_PER_FLOW` is one: no contradiction."""
 
 
 def agreed(rows: list[Row]) -> list[Row]:
@@ -24,13 +28,24 @@ def agreed(rows: list[Row]) -> list[Row]:
     for row in rows:
         paths[row["source"], row["path"]].append(row)
     for mates in paths.values():
-        surest = max(mates, key=lambda row: float(row["confidence"]))
-        if surest["confidence"] >= ALONE and surest["marks"]:
-            for row in mates:
-                # Weak evidence is more than none, but not more than other evidence.
-                if row["kind"] == "unknown" or surest["confidence"] >= PARTLY:
-                    _follow(row, surest)
+        # A flow that gets no mark shows nothing of a queue that marks others.
+        marked = [row for row in mates if row["marks"] and row["confidence"] >= ALONE]
+        if not marked:
+            continue
+        shared = [row for row in marked if row["kind"] in WHICH]
+        for row in marked:
+            if row["kind"] == CLASSIC_OR_PER_FLOW and shared:
+                _take(row, max(shared, key=_confidence))
+        surest = max(marked, key=_confidence)
+        for row in mates:
+            # Weak evidence is more than none, but not more than other evidence.
+            if row["kind"] == "unknown" or surest["confidence"] >= PARTLY:
+                _follow(row, surest)
     return rows
+
+
+def _confidence(row: Row) -> float:
+    return float(row["confidence"])
 
 
 def _follow(row: Row, surest: Row) -> None:
@@ -38,14 +53,21 @@ def _follow(row: Row, surest: Row) -> None:
     kind = surest["kind"]
     if row["kind"] in (kind, "none") or _not_markable(row):
         return
-    if row["kind"] != "unknown" and row["confidence"] >= surest["confidence"]:
+    if kind == CLASSIC_OR_PER_FLOW and row["kind"] in WHICH:
+        return
+    unmarked = row["kind"] in UNMARKABLE and not row["marks"]
+    if row["kind"] != "unknown" and not unmarked and row["confidence"] >= surest["confidence"]:
         row |= _unknown("Cannot be determined: the flows of the path contradict each other.")
         return
+    _take(row, surest)
+
+
+def _take(row: Row, surest: Row) -> None:
     known = surest["marking_delay_us"] is not None
     seen = f" (marks begin at {marking_delay(surest)} there)" if known else ""
     verb = "shows" if surest["confidence"] >= PARTLY else "suggests"
     row |= {
-        "kind": kind,
+        "kind": surest["kind"],
         "confidence": min(PARTLY, float(surest["confidence"])),
         "reason": f"Another flow of the path {verb} it{seen}.",
     }

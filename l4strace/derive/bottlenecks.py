@@ -18,6 +18,7 @@ from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, Features, Verdict
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp.
@@ -48,7 +49,8 @@ def _row(f: Features) -> dict[str, Any]:
         )
         f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
-    if kind == "classic" and not _with_ect1(f) and confidence > ALONE:
+    classic = kind in ("classic", CLASSIC_OR_PER_FLOW)
+    if classic and not _with_ect1(f) and confidence > ALONE:
         confidence = ALONE
         reason += " No ECT(1) packet shows whether it has a second queue."
     return f | {

@@ -7,8 +7,8 @@ packets; a queue per flow delays each flow on its own.
 
 from __future__ import annotations
 
-from l4strace.derive import border, low_marks, sharing, unmarked
-from l4strace.derive.border import HARDLY, MIN_HIGH
+from l4strace.derive import border, first_packets, low_marks, sharing, unmarked
+from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.noise import HIDES, REORDERED
 from l4strace.derive.queue_features import L4S_MARK_US
@@ -21,7 +21,8 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
-from l4strace.wording.quantities import quantity, queue_delay
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.wording.quantities import count, quantity, queue_delay
 
 MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
@@ -49,10 +50,12 @@ def verdict(f: Features) -> Verdict | None:
         return _from_marks(f)
     if f["marks"] and (_far_above(f) or _hardly_marked(f)):
         return _less_sure(_deep_marks(f | {"marking_delay_us": _first(f)}))
+    first = f | {"marking_delay_us": f["first_marking_us"]}
     if f["all_marks"] >= MIN_MARKS:
-        return _marked_early(f)
+        far = _hardly_marked(f) and _far_above(first)
+        return _less_sure(_deep_marks(first)) if far else _marked_early(f)
     if f["all_marks"] and _hardly_marked(f):
-        return _less_sure(_deep_marks(f | {"marking_delay_us": f["first_marking_us"]}))
+        return _less_sure(_deep_marks(first))
     return None
 
 
@@ -109,13 +112,14 @@ def _hardly_marked(f: Features) -> bool:
 
 
 def _seldom_marked(f: Features) -> bool:
-    """Hardly a mark in rounds all of whose packets waited beyond the border, noise apart.
+    """Most packets of rounds that waited beyond the border, noise apart, have no mark.
 
-    Where packets overtake others, all ACKs wait for the slowest.
+    Where packets overtake others, all ACKs wait for the slowest. Measured on 33 directions whose
+    noise reaches beyond the border: every packet behind a step, 0.44 of them at most elsewhere.
     """
     if f["classic_feedback"] or (f["late_share"] or 0.0) >= REORDERED:
         return False
-    return bool(f["high_acked"] >= MANY and f["high_marks"] <= SELDOM * f["high_acked"])
+    return bool(f["high_acked"] >= MANY and f["high_marks"] <= HALF * f["high_acked"])
 
 
 def _far_above(f: Features) -> bool:
@@ -246,9 +250,28 @@ def _deep_marks(f: Features) -> Verdict:
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
     waits = [c for c in mates if sharing.waited(f, c) or sharing.sure(f, c)]
     if not waits:
+        if begun := _begun(f):
+            return begun
+        dual = f["marked_as"] != "ect1" and "scalable" in mates
+        if dual and f["scalable_high_unmarked"] < MIN_HIGH:
+            return border.unknown(
+                f"Cannot be determined: {border.lower(at)}; the ECT(1) flows wait too little to "
+                "show whether they have a queue of their own."
+            )
         alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
-        return "classic", ALONE, f"{at}; {alone} whether others share the queue."
+        return CLASSIC_OR_PER_FLOW, OWN_MARKS, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)
+
+
+def _begun(f: Features) -> Verdict | None:
+    """What the first packets of flows that began meanwhile show."""
+    at, begun = border.at(f), count(f["first_slots"] or 0, "flow")
+    if first_packets.own_queue(f):
+        reason = f"{at}, while {begun} that began meanwhile did not wait: separate queues."
+        return "per-flow", OWN_MARKS, reason
+    if first_packets.one_queue(f):
+        return "classic", OWN_MARKS, f"{at}, and {begun} that began meanwhile waited as long."
+    return None
 
 
 def _all_beyond(f: Features) -> bool:
@@ -294,6 +317,8 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     if own and (not noisy or f["queue_high_us"] > 2 * f["noise_us"]):
         reason = f"{at} and the other flows' delay differs ({alike})."
         return "per-flow", PARTLY if noisy else OWN_MARKS, reason
+    if begun := _begun(f):
+        return begun
     if noisy:
         return border.unknown(_hidden(f, "whether the flows share the queue"))
     return border.unknown(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive import company, first_packets, noise, numbers, one_way, phases, queue_delay
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
@@ -84,7 +84,9 @@ def features(capture: Capture) -> pl.DataFrame:
     near = near.with_columns(rate_bps="carried_bps")
     near = one_way.marked(near, one_way.bases(capture)).select(COMPARED)
     return (
-        own.drop("of", "at")
+        own.drop("at")
+        .join(first_packets.table(capture, all_rated, own), on="of", how="left")
+        .drop("of")
         .join(_carried(capture), on=KEY, how="left")
         .join(one_way.delays(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")

@@ -62,10 +62,11 @@ from l4strace.rules.support.fallback_states import (
     unused,
     without_score,
 )
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 CODE = "L4S301"
 ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
-CLASSIC_KINDS = ("classic", "shallow", "per-flow")
+CLASSIC_KINDS = ("classic", "shallow", "per-flow", CLASSIC_OR_PER_FLOW)
 """Kinds of bottleneck on which a high score is not a misfire."""
 
 

@@ -60,13 +60,17 @@ from l4strace.rules.support.fallback_states import (
     shaken,
     slow_link,
 )
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 CODE = "L4S308"
 CLASSIC = {
     "classic": "a classic AQM",
     "shallow": "an AQM that marks classic flows too",
 }
-SUITED = CLASSIC | {"per-flow": "a classic AQM with a queue per flow"}
+SUITED = CLASSIC | {
+    "per-flow": "a classic AQM with a queue per flow",
+    CLASSIC_OR_PER_FLOW: "a classic AQM, on one queue or with a queue per flow",
+}
 """Bottlenecks behind which the fallback is meant to act."""
 
 NEVER = 0.02

@@ -17,7 +17,8 @@ Evidence
 
 When it is wrong
 ----------------
-A lone flow cannot show whether other flows share its queue: the finding then has medium confidence.
+A lone flow cannot show whether other flows share its queue: the finding then leaves it open and has
+medium confidence.
 
 What to do
 ----------
@@ -47,8 +48,15 @@ from l4strace.rules.support.fallback_states import (
     steps,
     without_score,
 )
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 CODE = "L4S309"
+MARKING = {
+    "classic": "a classic AQM that marks",
+    "shallow": "an AQM that marks all flows",
+    CLASSIC_OR_PER_FLOW: "a classic AQM, on one queue or with a queue per flow, that marks",
+}
+"""Bottlenecks behind which the fallback is meant to act."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -63,7 +71,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
         jitter(evidence), on=subjects.DIRECTION, how="left"
     )
-    right = judged.filter(pl.col("kind").is_in(["classic", "shallow"]))
+    right = judged.filter(pl.col("kind").is_in(list(MARKING)))
     high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
     # Jitter that explains the score is L4S303.
     calm = pl.col("jitter_us").fill_null(0.0) < MDEV_US
@@ -77,16 +85,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     delay = row["marking_delay_us"]
     at = "" if delay is None else f" from {delay / 1000:.1f} ms of queue delay"
-    marks = (
-        "a classic AQM that marks" if row["kind"] == "classic" else "an AQM that marks all flows"
-    )
     since = subjects.moment(evidence, row["classic_since_ns"])
+    marks = subjects.hedged(row["confidence"], MARKING[row["kind"]])
     return Finding(
         CODE,
         Severity.INFO,
         subjects.confidence(row["confidence"]),
         f"Prague's detector works as intended: from {since} its score is above 8"
-        f"{part_of_time(row)} behind {subjects.hedged(row['confidence'], marks)}{at}.",
+        f"{part_of_time(row)} behind {marks}{at}.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),

@@ -3,7 +3,9 @@
 What it checks
 --------------
 Which kind of queue the packets of a flow went through: an L4S AQM, a classic AQM on one queue, a
-shallow step on one queue, a queue per flow, a FIFO, or none.
+shallow step on one queue, a queue per flow, a FIFO, or none. A classic AQM on one queue and one on
+a queue per flow mark a lone flow alike (fq_codel runs CoDel in each queue): where no other flow
+shows which it is, the finding names both. For the fallback they are the same.
 
 Why it matters
 --------------
@@ -15,15 +17,16 @@ Evidence
 `bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
 (`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
 and marks. Flows that always have packets waiting get equal rates from a queue per flow whatever
-their RTTs, and equal RTTs from one queue whatever their rates. The time of a packet
-(`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
+their RTTs, and equal RTTs from one queue whatever their rates. The handshakes of connections that
+are too short to be compared show whether they waited in the queue of a long flow. The time of a
+packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. What cannot be determined is
 worded for the direction with most `directions.payload_bytes`. No kernel state is used.
 
 When it is wrong
 ----------------
-A lone flow cannot show whether a queue is shared. A single kind is given for the whole run, even if
-the bottleneck moved.
+Load that is balanced over several links looks like a queue per flow. A single kind is given for the
+whole run, even if the bottleneck moved.
 
 What to do
 ----------

@@ -39,9 +39,13 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 CODE = "L4S404"
-TARGET_US = {"l4s": 1_000.0, "shallow": 1_000.0, "classic": 15_000.0, "per-flow": 15_000.0}
+TARGET_US = {
+    **dict.fromkeys(("l4s", "shallow"), 1_000.0),
+    **dict.fromkeys(("classic", "per-flow", CLASSIC_OR_PER_FLOW), 15_000.0),
+}
 """Targets of DualPI2 (sch_dualpi2.c: step_thresh, target) and PIE (RFC 8033); CoDel's is lower."""
 
 UNMARKED = ("fifo", "dropping", "unmarked")

@@ -110,7 +110,7 @@ BOTTLENECKS = Table(
         SOURCE,
         FLOW,
         FORWARD,
-        Column("kind", STR, "", "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `fifo` (drops at a full buffer), `dropping` (drops below it), `unmarked` (a queue without marks, of either sort), `none` or `unknown`."),
+        Column("kind", STR, "", "`l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `classic-or-per-flow` (marks at the delays of a classic AQM, and no other flow shows whether it shares the queue), `fifo` (drops at a full buffer), `dropping` (drops below it), `unmarked` (a queue without marks, of either sort), `none` or `unknown`."),
         Column("confidence", F64, "", "0 to 1."),
         Column("marking", STR, "", "`step`, `ramp` or null."),
         Column("marking_delay_us", F64, "us", "Queue delay at which marks set in: one tenth of the marks lie below. One-way delay of the marked packets with two captures, else the smallest RTT of the ACKs that report marks in a round; above the smallest of the path, or of the flow where its path is longer."),

@@ -12,11 +12,16 @@ CAPTURES = ("pcap", "pcapng")
 LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent")
 """`sources.kind` of inputs that hold kernel state."""
 
+CLASSIC_OR_PER_FLOW = "classic-or-per-flow"
+"""`bottlenecks.kind` of marks at classic delays where no other flow shows whether the queue is
+shared: CoDel marks by one law in its own queue and in each of fq_codel, PIE likewise in fq_pie."""
+
 BOTTLENECKS = {
     "l4s": "L4S AQM",
     "classic": "classic AQM",
     "shallow": "shallow AQM that also marks ECT(0)",
     "per-flow": "queue per flow",
+    CLASSIC_OR_PER_FLOW: "classic AQM or queue per flow",
     "fifo": "FIFO",
     "dropping": "AQM without ECN",
     "unmarked": "unmarked queue",

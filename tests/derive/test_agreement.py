@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.derive.agreement import agreed
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 
 def row(kind: str, confidence: float, **changed: Any) -> dict[str, Any]:
@@ -48,7 +49,23 @@ def test_other_paths_and_what_the_queue_is_to_packets_without_ecn_stay() -> None
 
 
 def test_a_flow_without_marks_decides_for_none() -> None:
-    assert kinds(row("fifo", 0.9, marks=0), row("classic", 0.6))[1] == ("classic", 0.6)
+    """Lab run s1401-067: CoDel dropped two packets of the one flow, and marked the other one."""
+    assert kinds(row("fifo", 0.9, marks=0), row("classic", 0.6)) == [("classic", 0.6)] * 2
+
+
+def test_what_one_flow_leaves_open_another_one_decides() -> None:
+    either = row(CLASSIC_OR_PER_FLOW, 0.7)
+    assert kinds(either, row("per-flow", 0.6)) == [("per-flow", 0.6)] * 2
+    assert kinds(either | {}, row("classic", 0.9))[0] == ("classic", 0.6)
+
+
+def test_one_of_two_kinds_is_no_contradiction() -> None:
+    unsure = row("classic", 0.5, marks=0)
+    assert kinds(row(CLASSIC_OR_PER_FLOW, 0.7), unsure)[1] == ("classic", 0.5)
+    assert kinds(row(CLASSIC_OR_PER_FLOW, 0.7), row("unknown", 0.0))[1] == (
+        CLASSIC_OR_PER_FLOW,
+        0.6,
+    )
 
 
 def test_weak_evidence_is_more_than_none() -> None:

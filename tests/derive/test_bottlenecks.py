@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace.derive import bottlenecks, marked
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
@@ -55,10 +56,19 @@ def test_delays_that_move_apart_are_per_flow_queues() -> None:
     assert verdict(0, **tables)["kind"] == "per-flow"
 
 
-def test_lone_flow_with_late_marks_is_classic_with_half_the_confidence() -> None:
+def test_late_marks_of_a_lone_flow_leave_open_whether_the_queue_is_shared() -> None:
     queue = sawtooth(4_000, 8_000)
     row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 7_000, 1)))
-    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
+    assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.7)
+
+
+def test_a_lone_flow_without_ect1_leaves_a_second_queue_open_too() -> None:
+    queue = sawtooth(4_000, 8_000)
+    echoes = marked_above(queue, 7_000, 1)
+    lone = of(queue, flow=1, ce_best=None, ece_acks=echoes)
+    row = verdict(1, directions=CUBIC, rounds=lone)
+    assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.5)
+    assert "second queue" in str(row["reason"])
 
 
 def test_flat_rtt_is_no_bottleneck() -> None:
@@ -149,7 +159,7 @@ def test_marks_beyond_what_jitter_adds_are_still_classic() -> None:
     row = verdict(
         directions=PRAGUE, rounds=noisy(queues, 2_500, 2_200, ce_best=marked_above(queues, 20_000))
     )
-    assert row["kind"] == "classic"
+    assert row["kind"] == CLASSIC_OR_PER_FLOW
 
 
 def test_slots_move_the_mean_and_not_the_first_marked_packet() -> None:
@@ -281,7 +291,7 @@ def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
     queue = sawtooth(20_000, 40_000)
     marks = [1 if i == 99 else 0 for i in range(200)]
     row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marks))
-    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
+    assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.5)
     low = [1 if i == 99 else 0 for i in range(200)]
     row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 2_900), ce_best=low))
     assert row["kind"] == "unknown"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from l4strace.derive import marked
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.features import PLAIN
 
 
@@ -32,11 +33,49 @@ def features(**changed: Any) -> dict[str, Any]:
     return PLAIN | plain | changed
 
 
-def test_deep_marks_of_a_queue_that_stood_unmarked_are_classic() -> None:
+def test_deep_marks_of_a_lone_flow_are_those_of_one_queue_or_of_one_each() -> None:
+    """Lab run s1401-023: CoDel, which marks by the same law in each queue of fq_codel."""
     kind, confidence, reason = marked.verdict(features())
-    assert (kind, confidence) == ("classic", 0.5)
-    # Lab run s1201-122: short flows were beside this "lone" one.
+    assert (kind, confidence) == (CLASSIC_OR_PER_FLOW, 0.7)
     assert reason.endswith("no other long flow shows whether others share the queue.")
+
+
+BEGUN = {"first_slots": 30, "first_met": 0, "first_passed": 30, "first_apart_us": 9_000.0}
+"""Thirty short connections began while the flow waited, and none of them did."""
+
+
+def test_short_connections_show_whose_queue_it_is() -> None:
+    """Lab runs s1401-048 (fq_codel) and s1401-036 (RED)."""
+    assert marked.verdict(features(**BEGUN))[:2] == ("per-flow", 0.7)
+    waited = BEGUN | {"first_met": 30, "first_passed": 0}
+    assert marked.verdict(features(**waited))[:2] == ("classic", 0.7)
+    # Lab run s1401-027: PIE, and the delays of the long flows differ.
+    long = {"scalable_slots": 30, "scalable_gap": 0.29, "scalable_corr": 0.59}
+    long |= {"scalable_queue_us": 60_000.0, "scalable_own_queue_us": 80_000.0}
+    assert marked.verdict(features(**long))[0] == "unknown"
+    assert marked.verdict(features(**long, **waited))[0] == "classic"
+
+
+def test_marks_of_a_flow_without_ect1_show_nothing_of_those_that_do_not_wait() -> None:
+    """Lab run s1301-011: one packet of CUBIC marked in the classic queue of DualPI2."""
+    beside = {"marked_as": "ect0", "scalable_slots": 30, "scalable_gap": 0.5, "noise_us": 7_000.0}
+    beside |= {"marking_delay_us": 43_700.0, "scalable_corr": 0.1, "scalable_high_unmarked": 0}
+    beside |= {"scalable_queue_us": 1_500.0, "scalable_own_queue_us": 1_800.0}
+    beside |= {"scalable_marks": 0, "scalable_mark_delay_us": None, "scalable_high": 0}
+    kind, _, reason = marked.verdict(features(**beside))
+    assert kind == "unknown"
+    assert "a queue of their own" in reason
+    waited = beside | {"scalable_high_unmarked": 3}
+    assert marked.verdict(features(**waited))[0] == CLASSIC_OR_PER_FLOW
+
+
+def test_hardly_a_mark_in_a_long_start_shows_no_step() -> None:
+    """Lab run s1301-141: 7 marks of 449 packets beyond the border, the first at 61 ms."""
+    start = {"marks": 0, "all_marks": 7, "first_marking_us": 61_000.0, "high_acked": 449}
+    assert marked.verdict(features(**start, high_marks=7))[:2] == (CLASSIC_OR_PER_FLOW, 0.5)
+    # Lab run s1101-159: DualPI2, and a link that holds every packet for 5 ms.
+    near = start | {"first_marking_us": 5_170.0, "mark_limit_us": 4_840.0}
+    assert marked.verdict(features(**near, high_marks=8))[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -53,13 +92,13 @@ def test_marks_of_every_long_queue_show_no_threshold(changed: dict[str, Any]) ->
 
 def test_a_queue_that_passed_the_border_unmarked_shows_one() -> None:
     passed = features(high_acked=0, high_marks=0, crossed=3)
-    assert marked.verdict(passed)[0] == "classic"
+    assert marked.verdict(passed)[0] == CLASSIC_OR_PER_FLOW
 
 
 def test_one_mark_counts_where_many_packets_waited_without() -> None:
     few = {"marks": 1, "all_marks": 1, "high_marks": 1, "marking_delay_us": 5_000.0}
     kind, confidence, _ = marked.verdict(features(**few, first_marking_us=5_000.0))
-    assert (kind, confidence) == ("classic", 0.5)
+    assert (kind, confidence) == (CLASSIC_OR_PER_FLOW, 0.5)
     assert marked.verdict(features(**few, first_marking_us=5_000.0, high_acked=50)) is None
 
 
@@ -145,7 +184,7 @@ def test_marks_without_an_rtt_take_the_delay_of_the_first_one() -> None:
     """Lab run s1001-079: no ACK with a mark had an RTT but in the start, which failed."""
     few = {"marks": 1, "all_marks": 30, "marking_delay_us": None, "first_marking_us": 17_800.0}
     kind, _, reason = marked.verdict(features(**few))
-    assert kind == "classic"
+    assert kind == CLASSIC_OR_PER_FLOW
     assert "17.8 ms" in reason
 
 
@@ -172,13 +211,16 @@ def test_a_queue_that_all_share_and_that_marks_every_wait_is_shallow() -> None:
     shown = SHARED | {"queue_delay_us": 11_500.0, "classic_high": 0, "classic_high_unmarked": 0}
     assert marked.verdict(features(**shown, high_marks=148))[:2] == ("shallow", 0.7)
     # Were half of its waits unmarked, it would be a classic AQM.
-    assert marked.verdict(features(**shown, high_marks=60))[:2] == ("classic", 0.6)
+    assert marked.verdict(features(**shown, high_marks=60))[:2] == ("classic", 0.9)
 
 
 def test_waits_without_marks_beyond_the_noise_show_a_classic_aqm() -> None:
     """Lab run s1101-082: CoDel and 1.2 ms of jitter, 8 marks in 2,573 packets."""
     noisy = {"marking_delay_us": 7_300.0, "noise_us": 4_400.0, "high_marks": 8}
-    assert marked.verdict(features(**noisy))[:2] == ("classic", 0.5)
+    assert marked.verdict(features(**noisy))[:2] == (CLASSIC_OR_PER_FLOW, 0.7)
+    # Lab runs s1401-004 and s1401-080: RED marked an eighth of them, a step marks all.
+    assert marked.verdict(features(**noisy | {"high_marks": 130}))[0] == CLASSIC_OR_PER_FLOW
+    assert marked.verdict(features(**noisy | {"high_marks": 600}))[0] == "unknown"
     # Where packets overtake others, ACKs wait for the slowest.
     assert marked.verdict(features(**noisy, late_share=0.7))[0] == "unknown"
 
@@ -188,7 +230,7 @@ def test_delays_below_the_noise_do_not_differ() -> None:
     short = {"classic_slots": 49, "classic_gap": 0.49, "classic_corr": -0.07, "noise_us": 640.0}
     short |= {"classic_queue_us": 310.0, "classic_own_queue_us": 220.0, "serialisation_us": 100.0}
     kind, confidence, reason = marked.verdict(features(**short))
-    assert (kind, confidence) == ("classic", 0.5)
+    assert (kind, confidence) == (CLASSIC_OR_PER_FLOW, 0.7)
     assert "too little" in reason
     assert marked.verdict(features(**short | {"noise_us": 100.0}))[0] == "per-flow"
 

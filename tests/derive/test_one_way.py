@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.frames import frame, stack
 from tests.support.queues import CUBIC, PRAGUE, marked_above, of, sawtooth, verdict
 
@@ -57,4 +58,4 @@ def test_a_marked_packet_that_overtook_others_shows_no_low_marks() -> None:
     paths = frame("paths", near=0, far=1, marked_owd_p10_us=31e3, marked_owd_median_us=35e3)
     late = frame("directions", data_ect1=1_000, data_packets=1_000, overtaken=[30])
     row = verdict(directions=late, rounds=made, paths=paths)
-    assert (row["kind"], row["marking_delay_us"]) == ("classic", 31_000.0)
+    assert (row["kind"], row["marking_delay_us"]) == (CLASSIC_OR_PER_FLOW, 31_000.0)

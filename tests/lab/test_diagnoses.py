@@ -78,7 +78,7 @@ KINDS = {
     "i": {40001: "classic", 40002: "classic"},
     "k": {40001: "unknown", 40002: "unknown"},
     # A lone flow cannot show that fq_codel has a queue for each.
-    "o": {40001: "classic"},
+    "o": {40001: "classic-or-per-flow"},
     "q1": {40001: "l4s"},
     "s": {40001: "l4s"},
 }

@@ -76,7 +76,7 @@ def test_silent_where_correct_thresholds_give_the_same() -> None:
     assert check(scene(score_fixed=17.0)) == []
 
 
-@pytest.mark.parametrize("kind", ["classic", "shallow", "per-flow"])
+@pytest.mark.parametrize("kind", ["classic", "shallow", "per-flow", "classic-or-per-flow"])
 def test_silent_on_a_classic_bottleneck(kind: str) -> None:
     assert check(scene(kind)) == []
 

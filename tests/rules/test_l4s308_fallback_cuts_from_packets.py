@@ -41,6 +41,7 @@ def scene(
         ("l4s", BETWEEN, SLOW, Severity.NOTICE, "at times"),
         ("l4s", FLOOR, {}, Severity.NOTICE, "because of the path"),
         ("classic", FLOOR, {}, Severity.INFO, "behind a classic AQM, as intended"),
+        ("classic-or-per-flow", FLOOR, {}, Severity.INFO, "one queue or with a queue per flow, as"),
         ("per-flow", FLOOR, {}, Severity.INFO, "AQM with a queue per flow, as intended"),
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, from t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),

@@ -32,6 +32,15 @@ def test_is_as_sure_as_the_aqm_is_classic() -> None:
         assert words in found.message
 
 
+def test_a_lone_flow_leaves_open_whether_the_queue_is_shared() -> None:
+    place = bottleneck("classic-or-per-flow", confidence=0.7)
+    (found,) = check(
+        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, detector=steps())
+    )
+    assert found.confidence is Confidence.MEDIUM
+    assert "probably a classic AQM, on one queue or with a queue per flow, that" in found.message
+
+
 def test_fires_without_a_capture_on_the_inputs_alone() -> None:
     (found,) = check(evidence(flows=FLOWS, detector=steps(mdev_us=800.0, depth_us=6000.0)))
     assert found.confidence is Confidence.LOW

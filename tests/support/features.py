@@ -36,6 +36,7 @@ PLAIN: dict[str, Any] = {
     "scalable_marked_slots": 0,
     "classic_own_marked": 0,
     "classic_marked_slots": 0,
+    "first_slots": None,
 }
 """No jitter, AccECN, no queue beyond the border left unmarked, no ECT(1) flow beside it, a path
 that stays the same."""

@@ -14,10 +14,10 @@ from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sende
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES, MIN_WINDOW
 from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import UNUSED
-from l4strace.schema.words import BOTTLENECKS
+from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import count, quantity, share
 
-CLASSIC = ("classic", "shallow")
+CLASSIC = ("classic", "shallow", CLASSIC_OR_PER_FLOW)
 """Bottlenecks that mark classic flows too: Reno-friendly behavior is required there."""
 FRIENDLY = 0.3
 """Least reduction at a loss: CUBIC gives up three tenths (RFC 9438 section 4.6), Reno a half."""
