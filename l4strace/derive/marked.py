@@ -267,10 +267,11 @@ def _begun(f: Features) -> Verdict | None:
     """What the first packets of flows that began meanwhile show."""
     at, begun = border.at(f), count(f["first_slots"] or 0, "flow")
     if first_packets.own_queue(f):
-        reason = f"{at}, while {begun} that began meanwhile did not wait: separate queues."
-        return "per-flow", OWN_MARKS, reason
+        free = f"{f['first_passed']} of {begun} that began meanwhile did not wait"
+        return "per-flow", OWN_MARKS, f"{at}, while {free}: separate queues."
     if first_packets.one_queue(f):
-        return "classic", OWN_MARKS, f"{at}, and {begun} that began meanwhile waited as long."
+        waited = f"{f['first_met']} of {begun} that began meanwhile waited as long"
+        return "classic", OWN_MARKS, f"{at}, and {waited}."
     return None
 
 

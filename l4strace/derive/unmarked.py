@@ -68,10 +68,10 @@ drops at a few different delays."""
 BELOW = 0.6
 """The same, under which an AQM dropped before the buffer was full: half-way to the smallest."""
 
-OVERLOADED = 0.15
+OVERLOADED = 0.175
 """Part of the packets lost, above which a lack of marks does not show an AQM without ECN: PIE marks
-up to a drop probability of a tenth (RFC 8033 section 5.1; sch_pie.c), and with half as much again
-on average hardly a moment lies below that. Measured where it has ECN: from 0.20."""
+up to a drop probability of a tenth (RFC 8033 section 5.1; sch_pie.c), and far above it on average
+hardly a moment lies below. Measured behind PIE that has ECN from 0.20, without it 0.15."""
 
 MIN_MARKS = 3
 """As in bottlenecks."""
