@@ -50,9 +50,12 @@ def table(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> pl.Data
     many = firsts.filter(pl.len().over("at") > MIN_FIRST)["at"].unique()
     if many.is_empty():
         return pl.DataFrame(schema=SCHEMA)
-    own = rounds.filter(
-        pl.col("at").is_in(many.implode()) & pl.col("of").is_in(long["of"].implode())
+    rounds = rounds.filter(pl.col("at").is_in(many.implode()))
+    smallest = rounds.group_by("at").agg(pl.col("floor_us").min().alias("smallest_us"))
+    firsts = firsts.join(smallest, on="at").with_columns(
+        (pl.col("rtt_min_us") - pl.col("smallest_us")).alias("first_us")
     )
+    own = rounds.filter(pl.col("of").is_in(long["of"].implode()))
     length = (pl.col("end_ns") - pl.col("start_ns")).median().over("of")
     width = own.group_by("at").agg((2 * length.max()).clip(lower_bound=company.BIN_NS).alias("ns"))
     beyond = pl.max_horizontal("margin_us", "noise_us")
@@ -99,18 +102,13 @@ def own_queue(f: Features) -> bool:
 
 
 def _firsts(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
-    """First round of each direction whose handshake was seen, with `first_us`, its wait."""
-    began = capture.flows.select("source", "flow", began=pl.col("handshake") != "none")
+    """First round of each direction whose handshake was seen."""
+    began = capture.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     return (
-        rounds.with_columns(pl.col("floor_us").min().over("at").alias("smallest_us"))
+        rounds.select("source", "flow", "of", "at", "round", "end_ns", "rtt_min_us")
         .filter(pl.col("round") == 0)
-        .join(began, on=["source", "flow"], how="left")
-        .filter("began")
-        .select(
-            *("at", "of", "end_ns"),
-            (pl.col("rtt_min_us") - pl.col("smallest_us")).alias("first_us"),
-        )
-        .drop_nulls("first_us")
+        .join(began, on=["source", "flow"], how="semi")
+        .drop_nulls("rtt_min_us")
     )
 
 
