@@ -86,6 +86,9 @@ def _verdict(f: Features) -> Verdict:
     if f["deaf"]:
         reason = "The ACE counter is mangled, so marks cannot be seen round by round."
         return "unknown", NO_VERDICT, reason
+    if f["cleared"] and f["classic_feedback"] and not f["marks"]:
+        # What zeroes ACE, zeroes ECE: they are bits of one field (RFC 9768 section 3.1.1).
+        return "unknown", NO_VERDICT, "The path clears the feedback, so no mark can be seen."
     seen = marked.verdict(f)
     if seen is not None:
         return seen

@@ -45,6 +45,8 @@ SELDOM, OFTEN_MARKED = 0.1, 0.2
 it does ECT(1), and up to which it does not. By eye: one overshoot is in one slot, a shared step
 marks in most."""
 
+UNHEARD = "the path clears the feedback of classic flows, so nothing shows how it marks them"
+
 OFTEN = 0.5
 """Part of the slots in which ECT(1) packets are marked, and are so at less than half the rate of
 others, that no chance makes: most."""
@@ -183,7 +185,7 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
     low = (f["scalable_mark_delay_us"] or f["mark_limit_us"] + 1) <= f["mark_limit_us"]
     if sharing.compared(f, "scalable") and f["scalable_marks"] >= MIN_MARKS and low:
         alike = sharing.words(f, "scalable")
-        if f["marked_rounds"] < OFTEN_MARKED * f["rounds"]:
+        if f["marked_rounds"] < OFTEN_MARKED * f["rounds"] and not border.uncoupled(f):
             return "l4s", PARTLY, f"{border.at(f)}, but far less often than those of ECT(1) flows."
         if not sharing.one_queue(f, "scalable"):
             shown = f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
@@ -214,6 +216,8 @@ def _beside_classic(f: Features) -> Verdict:
     )
     if not also:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
+        if unheard(f):
+            return border.unknown(f"Cannot be determined: {border.lower(border.at(f))}; {UNHEARD}.")
         return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
     shared = f"{border.at(f)} and classic flows are marked about as early"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
@@ -229,6 +233,12 @@ def _beside_classic(f: Features) -> Verdict:
     return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
 
 
+def unheard(f: Features) -> bool:
+    """Classic flows went along, and the path clears the bits that would report their marks."""
+    ect0 = sharing.compared(f, "classic") and f["classic_ect0"] > 0
+    return bool(ect0 and f["cleared"] and not f["classic_marks"])
+
+
 def _never_drains(f: Features) -> bool:
     """A queue that all share stands beyond the border, and all of them are marked all the time."""
     stands = f["classic_high"] >= MIN_HIGH and f["high_acked"] >= MIN_PACKETS
@@ -240,7 +250,8 @@ def _never_drains(f: Features) -> bool:
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
     """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
-    not_own = sharing.below_a_packet(f, mate) or sharing.unequal(f, mate)
+    # Noise moves the delay of each flow on its own.
+    not_own = sharing.within_a_packet(f, mate) or sharing.unequal(f, mate)
     if border.uncoupled(f) and not_own:
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
     if sharing.out_of_turn(f, mate) and not border.uncoupled(f):

@@ -98,6 +98,10 @@ def _marked_early(f: Features) -> Verdict:
         began = f"Marks began at {queue_delay(first)} of queue delay when the flow started"
         if border.uncoupled(f):
             return "shallow", PARTLY, f"{began}; {border.alike(f)}."
+        if low_marks.unheard(f):
+            return border.unknown(
+                f"Cannot be determined: {border.lower(began)}; {low_marks.UNHEARD}."
+            )
         return "l4s", PARTLY, f"{began}."
     return low_marks.beside_l4s(f) or border.unknown(
         "Cannot be determined: nearly all marks fell while the flow started."

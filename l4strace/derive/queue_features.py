@@ -321,6 +321,7 @@ def _carried(capture: Capture) -> pl.DataFrame:
             "marked_as",
             began.alias("began"),
             erased.alias("erased"),
+            pl.col("mangled").fill_null(False).any().over("source", "path").alias("cleared"),
             (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
             pl.col("retransmits").alias("losses"),
         )

@@ -170,6 +170,11 @@ def below_a_packet(f: Features, mates: str) -> bool:
     return _longest(f, mates) < (f["serialisation_us"] or 0.0)
 
 
+def within_a_packet(f: Features, mates: str) -> bool:
+    """Delays that differ by less than the time of a packet do so in one queue, too."""
+    return _gap(f, mates) * _longest(f, mates) < (f["serialisation_us"] or 0.0)
+
+
 def _longest(f: Features, mates: str) -> float:
     return float(max(f[f"{mates}_queue_us"], f[f"{mates}_own_queue_us"]))
 

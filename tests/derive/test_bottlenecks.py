@@ -104,6 +104,21 @@ def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> 
     assert verdict(directions=PRAGUE, rounds=every)["kind"] == "unknown"
 
 
+def test_a_path_that_zeroes_ace_zeroes_ece_too() -> None:
+    """Lab run s1501-010: "AQM without ECN", and the marks of the flow were cleared with the ACE."""
+    queue = sawtooth(4_000, 20_000)
+    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
+    zeroed = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_best=3)
+    made = stack(of(queue), of(queue, flow=1, ce_best=None, ece_acks=0, retransmits=lost))
+    row = verdict(1, directions=stack(zeroed, CUBIC), rounds=made)
+    assert (row["kind"], row["reason"]) == (
+        "unknown",
+        "The path clears the feedback, so no mark can be seen.",
+    )
+    sound = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=made)
+    assert sound["kind"] == "fifo"
+
+
 def test_few_packets_get_no_row() -> None:
     table = bottlenecks.table(
         capture(flows=FLOWS, directions=PRAGUE, rounds=of([0.0] * 30, acked_packets=1))

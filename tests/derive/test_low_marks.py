@@ -131,6 +131,35 @@ def test_delays_below_the_time_of_a_packet_show_no_queue_each(queue: float, kind
     assert low_marks.verdict(features(**OFTEN, classic_queue_us=queue))[0] == kind
 
 
+def test_delays_that_differ_by_less_than_a_packet_show_no_queue_each() -> None:
+    """Lab run s1501-125: a step that all share at 2.8 Mbit/s, moved by 2.6 ms of jitter."""
+    near = OFTEN | {"classic_gap": 0.19, "classic_corr": 0.12, "classic_queue_us": 2_900.0}
+    near |= {"classic_own_queue_us": 2_600.0}
+    assert low_marks.verdict(features(**near))[:2] == ("shallow", 0.6)
+    assert low_marks.verdict(features(**near, serialisation_us=500.0))[0] == "per-flow"
+
+
+@pytest.mark.parametrize(("ratio", "kind"), [(0.05, "l4s"), (0.7, "shallow")])
+def test_ect0_marks_are_seldom_only_beside_those_of_ect1(ratio: float, kind: str) -> None:
+    """Lab run s1501-095: one in ten rounds has a mark, and those of Prague are as few."""
+    ect0 = {"marked_as": "ect0", "marking_delay_us": 2_700.0, "marked_rounds": 100}
+    ect0 |= {"ect0_marks": 99, "ect0_ratio": ratio, "classic_slots": 0, "stepped": 0.0}
+    beside = {"slots": 94, "gap": 0.04, "corr": 0.5, "marks": 99, "mark_delay_us": 1_100.0}
+    beside |= {"queue_us": 2_200.0, "own_queue_us": 2_200.0, "high": 0, "high_unmarked": 0}
+    named = {f"scalable_{name}": value for name, value in beside.items()}
+    assert low_marks.verdict(features(**ect0, **named))[0] == kind
+
+
+def test_a_path_that_clears_feedback_hides_how_classic_flows_are_marked() -> None:
+    """Lab run s1501-010: the marks that a step put on CUBIC never came back."""
+    beside = {"cleared": True, "classic_queue_us": 400.0, "classic_own_queue_us": 400.0}
+    kind, _, reason = low_marks.verdict(features(**beside))
+    assert kind == "unknown"
+    assert reason.startswith("Cannot be determined: marks begin at")
+    for heard in ({"classic_marks": 1}, {"classic_ect0": 0}, {"classic_queue_us": 15_000.0}):
+        assert low_marks.verdict(features(**beside | heard))[0] == "l4s"
+
+
 def test_a_slow_link_whose_far_longer_queues_went_unmarked_is_not_l4s() -> None:
     """Lab run s801-153: fq_codel at 2.4 Mbit/s marks below the time of two packets."""
     slow = {"mark_limit_us": 11_000.0, "marking_delay_us": 9_900.0, "classic_slots": 0}

@@ -147,6 +147,15 @@ def test_early_marks_of_ect0_packets_too_exclude_a_coupled_dual_queue() -> None:
     assert marked.verdict(both)[0] == "shallow"
 
 
+def test_early_marks_of_one_flow_show_no_l4s_aqm_where_the_path_clears_those_of_the_others() -> (
+    None
+):
+    early = {"marks": 0, "all_marks": 3, "first_marking_us": 1_100.0, "high_acked": 0}
+    beside = {"classic_slots": 36, "classic_ect0": 36, "classic_marks": 0, "cleared": True}
+    assert marked.verdict(features(**early, **beside))[0] == "unknown"
+    assert marked.verdict(features(**early, **beside | {"classic_ect0": 0}))[0] == "l4s"
+
+
 TURNS = {"classic_slots": 50, "classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.3}
 """A classic flow that always waits as well gets the same rate, although its RTT differs."""
 

@@ -12,6 +12,7 @@ PLAIN: dict[str, Any] = {
     "base_us": 10_000.0,
     "floor_us": 10_000.0,
     "classic_feedback": False,
+    "cleared": False,
     "crossed": 0,
     "far_unmarked": 0,
     "path_far_unmarked": 0,
