@@ -34,7 +34,7 @@ SCHEMA = {
 }
 
 
-def table(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
+def begun_beside(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     """One row for each direction of ``long`` that waited while others began, by its number `of`.
 
     Columns: `first_slots`, in which every packet of the direction waited beyond the noise and a

@@ -85,7 +85,7 @@ def features(capture: Capture) -> pl.DataFrame:
     near = one_way.marked(near, one_way.bases(capture)).select(COMPARED)
     return (
         own.drop("at")
-        .join(first_packets.table(capture, all_rated, own), on="of", how="left")
+        .join(first_packets.begun_beside(capture, all_rated, own), on="of", how="left")
         .drop("of")
         .join(_carried(capture), on=KEY, how="left")
         .join(one_way.delays(capture), on=KEY, how="left")
