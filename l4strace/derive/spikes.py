@@ -3,7 +3,7 @@
 One event is one stretch of time on one path, whichever flows it hits. Its height is the largest
 delay of a packet (`derive.delays`). Against the true one-way delay of random runs of the kernel lab
 (fixtures/lab): with the captures of both ends 194 of 198 events within 10 %; from the sender's RTTs
-102 of 121 without loss and 153 of 176 with loss. The others have jitter on the way of the ACKs, or
+102 of 121 without loss and 153 of 176 with loss. The others have jitter in the ACK direction, or
 a snaplen that cuts SACK off: lost packets have no RTT, and those behind them only that of SACK.
 """
 

@@ -75,8 +75,8 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
     else:
         left = f"was {NAMES[sent]} at this capture and " if sent is not None else ""
         message = (
-            f"The {packet} {left}arrived with CE: the queue marked already, or a node sets the "
-            "field."
+            f"The {packet} {left}arrived with CE: a queue marked it already, or a node sets "
+            "the field."
         )
     return Finding(
         CODE,

@@ -6,7 +6,7 @@ Whether the recorded score was above 8 behind a bottleneck that the packets show
 replay with the correct thresholds exceeds 8 as well, or (in a build without the scaling bug) the
 detector's inputs reached at least 90 % of a threshold (750 us of RTT deviation, 2000 us of queue
 delay). Also where jitter hides the bottleneck and is as large as that threshold itself. Without a
-log: whether the score replayed from packets exceeds 8 for certain for 30 % of the time and the
+log: whether the score replayed from packets is certainly above 8 for 30 % of the time and the
 reductions leave open what acts, behind an L4S AQM or such jitter.
 
 Why it matters
@@ -51,6 +51,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.rules.support.fallback_states import (
+    BUG_ADDS,
     BUGGY,
     DEPTH_US,
     MDEV_US,
@@ -59,7 +60,6 @@ from l4strace.rules.support.fallback_states import (
     NEAR,
     PATH_CAUSES,
     SLOW_PACKET_US,
-    UNUSED,
     explained,
     floorless,
     jitter,
@@ -78,8 +78,7 @@ from l4strace.rules.support.fallback_states import (
 from l4strace.wording.quantities import share
 
 CODE = "L4S303"
-ADDED = 0.05
-"""Share of the steps that the scaling bug must add to be named. By eye."""
+UNUSED = " No reduction used the score."
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -299,7 +298,7 @@ def _finding(row: dict[str, Any]) -> Finding:
 def _part(row: dict[str, Any]) -> str:
     """Where the build has the scaling bug, how much of the score it does not explain."""
     fixed, recorded = row["fixed_share"], row["classic_share"]
-    if row["build"] != BUGGY or recorded - fixed < ADDED:
+    if row["build"] != BUGGY or recorded - fixed < BUG_ADDS:
         return ", so the scaling bug is not the cause"
     return f" in {share(fixed)} of the steps; the scaling bug makes that {share(recorded)}"
 

@@ -46,8 +46,8 @@ MIN_US = 1000.0
 """Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
 
 ADDED_BY = {
-    "forward": ("the way of the data adds it", "Look on the way of the data"),
-    "ack": ("the way of the ACKs adds it", "Look on the way of the ACKs"),
+    "forward": ("the data direction adds it", "Look in the data direction"),
+    "ack": ("the ACK direction adds it", "Look in the ACK direction"),
 }
 
 

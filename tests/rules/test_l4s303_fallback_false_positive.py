@@ -240,5 +240,5 @@ def test_reductions_that_alpha_makes_as_deep_show_no_effect_of_the_score() -> No
         )
         (found,) = check(made)
         assert "No reduction used" not in found.message
-        assert ("deepened hardly a reduction: in 100 %" in found.message) is not deepened
+        assert ("made hardly any reduction deeper: in 100 %" in found.message) is not deepened
         assert found.severity is (Severity.WARNING if deepened else Severity.NOTICE)

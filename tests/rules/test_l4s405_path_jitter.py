@@ -18,8 +18,8 @@ def test_fires_once_for_a_path_at_the_flow_with_most_rounds() -> None:
 
 def test_fires_and_names_the_path_that_adds_it() -> None:
     (found,) = check(scene(common_us=3_200.0, added_by="ack"))
-    assert "the way of the ACKs adds it" in found.message
-    assert found.action.startswith("Look on the way of the ACKs for")
+    assert "the ACK direction adds it" in found.message
+    assert found.action.startswith("Look in the ACK direction for")
 
 
 def test_silent_on_a_steady_path_and_on_a_bursty_link() -> None:

@@ -13,7 +13,6 @@ from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES, MIN_WINDOW
 from l4strace.rules.support import paths, subjects
-from l4strace.rules.support.fallback_states import UNUSED
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import count, quantity, share
 
@@ -102,7 +101,7 @@ def _acts(high: Finding) -> str:
     """What a score above 8 did: a replay from packets does not show that it was used."""
     if high.confidence <= Confidence.LOW:
         return "the detector takes the path for classic, and no reduction shows a fallback."
-    if UNUSED in high.message or high.severity <= Severity.NOTICE:
+    if high.severity <= Severity.NOTICE:
         return "the score is high nevertheless."
     return "the fallback acts nevertheless."
 

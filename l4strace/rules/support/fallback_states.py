@@ -255,6 +255,10 @@ MIN_CUTS = 10
 
 MAJORITY = 0.5
 
+BUG_ADDS = 0.05
+"""Share of the steps above 8 that correct thresholds do not give, from which the scaling bug is
+named. By eye."""
+
 BY_CHANCE = 0.1
 """Share of reductions that may lie at the floor although none used it: by eye."""
 
@@ -268,17 +272,14 @@ def only_observes(row: dict[str, Any]) -> bool:
 
 
 def outweighed(row: dict[str, Any]) -> str:
-    """A sentence where alpha alone asks for reductions as deep as the fallback makes them."""
+    """A sentence, if alpha/2 alone cut the window as deep as the fallback does; else nothing."""
     made, share = row["made"] or 0, row["at_alpha"] or 0.0
     if made < MIN_CUTS or share < THROUGHOUT:
         return ""
     return (
-        f" The score deepened hardly a reduction: in {100 * share:.0f} % of them alpha/2 is at "
-        f"least the fallback's {100 * CUT_FLOOR:.0f} %."
+        f" The score made hardly any reduction deeper: in {100 * share:.0f} % of them alpha/2 is "
+        f"at least the fallback's {100 * CUT_FLOOR:.0f} %."
     )
-
-
-UNUSED = " No reduction used the score."
 
 
 def unused(row: dict[str, Any]) -> bool:
@@ -287,6 +288,16 @@ def unused(row: dict[str, Any]) -> bool:
     For a row joined with `floorless` and `marks_since`.
     """
     return row["marks_since"] == 0 or only_observes(row)
+
+
+@kept
+def unused_by(evidence: Evidence) -> frozenset[tuple[int, bool]]:
+    """Directions (`flow`, `forward`) in which no reduction that the log shows used the score."""
+    rows = steps(evidence).join(floorless(evidence), on="log", how="left")
+    rows = rows.join(marks_since(evidence), on=BY, how="left")
+    return frozenset(
+        (row["flow"], row["forward"]) for row in rows.iter_rows(named=True) if unused(row)
+    )
 
 
 def part_of_time(row: dict[str, Any]) -> str:

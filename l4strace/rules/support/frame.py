@@ -16,7 +16,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Frame, Severity
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import UNUSED
+from l4strace.rules.support.fallback_states import BUG_ADDS, unused_by
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.quantities import count, marking_delay, quantity, share
@@ -29,8 +29,6 @@ LONG = 100
 HELD_BACK = 0.5
 """Share of a flow's rounds that its application or receive window limits, from which that, not the
 path, gives its rate: most."""
-BUG_ADDS = 0.05
-"""Share of the steps above 8 that correct thresholds do not give, from which it is named."""
 NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
@@ -51,7 +49,7 @@ PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whateve
 IDLE = {"L4S301": "its score passes 8 for no reason that the path gives, yet no reduction uses it"}
 """The same, where a rule reports nothing worse than a notice."""
 UNUSED_SCORE = {"L4S303": "its score is high because of the path, yet no reduction uses it"}
-"""The same, where all findings state that."""
+"""The same, where that holds for all flows of the findings."""
 
 
 def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
@@ -201,7 +199,7 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
             where = f" ({_flows(flows)})" if flows else ""
             if not sure:
                 what = (PERHAPS_RECORDED if active else PERHAPS).get(rule, what)
-            elif all(UNUSED in finding.message for finding in found):
+            elif all((finding.flow, finding.forward) in unused_by(evidence) for finding in found):
                 what = UNUSED_SCORE.get(rule, what)
             return _sentence(f"{what}{where}", active)
     if not active and evidence.kernel["classic_ecn"].is_not_null().any():

@@ -7,7 +7,6 @@ import pytest
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity
-from l4strace.rules.support.fallback_states import UNUSED
 from l4strace.rules.support.frame import frame as framed
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
@@ -176,12 +175,16 @@ def test_a_recorded_score_is_not_called_unknown() -> None:
 
 
 def test_a_score_that_the_path_gives_and_no_reduction_uses_is_not_active() -> None:
-    unused = Finding("L4S303", Severity.NOTICE, Confidence.MEDIUM, f"message.{UNUSED}", flow=0)
-    found = framed(scene(), (unused,))
-    assert found is not None
-    assert found.fallback == (
-        "Its score is high because of the path, yet no reduction uses it (flow 0)."
-    )
+    high = Finding("L4S303", Severity.NOTICE, Confidence.MEDIUM, "m", flow=0, forward=True)
+    made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0}
+    for law, begins in (
+        ("alpha/2", "Its score is high because of the path, yet no"),
+        ("floor", "Active, and"),
+    ):
+        cuts = frame("cuts", law=law, **made)
+        found = framed(scene(detector=steps(score_fixed=17.0), cuts=cuts), (high,))
+        assert found is not None
+        assert found.fallback.startswith(begins)
 
 
 def test_a_log_without_steps_is_there() -> None:
