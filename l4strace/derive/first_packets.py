@@ -21,9 +21,8 @@ Features = dict[str, Any]
 WHERE = ["at", "slot"]
 
 MIN_FIRST, MOST, NEARLY_NONE = 3, 0.8, 0.1
-"""Slots in which a flow began, the part of them that agrees, and the part that may contradict: see
-above."""
-
+"""Slots in which a flow began, the part of them that agrees, and the part that may contradict. By
+eye."""
 
 SCHEMA = {
     "of": pl.UInt32,

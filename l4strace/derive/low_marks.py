@@ -250,7 +250,6 @@ def _never_drains(f: Features) -> bool:
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
     """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
-    # Noise moves the delay of each flow on its own.
     not_own = sharing.within_a_packet(f, mate) or sharing.unequal(f, mate)
     if border.uncoupled(f) and not_own:
         return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."

@@ -295,7 +295,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     at, alike = border.at(f), sharing.words(f, mates)
     noisy = f["noise_us"] > f["mark_limit_us"]
     sure = sharing.sure(f, mates)
-    own = sharing.own_queues(f, mates) and not sharing.below_a_packet(f, mates)
+    own = sharing.own_queues(f, mates) and not sharing.within_a_packet(f, mates)
     # Where flows of either kind wait in one queue there is none per flow.
     own = own and not any(sharing.sure(f, c) for c in company)
     if sharing.one_queue(f, mates) and (not noisy or sure):

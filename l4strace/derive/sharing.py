@@ -165,11 +165,6 @@ def longer_path(f: Features, mates: str) -> bool:
     return bool(least >= HALF * abs(own - others) > 0)
 
 
-def below_a_packet(f: Features, mates: str) -> bool:
-    """Delays below the time of a packet differ in one queue, too."""
-    return _longest(f, mates) < (f["serialisation_us"] or 0.0)
-
-
 def within_a_packet(f: Features, mates: str) -> bool:
     """Delays that differ by less than the time of a packet do so in one queue, too."""
     return _gap(f, mates) * _longest(f, mates) < (f["serialisation_us"] or 0.0)

@@ -173,8 +173,8 @@ def test_equal_waits_of_a_packet_or_two_are_no_queue_of_all(limit: float, one: b
 def test_waits_shorter_than_a_packet_need_not_be_equal() -> None:
     """Lab run s1001-105: 0.6 and 0.8 ms, and a packet takes 1.25 ms."""
     short = {"classic_queue_us": 628.0, "classic_own_queue_us": 807.0, "serialisation_us": 1_250.0}
-    assert sharing.below_a_packet(features(0.38, -0.26, **short), "classic")
-    assert not sharing.below_a_packet(features(0.38, -0.26), "classic")
+    assert sharing.within_a_packet(features(0.38, -0.26, **short), "classic")
+    assert not sharing.within_a_packet(features(0.38, -0.26), "classic")
 
 
 @pytest.mark.parametrize(
