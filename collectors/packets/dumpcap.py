@@ -113,7 +113,7 @@ def capture(arguments, stop, _backend):
 
 def watch(process, output, stop, arguments):
     """Report once a second until stopped or dumpcap ends."""
-    told, started = 0.0, False
+    reported, started = 0.0, False
     while not stop and process.poll() is None:
         stop.sleep(0.2, [process.stderr])
         if not output.read():
@@ -121,8 +121,8 @@ def watch(process, output, stop, arguments):
         if not started and b"File: " in output.text:
             tell({"started": "dumpcap"})
             started = True
-        if time.monotonic() - told > 1.0:
-            told = time.monotonic()
+        if time.monotonic() - reported > 1.0:
+            reported = time.monotonic()
             tell({"status": {"packets": output.packets, "bytes": size(arguments)}})
         time.sleep(0.05)
 
@@ -156,14 +156,16 @@ def result(process, output, asked, arguments):
         if match:
             received, dropped = int(match.group(2)), int(match.group(3))
             interfaces[match.group(1)] = {"received": received, "dropped": dropped}
-    told = [line for line in lines if not line.startswith(("Capturing on", "File:", "Packets "))]
+    reported = [
+        line for line in lines if not line.startswith(("Capturing on", "File:", "Packets "))
+    ]
     ended = asked
     if not asked and arguments.count and process.returncode == 0:
         ended = "count"
     elif not asked:
         # Without rights each attempt to drop them fails first, with the same line.
-        refused = [line for line in told if "permission" in line.lower()]
-        ended = " ".join(dict.fromkeys(told))[:500] or "dumpcap ended by itself"
+        refused = [line for line in reported if "permission" in line.lower()]
+        ended = " ".join(dict.fromkeys(reported))[:500] or "dumpcap ended by itself"
         if refused:
             # What follows in dumpcap's text is advice for one distribution.
             ended = refused[0].split(". ")[0]

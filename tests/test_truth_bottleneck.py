@@ -25,7 +25,7 @@ EITHER = "Bottleneck: classic AQM or queue per flow. Marks begin at 6 ms of queu
     ],
 )
 def test_the_kind_is_read_from_the_message(message: str, kind: str | None) -> None:
-    assert load("told").kind_of(message) == kind
+    assert load("judge_bottleneck").kind_of(message) == kind
 
 
 def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
@@ -68,7 +68,7 @@ def test_it_names_the_bottleneck_of_a_run_of_one_flow_only() -> None:
     """Where others went along, a tester wants to know whether they share the queue."""
     wish = load("judge").Expectation
     for truth, named in ((alone("per-flow", 0.9), True), (facts("per-flow", "all"), False)):
-        asked = wish("bottleneck", ("L4S401",), PRAGUE, load("told").named(truth))
+        asked = wish("bottleneck", ("L4S401",), PRAGUE, load("judge_bottleneck").named(truth))
         assert asked.met([(PRAGUE, found("L4S401", EITHER))]) is named
         assert asked.met([(PRAGUE, found("L4S401", "Bottleneck: queue per flow. x"))]) is True
 
