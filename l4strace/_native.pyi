@@ -5,7 +5,7 @@ Any function may raise `InternalError`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 __version__: str
 
@@ -137,17 +137,39 @@ class PragueBuild(TypedDict):
 def prague_builds() -> list[PragueBuild]:
     """The builds, in the order of the columns that `prague_replay` adds."""
 
-def prague_identify(bits: int, before: int, after: int) -> tuple[str, int] | None: ...
-def prague_replay(
-    *,
-    classic_ecn: list[int | None],
-    srtt_us: list[int],
-    mdev_us: list[int],
-    srtt_shift: list[int | None],
-    min_rtt_us: list[int | None],
-    rest_mdev: list[int | None],
-    rest_depth: list[int | None],
-) -> dict[str, list[Any]]: ...
+class ArrowRows(Protocol):
+    """What a ``polars.DataFrame`` is to the native core."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+class Costs:
+    """Costs of ``laws`` of a window's response for so many ``groups`` of samples.
+
+    `derive.windows` has the model and its constants.
+    """
+
+    def __init__(
+        self,
+        groups: int,
+        laws: list[str],
+        *,
+        growths: Sequence[float],
+        rounded: float,
+        gaussian: float,
+        unlikely: float,
+    ) -> None: ...
+    def add(self, samples: ArrowRows, fractions: ArrowRows) -> None:
+        """Adds samples (columns of `derive.windows.SAMPLE`) and their column per law."""
+
+    def log_likelihoods(self) -> ArrowTable:
+        """A row per group, a column per law."""
+
+def prague_identify(bits: int, steps: ArrowRows) -> ArrowTable:
+    """`build` and `residue` of each step, from its columns `before` and `after`."""
+
+def prague_replay(steps: ArrowRows) -> ArrowTable:
+    """`fixed`, `buggy`, `exact` and one column per build: see `prague.replay.replayed`."""
+
 def prague_alpha(
     bits: int, upscaled: list[int], delivered: list[int], ce: list[int]
 ) -> list[int]: ...

@@ -10,11 +10,9 @@ evidence is added up. What remains open stays in the bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 
-from l4strace.derive import company, windows
+from l4strace.derive import company, numbers, windows
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD, TRANSITION_ROUNDS
 from l4strace.schema.keys import KEY, SENDER
@@ -68,53 +66,51 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     with the likely clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any
     value at first: `alpha` is the middle of the bounds.
     """
-    builds = chosen(capture)
+    alphas = (f"{clock}{bound}" for clock in windows.CLOCKS for bound in BOUNDS)
+    of = plain.select(*alphas, *(f"{clock}_updates" for clock in windows.CLOCKS))
+    of = windows.with_left(of).hstack(_builds(capture)[numbers.directions(capture)])
+    likely, low, high = (_by_clock(bound) for bound in BOUNDS)
+    narrow, paced = pl.col("paced").not_(), pl.col("paced").fill_null(False)
+    bounded = of.select(
+        "late",
+        likely=pl.when(paced).then(likely[1]).otherwise(likely[0]),
+        low=pl.when(narrow).then(low[0]).otherwise(pl.min_horizontal(low)),
+        high=pl.when(narrow).then(high[0]).otherwise(pl.max_horizontal(high)),
+    )
+    middle = (pl.col("low") + pl.col("high")) / 2
+    best = pl.when("late").then(middle).otherwise("likely")
+    return plain.with_columns(
+        bounded.select(alpha=best, alpha_lo="low", alpha_hi="high").get_columns()
+    )
+
+
+def _builds(capture: Capture) -> pl.DataFrame:
+    """Of each row of `company.directions`: `paced`, `late`, and where alpha starts.
+
+    `late` is one without a handshake. `zero`, `zero_lo` and `zero_hi` state whether alpha and its
+    bounds start at 0: what the packets leave open is as the clock has it, or in the bounds.
+    """
     begun = capture.flows.select("source", "flow", late=pl.col("handshake") == "none")
-    of = (
-        plain.select(
-            *KEY,
-            *(f"{name}{bound}" for name in ("alpha", "alpha_25ms") for bound in BOUNDS),
-            *("alpha_updates", "alpha_25ms_updates"),
-        )
-        .join(builds, on=KEY, how="left", maintain_order="left")
-        .join(begun, on=["source", "flow"], how="left", maintain_order="left")
+    builds = company.directions(capture).select(KEY)
+    for known, by in ((chosen(capture), KEY), (begun, KEY[:2])):
+        builds = builds.join(known, on=by, how="left", maintain_order="left")
+    late, from_zero = pl.col("late").fill_null(False), pl.col("from_zero")
+    return builds.select(
+        "paced",
+        late=late,
+        zero=pl.coalesce(from_zero, pl.col("paced").fill_null(False)) & ~late,
+        zero_lo=from_zero.fill_null(True) | late,
+        zero_hi=from_zero.fill_null(False) & ~late,
     )
-    late = pl.col("late").fill_null(False)
-    low, high = (
-        _bound("_lo", pl.col("from_zero").fill_null(True) | late, pl.min_horizontal),
-        _bound("_hi", _zero(late), pl.max_horizontal),
-    )
-    best = pl.when(late).then((low + high) / 2).otherwise(_best(_zero(late, guess=True)))
-    return plain.with_columns(of.select(alpha=best, alpha_lo=low, alpha_hi=high).get_columns())
 
 
-def _zero(late: pl.Expr, guess: bool = False) -> pl.Expr:
-    """Whether alpha starts at 0. Where packets leave it open: as the clock has it, or at 1."""
-    open_ones = pl.col("paced").fill_null(False) if guess else pl.lit(False)
-    return pl.coalesce("from_zero", open_ones) & ~late
-
-
-def _by_clock(bound: str, from_zero: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+def _by_clock(bound: str) -> tuple[pl.Expr, pl.Expr]:
     """One bound of alpha by the clock of builds up to 2022, and by the 25 ms of later ones."""
     unpaced, paced = (
-        pl.when(from_zero)
-        .then(windows.alpha(late_build, True, bound))
-        .otherwise(windows.alpha(late_build, False, bound))
-        for late_build in (False, True)
+        (pl.col(f"{clock}{bound}") - pl.when(f"zero{bound}").then(f"{clock}_left").otherwise(0.0))
+        for clock in windows.CLOCKS
     )
-    return unpaced, paced
-
-
-def _best(from_zero: pl.Expr) -> pl.Expr:
-    """Alpha by the likely clock."""
-    unpaced, paced = _by_clock("", from_zero)
-    return pl.when(pl.col("paced").fill_null(False)).then(paced).otherwise(unpaced)
-
-
-def _bound(bound: str, from_zero: pl.Expr, outer: Callable[..., pl.Expr]) -> pl.Expr:
-    """One bound of alpha: of both clocks, unless fast growth shows the first."""
-    unpaced, paced = _by_clock(bound, from_zero)
-    return pl.when(pl.col("paced").not_()).then(unpaced).otherwise(outer(unpaced, paced))
+    return unpaced.clip(0, 1), paced.clip(0, 1)
 
 
 def _joined(rounds: pl.DataFrame, addresses: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,7 @@ class Logged(NamedTuple):
     flow: int
     forward: bool
     samples: pl.DataFrame
-    """Its rows of `kernel`."""
+    """Its rows of `kernel`: `alpha_bits` and the columns of `replay.NEEDED`."""
     bits: int | None
     """PRAGUE_ALPHA_BITS; null where the log does not determine it."""
     steps: pl.DataFrame
@@ -28,7 +28,8 @@ class Logged(NamedTuple):
 @kept
 def logged(capture: Capture) -> tuple[Logged, ...]:
     """Every flow direction with samples, by its first sample."""
-    known = capture.kernel.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
+    samples = capture.kernel.select("flow", "forward", "alpha_bits", *replay.NEEDED)
+    known = samples.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
     return tuple(_logged(part) for part in known.partition_by(KEY, maintain_order=True))
 
 

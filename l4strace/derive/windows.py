@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, numbers
 from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept
@@ -46,8 +47,14 @@ CONTINUED = 0.8
 ends with the first ACK beyond its own start: by eye, a fifth of a round later."""
 
 GAUSSIAN, UNLIKELY = 2.0, 6.0
-"""An error beyond two standard deviations counts linearly and one sample at most six (nats): single
-rounds go wrong for reasons of their own. By eye."""
+"""An error beyond two standard deviations counts linearly instead of quadratically, and one sample
+at most six (nats): single rounds go wrong for reasons of their own. By eye."""
+
+CLOCKS = ("alpha", "alpha_25ms")
+"""Columns of alpha by the clock of builds up to 2022, and by the 25 ms of later ones."""
+
+SAMPLE = ("group", "before", "after", "cuts", "growth", "error", "isolated")
+"""Columns of a usable round that its cost follows from."""
 
 SLICE = 1 << 16
 """Rounds that are compared with all laws at once: bounds the memory that this takes."""
@@ -81,9 +88,8 @@ def seen(capture: Capture) -> pl.DataFrame:
         lossy=pl.any_horizontal(lost, *(of_round(n, lost) for n in (-1, 1, 2))),
         quiet=~pl.any_horizontal(marked, *(of_round(n, marked) for n in (-1, 1, 2))),
         running=marked & of_round(-1, marked) & of_round(-2, marked),
-        since_ns=pl.col("start_ns")
-        - of_round(-1, pl.when(marked).then("end_ns")).forward_fill().over("of"),
-    )
+        marked_ns=of_round(-1, pl.when(marked).then("end_ns")),
+    ).with_columns(since_ns=pl.col("start_ns") - pl.col("marked_ns").forward_fill().over("of"))
 
 
 def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
@@ -115,19 +121,27 @@ def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
         .join(calm, on=KEY, how="left")
     )
     steady = pl.col("before") * UNSTEADY
-    return ready.with_columns(
+    shown = ready.with_columns(
         growth=pl.col("growth").fill_null(GROWTH_MAX),
         error=pl.max_horizontal(pl.lit(ROUNDING), "noise", steady),
         cuts=pl.when("isolated").then(1.0).otherwise(CONTINUED * pl.col("periods")),
         after=pl.when("isolated").then("lowest").otherwise("next"),
-    ).drop_nulls("after")
+    )
+    return with_left(shown.drop_nulls("after"))
+
+
+def with_left(rounds: pl.DataFrame) -> pl.DataFrame:
+    """``rounds`` with the part of alpha that is `left` of its start by each clock, for `alpha`."""
+    return rounds.with_columns(
+        ((1 - 0.5**GAIN_SHIFT) ** pl.col(f"{name}_updates").cast(pl.Float64)).alias(f"{name}_left")
+        for name in CLOCKS
+    )
 
 
 def alpha(paced: bool, from_zero: bool, bound: str = "") -> pl.Expr:
     """Alpha as one build computes it; ``bound`` is empty, `_lo` or `_hi`, as in `rounds`."""
-    name = "alpha_25ms" if paced else "alpha"
-    updates = pl.col(f"{name}_updates").cast(pl.Float64)
-    left = (1 - 0.5**GAIN_SHIFT) ** updates if from_zero else 0.0
+    name = CLOCKS[paced]
+    left = pl.col(f"{name}_left") if from_zero else 0.0
     return (pl.col(f"{name}{bound}") - left).clip(0, 1)
 
 
@@ -141,52 +155,17 @@ def log_likelihoods(
     """
     groups = usable.select(by).unique(maintain_order=True).with_row_index("group")
     numbered = usable.join(groups, on=by, how="left", maintain_order="left")
-    costs = pl.concat([_costs(rows, fractions) for rows in numbered.iter_slices(SLICE)])
-    sums = costs.group_by("group", "law", maintain_order=True).agg(pl.all().sum())
-    running = pl.min_horizontal(_running(growth) for growth in GROWTHS)
-    likelihoods = sums.select("law", "group", log_likelihood=-(pl.col("alone") + running))
-    wide = likelihoods.pivot("law", index="group", values="log_likelihood", maintain_order=True)
-    names = {str(number): name for number, name in enumerate(fractions)}
-    return groups.join(wide.rename(names), on="group", maintain_order="left").drop("group")
-
-
-def _costs(rows: pl.DataFrame, fractions: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """What the errors of ``rows`` cost each law: isolated marks, and runs with each growth.
-
-    Laws are numbered in the order of ``fractions``.
-    """
-    given = rows.select("group", "before", "after", "cuts", "growth", "error", "isolated")
-    by_law = pl.concat(rows.select(**fractions).get_columns())
-    cells = pl.int_range(rows.height * len(fractions), eager=True)
-    row, law = cells // len(fractions), cells % len(fractions)
-    cell = pl.col("group").cast(pl.Int64) * len(fractions) + pl.col("law")
-    predicted = (pl.col("before") - ROUNDED) * (1 - pl.col("fraction") * pl.col("cuts")) + ROUNDED
-    return (
-        given[row]
-        .with_columns(by_law.gather(law * rows.height + row).alias("fraction"), law.alias("law"))
-        .with_columns(predicted.alias("predicted"), cell.alias("cell"))
-        .group_by("cell", maintain_order=True)
-        .agg(
-            pl.col("group", "law").first(),
-            _cost(pl.col("growth")).filter("isolated").sum().alias("alone"),
-            *(
-                _cost(pl.lit(growth)).filter(~pl.col("isolated")).sum().alias(_running(growth))
-                for growth in GROWTHS
-            ),
-        )
-        .drop("cell")
+    costs = _native.Costs(
+        groups.height,
+        list(fractions),
+        growths=GROWTHS,
+        rounded=ROUNDED,
+        gaussian=GAUSSIAN,
+        unlikely=UNLIKELY,
     )
-
-
-def _running(growth: float) -> str:
-    return f"running {growth}"
-
-
-def _cost(growth: pl.Expr) -> pl.Expr:
-    """What each sample's error costs (nats): quadratic, then linear, then constant."""
-    off = ((pl.col("after") - (pl.col("predicted") + growth)) / pl.col("error")).abs()
-    linear = (GAUSSIAN * off - GAUSSIAN**2 / 2).clip(upper_bound=UNLIKELY)
-    return pl.when(off < GAUSSIAN).then(off**2 / 2).otherwise(linear)
+    for rows in numbered.iter_slices(SLICE):
+        costs.add(rows.select(SAMPLE), rows.select(**fractions))
+    return groups.drop("group").hstack(pl.DataFrame(costs.log_likelihoods()))
 
 
 def given() -> pl.Expr:

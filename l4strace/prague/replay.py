@@ -28,6 +28,12 @@ INPUTS = pl.Schema(
         "rest_depth": pl.UInt32(),
     }
 )
+NEEDED = (
+    *("source", "ts_ns", "event", "saw_ce", "classic_ecn_raw", "alpha_raw"),
+    *("srtt_pace_us", "mdev_pace_us", "g_srtt_shift", "min_rtt_us", "rest_mdev_us"),
+    "rest_depth_us",
+)
+"""Columns of `kernel` that steps follow from: the others need not be copied."""
 PER_ACK = ["probe", "ack", "poll"]
 
 
@@ -36,15 +42,17 @@ def recorded(kernel: pl.DataFrame) -> pl.DataFrame:
 
     `before` and `after` are classic_ecn in the kernel's scale around the step.
     """
+    kernel = kernel.select(NEEDED)
     usable = kernel.filter(
         pl.col("classic_ecn_raw").is_not_null() & pl.col("mdev_pace_us").is_not_null()
     )
     armed = usable.filter(pl.col("saw_ce").fill_null(True))
+    probed = set(usable["event"].unique())
     for event in ("detect", "alpha"):
-        steps = armed.filter(pl.col("event") == event)
+        steps = armed.filter(pl.col("event") == event) if event in probed else armed.clear()
         if not steps.is_empty():
             return _at_entry(_thawed(steps), kernel)
-    if "alpha" in usable["event"]:
+    if "alpha" in probed:
         return pl.DataFrame(schema=INPUTS)
     return _between(armed.filter(pl.col("event").is_in(PER_ACK)))
 
@@ -108,28 +116,14 @@ def _whole(name: str) -> pl.Expr:
 
 def replayed(steps: pl.DataFrame) -> pl.DataFrame:
     """Adds `fixed`, `buggy` (scores before the step, run from 0), `exact`, and per build of BUILDS
-    classic_ecn after the step from the logged value before it."""
-    out = _native.prague_replay(
-        classic_ecn=steps["before"].to_list(),
-        srtt_us=steps["srtt_us"].to_list(),
-        mdev_us=steps["mdev_us"].to_list(),
-        srtt_shift=steps["shift"].to_list(),
-        min_rtt_us=steps["min_rtt_us"].to_list(),
-        rest_mdev=steps["rest_mdev"].to_list(),
-        rest_depth=steps["rest_depth"].to_list(),
-    )
-    return steps.with_columns(pl.Series(name, values) for name, values in out.items())
+    classic_ecn after the step from the logged value before it. ``steps`` are those of `INPUTS`."""
+    return steps.hstack(pl.DataFrame(_native.prague_replay(steps)))
 
 
 def identified(steps: pl.DataFrame, bits: int | None) -> pl.DataFrame:
     """Adds `residue` of each unclamped step, and the `build` whose constants leave it."""
-    named = [
-        None
-        if bits is None or before is None or after is None
-        else _native.prague_identify(bits, before, after)
-        for before, after in steps.select("before", "after").iter_rows()
-    ]
-    return steps.with_columns(
-        pl.Series("build", [row and row[0] for row in named], dtype=pl.String()),
-        pl.Series("residue", [row and row[1] for row in named], dtype=pl.UInt64()),
-    )
+    if bits is None:
+        return steps.with_columns(
+            build=pl.lit(None, pl.String()), residue=pl.lit(None, pl.UInt64())
+        )
+    return steps.hstack(pl.DataFrame(_native.prague_identify(bits, steps)))

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from l4strace import _native, cli
 from l4strace.errors import InputError
+from l4strace.prague import replay
 
 
 def test_a_panic_is_an_exception_of_one_line_with_its_place(
@@ -75,17 +77,35 @@ def test_stats_have_names_and_severities() -> None:
 
 def test_the_largest_numbers_of_a_log_do_not_overflow() -> None:
     low, high = -(2**63), 2**63 - 1
-    _native.prague_identify(24, high, low + 1)
-    _native.prague_identify(24, low, high)
-    columns = {"srtt_us": [2**64 - 1], "mdev_us": [2**64 - 1], "srtt_shift": [255]}
+    for before, after in ((high, low + 1), (low, high)):
+        steps = pl.DataFrame({"before": [before], "after": [after]})
+        assert len(_native.prague_identify(24, steps)) == 1
+    columns = {"srtt_us": high, "mdev_us": high, "shift": 255, "min_rtt_us": 1}
+    columns |= {"rest_mdev": 2**32 - 1, "rest_depth": 2**32 - 1}
     for score in (low, high):
-        rows = _native.prague_replay(
-            classic_ecn=[score],
-            min_rtt_us=[1],
-            rest_mdev=[2**32 - 1],
-            rest_depth=[2**32 - 1],
-            **columns,
-        )
-        for build in _native.prague_builds():
-            assert 0 <= rows[build["name"]][0] <= build["c_sticky"]
+        for srtt_us in (high, low):
+            step = columns | {"before": score, "srtt_us": srtt_us}
+            steps = pl.DataFrame([step], {name: replay.INPUTS[name] for name in step})
+            rows = pl.DataFrame(_native.prague_replay(steps))
+            for build in _native.prague_builds():
+                # Without an RTT there is no step, and the score stays as it is.
+                after = rows[build["name"]][0]
+                assert 0 <= after <= build["c_sticky"] if srtt_us > 0 else after == score
+
+
+def test_a_column_of_another_type_is_refused() -> None:
+    whole = pl.DataFrame({"before": [1], "after": [2]})
+    for odd in (whole.drop("after"), whole.cast({"after": pl.Float64})):
+        with pytest.raises(ValueError, match="the column after is missing or not Int64"):
+            _native.prague_identify(24, odd)
+
+
+def test_columns_in_several_chunks_are_read_whole() -> None:
+    chunk = pl.DataFrame({"before": [0, None], "after": [1, 2]})
+    chunks = pl.concat([chunk, chunk, chunk.clear()], rechunk=False)
+    assert len(_native.prague_identify(24, chunks)) == 4
+    assert len(_native.prague_identify(24, chunks.clear())) == 0
+
+
+def test_the_widest_alpha_does_not_overflow() -> None:
     assert _native.prague_alpha(31, [2**64 - 1], [0], [2**32 - 1]) == [1 << 35]

@@ -8,6 +8,7 @@ pub mod pair;
 pub mod prague;
 pub mod read;
 pub mod redact;
+pub mod response;
 pub mod run;
 pub mod stats;
 pub mod track;

@@ -3,10 +3,12 @@
 use pyo3::prelude::*;
 
 mod follower;
+mod given;
 mod ktext;
 mod prague;
 mod reading;
 mod redact;
+mod response;
 mod seam;
 mod stats;
 mod tables;
@@ -20,6 +22,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     prague::register(m)?;
     reading::register(m)?;
     redact::register(m)?;
+    response::register(m)?;
     stats::register(m)?;
     tables::register(m)?;
     track::register(m)?;

@@ -1,9 +1,11 @@
-//! Prague's replay for Python: plain lists in, plain lists out, one flow a call.
+//! Prague's replay for Python: one flow a call, its logged steps as a table.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::given::Given;
+use super::tables::{ArrowTable, Columns};
 use crate::prague::build::{floor_of, ALPHA_BITS, CWND_BITS, RTT_TRANSITION, SHIFT_G, TARGET_RTT_US};
 use crate::prague::detector::{INIT_ADJ, INIT_CARRY};
 use crate::prague::filter::MAX_SRTT_SHIFT;
@@ -54,51 +56,49 @@ fn describe<'py>(py: Python<'py>, build: &Build) -> PyResult<Bound<'py, PyDict>>
     Ok(row)
 }
 
-/// Build whose constants one step of classic_ecn carries, and the residue that shows it.
+/// The build whose constants each step of classic_ecn carries, and the residue that shows it.
 #[pyfunction]
-fn prague_identify(bits: u32, before: i64, after: i64) -> Option<(&'static str, i64)> {
-    build::identify(bits, before, after).map(|(build, residue)| (build.name, residue))
+fn prague_identify(bits: u32, steps: Given) -> PyResult<ArrowTable> {
+    let (before, after) = (steps.i64("before")?, steps.i64("after")?);
+    let found = |at: usize| build::identify(bits, before[at]?, after[at]?);
+    let found: Vec<_> = (0..before.len()).map(found).collect();
+    let mut table = Columns::default();
+    table.str("build", found.iter().map(|step| step.map(|(build, _)| build.name)));
+    table.u64("residue", found.iter().map(|step| step.map(|(_, residue)| residue as u64)));
+    table.finish()
 }
 
-/// Logged detector steps of one flow, in order: dict of lists, see `prague::log`.
+/// Logged detector steps of one flow, in order: see `prague::log`.
 #[pyfunction]
-#[pyo3(signature = (*, classic_ecn, srtt_us, mdev_us, srtt_shift, min_rtt_us, rest_mdev, rest_depth))]
-#[allow(clippy::too_many_arguments)]
-fn prague_replay<'py>(
-    py: Python<'py>,
-    classic_ecn: Vec<Option<i64>>,
-    srtt_us: Vec<u64>,
-    mdev_us: Vec<u64>,
-    srtt_shift: Vec<Option<u8>>,
-    min_rtt_us: Vec<Option<u32>>,
-    rest_mdev: Vec<Option<u32>>,
-    rest_depth: Vec<Option<u32>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let n = classic_ecn.len();
-    let others = [srtt_us.len(), mdev_us.len(), srtt_shift.len(), min_rtt_us.len(), rest_mdev.len()];
-    if others.iter().chain(&[rest_depth.len()]).any(|len| *len != n) {
-        return Err(PyValueError::new_err("prague_replay: columns differ in length"));
-    }
-    let steps: Vec<LoggedStep> = (0..n)
+fn prague_replay(steps: Given) -> PyResult<ArrowTable> {
+    let (before, shift, min_rtt_us) = (steps.i64("before")?, steps.u8("shift")?, steps.u32("min_rtt_us")?);
+    let (srtt_us, mdev_us) = (steps.i64("srtt_us")?, steps.i64("mdev_us")?);
+    let (rest_mdev, rest_depth) = (steps.u32("rest_mdev")?, steps.u32("rest_depth")?);
+    let logged: Vec<LoggedStep> = (0..steps.rows())
         .map(|i| LoggedStep {
-            classic_ecn: classic_ecn[i],
-            srtt_us: srtt_us[i],
-            mdev_us: mdev_us[i],
-            srtt_shift: srtt_shift[i],
+            classic_ecn: before[i],
+            srtt_us: whole(srtt_us[i]),
+            mdev_us: whole(mdev_us[i]),
+            srtt_shift: shift[i],
             min_rtt_us: min_rtt_us[i],
             rest_mdev: rest_mdev[i],
             rest_depth: rest_depth[i],
         })
         .collect();
-    let rows = replay(&steps);
-    let out = PyDict::new(py);
-    out.set_item("fixed", rows.iter().map(|row| row.fixed).collect::<Vec<_>>())?;
-    out.set_item("buggy", rows.iter().map(|row| row.buggy).collect::<Vec<_>>())?;
-    out.set_item("exact", rows.iter().map(|row| row.exact).collect::<Vec<_>>())?;
+    let rows = replay(&logged);
+    let mut table = Columns::default();
+    table.f64("fixed", rows.iter().map(|row| row.fixed));
+    table.f64("buggy", rows.iter().map(|row| row.buggy));
+    table.bool("exact", rows.iter().map(|row| row.exact));
     for (i, build) in Build::ALL.iter().enumerate() {
-        out.set_item(build.name, rows.iter().map(|row| row.after[i]).collect::<Vec<_>>())?;
+        table.i64(build.name, rows.iter().map(|row| row.after[i]));
     }
-    Ok(out)
+    table.finish()
+}
+
+/// A time as the kernel has it: without a sign.
+fn whole(us: Option<i64>) -> u64 {
+    us.and_then(|us| u64::try_from(us).ok()).unwrap_or(0)
 }
 
 /// upscaled_alpha after one update each, from logged states.

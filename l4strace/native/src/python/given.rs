@@ -1,0 +1,91 @@
+//! Columns of a polars DataFrame that Python hands over, through Arrow's C stream.
+
+use std::ffi::CStr;
+use std::fmt::Display;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt8Type};
+use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// Rows of one DataFrame; a column is read by its name, as exactly the type that it has.
+pub struct Given {
+    batches: Vec<RecordBatch>,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(table: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let stream = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+        let stream = stream.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+        // SAFETY: a capsule of this name holds such a stream (Arrow's PyCapsule interface), and the
+        // reader leaves an empty one behind, so that the capsule releases nothing twice.
+        let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(refused)?;
+        let batches = reader.collect::<Result<_, _>>().map_err(refused)?;
+        Ok(Given { batches })
+    }
+}
+
+macro_rules! primitives {
+    ($($name:ident: $arrow:ty, $rust:ty;)*) => {$(
+        pub fn $name(&self, name: &str) -> PyResult<Vec<Option<$rust>>> {
+            self.column::<$arrow>(name)
+        }
+    )*};
+}
+
+impl Given {
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    primitives! {
+        u8: UInt8Type, u8;
+        u32: UInt32Type, u32;
+        i64: Int64Type, i64;
+        f64: Float64Type, f64;
+    }
+
+    pub fn bool(&self, name: &str) -> PyResult<Vec<Option<bool>>> {
+        self.collected(|batch| Some(batch.column_by_name(name)?.as_boolean_opt()?.iter()), name, "Boolean")
+    }
+
+    /// Every column, in order: all are numbers with a fraction.
+    pub fn floats(&self) -> PyResult<Vec<Vec<Option<f64>>>> {
+        let names = self.batches.first().map(RecordBatch::schema);
+        let names = names.iter().flat_map(|schema| schema.fields().iter());
+        names.map(|field| self.f64(field.name())).collect()
+    }
+
+    fn column<T: ArrowPrimitiveType>(&self, name: &str) -> PyResult<Vec<Option<T::Native>>> {
+        self.collected(
+            |batch| Some(batch.column_by_name(name)?.as_primitive_opt::<T>()?.iter()),
+            name,
+            T::DATA_TYPE,
+        )
+    }
+
+    fn collected<'a, T, I: Iterator<Item = Option<T>>>(
+        &'a self,
+        values: impl Fn(&'a RecordBatch) -> Option<I>,
+        name: &str,
+        kind: impl Display,
+    ) -> PyResult<Vec<Option<T>>> {
+        let mut all = Vec::with_capacity(self.rows());
+        for batch in &self.batches {
+            let odd = || PyValueError::new_err(format!("the column {name} is missing or not {kind}"));
+            all.extend(values(batch).ok_or_else(odd)?);
+        }
+        Ok(all)
+    }
+}
+
+fn refused(error: arrow_schema::ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
