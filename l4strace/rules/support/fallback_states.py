@@ -69,36 +69,54 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         (pl.col("origin") == "kernel")
         & pl.col("score").is_not_null()
         & pl.col("flow").is_not_null()
-    ).sort("ts_ns")
-    above = pl.col("score") > SCALABLE_THRESHOLD
+    )
+    score, above = pl.col("score"), pl.col("above")
     build = pl.col("build").drop_nulls().mode().sort().first()
-    return recorded.group_by(BY, maintain_order=True).agg(
+    steps = _in_time(recorded, above=score > SCALABLE_THRESHOLD)
+    return steps.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
-        _time_share(above).alias("classic_time"),
-        (above != above.shift()).sum().alias("crossings"),
-        (pl.col("score") >= CLASSIC_THRESHOLD).mean().alias("full_share"),
+        _time_share("above").alias("classic_time"),
+        pl.col("crossed").sum().alias("crossings"),
+        (score >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),
-        pl.col("score").min().alias("score_min"),
-        pl.col("score").max().alias("score_max"),
+        score.min().alias("score_min"),
+        score.max().alias("score_max"),
         pl.col("mdev_us").median().alias("mdev_us"),
         pl.col("depth_us").median().alias("depth_us"),
         pl.col("mdev_us").filter(above).median().alias("classic_mdev_us"),
         pl.col("depth_us").filter(above).median().alias("classic_depth_us"),
         (pl.col("score_fixed") > SCALABLE_THRESHOLD).mean().alias("fixed_share"),
         (pl.col("score_buggy") > SCALABLE_THRESHOLD).mean().alias("buggy_share"),
-        (pl.col("score_buggy") - pl.col("score")).abs().median().alias("buggy_error"),
+        (pl.col("score_buggy") - score).abs().median().alias("buggy_error"),
         build.alias("build"),
         (pl.col("build") == build).sum().alias("residues"),
     )
 
 
-def _time_share(above: pl.Expr) -> pl.Expr:
+def _in_time(steps: pl.DataFrame, **states: pl.Expr) -> pl.DataFrame:
+    """Steps with their ``states`` (`above` and others), each as a column.
+
+    And with `lasted`, the time to the direction's next step, and `crossed`: `above` has changed.
+    The table `detector` has them in the order of direction and time, so neighbors are what a
+    shift of the whole column shows: many short flows are many groups.
+    """
+    ordered = steps.with_columns(states)
+    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift() for key in BY)
+    ahead = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
+    return ordered.with_columns(
+        lasted=pl.when(same.shift(-1)).then(ahead),
+        crossed=same & (pl.col("above") != pl.col("above").shift()),
+    )
+
+
+def _time_share(state: str) -> pl.Expr:
     """Share of the time between steps; that of the steps where there is only one."""
-    lasted = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
-    return (lasted.filter(above).sum() / lasted.sum()).fill_nan(None).fill_null(above.mean())
+    lasted = pl.col("lasted")
+    share = pl.when(state).then(lasted).sum() / lasted.sum()
+    return share.fill_nan(None).fill_null(pl.col(state).mean())
 
 
 @kept
@@ -116,19 +134,16 @@ def replayed(evidence: Evidence) -> pl.DataFrame:
     above, may_be = (
         pl.coalesce(f"score_fixed_{end}", score) > SCALABLE_THRESHOLD for end in ("lo", "hi")
     )
-    return (
-        packets.sort("ts_ns")
-        .group_by(BY, maintain_order=True)
-        .agg(
-            _time_share(above).alias("replayed_share"),
-            _time_share(may_be).alias("replayed_most"),
-            (above != above.shift()).sum().alias("replayed_crossings"),
-            score.min().alias("replayed_min"),
-            score.max().alias("replayed_max"),
-            pl.col("ts_ns").filter(above).min().alias("replayed_since_ns"),
-            pl.col("mdev_us").median().alias("replayed_mdev_us"),
-            pl.col("depth_us").median().alias("replayed_depth_us"),
-        )
+    steps = _in_time(packets, above=above, may_be=may_be, ts_above=pl.when(above).then("ts_ns"))
+    return steps.group_by(BY, maintain_order=True).agg(
+        _time_share("above").alias("replayed_share"),
+        _time_share("may_be").alias("replayed_most"),
+        pl.col("crossed").sum().alias("replayed_crossings"),
+        score.min().alias("replayed_min"),
+        score.max().alias("replayed_max"),
+        pl.col("ts_above").min().alias("replayed_since_ns"),
+        pl.col("mdev_us").median().alias("replayed_mdev_us"),
+        pl.col("depth_us").median().alias("replayed_depth_us"),
     )
 
 
