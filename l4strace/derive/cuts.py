@@ -167,10 +167,10 @@ def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
         "floor": pl.when(ce & (floor > half_alpha.fill_null(0)) & (floor > 0)).then(floor),
         "half": pl.lit(HALF),
     }
-    distance = {law: _distance(value) for law, value in expected.items()}
-    nearest = pl.min_horizontal(*distance.values())
-    names = [pl.when(value == nearest).then(pl.lit(law)) for law, value in distance.items()]
-    return cuts.with_columns(pl.coalesce(*names, pl.lit("none")).alias("law"))
+    distances = cuts.select(**{law: _distance(value) for law, value in expected.items()})
+    distances = distances.with_columns(nearest=pl.min_horizontal(*expected))
+    names = [pl.when(pl.col(law) == pl.col("nearest")).then(pl.lit(law)) for law in expected]
+    return cuts.with_columns(distances.select(law=pl.coalesce(*names, pl.lit("none"))))
 
 
 def _distance(expected: pl.Expr) -> pl.Expr:

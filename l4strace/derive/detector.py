@@ -58,8 +58,13 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
     sender = (pl.col("data_ect1") + pl.col("data_ce") > 0).fill_null(False)
     senders = company.directions(capture).select(sender).to_series()
     seen = numbers.sent(capture, senders, NEEDED).with_columns(
-        marked=pl.col("ce_best").fill_null(0).cum_sum().over("of"),
-        min_rtt=_kernel_least().cum_min().forward_fill().over("of"),
+        pl.col("ce_best").fill_null(0),
+        least=_kernel_least(),
+        first=of_round(-1, pl.col("round")).is_null(),
+    )
+    seen = seen.with_columns(
+        marked=pl.col("ce_best").cum_sum().over("of"),
+        min_rtt=pl.col("least").cum_min().forward_fill().over("of"),
         score_fixed=_before("classic_ecn"),
         score_fixed_lo=_before("classic_ecn_lo"),
         score_fixed_hi=_before("classic_ecn_hi"),
@@ -88,6 +93,5 @@ def _kernel_least() -> pl.Expr:
 
 
 def _before(score: str) -> pl.Expr:
-    """A score before each round; 0 before a direction's first."""
-    first = of_round(-1, pl.col("round")).is_null()
-    return pl.when(first).then(0.0).otherwise(of_round(-1, pl.col(score)))
+    """A score before each round; 0 before a direction's `first`."""
+    return pl.when("first").then(0.0).otherwise(pl.col(score).shift())

@@ -175,7 +175,6 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     """Adds `law`, `lead`, `misfit`, and `references`: which score the floor follows."""
     floors = [f"ll_floor_{name}" for name in FLOORS]
     judged = judged.with_columns(pl.max_horizontal(floors).alias("ll_floor"))
-    needed = pl.max_horizontal(pl.lit(LEAD), LEAD_EACH * pl.col("samples"))
     half_alpha, floor, half, none, always = (
         pl.col(f"ll_{name}") for name in ("half_alpha", "floor", "half", "none", "floor_always")
     )
@@ -191,6 +190,12 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
             half_alpha - pl.max_horizontal(always, half)
         ),
     }
+    needed, misfit = pl.col("needed"), pl.col("misfit")
+    judged = judged.with_columns(
+        needed=pl.max_horizontal(pl.lit(LEAD), LEAD_EACH * pl.col("samples")),
+        misfit=-pl.max_horizontal(floor, half, none, half_alpha) / pl.col("samples"),
+        **over,
+    )
     fixed, open_ = pl.col("ll_floor_fixed"), pl.col("asked") >= OFTEN
     # A single reduction shows the floor plainly: it is nearer to the floor than to alpha/2.
     plain = pl.col("fraction").fill_null(CUT_FLOOR) >= (pl.col("half_alpha") + CUT_FLOOR) / 2
@@ -201,20 +206,21 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         "alpha/2": (none - half_alpha < needed) & ~(open_ & (half_alpha - fixed < LEAD)) & ~deeper,
         "floor": plain | (pl.col("isolated") < ENOUGH),
     }
-    best = pl.max_horizontal(floor, half, none, half_alpha)
-    misfit = -best / pl.col("samples")
     enough = (pl.col("samples") >= ENOUGH) & (misfit <= WORST_FIT)
     certain = pl.when(misfit > MISFIT).then(GAUSSIAN_COST / misfit).otherwise(1.0)
     named = [
-        pl.when(enough & (certain * ahead >= needed) & hidden.get(law, True)).then(pl.lit(law))
-        for law, ahead in over.items()
+        pl.when(enough & (certain * pl.col(law) >= needed) & hidden.get(law, True)).then(
+            pl.lit(law)
+        )
+        for law in over
     ]
-    law = pl.coalesce(named)
-    lead = pl.coalesce(pl.when(law == name).then(ahead) for name, ahead in over.items())
+    judged = judged.with_columns(law=pl.coalesce(named))
+    law = pl.col("law")
+    lead = pl.coalesce(pl.when(law == name).then(name) for name in over)
     behind = pl.max_horizontal("ll_floor_buggy", "ll_floor_always") - pl.col("ll_floor_fixed")
     references = (
         pl.when(behind >= needed).then(pl.lit("wrong")).when(behind < LEAD).then(pl.lit("correct"))
     )
-    return judged.with_columns(
-        law=law, lead=lead, misfit=misfit, references=pl.when(law == "floor").then(references)
+    return judged.with_columns(lead=lead, references=pl.when(law == "floor").then(references)).drop(
+        over
     )

@@ -68,15 +68,16 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _rounds(capture: Capture) -> pl.DataFrame:
     """Rounds with the delay from which they belong to a spike, `limit_us`."""
-    rounds = delays.rounds(capture)
-    usual = pl.col("delay_us").median().over("of")
-    limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
-    enough = (pl.len().over("of") >= company.MIN_ROUNDS) | (
-        pl.col("acked_packets").sum().over("of") >= company.MIN_ACKED_PACKETS
+    usual, packets = pl.col("usual_us"), pl.col("packets")
+    rounds = delays.rounds(capture).with_columns(
+        pl.col("delay_us").median().over("of").alias("usual_us"),
+        pl.col("acked_packets").sum().over("of").alias("packets"),
+        pl.len().over("of").alias("count"),
     )
-    large = pl.col("acked_packets").sum().over("of") >= company.MIN_ROUNDS
-    return rounds.filter(enough & large).with_columns(
-        usual.alias("usual_us"), limit.alias("limit_us")
+    enough = (pl.col("count") >= company.MIN_ROUNDS) | (packets >= company.MIN_ACKED_PACKETS)
+    limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
+    return rounds.filter(enough & (packets >= company.MIN_ROUNDS)).with_columns(
+        limit.alias("limit_us")
     )
 
 
