@@ -47,14 +47,17 @@ def chosen(capture: Capture) -> pl.DataFrame:
     Null where the packets leave it open; true only suggests `paced`.
     """
     seen = windows.seen(capture)
-    addresses = company.directions(capture).select(*KEY, "sender")
-    senders, calm = (
-        _joined(rows, addresses)
-        for rows in (seen.select(KEY).unique(maintain_order=True), _calm(seen))
+    # In the order of `of`: see `numbers.by_key`.
+    hosts = company.directions(capture).sort(KEY)["sender"]
+    first = seen.select(*KEY, "of").unique("of", keep="first", maintain_order=True)
+    early = windows.usable(capture).filter(
+        (pl.col("alpha_updates") > SETTLED) & (pl.col("alpha_updates") <= YOUNG)
     )
-    early = windows.usable(seen, SETTLED).filter(pl.col("alpha_updates") <= YOUNG)
+    senders, calm, early = (
+        rows.with_columns(sender=hosts[rows["of"]]) for rows in (first, _calm(seen), early)
+    )
     judged = senders.join(_paced(calm), on=SENDER, how="left").join(
-        _from_zero(_joined(early, addresses)), on=SENDER, how="left"
+        _from_zero(early), on=SENDER, how="left"
     )
     return judged.select(*KEY, "paced", "from_zero")
 
@@ -111,11 +114,6 @@ def _by_clock(bound: str) -> tuple[pl.Expr, pl.Expr]:
         for clock in windows.CLOCKS
     )
     return unpaced.clip(0, 1), paced.clip(0, 1)
-
-
-def _joined(rounds: pl.DataFrame, addresses: pl.DataFrame) -> pl.DataFrame:
-    """``rounds`` with their `sender`."""
-    return rounds.join(addresses, on=KEY, how="left", maintain_order="left")
 
 
 def _slowed() -> pl.Expr:

@@ -68,7 +68,7 @@ class Law(NamedTuple):
 
 def table(capture: Capture) -> pl.DataFrame:
     """One row per direction of an ECT(1) sender with usable marks, seen nearest to the sender."""
-    usable = windows.usable(windows.seen(capture), SETTLED)
+    usable = windows.usable(capture).filter(pl.col("alpha_updates") > SETTLED)
     if usable.is_empty():
         return LAWS.empty()
     laws = _laws()

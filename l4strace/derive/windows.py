@@ -92,22 +92,23 @@ def seen(capture: Capture) -> pl.DataFrame:
     ).with_columns(since_ns=pl.col("start_ns") - pl.col("marked_ns").forward_fill().over("of"))
 
 
-def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
+@kept
+def usable(capture: Capture) -> pl.DataFrame:
     """Marked rounds that show a response, with `after`, `growth`, `error` and `cuts` expected."""
+    rounds = seen(capture)
     change = pl.col("lowest") - pl.col("before")
+    quiet = pl.col("quiet") & ~pl.col("lossy") & ~pl.col("slow_start").fill_null(False)
     calm = (
-        seen.filter(pl.col("quiet") & ~pl.col("lossy") & ~pl.col("slow_start").fill_null(False))
-        .group_by(KEY)
-        .agg(
-            change.clip(-3, 3).mean().clip(0, GROWTH_MAX).alias("growth"),
-            (change - change.median()).abs().mean().alias("noise"),
-        )
+        rounds.filter(quiet)
+        .select("of", growth=change.clip(-3, 3), noise=(change - change.median().over("of")).abs())
+        .group_by("of")
+        .agg(pl.col("growth").mean().clip(0, GROWTH_MAX), pl.col("noise").mean())
     )
     # Each round's own RTT: a queue that grows makes rounds of 10 ms last for 25 ms and more.
     rtt = pl.col("rtt_mean_us")
     periods = (rtt.fill_null(rtt.median().over("of")) * 1e3 / TARGET_NS).clip(0, 1)
     ready = (
-        seen.with_columns(
+        rounds.with_columns(
             isolated=(pl.col("since_ns") >= TARGET_NS).fill_null(True), periods=periods
         )
         .filter(
@@ -116,9 +117,8 @@ def usable(seen: pl.DataFrame, settled: int) -> pl.DataFrame:
             & ~pl.col("lossy").fill_null(False)
             & ~pl.col("slow_start").fill_null(False)
             & (pl.col("before") >= MIN_WINDOW)
-            & (pl.col("alpha_updates") > settled)
         )
-        .join(calm, on=KEY, how="left")
+        .join(calm, on="of", how="left", maintain_order="left")
     )
     steady = pl.col("before") * UNSTEADY
     shown = ready.with_columns(

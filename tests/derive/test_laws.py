@@ -101,6 +101,7 @@ def test_alpha_that_starts_at_zero_is_no_lack_of_response() -> None:
         {"slow_start": True},
         {"inflight_max_packets": 3},
         {"ce_best": 0},
+        {"alpha_updates": laws.SETTLED},
     ],
 )
 def test_rounds_that_show_nothing_are_left_out(more: dict[str, object]) -> None:

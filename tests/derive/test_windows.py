@@ -18,7 +18,7 @@ RTT_NS = 40 * frames.MS
 
 
 def usable(
-    marked: set[int], settled: int = 0, shown: str = "isolated", **columns: object
+    marked: set[int], shown: str = "isolated", **columns: object
 ) -> dict[int, Any]:
     """Round -> `isolated`, or what else is to be shown, of the rounds that are usable."""
     plain: dict[str, Any] = {
@@ -32,7 +32,7 @@ def usable(
         directions=frames.frame("directions", data_ect1=1000),
         rounds=frames.rounds(COUNT, **(plain | columns)),
     )
-    found = windows.usable(windows.seen(capture), settled)
+    found = windows.usable(capture)
     return dict(found.select("round", shown).iter_rows())
 
 
@@ -51,11 +51,10 @@ def test_a_round_that_a_queue_makes_long_has_a_reduction_of_its_own() -> None:
     assert found == {20: 1.0, 22: windows.CONTINUED, 23: pytest.approx(windows.CONTINUED * 0.4)}
 
 
-def test_losses_slow_start_small_windows_and_the_first_updates_are_left_out() -> None:
+def test_losses_slow_start_and_small_windows_are_left_out() -> None:
     assert usable({20}, retransmits=[int(n == 21) for n in range(COUNT)]) == {}
     assert usable({20}, slow_start=True) == {}
     assert usable({20}, inflight_max_packets=3) == {}
-    assert usable({20}, settled=21) == {}
 
 
 def test_alpha_from_zero_lacks_what_is_left_of_the_start() -> None:
