@@ -56,6 +56,13 @@ class Direction:
         return direction_name(self.row, self.forward, FANCY_ARROW)
 
     @cached_property
+    def label(self) -> str:
+        """Number, sender and codepoint, where flows are compared."""
+        kernel = self.kernel["cc"].drop_nulls()
+        sender = f"{kernel[0]}, " if kernel.len() else ""
+        return f"flow {self.flow} ({sender}{self.codepoint})"
+
+    @cached_property
     def rounds(self) -> pl.DataFrame:
         """`rounds` near the sender, with ``x``."""
         return self._timed(self.evidence.rounds, self._at(self.source), "start_ns")

@@ -39,7 +39,7 @@ def build(case: Case) -> SharingSection:
     traces = [
         line(
             points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
-            label(d),
+            d.label,
             stroke,
             width=2.2,
         )
@@ -51,13 +51,6 @@ def build(case: Case) -> SharingSection:
     caption = f"Acknowledged payload per second, over intervals of {every}. Means: {means}."
     chart = Chart("sharing", "Goodput, flow against flow", caption, figure.height, figure.spec)
     return SharingSection((chart,))
-
-
-def label(direction: Direction) -> str:
-    """Number, sender and codepoint of a flow, where flows are compared."""
-    kernel = direction.kernel["cc"].drop_nulls()
-    sender = f"{kernel[0]}, " if kernel.len() else ""
-    return f"flow {direction.flow} ({sender}{direction.codepoint})"
 
 
 def _mean(direction: Direction) -> float:

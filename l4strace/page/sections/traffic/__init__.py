@@ -8,15 +8,12 @@ import polars as pl
 
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
-from l4strace.page.sections.sharing import label
 from l4strace.page.sections.traffic import panels, short
-from l4strace.page.sections.traffic.link import Link, busiest, least, quantiles, queue_delay
+from l4strace.page.sections.traffic.link import Link, Part, busiest, least
 from l4strace.page.sections.traffic.short import ShortRow
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
 TITLE = "Traffic"
-
-ALL = "all flows"
 
 
 class TrafficRow(NamedTuple):
@@ -62,26 +59,24 @@ def build(case: Case) -> TrafficSection:
 
 
 def _rows(link: Link) -> tuple[TrafficRow, ...]:
-    both = zip(link.directions, link.flows, strict=True)
-    flows = (_row(link, label(direction), direction.key, rounds) for direction, rounds in both)
-    return (*flows, _row(link, ALL, "", link.rounds))
+    return tuple(_row(link, part) for part in (*link.flows, link.all))
 
 
-def _row(link: Link, name: str, key: str, rounds: pl.DataFrame) -> TrafficRow:
-    packets = rounds["acked_packets"]
-    delivered, acked = int(packets.sum()), int(rounds["acked_bytes"].sum())
+def _row(link: Link, shown: Part) -> TrafficRow:
+    rounds = shown.rounds
+    delivered, acked = int(rounds["acked_packets"].sum()), int(rounds["acked_bytes"].sum())
     part = acked / max(int(link.rounds["acked_bytes"].sum()), 1)
     used = link.utilization
     return TrafficRow(
-        name=name,
-        key=key,
+        name=shown.name,
+        key=shown.key,
         throughput=bit_rate(_rate(rounds, acked)),
         part=share(part, 1),
         used=share(None if used is None else used * part, 1),
-        delay=_pair(quantiles(queue_delay(rounds), packets, (0.5, 0.99))),
+        delay=_pair(shown.delays),
         marked=least(rounds) + share(int(rounds["marks"].sum()), delivered),
         again=share(int(rounds["retransmits"].sum()), delivered),
-        rtt=_pair(quantiles(rounds["rtt_mean_us"], packets, (0.5, 0.99))),
+        rtt=_pair(shown.rtts),
     )
 
 
@@ -93,5 +88,6 @@ def _rate(rounds: pl.DataFrame, acked: int) -> float | None:
     return 8e9 * acked / (last - first)
 
 
-def _pair(found: list[float]) -> str:
-    return " / ".join(map(duration, found)) or NONE
+def _pair(found: dict[float, float]) -> str:
+    """Median and P99."""
+    return f"{duration(found[0.5])} / {duration(found[0.99])}" if found else NONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,56 @@ import polars as pl
 from l4strace.derive import company, vantage
 from l4strace.page.case import Case
 from l4strace.page.direction import Direction
+from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of
+from l4strace.schema.keys import KEY
+
+NEEDED = (
+    *("source", "flow", "forward", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
+    *("retransmits", "ece_acks", "ce_best", "ce", "queue_delay_us", "owd_mean_us", "rtt_mean_us"),
+)
+"""Columns of `rounds` that the panels ask for: the path's rounds are copied, and may be most."""
+
+
+SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
+"""Of the packets, where the CDF of the queue delay has a point."""
+
+
+def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> dict[float, float]:
+    """By share of the weights: the value below which it lies; empty without a weighted value."""
+    value, weight = pl.col("value"), pl.col("weight")
+    wanted = pl.lit(pl.Series(shares))
+    place = (weight.cum_sum() / weight.sum()).search_sorted(wanted, "left")
+    found = (
+        pl.LazyFrame({"value": values.cast(pl.Float64), "weight": weights.cast(pl.Float64)})
+        .drop_nulls()
+        .filter(weight > 0)
+        .sort("value")
+        .select(value.gather(place.clip(upper_bound=pl.len() - 1), null_on_oob=True))
+        .collect()
+    )
+    return dict(zip(shares, found["value"].drop_nulls().to_list(), strict=False))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rounds of one flow of the path, or of all; ``key`` is its place on the page or empty."""
+
+    name: str
+    key: str
+    stroke: Stroke
+    rounds: pl.DataFrame
+
+    @cached_property
+    def delays(self) -> dict[float, float]:
+        """Queue delay in us by share of packets: of the RTT, else one-way between two captures."""
+        delays = self.rounds.select(pl.coalesce("queue_delay_us", "owd_mean_us")).to_series()
+        return quantiles(delays, self.rounds["acked_packets"], SHARES)
+
+    @cached_property
+    def rtts(self) -> dict[float, float]:
+        """Median and P99 of the mean RTT of rounds in us, likewise."""
+        return quantiles(self.rounds["rtt_mean_us"], self.rounds["acked_packets"], (0.5, 0.99))
 
 
 @dataclass(frozen=True)
@@ -31,29 +80,37 @@ class Link:
         own = company.directions(evidence).filter(
             (pl.col("source") == self.source) & (pl.col("path") == self.path)
         )
-        kept = vantage.rounds(evidence).join(
-            own.select("source", "flow", "forward"), on=["source", "flow", "forward"], how="semi"
-        )
+        kept = vantage.rounds(evidence).select(NEEDED).join(own.select(KEY), on=KEY, how="semi")
         x = self.case.axis.column
         return kept.with_columns(
             x("start_ns"), x("end_ns").alias("ended"), company.marks().alias("marks")
         )
 
     @cached_property
-    def flows(self) -> tuple[pl.DataFrame, ...]:
-        """The rows of ``rounds`` of each of the directions with charts."""
+    def all(self) -> Part:
+        """All flows of the path together."""
+        return Part("all flows", "", RECORDED, self.rounds)
+
+    @cached_property
+    def flows(self) -> tuple[Part, ...]:
+        """Each of the directions with charts, as the chart of the sharing shows it."""
         flow, forward = pl.col("flow"), pl.col("forward")
         return tuple(
-            self.rounds.filter((flow == one.flow) & (forward == one.forward))
-            for one in self.directions
+            Part(
+                one.label,
+                one.key,
+                stroke,
+                self.rounds.filter((flow == one.flow) & (forward == one.forward)),
+            )
+            for one, stroke in zip(self.directions, FLOWS, strict=False)
         )
 
     @cached_property
     def interval(self) -> float:
         """Seconds of the intervals in which the panels count."""
         # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
-        flows = self.flows or (self.rounds,)
-        return max(interval_of(rounds, self.case.axis.length) for rounds in flows)
+        parts = self.flows or (self.all,)
+        return max(interval_of(part.rounds, self.case.axis.length) for part in parts)
 
     @cached_property
     def slots(self) -> pl.DataFrame:
@@ -109,28 +166,5 @@ def busiest(case: Case) -> Link | None:
 
 def least(rounds: pl.DataFrame) -> str:
     """`at least `, where classic feedback shows one mark for all of a round trip."""
-    echoed = rounds.filter((pl.col("ece_acks") > 0) & pl.col("ce_best").is_null())
-    return "at least " if echoed.height else ""
-
-
-def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> list[float]:
-    """The value below which each share of the weights lies; empty without a weighted value."""
-    weight = pl.col("weight")
-    rows = (
-        pl.LazyFrame({"value": values, "weight": weights.cast(pl.Float64)})
-        .drop_nulls()
-        .filter(weight > 0)
-        .sort("value")
-        .select("value", passed=weight.cum_sum() / weight.sum())
-        .collect()
-    )
-    if rows.is_empty():
-        return []
-    found: Iterable[int] = rows["passed"].search_sorted(pl.Series(shares), "left").to_list()
-    places = [min(place, rows.height - 1) for place in found]
-    return rows["value"].gather(places).cast(pl.Float64).to_list()
-
-
-def queue_delay(rounds: pl.DataFrame) -> pl.Series:
-    """Queue delay of each round in us: of the RTT, else one-way between two captures."""
-    return rounds.select(pl.coalesce("queue_delay_us", "owd_mean_us")).to_series()
+    echoed = (pl.col("ece_acks") > 0) & pl.col("ce_best").is_null()
+    return "at least " if rounds.select(echoed.any()).item() else ""
