@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_CHARTED = 6
 """Flow directions that get charts."""
-MAX_LISTED = 5_000
+MAX_LISTED = 1_000
 """Rows of the table of flows, which shows them page by page; `l4strace flows` lists all."""
 CHARTED_SHARE = 0.01
 """A direction without finding gets charts when it carried this share of the largest one's bytes."""

@@ -13,7 +13,7 @@ NONE = "\N{EN DASH}"
 
 def micro(text: str) -> str:
     """``text`` with ``12 us`` as ``12 µs``: messages of rules keep to what every terminal has."""
-    return re.sub(r"(?<=\d )us\b", "µs", text)
+    return re.sub(r"(?<=\d )us\b", "µs", text) if " us" in text else text
 
 
 def typeset(text: str) -> str:

@@ -13,10 +13,11 @@ import pytest
 
 from l4strace.model import Analysis
 from l4strace.page import render
+from l4strace.page.case import MAX_LISTED
 from l4strace.page.render import MAX_BYTES
 from tests.support import chromium, synthetic
 
-FLOWS = 5_000
+FLOWS = MAX_LISTED
 """As many as the table of flows holds."""
 MAX_ELEMENTS = 3_000
 """Of the page before the charts below the first screen, whatever the flows: rows are paged."""

@@ -69,6 +69,12 @@ class FlowsSection(NamedTuple):
         return self.rows[:PAGE_ROWS]
 
 
+BY_DIRECTION = ("flow", "forward")
+OF_FLOWS = (
+    *("source", "flow", "client", "client_port", "server", "server_port", "network"),
+    *("vantage", "mode", "mode_reason"),
+)
+"""Columns of `flows` that a row of the table is made of."""
 LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
 SEVERITIES = ("info", "notice", "warning", "error")
 
@@ -77,8 +83,9 @@ def build(case: Case) -> FlowsSection:
     """The directions that matter most first."""
     listed = case.listed
     charted = {(d.flow, d.forward) for d in case.charted}
-    flows = _by(case.evidence.flows, listed, "source", "flow")
-    necks = _by(case.evidence.bottlenecks, listed, "flow", "forward")
+    flows = _by(case.evidence.flows.select(OF_FLOWS), listed, "source", "flow")
+    bottlenecks = case.evidence.bottlenecks.select(*BY_DIRECTION, "kind", "reason")
+    necks = _by(bottlenecks, listed, *BY_DIRECTION)
     senders = _senders(case, listed)
     rows = []
     for totals in listed.iter_rows(named=True):
