@@ -45,7 +45,7 @@ def test_scenarios_stay_within_the_ranges_and_differ() -> None:
     drawn = [load("scenario").draw(seed, number) for seed in (1, 101) for number in range(150)]
     assert all(2_000 <= one.rate_kbit <= 200_000 and 2 <= one.rtt_ms <= 200 for one in drawn)
     assert all(6 <= one.seconds <= 12 and 1 <= len(one.flows) <= 8 for one in drawn)
-    assert {one.build for one in drawn} == set(load("scenario").BUILDS)
+    assert {one.build for one in drawn} == set(load("scenario").BUILD_WEIGHTS)
     assert {one.fallback for one in drawn} == {0, 1, 2}
     noises = {"none", "jitter", "jitter_reordering", "slots", "ack_jitter", "reordering", "loss"}
     assert {one.noise for one in drawn} == noises
