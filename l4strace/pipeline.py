@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import proof, rules
-from l4strace.derive import alphas, company, queue_delay, vantage
+from l4strace.derive import alphas, company, one_way, queue_delay, vantage
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -50,7 +50,7 @@ def read(
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:
-    """Adds queue delay and alpha of `rounds`, and the derived tables: Evidence's own fields.
+    """Adds what only the whole run shows to `rounds` and `paths`, and the derived tables.
 
     A table that breaks on odd data stays empty, and `judge` reports it, so that the rest of the
     diagnosis is not lost; ``strict`` lets it raise.
@@ -61,7 +61,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     broken: dict[str, str] = {}
     made = partial(_derived, capture=capture, broken=None if strict else broken)
     jobs = {name: partial(made, name) for name in (COSTLIEST, *DERIVED)}
-    tables = _side_by_side({"rounds": partial(_rounds, capture), **jobs})
+    whole = {"rounds": partial(_rounds, capture), "paths": partial(_paths, capture, strict)}
+    tables = _side_by_side({**whole, **jobs})
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     evidence = Evidence(**values | tables | {"broken": reasons})
     # Both follow from `flows` and `directions` and are as small as these.
@@ -94,6 +95,19 @@ def _rounds(capture: Capture) -> pl.DataFrame:
         delayed = queue_delay.rounds(capture)
     with timed("alphas"):
         return alphas.rounds(capture, delayed)
+
+
+def _paths(capture: Capture, strict: bool) -> pl.DataFrame:
+    """`paths` with delays above each direction's own empty queue; as they were where that breaks.
+
+    What breaks it breaks `bottlenecks` too, which states it.
+    """
+    try:
+        return one_way.paths(capture)
+    except Exception:
+        if strict:
+            raise
+        return capture.paths
 
 
 def _derived(name: str, capture: Capture, broken: dict[str, str] | None) -> pl.DataFrame:

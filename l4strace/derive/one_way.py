@@ -11,6 +11,33 @@ from l4strace.schema.keys import KEY
 LOW = 0.1
 """Quantile in place of the smallest, which one odd round decides. By eye."""
 
+ABOVE = (
+    *("owd_median_us", "owd_p99_us", "owd_max_us"),
+    *("marked_owd_p10_us", "marked_owd_median_us"),
+)
+"""Columns of `paths` that are delays above that of an empty queue."""
+
+
+def paths(capture: Capture) -> pl.DataFrame:
+    """`paths` with its delays above those of the direction's own empty queue.
+
+    As decoded they are above the smallest of all flows: where flows have paths of unequal length,
+    or packets skip a part of the path, that is not the delay of an empty queue.
+    """
+    if capture.paths.is_empty():
+        return capture.paths
+    own = bases(capture).join(queue_delay.bases(capture), on=KEY, how="left")
+    own = own.join(company.directions(capture).select(*KEY, "path"), on=KEY, how="left")
+    # One of these packets in most rounds is the floor of its flow: another's is surer.
+    surest = pl.col("owd_base_us").max().over("source", "path", "base_us")
+    base = pl.when("overtakes").then(surest).otherwise("owd_base_us").alias("owd_base_us")
+    own = own.select(*KEY, base).rename({"source": "near"})
+    near = ["near", "flow", "forward"]
+    joined = capture.paths.join(own, on=near, how="left", maintain_order="left")
+    empty = pl.col("owd_base_us").fill_null(0.0)
+    above = [(pl.col(name) - empty).clip(lower_bound=0).alias(name) for name in ABOVE]
+    return joined.with_columns(above).drop("owd_base_us")
+
 
 def delays(capture: Capture) -> pl.DataFrame:
     """One-way delay at which marks set in above the direction's own floor: both captures.

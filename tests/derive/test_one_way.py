@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from l4strace.derive import one_way
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from tests.support.frames import frame, stack
-from tests.support.queues import CUBIC, PRAGUE, marked_above, of, sawtooth, verdict
+from tests.support.frames import capture, frame, stack
+from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
 
 def test_a_packet_that_overtook_others_is_no_floor_of_the_one_way_delay() -> None:
@@ -59,3 +62,39 @@ def test_a_marked_packet_that_overtook_others_shows_no_low_marks() -> None:
     late = frame("directions", data_ect1=1_000, data_packets=1_000, overtaken=[30])
     row = verdict(directions=late, rounds=made, paths=paths)
     assert (row["kind"], row["marking_delay_us"]) == (CLASSIC_OR_PER_FLOW, 31_000.0)
+
+
+SHOWN = {"owd_median_us": 10_500.0, "owd_p99_us": 11_100.0, "owd_max_us": 11_200.0}
+QUEUE = sawtooth(0, 1_100)
+
+
+def shown(overtaken: int = 0, **there: list[float]) -> list[float]:
+    """Median, P99 and largest delay of the last flow; `there`: smallest delay of its rounds."""
+    made = stack(*(of(QUEUE, flow=n, owd_min_us=owd) for n, owd in enumerate(there.values())))
+    flows = list(range(len(there)))
+    directions = frame("directions", flow=flows, data_packets=1_000, overtaken=overtaken)
+    paths = frame("paths", flow=flows, near=0, far=1, **SHOWN)
+    made = one_way.paths(capture(flows=FLOWS, rounds=made, paths=paths, directions=directions))
+    return [made[name][-1] for name in SHOWN]
+
+
+def test_delays_between_captures_are_above_the_empty_queue_of_a_longer_path() -> None:
+    longer = [10_000.0 + q for q in QUEUE]
+    assert shown(near=QUEUE, far=longer) == [500.0, 1_100.0, 1_200.0]
+
+
+def test_a_packet_that_overtook_others_is_no_empty_queue() -> None:
+    """Run s1501-032: "median 74.5 ms" on a path whose queue is empty."""
+    skipping = [0.0 if n % 7 == 3 else 10_000.0 + q for n, q in enumerate(QUEUE)]
+    assert shown(overtaken=30, only=skipping) == pytest.approx([500.0, 1_100.0, 1_200.0], abs=60)
+
+
+def test_a_flow_most_of_whose_rounds_hold_such_packets_takes_the_floor_of_another() -> None:
+    """Its own: 0 in two of three rounds."""
+    rare, often = (
+        [0.0 if n % 7 in skip else 10_000.0 + q for n, q in enumerate(QUEUE)]
+        for skip in ((3,), (0, 1, 2, 3, 5))
+    )
+    assert shown(overtaken=30, rare=rare, often=often) == pytest.approx(
+        [500.0, 1_100.0, 1_200.0], abs=60
+    )
