@@ -148,14 +148,16 @@ def _lossy(f: Features) -> Verdict:
     lost, at = f["lost_us"], quantity(f["lost_us"], "us")
     losses = f"{count(f['losses'], 'packet')} retransmitted"
     overloaded = f["lost"] > OVERLOADED * (f["acked"] + f["lost"])
+    disordered = (f["late_share"] or 0.0) >= REORDERED
+    late = f"{100 * (f['late_share'] or 0.0):.1f} % of the packets arrive late"
     if lost < _standing(f):
         if (f["queue_high_us"] or 0.0) < DEEP_QUEUE * QUEUE_US:
-            return "none", PARTLY, f"{losses} at {at} of queue delay: the path loses at random."
+            why = f"{late}, so some may not be lost" if disordered else "the path loses at random"
+            return "none", PARTLY, f"{losses} at {at} of queue delay: {why}."
         if overloaded:
             return _overloaded(f)
         return "unmarked", ALONE, f"{losses} at {at} of queue delay, and a queue that never marks."
-    if (f["late_share"] or 0.0) >= REORDERED:
-        late = f"{100 * f['late_share']:.1f} % of the packets arrive late"
+    if disordered:
         reason = (
             f"{losses} at {at} of queue delay, without a mark; {late}, so some may not be lost."
         )

@@ -30,6 +30,8 @@ RFC 9768 sections 3.2.3 (kinds) and 3.2.3.2 (path traversal)
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
@@ -48,8 +50,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.HIGH,
-            f"The path changes AccECN options: it removed {row['option_stripped']:,} and rewrote "
-            f"{row['option_changed']:,}.",
+            f"The path changes AccECN options: it {_done(row)}.",
             "Find the middlebox that removes unknown TCP options or merges ACKs.",
             source=row["near"],
             flow=row["flow"],
@@ -61,6 +62,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         for row in rows.iter_rows(named=True)
     ]
+
+
+def _done(row: dict[str, Any]) -> str:
+    """`removed 3 and rewrote 12`."""
+    done = (("removed", row["option_stripped"]), ("rewrote", row["option_changed"]))
+    return " and ".join(f"{verb} {number:,}" for verb, number in done if number)
 
 
 RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)

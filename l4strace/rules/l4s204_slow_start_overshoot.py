@@ -61,13 +61,16 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     certain = bool(fills and peak and peak >= OVERSHOOT * fills)
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     full = f" ({max(fills, 1):,.0f} fill the path)" if fills else ""
+    # Less than the path holds, in flight all at once: what waits is a burst.
+    bursts = bool(fills and peak and peak < fills)
+    flight = f"{'it sent in bursts, ' if bursts else ''}up to {peak or 0:,} packets were in flight"
     reached = events.height(row, row["culprit"])
     return Finding(
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain or row["one_way"] else Confidence.MEDIUM,
-        f"Slow start {'overshot' if certain else 'probably overshot'}: up to {peak or 0:,} packets "
-        f"were in flight{full}, and {reached} for {length_ns / 1e9:.1f} s from "
+        f"Slow start {'overshot' if certain else 'probably overshot'}: {flight}{full}, and "
+        f"{reached} for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
         "Pace slow start and leave it earlier; with Prague check how alpha starts (L4S205).",
         source=row["source"],
@@ -76,15 +79,20 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         span_ns=(row["start_ns"], row["end_ns"]),
         frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
         measures=(
-            Measure("peak in flight", peak or 0, "packet", _limit(fills)),
+            Measure("peak in flight", peak or 0, "packet", _limit(fills, peak)),
             Measure("largest delay", row["height_us"], "us"),
             Measure("retransmitted", row["lost"] or 0, "packet"),
         ),
     )
 
 
-def _limit(fills: float | None) -> str:
-    return f"below {max(OVERSHOOT * fills, 1):,.0f}" if fills else ""
+def _limit(fills: float | None, peak: int | None) -> str:
+    """What the peak is above: nothing where it sent in bursts."""
+    if not fills or (peak or 0) < fills:
+        return ""
+    if (peak or 0) < OVERSHOOT * fills:
+        return f"at most {max(fills, 1):,.0f}"
+    return f"below {max(OVERSHOOT * fills, 1):,.0f}"
 
 
 RULE = Rule(

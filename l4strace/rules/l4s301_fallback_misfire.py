@@ -63,6 +63,7 @@ from l4strace.rules.support.fallback_states import (
     without_score,
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.wording.quantities import share
 
 CODE = "L4S301"
 ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
@@ -144,9 +145,12 @@ def _inputs(row: dict[str, Any]) -> str:
         f"queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, "
         "threshold 0.75 ms)"
     )
-    if inputs_are_high(row):
+    if not inputs_are_high(row):
+        return f"{shown} stayed low"
+    fixed = row["fixed_share"] or 0.0
+    if fixed < MIN_SHARE:
         return f"correct thresholds keep the score below 8 at this {shown}"
-    return f"{shown} stayed low"
+    return f"correct thresholds put it there in {share(fixed)} of its steps only, at this {shown}"
 
 
 def _proof(row: dict[str, Any]) -> str:

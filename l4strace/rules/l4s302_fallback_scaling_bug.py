@@ -41,6 +41,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import aggregates
 from l4strace.rules.support.fallback_states import BUGGY, MIN_SHARE, steps, without_score
+from l4strace.wording.quantities import count
 
 CODE = "L4S302"
 ACTION = (
@@ -68,7 +69,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return results or [Skipped(CODE, without_score(evidence))]
     for row in recorded.iter_rows(named=True):
         if row["build"] == BUGGY:
-            proof = f"{row['residues']:,} steps change the score as only this bug does"
+            those = count(row["residues"], "step")
+            verb = "changes" if row["residues"] == 1 else "change"
+            proof = f"{those} {verb} the score as only this bug does"
             results.append(_finding(row, Confidence.HIGH, proof))
         elif row["build"] is None and _only_buggy_replay_fits(row):
             results.append(_finding(row, Confidence.MEDIUM, REPLAY))

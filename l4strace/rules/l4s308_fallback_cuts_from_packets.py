@@ -45,7 +45,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.laws import LEAD, MISFIT
+from l4strace.derive.laws import ENOUGH, LEAD, LEAD_EACH, MISFIT
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
@@ -90,8 +90,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     verdicts = [_verdict(evidence, row) for row in laws.iter_rows(named=True)]
     found: list[Finding | Skipped] = [verdict for verdict in verdicts if verdict]
     undecided = laws["law"].is_null().all() and not found
-    reason = "too few marked rounds show how an ECT(1) sender reduces"
-    return [Skipped(CODE, reason)] if undecided else found
+    few = (laws["samples"] < ENOUGH).all()
+    reason = "too few marked rounds show" if few else "no law explains clearly"
+    return [Skipped(CODE, f"{reason} how an ECT(1) sender reduces")] if undecided else found
 
 
 def _laws(evidence: Evidence) -> pl.DataFrame:
@@ -271,12 +272,14 @@ def _finding(
 
 def _measures(row: dict[str, Any]) -> Iterator[Measure]:
     """What is known of these: an unknown share is not 0."""
+    needed = max(LEAD, LEAD_EACH * (row["samples"] or 0))
+    low = "0 on an L4S AQM" if row["kind"] not in SUITED else ""
     for what, name, unit, expected in (
         ("marked rounds compared", "samples", "", ""),
-        ("log-likelihood lead", "lead", "", f"at least {LEAD:.0f}"),
+        ("log-likelihood lead", "lead", "", f"at least {needed:.0f}"),
         ("median reduction", "fraction", "share", ""),
         ("median alpha/2", "half_alpha", "share", ""),
-        ("time above 8, correct thresholds", "replayed_share", "share", "0 on an L4S AQM"),
+        ("time above 8, correct thresholds", "replayed_share", "share", low),
     ):
         if row[name] is not None:
             yield Measure(what, row[name], unit, expected)

@@ -20,8 +20,10 @@ and marks. Flows that always have packets waiting get equal rates from a queue p
 their RTTs, and equal RTTs from one queue whatever their rates. The handshakes of connections that
 are too short to be compared show whether they waited in the queue of a long flow. The time of a
 packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
-(`queue_delay_us`; `paths.owd_median_us` between two captures) are. What cannot be determined is
-worded for the direction with most `directions.payload_bytes`. No kernel state is used.
+(`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
+`directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate. What
+cannot be determined is worded for the direction with most `directions.payload_bytes`. No kernel
+state is used.
 
 When it is wrong
 ----------------
@@ -43,6 +45,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive import company
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -63,6 +66,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         how="left",
         maintain_order="left",
     )
+    known = known.join(_marked(evidence), on=subjects.KEY[1:], how="left", maintain_order="left")
+    known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
     results: list[Finding | Skipped] = [_finding(row) for row in known.iter_rows(named=True)]
     unknown = judged.filter(pl.col("kind") == "unknown")
     if unknown.height:
@@ -78,6 +83,25 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results
 
 
+def _marked(evidence: Evidence) -> pl.DataFrame:
+    """Share of CE by direction, where it was counted: classic feedback shows no number."""
+    fed_back, seen = pl.col("ce_fed_back_best"), pl.col("ce").fill_null(0)
+    share = pl.max_horizontal(fed_back.fill_null(0), seen) / pl.col("data_packets")
+    return (
+        evidence.directions.group_by(*subjects.KEY[1:])
+        .agg(share.max().alias("marked_share"), fed_back.is_not_null().any().alias("fed_back"))
+        .filter(pl.col("fed_back") | (pl.col("marked_share") > 0))
+        .select(*subjects.KEY[1:], pl.col("marked_share").clip(upper_bound=1.0))
+    )
+
+
+def _changing(evidence: Evidence) -> pl.DataFrame:
+    """Directions over a path whose capacity changed: none has one rate."""
+    changed = evidence.phases.filter(pl.col("changed") == "capacity").unique(["source", "path"])
+    on = company.directions(evidence).join(changed, on=["source", "path"], how="semi")
+    return on.select(*subjects.KEY, changing=pl.lit(value=True))
+
+
 def _finding(row: dict[str, Any]) -> Finding:
     measures = []
     queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
@@ -86,9 +110,10 @@ def _finding(row: dict[str, Any]) -> Finding:
         measures.append(Measure("queue delay, median", queue, "us"))
     if row["marking_delay_us"] is not None:
         measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
-        measures.append(Measure("marked share", row["ce_share"] or 0.0, "share"))
-    if row["rate_bps"]:
-        measures.append(Measure("rate of the path", row["rate_bps"], "bit/s"))
+        if row["marked_share"] is not None:
+            measures.append(Measure("marked share", row["marked_share"], "share"))
+    if row["rate_bps"] and not row["changing"]:
+        measures.append(Measure("rate of the path, payload", row["rate_bps"], "bit/s"))
     return Finding(
         CODE,
         Severity.INFO,

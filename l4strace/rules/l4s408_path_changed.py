@@ -76,7 +76,10 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
         forward=phases[0]["forward"],
         span_ns=(phases[1]["start_ns"], phases[-1]["start_ns"]),
         measures=(
-            *(Measure("capacity", phase["capacity_bps"], "bit/s") for phase in phases[:4]),
+            *(
+                Measure(f"capacity, phase {number}{_least(phase)}", phase["capacity_bps"], "bit/s")
+                for number, phase in enumerate(phases[:4], 1)
+            ),
             Measure("changes", len(steps)),
         ),
     )
@@ -96,6 +99,10 @@ def _text(evidence: Evidence, phases: list[Phase]) -> str:
         for before, after in pairwise(phases)
     ]
     return f"The capacity of the path for payload was {_listed([_size(phases[0]), *parts])}."
+
+
+def _least(phase: Phase) -> str:
+    return "" if phase["capacity_shown"] else ", at least"
 
 
 def _size(phase: Phase) -> str:

@@ -123,3 +123,11 @@ def test_drops_of_a_fifth_leave_open_whether_the_aqm_has_ecn() -> None:
     short = {"lost_us": 2_500.0, "queue_high_us": 20_000.0, "losses": 900}
     assert unmarked.verdict(features(**short, lost=1_250))[0] == "unknown"
     assert unmarked.verdict(features(**short, lost=800))[0] == "unmarked"
+
+
+def test_retransmissions_of_late_packets_are_not_losses_at_random() -> None:
+    """Run s1501-032: "loses at random", where no packet was lost and 7 % arrived late."""
+    assert unmarked.verdict(features())[2].endswith("the path loses at random.")
+    kind, _, reason = unmarked.verdict(features(late_share=0.07))
+    assert kind == "none"
+    assert reason.endswith("7.0 % of the packets arrive late, so some may not be lost.")

@@ -1,6 +1,7 @@
 """Overshoot of slow start."""
 
 import polars as pl
+import pytest
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s204_slow_start_overshoot import check
@@ -83,3 +84,19 @@ def test_the_delay_is_that_of_the_flow_that_had_it() -> None:
     assert "and queue delay of flow 1 reached 500 ms" in found.message
     (long,) = check(scene(height_us=1_663_000.0))
     assert "queue delay reached 1.66 s for" in long.message
+
+
+def test_fires_on_bursts_that_the_path_would_hold() -> None:
+    """Run s1501-063: 297 packets overflow a buffer of 69, on a path that holds 619."""
+    (found,) = check(scene(peak_packets=297, fills_packets=619.0))
+    assert found.message.startswith(
+        "Slow start probably overshot: it sent in bursts, up to 297 packets were in flight (619 "
+        "fill the path), and queue delay"
+    )
+    assert found.measures[0].expected == ""
+
+
+@pytest.mark.parametrize(("peak", "expected"), [(60, "at most 42"), (400, "below 84")])
+def test_a_peak_is_above_what_was_expected(peak: int, expected: str) -> None:
+    (found,) = check(scene(peak_packets=peak))
+    assert found.measures[0].expected == expected

@@ -149,3 +149,12 @@ def test_a_score_with_no_mark_to_respond_to_backs_nothing_off(marks: int | None)
     assert found.severity is (Severity.NOTICE if silent else Severity.ERROR)
     assert ("with no mark to respond to" in found.message) is silent
     assert ("backed off" in found.message) is not silent
+
+
+def test_fires_and_states_the_part_that_correct_thresholds_explain() -> None:
+    """Run s1501-129: "keep the score below 8", beside 46 % of the steps above it."""
+    partly = [17.0] * 40 + [0.0] * 60
+    (found,) = check(scene(depth_us=6000.0, build="24-bit buggy", score_fixed=partly))
+    assert "although correct thresholds put it there in 40 % of its steps only, at this" in (
+        found.message
+    )

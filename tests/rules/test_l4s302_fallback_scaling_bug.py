@@ -49,3 +49,9 @@ def test_sums_of_a_correct_24_bit_build_prove_nothing() -> None:
     assert check(evidence(aggregates=right)) == [
         Skipped("L4S302", "the kernel log holds only counters")
     ]
+
+
+def test_fires_on_one_step() -> None:
+    """Run s1501-011: "1 steps change the score"."""
+    (found,) = check(evidence(detector=steps(build=[None] * 99 + ["24-bit buggy"])))
+    assert "; 1 step changes the score as only this bug does." in found.message

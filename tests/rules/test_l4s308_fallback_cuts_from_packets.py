@@ -173,3 +173,19 @@ def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> Non
     assert "(the score flaps between 0.0 and 17.0)" in found.message
     (unsure,) = check(scene("fifo", WRONG, detector=table))
     assert "from t=" not in unsure.message, "another score than the replayed one acts"
+
+
+@pytest.mark.parametrize(("samples", "words"), [(4, "too few marked rounds"), (464, "no law")])
+def test_a_window_that_no_law_explains_is_not_called_short_of_marks(
+    samples: int, words: str
+) -> None:
+    """Run s1501-058: 464 marked rounds, "too few"."""
+    (found,) = check(scene("l4s", {"law": None, "samples": samples}))
+    assert words in found.reason
+
+
+def test_what_is_expected_is_what_was_needed() -> None:
+    (found,) = check(scene("classic", FLOOR | {"samples": 416}))
+    expected = {m.name: m.expected for m in found.measures}
+    assert expected["log-likelihood lead"] == "at least 42"
+    assert expected["time above 8, correct thresholds"] == ""

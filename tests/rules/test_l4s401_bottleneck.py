@@ -5,6 +5,7 @@ import pytest
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s401_bottleneck import check
 from tests.support.frames import evidence, frame
+from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
@@ -45,3 +46,28 @@ def test_fires_with_the_median_that_noise_leaves_and_two_captures_show(
 def test_silent_but_skipped_where_it_cannot() -> None:
     (skipped,) = check(scene("unknown", reason="The path erases ECN codepoints."))
     assert skipped == Skipped("L4S401", "1 of 1 flow directions: The path erases ECN codepoints.")
+
+
+@pytest.mark.parametrize(
+    ("fed_back", "ce", "shown"), [(123, 0, [0.123]), (None, 0, []), (None, 162, [0.162])]
+)
+def test_fires_with_the_share_of_marks_that_was_counted(
+    fed_back: int | None, ce: int, shown: list[float]
+) -> None:
+    """Run s1501-058: 7.5 % of a classic flow, of which 16 % arrived marked: ECE is no count."""
+    counts = {"data_packets": 1_000, "ce": [0, ce], "ce_fed_back_best": fed_back}
+    both = frame("directions", source=[0, 1], **counts)
+    tables = {"flows": FLOWS, "directions": both, "bottlenecks": bottleneck("classic")}
+    (found,) = check(evidence(**tables))
+    assert [m.value for m in found.measures if m.name == "marked share"] == shown
+
+
+@pytest.mark.parametrize(("capacities", "shown"), [((50.0,), [50e6]), ((50.0, 5.0), [])])
+def test_fires_without_one_rate_for_a_path_that_changes(
+    capacities: tuple[float, ...], shown: list[float]
+) -> None:
+    """Run s1501-021: 1.9 Mbit/s, on a path of 3.2 and then 0.96 Mbit/s."""
+    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": bottleneck("classic")}
+    (found,) = check(evidence(**tables, phases=phases(*capacities)))
+    rates = [m.value for m in found.measures if m.name == "rate of the path, payload"]
+    assert rates == shown

@@ -20,11 +20,14 @@ def test_fires_with_rates_and_times() -> None:
     )
     assert finding.confidence is Confidence.HIGH
     assert finding.span_ns == (5_000_000_000, 10_000_000_000)
+    names = [m.name for m in finding.measures]
+    assert names == [*(f"capacity, phase {n}" for n in (1, 2, 3)), "changes"]
 
 
 def test_a_capacity_that_was_not_shown_is_a_bound() -> None:
     (finding,) = found(4.0, 30.0, capacity_shown=[True, False])
     assert "rose to at least 30 Mbit/s" in finding.message
+    assert finding.measures[1].name == "capacity, phase 2, at least"
 
 
 def test_a_small_change_is_less_certain_and_many_are_summed_up() -> None:

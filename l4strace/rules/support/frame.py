@@ -46,7 +46,7 @@ PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a cl
 """The same, where all that a rule found is of low confidence."""
 PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whatever the AQM is"}
 """Of those, with the score that the kernel recorded."""
-IDLE = {"L4S301": "its score passes 8 for no reason that the path gives, yet no reduction uses it"}
+IDLE = {"L4S301": "its score is higher than the path explains, yet no reduction uses it"}
 """The same, where a rule reports nothing worse than a notice."""
 UNUSED_SCORE = {"L4S303": "its score is high because of the path, yet no reduction uses it"}
 """The same, where that holds for all flows of the findings."""

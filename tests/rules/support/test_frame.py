@@ -129,7 +129,7 @@ def test_a_score_that_no_reduction_uses_does_not_misfire() -> None:
     found = framed(scene(), (idle,))
     assert found is not None
     assert found.fallback == (
-        "Its score passes 8 for no reason that the path gives, yet no reduction uses it (flow 0)."
+        "Its score is higher than the path explains, yet no reduction uses it (flow 0)."
     )
 
 
