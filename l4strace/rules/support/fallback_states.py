@@ -103,7 +103,7 @@ def _in_time(steps: pl.DataFrame, **states: pl.Expr) -> pl.DataFrame:
     The table `detector` has them in the order of direction and time, so neighbors are what a
     shift of the whole column shows: many short flows are many groups.
     """
-    ordered = steps.with_columns(states)
+    ordered = steps.with_columns(**states)
     same = pl.all_horizontal(pl.col(key) == pl.col(key).shift() for key in BY)
     ahead = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
     return ordered.with_columns(
