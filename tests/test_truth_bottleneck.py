@@ -35,6 +35,12 @@ def test_a_bottleneck_is_right_where_it_is_the_queue() -> None:
     assert judged("L4S401", facts(), message="Bottleneck cannot be told: jitter") is None
 
 
+def test_a_fifo_is_no_aqm_without_ecn() -> None:
+    said = {"message": "Bottleneck: AQM without ECN. x"}
+    assert judged("L4S401", facts("fifo", "none"), **said) is False
+    assert judged("L4S401", facts("classic", "none"), **said) is True
+
+
 @pytest.mark.parametrize(("at", "answer"), [("before", True), ("after", False)])
 def test_dualpi2_that_gets_no_ect1_packet_is_a_classic_aqm(at: str, answer: bool) -> None:
     """Lab run s1001-093: a router before it makes ECT(0) of ECT(1)."""
