@@ -28,6 +28,7 @@ def agreed(rows: list[Row]) -> list[Row]:
     for row in rows:
         paths[row["source"], row["path"]].append(row)
     for mates in paths.values():
+        _refute(mates)
         # A flow that gets no mark shows nothing of a queue that marks others.
         marked = [row for row in mates if row["marks"] and row["confidence"] >= ALONE]
         if not marked:
@@ -42,6 +43,17 @@ def agreed(rows: list[Row]) -> list[Row]:
             if row["kind"] == "unknown" or surest["confidence"] >= PARTLY:
                 _follow(row, surest)
     return rows
+
+
+def _refute(mates: list[Row]) -> None:
+    """A queue that marks some flows of a path is none without ECN to others that it may mark."""
+    if not any(row.get("all_marks", row["marks"]) for row in mates):
+        return
+    for row in mates:
+        if row["kind"] in UNMARKABLE and not _not_markable(row):
+            row |= _unknown(
+                "Cannot be determined: other flows of the path are marked, this is not."
+            )
 
 
 def _confidence(row: Row) -> float:

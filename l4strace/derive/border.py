@@ -12,7 +12,8 @@ from l4strace.wording.quantities import marking_delay
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
-By eye, between DualPI2's targets of 15 ms and 1 ms (RFC 9332 appendix A.1)."""
+By eye, between DualPI2's targets of 15 ms and 1 ms (RFC 9332 appendix A.1). Delays that differ by
+less than a packet do so in one queue, too."""
 
 MIN_HIGH, MIN_PACKETS = 3, 20
 HARDLY, HALF = 0.2, 0.5
@@ -21,11 +22,12 @@ feedback counts) without a mark: a step below the border marks them all, CoDel, 
 now and then. By eye."""
 
 
-UNCOUPLED, MIN_ECT0_MARKS = 0.5, 10
+UNCOUPLED, MIN_ECT0_MARKS = 0.35, 10
 """Marked share of ECT(0) packets over that of ECT(1) packets, and marks of ECT(0) packets, that no
 coupled dual queue gives: it marks p^2 of the ones and at least 2p of the others (RFC 9332 section
-2.4), a quarter at most. Measured: up to 0.26 behind DualPI2, from 0.54 behind steps that all share.
-Ten marks, as single ones may fall while the flow starts."""
+2.4), a quarter at most. Measured: up to 0.26 behind DualPI2, from 0.54 behind steps that all share,
+0.4 where a capture holds a third of the ACKs. Ten marks, as single ones may fall while the flow
+starts."""
 
 
 def uncoupled(f: Features) -> bool:
@@ -68,13 +70,17 @@ def tolerated(f: Features) -> bool:
 
 def in_one_queue(f: Features, mates: str) -> bool:
     """Others wait as long as this flow at the same time, far longer than an L4S AQM lets it."""
-    if not sharing.compared(f, mates) or not sharing.sure(f, mates):
-        return False
+    return sharing.compared(f, mates) and sharing.sure(f, mates) and beyond(f, mates)
+
+
+def beyond(f: Features, mates: str) -> bool:
+    """Both wait longer than an L4S AQM lets its queue grow, noise apart."""
     least = min(f[f"{mates}_queue_us"], f[f"{mates}_own_queue_us"])
     return bool(least > f["mark_limit_us"] + f["noise_us"])
 
 
 def isolated(f: Features, short: str, long: str) -> bool:
-    """Queue delay `long` is far above queue delay `short`, noise apart."""
+    """Queue delay `long` is far above queue delay `short`, noise and a packet apart."""
     least = min(f["noise_us"], f[short])
-    return bool(f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least)
+    far = f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least
+    return bool(far and f[long] - f[short] > (f["serialisation_us"] or 0.0))

@@ -8,14 +8,24 @@ that delay and those marks.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
 
-from l4strace.derive import agreement, low_marks, marked, queue_features, sharing, unmarked
+from l4strace.derive import (
+    agreement,
+    border,
+    low_marks,
+    marked,
+    phases,
+    queue_features,
+    sharing,
+    unmarked,
+)
 from l4strace.derive.company import FRAME_BYTES
 from l4strace.derive.low_marks import MIN_MARKS
-from l4strace.derive.unmarked import ALONE, NO_VERDICT, Features, Verdict
+from l4strace.derive.unmarked import ALONE, NO_VERDICT, SEEN_BY_OTHERS, Features, Verdict
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -25,19 +35,32 @@ STEP_SHARE = 0.2
 By eye: a step marks every packet above it, the coupled ramp a few percent."""
 
 
+ONE_OF_TWO = ("classic", "per-flow", "shallow", CLASSIC_OR_PER_FLOW)
+"""What the classic queue of a DualPI2 may look like to the flows in it."""
+
+
 def table(capture: Capture) -> pl.DataFrame:
     """One row per flow direction with enough data, in the schema of `bottlenecks`."""
     schema = TABLES["bottlenecks"]
     if capture.rounds.is_empty():
         return schema.empty()
     features = queue_features.features(capture)
-    judged = [_row(row) for row in features.iter_rows(named=True)]
-    others = queue_features.few_rounds(capture, features).iter_rows(named=True)
+    others = queue_features.few_rounds(capture, features).to_dicts()
+    of_path = phases.table(capture)
+    changes = Counter(zip(of_path["source"], of_path["path"], strict=True))
+    known = [row | {"phases": changes[_at(row)]} for row in features.iter_rows(named=True)]
+    beside = {_at(row) for row in (*known, *others) if row["marked_as"] == "ect1"}
+    judged = [_row(row, _at(row) in beside) for row in known]
     rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
-def _row(f: Features) -> dict[str, Any]:
+def _at(row: Features) -> tuple[int, str]:
+    return row["source"], row["path"]
+
+
+def _row(f: Features, ect1: bool = False) -> dict[str, Any]:
+    """The verdict on one direction; ``ect1``: whether ECT(1) flows travelled its path."""
     rate = f["rate_bps"] or None
     f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
     f["noise_us"] = f["hides_us"] or 0.0
@@ -49,6 +72,11 @@ def _row(f: Features) -> dict[str, Any]:
         )
         f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
+    if ect1 and not _with_ect1(f) and kind in ONE_OF_TWO and confidence < SEEN_BY_OTHERS:
+        kind, confidence, reason = border.unknown(
+            f"Cannot be determined: {border.lower(border.at(f))}; the ECT(1) flows are too short "
+            "to show whether they have a queue of their own."
+        )
     classic = kind in ("classic", CLASSIC_OR_PER_FLOW)
     if classic and not _with_ect1(f) and confidence > ALONE:
         confidence = ALONE
@@ -106,4 +134,4 @@ def _verdict(f: Features) -> Verdict:
 
 def _with_ect1(f: Features) -> bool:
     """ECT(1) packets went along: without them, a dual queue is a classic AQM."""
-    return f["marked_as"] == "ect1" or bool(f["scalable_slots"])
+    return f["marked_as"] == "ect1" or sharing.compared(f, "scalable")

@@ -34,6 +34,10 @@ MANY, ALL = 100, 0.95
 """Packets beyond the border, and the part of them with marks, that show a step. Measured beyond
 3 ms: 0.96 and more behind most steps, 0.43 at most behind CoDel, PIE and RED."""
 
+CODEL_US = 5000.0
+"""Shortest delay at which a classic AQM with usual settings marks: CoDel's target (RFC 8289 section
+4.4). Up to it, a packet that waited a little for something else may have passed an L4S AQM."""
+
 CODEL_INTERVAL_S = 0.1
 """CoDel's shortest usual interval (RFC 8289 section 4.3)."""
 
@@ -69,10 +73,15 @@ def verdict(f: Features) -> Verdict:
     if f["marked_as"] != "ect1" and (verdict := _not_ect1_shallow(f)):
         return verdict
     if f["marked_as"] != "ect1":
-        if _slow(f):
+        if slow(f):
             return border.unknown(
                 f"Cannot be determined: {border.lower(border.at(f))}, the time of a few packets: "
                 "the link is too slow to distinguish a shallow AQM from a classic one."
+            )
+        often = f["marked_rounds"] >= OFTEN * f["rounds"]
+        if f["classic_feedback"] and often and not sharing.compared(f, "scalable"):
+            return border.unknown(
+                "Cannot be determined: ECE comes back in most round trips, whatever the queue."
             )
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
             return "shallow", OWN_MARKS, f"{border.at(f)} for packets that are not ECT(1)."
@@ -85,7 +94,7 @@ def verdict(f: Features) -> Verdict:
         return border.unknown(
             f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
         )
-    if _slow(f) and f["far_unmarked"] >= MIN_HIGH:
+    if slow(f) and (f["far_unmarked"] >= MIN_HIGH or _as_late_as_codel(f)):
         return border.unknown(
             f"Cannot be determined: {border.lower(border.at(f))}, but far longer queues went "
             "unmarked."
@@ -140,7 +149,12 @@ def marked_instead(f: Features) -> Verdict | None:
     return "l4s", PARTLY, reason
 
 
-def _slow(f: Features) -> bool:
+def _as_late_as_codel(f: Features) -> bool:
+    """Marks that CoDel could have made, and longer queues without."""
+    return bool(f["marking_delay_us"] > CODEL_US and border.tolerated(f))
+
+
+def slow(f: Features) -> bool:
     """The time of packets moves the border into the range of classic AQMs."""
     return bool(f["mark_limit_us"] > L4S_MARK_US)
 
@@ -218,6 +232,11 @@ def _beside_classic(f: Features) -> Verdict:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
         if unheard(f):
             return border.unknown(f"Cannot be determined: {border.lower(border.at(f))}; {UNHEARD}.")
+        if not f["classic_ect0"] and border.beyond(f, "classic") and sharing.alike(f, "classic"):
+            return border.unknown(
+                f"Cannot be determined: {border.lower(border.at(f))}, and flows that cannot be "
+                f"marked wait about as long ({sharing.words(f, 'classic')})."
+            )
         return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
     shared = f"{border.at(f)} and classic flows are marked about as early"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
@@ -268,7 +287,7 @@ def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict
 def beside_l4s(f: Features) -> Verdict | None:
     """An unmarked flow beside ECT(1) flows that the same path marks at an L4S delay."""
     delay = ect1_marked_at(f)
-    if delay is None:
+    if delay is None or border.uncoupled(f):
         return None
     reason = "ECT(1) flows of the path are marked as an L4S AQM marks them, this flow is not."
     return "l4s", PARTLY, reason
@@ -280,5 +299,7 @@ def ect1_marked_at(f: Features) -> float | None:
         return None
     delay = f["scalable_mark_delay_us"]
     if delay is None or f["scalable_marked_slots"] < MIN_MARKS or delay > f["mark_limit_us"]:
+        return None
+    if slow(f) and delay > CODEL_US:
         return None
     return float(delay)

@@ -44,7 +44,7 @@ half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both
 
 def verdict(f: Features) -> Verdict | None:
     """The kind that the marks show; None where there are too few."""
-    if f["marks"] >= EVERY_PACKET * f["acked"] and f["queue_delay_us"] < L4S_MARK_US:
+    if f["marks"] >= EVERY_PACKET * f["acked"] and (f["queue_delay_us"] or 0.0) < L4S_MARK_US:
         return _all_marked(f)
     if f["marks"] >= MIN_MARKS:
         return _from_marks(f)
@@ -144,7 +144,9 @@ def _from_marks(f: Features) -> Verdict:
         return apart
     if delay <= limit:
         return low_marks.verdict(f)
-    if delay - f["noise_us"] > limit or _seldom_marked(f):
+    # Others that wait as long as this flow rule out jitter of a few milliseconds.
+    late = delay > low_marks.CODEL_US or _waits_with_others(f)
+    if late and (delay - f["noise_us"] > limit or _seldom_marked(f)):
         return _deep_marks(f)
     if (
         sharing.compared(f, "classic")
@@ -165,6 +167,10 @@ def _from_marks(f: Features) -> Verdict:
     )
 
 
+def _waits_with_others(f: Features) -> bool:
+    return any(sharing.compared(f, c) and sharing.sure(f, c) for c in ("scalable", "classic"))
+
+
 def _hidden(f: Features, what: str) -> str:
     jitter = f["noise_us"] / HIDES
     if jitter < NAMED_US:
@@ -179,7 +185,8 @@ def _hidden(f: Features, what: str) -> str:
 def _in_turn(f: Features) -> Verdict | None:
     """Fair queueing, unless ECT(1) packets are marked as early as an L4S AQM does."""
     low = f["marking_delay_us"] if f["marked_as"] == "ect1" else low_marks.ect1_marked_at(f)
-    if low is not None and low <= f["mark_limit_us"]:
+    # On a slow link the border is no shorter than what CoDel marks from.
+    if low is not None and low <= f["mark_limit_us"] and not low_marks.slow(f):
         return None
     for mate in ("scalable", "classic"):
         if sharing.served_in_turn(f, mate):
@@ -200,6 +207,8 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     low, high = delays if mate == "classic" else delays[::-1]
     if high - low < max(APART_US, f["noise_us"]) or sharing.one_queue(f, mate):
         return None
+    if low_marks.slow(f) and _ect1_far_unmarked(f) >= MIN_HIGH:
+        return None
     # Noise of some milliseconds moves the marks of an L4S AQM; more of it hides which AQM it is.
     beyond = low > f["mark_limit_us"]
     if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
@@ -209,6 +218,12 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     apart = "later" if mate == "classic" else "earlier"
     reason = f"{border.at(f)}, those of {other} flows far {apart}: two queues."
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
+
+
+def _ect1_far_unmarked(f: Features) -> int:
+    """Rounds in which ECT(1) packets of the path waited far beyond the border without a mark."""
+    own = int(f["far_unmarked"])
+    return own if f["marked_as"] == "ect1" else int(f["path_far_unmarked"]) - own
 
 
 def _left(f: Features) -> bool:
@@ -234,7 +249,7 @@ def _own_queue(f: Features) -> Verdict | None:
             reason = f"{border.at(f)}; {waits}: two queues."
             return "l4s", SEEN_BY_OTHERS, reason
         late = f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]
-        if late and not sharing.out_of_turn(f, mate):
+        if late and not (sharing.out_of_turn(f, mate) or sharing.unfair(f, mate)):
             reason = f"{border.at(f)}, while other flows wait only {other}: separate queues."
             return "per-flow", OWN_MARKS, reason
     return None
@@ -297,7 +312,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     sure = sharing.sure(f, mates)
     own = sharing.own_queues(f, mates) and not sharing.within_a_packet(f, mates)
     # Where flows of either kind wait in one queue there is none per flow.
-    own = own and not any(sharing.sure(f, c) for c in company)
+    own = own and not any(sharing.sure(f, c) or sharing.unfair(f, c) for c in company)
     if sharing.one_queue(f, mates) and (not noisy or sure):
         reason = f"{at} and the other flows wait as long at the same time (delays {alike})."
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason

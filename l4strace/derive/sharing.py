@@ -39,8 +39,8 @@ EQUAL, NEARLY_EQUAL = 0.1, 0.3
 """Mean gap between two delays, in parts of the longer one, that one queue leaves. See above."""
 
 CORRELATED, PARALLEL = 0.6, 0.85
-"""Correlations that bear out the second gap, and that show one queue whatever the gap (a base RTT
-that no packet saw moves one of the delays as a whole)."""
+"""Correlations that bear out the second gap, and that show one queue whatever the gap where a base
+RTT that no packet saw moves one of the delays as a whole."""
 
 SURE, SURE_CORRELATED = 0.25, 0.7
 """Mean gap and correlation that leave no doubt: see above."""
@@ -72,7 +72,7 @@ UNEQUAL = 0.25
 moves them: twice the most of 85 directions with a queue each that had the rates of the path to
 themselves."""
 
-UNLIKE, TIMES = 0.05, 3.0
+UNLIKE, TIMES = 0.07, 3.0
 """Difference of the RTTs (logarithm, root mean square), itself and as a multiple of that of the
 rates, from which the windows differ and equal rates are no coincidence: see above."""
 
@@ -122,6 +122,15 @@ def out_of_turn(f: Features, mates: str) -> bool:
     return any((n or 0) >= max(MIN_OUTRUN, OFTEN * (of or 0)) for n, of in left_behind)
 
 
+def unfair(f: Features, mates: str) -> bool:
+    """Flows with packets waiting get rates that fair queueing does not give, even through noise.
+
+    What is longer than the queues may make them wait, so this shows no one queue. Measured: 0.36
+    at most with a queue each.
+    """
+    return (f[f"{mates}_waiting"] or 0) >= MIN_SLOTS and f[f"{mates}_uneven"] >= UNEVEN
+
+
 def unequal(f: Features, mates: str) -> bool:
     """Rates that a queue each gives on no path without noise: flows with packets waiting differ."""
     if (f[f"{mates}_waiting"] or 0) < MIN_SLOTS or (f["late_share"] or 0.0) >= REORDERED:
@@ -136,7 +145,8 @@ def one_queue(f: Features, mates: str) -> bool:
         return False
     gap, correlation = _gap(f, mates), _correlation(f, mates)
     nearly = gap <= NEARLY_EQUAL and correlation >= CORRELATED
-    together = (nearly or correlation >= PARALLEL) and _moves_within(f, mates)
+    offset = correlation >= PARALLEL and longer_path(f, mates)
+    together = (nearly or offset) and _moves_within(f, mates)
     # Flows with a queue each wait alike, too, where CoDel holds each or a packet or two fill it.
     equal = gap <= EQUAL and _longest(f, mates) > BEYOND * f["mark_limit_us"]
     return (equal or together) and _apart(f, mates) < APART
@@ -187,6 +197,11 @@ def sure(f: Features, mates: str) -> bool:
     alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= SURE_CORRELATED
     alike = alike and _moves_within(f, mates) and _apart(f, mates) < APART
     return alike and not served_in_turn(f, mates)
+
+
+def alike(f: Features, mates: str) -> bool:
+    """The delays are about equal: no evidence of one queue, nor of two."""
+    return _gap(f, mates) <= NEARLY_EQUAL and _apart(f, mates) < FAR_APART
 
 
 def _moves_within(f: Features, mates: str) -> bool:

@@ -74,3 +74,12 @@ def test_weak_evidence_is_more_than_none() -> None:
     assert [one["kind"] for one in found] == ["classic", "classic", "l4s"]
     assert found[1]["confidence"] == 0.5
     assert "suggests" in found[1]["reason"]
+
+
+def test_a_queue_that_marks_some_flows_is_not_without_ecn_to_others() -> None:
+    """Lab run s1501-060: RED marked two flows, and let 24 ms of queue of a third one pass."""
+    other = row("unmarked", 0.5, marks=0)
+    assert kinds(other | {}, row("unknown", 0.0, marks=2)) == [("unknown", 0.0)] * 2
+    assert kinds(other | {}, row("unknown", 0.0, marks=0, all_marks=0))[0] == ("unmarked", 0.5)
+    start = row("unknown", 0.0, marks=0, all_marks=3)
+    assert kinds(other | {"marked_as": "not_ect"}, start)[0] == ("unmarked", 0.5)

@@ -63,3 +63,10 @@ def test_one_long_queue_is_equal_and_parallel_delays(changed: dict[str, Any], on
 def test_a_queue_three_times_longer_is_another_queue() -> None:
     assert border.isolated(features(other_us=80_000.0), "classic_queue_us", "other_us")
     assert not border.isolated(features(other_us=50_000.0), "classic_queue_us", "other_us")
+
+
+def test_a_packet_more_is_no_queue_more() -> None:
+    """Lab run s1501-075: 2.1 ms and 0.3 ms at 5 Mbit/s, behind a step that all share."""
+    waits = features(short_us=255.0, long_us=2_111.0)
+    assert border.isolated(waits, "short_us", "long_us")
+    assert not border.isolated(waits | {"serialisation_us": 2_490.0}, "short_us", "long_us")

@@ -262,9 +262,11 @@ def lossy(queues: list[float], at: list[int], packets: int = 1) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("low", "high", "lost", "packets", "kind"),
     [
-        (4_000, 20_000, [59, 99, 139, 179], 2, "fifo"),
+        (4_000, 20_000, [39, 59, 99, 139, 179], 2, "fifo"),
+        # Four rounds may be one overflow.
+        (4_000, 20_000, [59, 99, 139, 179], 2, "unmarked"),
         # One packet at a time is what CoDel drops.
-        (4_000, 20_000, [59, 99, 139, 179], 1, "unmarked"),
+        (4_000, 20_000, [39, 59, 99, 139, 179], 1, "unmarked"),
         (4_000, 20_000, [43, 66, 84, 103, 108, 123, 143, 166, 186], 1, "dropping"),
         # A few delays are what a FIFO of changing rate gives.
         (4_000, 20_000, [43, 66, 103, 108], 1, "unmarked"),
@@ -283,8 +285,10 @@ def test_losses_without_marks_by_the_queue_at_which_they_come(
 def test_a_slow_start_queue_of_200_ms_is_not_no_bottleneck() -> None:
     queue = [200_000.0 if 3 <= i < 8 else 50.0 for i in range(200)]
     row = verdict(directions=PRAGUE, rounds=of(queue))
-    assert row["kind"] == "unmarked"
-    assert "200 ms" in str(row["reason"])
+    assert row["kind"] == "unknown"
+    standing = verdict(directions=PRAGUE, rounds=of([20_000.0 + q for q in queue[1:]]))
+    assert standing["kind"] == "unmarked"
+    assert "220 ms" in str(standing["reason"])
 
 
 def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from l4strace.derive import border, low_marks
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.features import PLAIN
+from tests.support.frames import stack
+from tests.support.queues import CUBIC, PRAGUE, marked_above, of, sawtooth, verdict
 
 
 def features(**changed: Any) -> dict[str, Any]:
@@ -103,6 +106,13 @@ def test_another_flow_beside_marked_ect1_flows_meets_an_l4s_aqm() -> None:
     assert found[0] == "l4s"
     assert low_marks.beside_l4s(features(**beside, scalable_mark_delay_us=9_000.0)) is None
     assert low_marks.beside_l4s(features(scalable_mark_delay_us=900.0)) is None
+    # Lab run s1201-053: the ECT(0) packets are marked as often.
+    alike = beside | {"ect0_ratio": 1.05, "ect0_marks": 600}
+    assert low_marks.beside_l4s(features(**alike, scalable_mark_delay_us=900.0)) is None
+    # Lab run s1301-131: on a slow link CoDel marks below the border.
+    slow = beside | {"mark_limit_us": 8_400.0}
+    assert low_marks.beside_l4s(features(**slow, scalable_mark_delay_us=7_300.0)) is None
+    assert low_marks.beside_l4s(features(**slow, scalable_mark_delay_us=4_900.0)) is not None
 
 
 def test_ect0_packets_marked_as_often_exclude_a_coupled_dual_queue() -> None:
@@ -110,6 +120,7 @@ def test_ect0_packets_marked_as_often_exclude_a_coupled_dual_queue() -> None:
     step = {"ect0_marks": 50, "ect0_ratio": 5.9, "classic_slots": 0}
     assert low_marks.verdict(features(**step))[:2] == ("shallow", 0.6)
     assert low_marks.verdict(features(**step | {"ect0_ratio": 0.25}))[0] == "l4s"
+    assert low_marks.verdict(features(**step | {"ect0_ratio": 0.4}))[0] == "shallow"
     assert low_marks.verdict(features(**step | {"ect0_marks": 9}))[0] == "l4s"
 
 
@@ -165,13 +176,29 @@ def test_a_slow_link_whose_far_longer_queues_went_unmarked_is_not_l4s() -> None:
     slow = {"mark_limit_us": 11_000.0, "marking_delay_us": 9_900.0, "classic_slots": 0}
     assert low_marks.verdict(features(**slow))[0] == "l4s"
     assert low_marks.verdict(features(**slow, far_unmarked=41))[0] == "unknown"
+    # Lab run s1301-131: 4 marks of 52 packets beyond the border.
+    few = {"high_acked": 52, "high_marks": 4, "high_rounds": 2}
+    assert low_marks.verdict(features(**slow, **few))[0] == "unknown"
+    assert low_marks.verdict(features(**slow | {"marking_delay_us": 4_500.0}, **few))[0] == "l4s"
 
 
 def test_a_slow_link_does_not_show_a_shallow_aqm_by_ect0_packets() -> None:
     ect0 = features(marked_as="ect0", scalable_mark_delay_us=None, scalable_slots=0)
+    ect0 |= {"classic_feedback": True}
     assert low_marks.verdict(ect0)[0] == "shallow"
     slow = {"mark_limit_us": 13_900.0, "marking_delay_us": 11_500.0}
     assert low_marks.verdict(ect0 | slow)[0] == "unknown"
+    # Lab run s1401-093: BBR never answers, so that ECE comes back whatever the queue.
+    assert low_marks.verdict(ect0 | {"marked_rounds": 850})[0] == "unknown"
+
+
+def test_flows_that_cannot_be_marked_and_wait_as_long_leave_the_kind_open() -> None:
+    """Lab run s1401-064 with a third of its ACKs: a step, and CUBIC without ECN in its queue."""
+    beside = SHARED | {"classic_gap": 0.27, "classic_corr": 0.65, "classic_ect0": 0}
+    assert low_marks.verdict(features(**beside))[0] == "unknown"
+    assert low_marks.verdict(features(**beside | {"classic_gap": 0.5}))[0] == "l4s"
+    short = {"classic_own_queue_us": 2_000.0, "classic_queue_us": 2_100.0}
+    assert low_marks.verdict(features(**beside | short))[0] == "l4s"
 
 
 def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -> None:
@@ -219,3 +246,14 @@ def test_classic_feedback_bounds_how_often_ect0_packets_are_marked() -> None:
     bound = border.alike(PLAIN | shown)
     assert "marked at least 2.7 times as often" in bound
     assert "marked 2.7 times as often" in border.alike(PLAIN | shown | {"ect0_counted": True})
+
+
+def test_ect1_flows_too_short_to_be_compared_may_have_a_queue_of_their_own() -> None:
+    """Lab run s1501-055: five CUBIC flows in the classic queue of DualPI2."""
+    queue = sawtooth(4_000, 8_000)
+    cubic = of(queue, flow=1, ce_best=None, ece_acks=marked_above(queue, 7_000, 1))
+    assert verdict(1, directions=CUBIC, rounds=cubic)["kind"] == CLASSIC_OR_PER_FLOW
+    short = of([200.0] * 12, acked_packets=40)
+    row = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=stack(short, cubic))
+    assert row["kind"] == "unknown"
+    assert "too short" in str(row["reason"])

@@ -170,6 +170,31 @@ def test_equal_rates_at_unequal_rtts_are_a_queue_per_flow() -> None:
     low |= {"classic_own_queue_us": 900.0, "classic_marks": 0, "classic_mark_delay_us": None}
     low |= {"classic_ect0": 50, "flat": True, "marked_parts": 10, "seconds": 10.0}
     assert marked.verdict(features(**low))[0] == "l4s"
+    # Lab run s1501-051: at 4.6 Mbit/s CoDel marks below the border.
+    slow = {"mark_limit_us": 6_200.0, "marking_delay_us": 5_300.0}
+    assert marked.verdict(features(**low | slow))[:2] == ("per-flow", 0.9)
+
+
+def test_far_marks_of_others_show_no_two_queues_where_ect1_packets_wait_unmarked() -> None:
+    """Lab run s1501-051: fq_codel at 4.6 Mbit/s."""
+    ect0 = {"marked_as": "ect0", "mark_limit_us": 6_200.0, "marking_delay_us": 16_100.0}
+    beside = {"slots": 38, "queue_us": 17_900.0, "own_queue_us": 24_000.0, "gap": 0.32}
+    beside |= {"corr": 0.49, "apart": 0.87, "marks": 341, "marked_slots": 34, "high": 191}
+    beside |= {"high_unmarked": 21, "mark_delay_us": 5_200.0}
+    ect0 |= {f"scalable_{name}": value for name, value in beside.items()}
+    assert marked.verdict(features(**ect0))[0] == "l4s"
+    assert marked.verdict(features(**ect0, path_far_unmarked=10))[0] == "per-flow"
+
+
+def test_marks_before_those_of_any_codel_show_no_classic_aqm() -> None:
+    """Lab run s1401-060: DualPI2 behind a link that releases packets every 7 ms."""
+    early = {"marking_delay_us": 3_800.0, "began": True, "flat": True}
+    kind, _, reason = marked.verdict(features(**early))
+    assert kind == "unknown"
+    assert "near the border" in reason
+    # Lab run s1501-019, the start left out: others wait as long at the same time.
+    beside = BESIDE | {"classic_gap": 0.02, "classic_corr": 0.99, "classic_apart": 0.0}
+    assert marked.verdict(features(**early | beside))[:2] == ("classic", 0.9)
 
 
 def test_unequal_rates_of_one_class_are_one_queue_whatever_the_delays() -> None:

@@ -37,7 +37,7 @@ def features(
         (0.05, 0.9, True, False),
         (0.04, 0.08, True, False),  # RED swings within a slot
         (0.28, 0.6, True, False),
-        (0.59, 0.93, True, False),  # a base RTT that no packet saw
+        (0.59, 0.93, False, False),  # lab run s1301-025: two queues of fq_codel
         (0.32, 0.58, False, False),  # two queues of CoDel that a third flow fills
         (0.29, 0.01, False, True),
         (0.48, 0.22, False, True),  # between the points: fq_codel
@@ -51,6 +51,12 @@ def test_equal_delays_are_one_queue_and_parallel_ones_are_not(
 ) -> None:
     f = features(gap, corr)
     assert (sharing.one_queue(f, "classic"), sharing.own_queues(f, "classic")) == (one, each)
+
+
+def test_parallel_delays_are_one_queue_where_a_base_rtt_was_not_seen() -> None:
+    f = features(0.59, 0.93)
+    assert not sharing.one_queue(f, "classic")
+    assert sharing.one_queue(f | {"floor_us": 10_600.0}, "classic")
 
 
 def test_only_equal_and_parallel_delays_leave_no_doubt() -> None:
@@ -110,12 +116,22 @@ def test_equal_rates_at_unequal_rtts_are_queues_served_in_turn() -> None:
         {"classic_uneven": 0.12, "classic_unlike": 0.75},  # DualPI2 at its equal rates: s901-064
         {"classic_uneven": 0.02, "classic_unlike": 0.03},  # equal windows in one queue: s901-015
         {"classic_uneven": 0.08, "classic_unlike": 0.2},
+        {"classic_uneven": 0.012, "classic_unlike": 0.052},  # s1501-007, a third of its ACKs
     ],
 )
 def test_equal_rates_of_few_slots_or_of_equal_windows_show_nothing(
     changed: dict[str, float],
 ) -> None:
     assert not sharing.served_in_turn(features(0.2, 0.74, **EQUAL_RATES | changed), "classic")
+
+
+def test_no_noise_makes_rates_unequal_that_fair_queueing_shares_out() -> None:
+    """Lab run s1501-036: DualPI2 with jitter, rates that differ by a factor of ten."""
+    noisy = features(0.66, -0.3, classic_waiting=30, classic_uneven=2.6, noise_us=9_000.0)
+    assert sharing.unfair(noisy, "classic")
+    assert not sharing.out_of_turn(noisy, "classic")
+    assert not sharing.unfair(noisy | {"classic_uneven": 0.36}, "classic")
+    assert not sharing.unfair(noisy | {"classic_waiting": 9}, "classic")
 
 
 @pytest.mark.parametrize(
