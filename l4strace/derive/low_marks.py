@@ -17,6 +17,7 @@ from l4strace.derive.unmarked import (
     Features,
     Verdict,
 )
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import quantity
 
 STEPPED = 0.8
@@ -205,7 +206,10 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
             shown = f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
             return _apart(f, "scalable", f["stepped"], shown)
     if border.tolerated(f):
-        return "classic", PARTLY, f"{border.at(f)}, yet longer queues often get none."
+        reason = f"{border.at(f)}, yet longer queues often get none"
+        if sharing.compared(f, "scalable"):
+            return border.unknown(f"Cannot be determined: {border.lower(reason)}.")
+        return CLASSIC_OR_PER_FLOW, PARTLY, f"{reason}."
     return None
 
 

@@ -313,7 +313,9 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     own = sharing.own_queues(f, mates) and not sharing.within_a_packet(f, mates)
     # Where flows of either kind wait in one queue there is none per flow.
     own = own and not any(sharing.sure(f, c) or sharing.unfair(f, c) for c in company)
-    if sharing.one_queue(f, mates) and (not noisy or sure):
+    # One queue of all is that of flows of either kind.
+    apart = any(sharing.far_apart(f, c) for c in company[1:])
+    if sharing.one_queue(f, mates) and (not noisy or sure) and not apart:
         reason = f"{at} and the other flows wait as long at the same time (delays {alike})."
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason
     for other in company[1:]:

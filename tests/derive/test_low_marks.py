@@ -192,6 +192,17 @@ def test_a_slow_link_does_not_show_a_shallow_aqm_by_ect0_packets() -> None:
     assert low_marks.verdict(ect0 | {"marked_rounds": 850})[0] == "unknown"
 
 
+def test_early_marks_of_ect0_packets_leave_open_whether_the_queue_is_shared() -> None:
+    """Lab run s1501-112: "a classic AQM" behind fq_codel, after a fiftieth of its packets."""
+    ect0: dict[str, Any] = {"marked_as": "ect0", "far_unmarked": 40, "classic_slots": 0}
+    ect0["scalable_mark_delay_us"] = None
+    assert low_marks.verdict(features(**ect0))[:2] == (CLASSIC_OR_PER_FLOW, 0.6)
+    beside = {"slots": 50, "gap": 0.5, "corr": 0.2, "marks": 0}
+    beside |= {"queue_us": 2_200.0, "own_queue_us": 2_200.0}
+    named = {f"scalable_{name}": value for name, value in beside.items()}
+    assert low_marks.verdict(features(**ect0, **named))[0] == "unknown"
+
+
 def test_flows_that_cannot_be_marked_and_wait_as_long_leave_the_kind_open() -> None:
     """Lab run s1401-064 with a third of its ACKs: a step, and CUBIC without ECN in its queue."""
     beside = SHARED | {"classic_gap": 0.27, "classic_corr": 0.65, "classic_ect0": 0}

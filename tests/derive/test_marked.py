@@ -186,6 +186,16 @@ def test_far_marks_of_others_show_no_two_queues_where_ect1_packets_wait_unmarked
     assert marked.verdict(features(**ect0, path_far_unmarked=10))[0] == "per-flow"
 
 
+def test_flows_of_one_class_that_wait_alike_are_not_all() -> None:
+    """Lab run s1301-159: fq_codel; ECT(1) flows 21 % apart by chance, classic ones by far."""
+    alike = {"slots": 24, "gap": 0.21, "corr": 0.8, "queue_us": 18_900.0, "own_queue_us": 15_900.0}
+    mates = {f"scalable_{name}": value for name, value in alike.items()}
+    mates |= {"scalable_mark_delay_us": 7_500.0}
+    others = BESIDE | {"classic_gap": 0.5, "classic_corr": 0.09, "classic_ect0": 0}
+    assert marked.verdict(features(**mates, **others))[:2] == ("classic", 0.9)
+    assert marked.verdict(features(**mates, **others | {"classic_apart": 0.57}))[0] == "unknown"
+
+
 def test_marks_before_those_of_any_codel_show_no_classic_aqm() -> None:
     """Lab run s1401-060: DualPI2 behind a link that releases packets every 7 ms."""
     early = {"marking_delay_us": 3_800.0, "began": True, "flat": True}
