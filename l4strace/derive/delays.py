@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import queue_delay
+from l4strace.derive import one_way, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
 
@@ -21,6 +21,10 @@ a queue that grows evenly over three samples. By eye."""
 BESIDE = {"rtt": 0.7, "owd": 0.5}
 """Part of a single sample's height that a round beside it must reach on average: more for RTTs, as
 an ACK may be delayed while a queue stands. By eye."""
+
+CALM = 0.25
+"""Part of the largest sample's height below which all of the rounds beside it stay where that
+sample is alone: far below BESIDE. By eye."""
 
 FEW = 3
 """Samples of a round that a retransmission leaves without weight: an ACK that waited for the hole
@@ -35,7 +39,7 @@ NEEDED = (
     *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_prompt_max_us", "rtt_samples"),
     *("owd_min_us", "owd_mean_us", "owd_max_us", "sent_packets", "acked_packets", "limited_by"),
     *("inflight_max_packets", "burst_bytes", "sacked_rtt_min_us", "sacked_rtt_max_us"),
-    *("path", "of", "at"),
+    *("path", "of", "at", "floor_us"),
 )
 
 
@@ -47,20 +51,26 @@ def rounds(capture: Capture) -> pl.DataFrame:
     near = _merged(capture, queue_delay.on_paths(capture).select(NEEDED))
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
+    bases = one_way.bases(capture).with_columns(pl.col("overtakes").fill_null(False))
+    near = near.join(bases, on=KEY, how="left", maintain_order="left")
     near = near.join(_bases(near), on="of", how="left", maintain_order="left")
     repaired = pl.col("retransmits").fill_null(0)
-    held = (repaired + of_round(1, repaired).fill_null(0) > 0) & (pl.col("rtt_samples") <= FEW)
+    hole = repaired + of_round(1, repaired).fill_null(0) > 0
+    # So does one behind a packet that others overtook.
+    hole |= pl.col("sacked_rtt_max_us").is_not_null()
+    held = hole & (pl.col("rtt_samples") <= FEW)
     # Packets behind a loss have no RTT but that of SACK; the receiver reports each at once.
     sacked = (_sacked() - pl.col("base_us")).clip(lower_bound=0)
     rtt = pl.max_horizontal(
         pl.when(~held).then(_largest("rtt", pl.col("rtt_samples"), pl.col("base_us"))), sacked
     )
-    one_way = pl.lit(None, dtype=pl.Float64())
+    owd = pl.lit(None, dtype=pl.Float64())
     if near["owd_max_us"].count():
         least = pl.col("owd_min_us").min().over("of")
-        one_way = _largest("owd", pl.col("acked_packets"), least)
-        one_way = pl.when(pl.col("owd_max_us").is_not_null()).then(one_way)
-    return near.with_columns(rtt.alias("rtt"), one_way.alias("owd")).with_columns(
+        least = pl.when("overtakes").then("owd_base_us").otherwise(least)
+        owd = _largest("owd", pl.col("sent_packets"), least)
+        owd = pl.when(pl.col("owd_max_us").is_not_null()).then(owd)
+    return near.with_columns(rtt.alias("rtt"), owd.alias("owd")).with_columns(
         pl.coalesce("owd", "rtt").alias("delay_us"), pl.col("owd").is_not_null().alias("one_way")
     )
 
@@ -89,7 +99,12 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
     """Largest delay above ``base``; without the largest sample where nothing bears it out."""
     least, mean, most = (pl.col(f"{kind}_{which}_us") for which in ("min", "mean", "max"))
     count = samples.cast(pl.Float64).clip(lower_bound=1)
+    lone = pl.lit(False)
     if kind == "rtt":
+        # The only ACK of a round, and of one packet, may have been held back: it shows no more than
+        # the rounds beside it, and bears none out.
+        lone = pl.col("rtt_prompt_max_us").is_null() & (count <= 1)
+        lone &= pl.col("acked_packets") <= 1
         # Without the ACK that the receiver held back.
         prompt, largest = pl.col("rtt_prompt_max_us"), most
         held = (prompt < largest).fill_null(False)
@@ -98,18 +113,28 @@ def _largest(kind: str, samples: pl.Expr, base: pl.Expr) -> pl.Expr:
         count = count - held.cast(pl.Float64)
     height = most - base
     several = count * (mean - least) >= SEVERAL * (most - least)
+    # Nor do small ones, however many, where the rounds beside this one have no others.
+    calm = _beside(pl.col(f"{kind}_max_us")) - least < CALM * (most - least)
+    usual = pl.max_horizontal(_beside(pl.col(f"{kind}_mean_us")), least)
+    several &= ~(calm & (count * (mean - usual) < SEVERAL * (most - least))).fill_null(value=False)
     without = (count * mean - most) / (count - 1)
-    # Two delayed ACKs do not bear each other out: of two or three samples the largest is left out.
+    # Two delayed ACKs do not bear each other out: of two or three samples the largest is left out,
+    # unless the receiver answered at once and the others are as high.
     two = count.is_between(2, FEW)
-    near = pl.when(two).then(without).otherwise(mean)
+    alike = two & (without - base >= BESIDE[kind] * height)
+    if kind == "rtt":
+        alike &= pl.col("rtt_prompt_max_us").is_not_null()
+    near = pl.when(two).then(without).when(~lone).then(mean)
     # Nor does one that is alone in its round, where a packet of this round did not wait.
     others = pl.when(two).then(_beside(pl.when(count >= 2).then(near))).otherwise(_beside(near))
     beside = others - base
     rest = pl.when(count >= 2).then(without - base).otherwise(beside.fill_null(0.0))
     # One sample alone is its own mean, so only the rounds beside it count.
     borne_out = (several & (count >= 2)) | (beside >= BESIDE[kind] * height).fill_null(False)
-    largest = pl.when(borne_out).then(height).otherwise(rest).clip(lower_bound=0)
-    return pl.when(most.is_not_null()).then(largest)
+    borne_out |= alike.fill_null(value=False)
+    largest = pl.when(lone).then(pl.min_horizontal(height, beside)).when(borne_out).then(height)
+    known = most.is_not_null() & (~lone | beside.is_not_null())
+    return pl.when(known).then(largest.otherwise(rest).clip(lower_bound=0))
 
 
 def _beside(column: pl.Expr) -> pl.Expr:
@@ -124,8 +149,10 @@ def _bases(near: pl.DataFrame) -> pl.DataFrame:
     other flows of the path see at the same time shows how much longer its own way is.
     """
     slot = pl.col("start_ns") // SLOT_NS
+    # Packets that overtook others skipped a part of the path.
+    least = pl.when("overtakes").then("floor_us")
     own = near.group_by("of", slot.alias("slot")).agg(
-        pl.col("rtt_min_us").min(), pl.col("at").first()
+        pl.max_horizontal("rtt_min_us", least).min().alias("rtt_min_us"), pl.col("at").first()
     )
     where = ["at", "slot"]
     ranked = own.with_columns(

@@ -160,6 +160,57 @@ def test_an_ack_that_was_held_bears_out_no_other() -> None:
     assert max(delay(made)) == 0.0
 
 
+def test_lone_acks_that_may_have_waited_do_not_bear_each_other_out() -> None:
+    """Lab run s1501-148: two delayed ACKs running, each alone; 124 ms were reported for 40 ms."""
+    late = {20: 205_000.0, 21: 202_000.0}
+    wait = [late.get(n, 30_000.0 if n == 22 else 10_000.0) for n in range(50)]
+    made = rounds(
+        50,
+        sent_packets=2,
+        acked_packets=[1 if n in late else 2 for n in range(50)],
+        rtt_samples=1,
+        rtt_min_us=wait,
+        rtt_mean_us=wait,
+        rtt_max_us=wait,
+        rtt_prompt_max_us=[None if n in late else wait[n] for n in range(50)],
+    )
+    shown = delay(made)
+    assert shown[20:22] == [0.0, 20_000.0], "no more than the rounds beside them"
+
+
+def test_two_samples_of_prompt_acks_bear_each_other_out() -> None:
+    """Lab run s1401-083: 66 ms were reported for 79 ms where the link became slower."""
+    made = rounds(
+        50,
+        rtt_samples=2,
+        rtt_min_us=one(20, 71_000.0, 10_000.0),
+        rtt_mean_us=one(20, 77_500.0, 10_000.0),
+        rtt_max_us=one(20, 84_000.0, 10_000.0),
+        rtt_prompt_max_us=one(20, 84_000.0, 10_000.0),
+    )
+    assert max(delay(made)) == pytest.approx(74_000.0)
+
+
+def test_one_late_sample_among_many_is_no_delay() -> None:
+    """Lab run s1501-032: 19 ms once among 279 samples, whose 0.3 ms added up to more."""
+    made = rounds(
+        50,
+        rtt_samples=279,
+        rtt_mean_us=10_300.0,
+        rtt_max_us=one(20, 29_300.0, 10_700.0),
+    )
+    assert max(delay(made)) < 1_000.0
+
+
+def test_an_ack_behind_packets_that_were_overtaken_is_no_delay() -> None:
+    """Lab run s1301-074: 27 ms were reported where SACK shows 1 ms, without a retransmission."""
+    late = {20: 60_000.0, 21: 55_000.0, 22: 50_000.0}
+    wait = [late.get(n, 10_000.0) for n in range(50)]
+    made = rounds(50, rtt_samples=1, rtt_min_us=10_000.0, rtt_mean_us=wait, rtt_max_us=wait)
+    sacked = [11_000.0 if n in late else None for n in range(50)]
+    assert max(delay(made.with_columns(pl.Series("sacked_rtt_max_us", sacked)))) == 1_000.0
+
+
 def test_rounds_of_one_packet_that_the_application_sends_do_not_count() -> None:
     """Each of them waits for a delayed ACK."""
     slow = [10_000.0] * 25 + [50_000.0] * 25
@@ -181,6 +232,43 @@ def test_the_one_way_delay_comes_first() -> None:
         50, owd_min_us=100.0, owd_mean_us=one(20, 30_000.0, 200.0), owd_max_us=one(20, 72_000, 300)
     )
     assert max(delay(made)) == 71_900.0
+
+
+def test_the_one_way_delay_counts_by_the_packets_sent() -> None:
+    """Lab run s1501-023: 10 packets left in the round of the first ACK; 76 ms for 204 ms."""
+    made = rounds(
+        50,
+        sent_packets=10,
+        acked_packets=one(20, 1, 10),
+        owd_min_us=100.0,
+        owd_mean_us=one(20, 90_000.0, 200.0),
+        owd_max_us=one(20, 204_000.0, 300.0),
+    )
+    assert max(delay(made)) == pytest.approx(203_900.0)
+
+
+def test_packets_that_overtook_others_are_no_empty_path() -> None:
+    """Lab runs s1501-033, 055 and 097: they skip 37 ms, which all others then seem to wait."""
+    skipped = one(30, 100.0, 37_500.0)
+    made = rounds(
+        50,
+        sent_packets=30,
+        rtt_min_us=one(30, 37_500.0, 75_000.0),
+        rtt_mean_us=75_500.0,
+        rtt_max_us=76_000.0,
+        owd_min_us=skipped,
+        owd_mean_us=[min(value + 500.0, 38_000.0) for value in skipped],
+        owd_max_us=38_500.0,
+    )
+    overtaken = DIRECTIONS.with_columns(
+        pl.lit(50).cast(DIRECTIONS.schema[name]).alias(name)
+        for name in ("overtaken", "data_packets")
+    )
+    shown = delay(made, directions=overtaken)
+    assert max(shown) == pytest.approx(1_000.0)
+    without = [name for name in made.columns if name.startswith("owd_")]
+    alone = made.with_columns(pl.lit(None, made.schema[name]).alias(name) for name in without)
+    assert max(delay(alone, directions=overtaken)) == pytest.approx(1_000.0)
 
 
 def test_an_ack_of_one_packet_has_no_one_way_delay_where_one_capture_stands() -> None:
