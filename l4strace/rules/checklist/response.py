@@ -52,7 +52,7 @@ def scalable(sender: Sender) -> Answer:
             return FAIL, f"The sender halves its window at marks, in {rounds}."
         case "none":
             return FAIL, f"The window does not shrink in {rounds}."
-    return NOT_SHOWN, f"No law explains the window clearly ({rounds})."
+    return NOT_SHOWN, f"No law explains the window clearly ({rounds} can be compared)."
 
 
 def loss(sender: Sender) -> Answer:
