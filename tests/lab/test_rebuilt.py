@@ -1,7 +1,7 @@
 """The lab's own Prague, in an emulated machine: it agrees with the replay in every logged step, and
 behaves as the recorded real one does.
 
-Needs what test_vm.py needs, and clang; takes three minutes: runs where L4STRACE_VM is set.
+Needs what test_vm.py needs, and clang; takes minutes: runs where L4STRACE_VM is set.
 `fixtures/lab/vm/recorded.py` compares all recordings, several times.
 """
 
