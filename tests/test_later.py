@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import version
 
 from tests.support.places import FIXTURES
 
 ASKED = """
 import sys
+from l4strace.later import LATER, load_late
+load_late()
+import polars
+late = {name: module for name, module in sys.modules.items() if name in LATER}
+assert not [name for name in sys.modules if name.startswith(tuple(f"{one}." for one in LATER))]
+assert "email" not in sys.modules
+for module in late.values():
+    module.__all__
+named = [(name, vars(late[name])[one].__module__) for name in LATER for one in LATER[name]]
+print(all(module.startswith(name) for name, module in named))
+"""
+
+CALLED = """
 from l4strace.later import load_late
 load_late()
 import polars
-assert "email" not in sys.modules, "importlib.metadata was executed"
-from importlib.metadata import version
-print(version("polars"))
+try:
+    polars.read_database("SELECT 1", connection=None)
+except Exception as error:
+    print(error.__traceback__.tb_next.tb_next.tb_frame.f_globals["__name__"].startswith("polars."))
 """
 
 DIAGNOSED = """
@@ -25,7 +38,7 @@ sys.argv = ["l4strace", "diagnose", {capture!r}, "-o", {page!r}]
 try:
     main()
 except SystemExit:
-    print("email" in sys.modules)
+    print("email" in sys.modules or "polars.io.iceberg.functions" in sys.modules)
 """
 
 
@@ -36,8 +49,12 @@ def printed(program: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_a_module_that_is_put_off_is_whole_when_it_is_asked_for() -> None:
-    assert printed(ASKED) == version("polars")
+def test_a_package_that_is_put_off_is_whole_when_it_is_asked_for() -> None:
+    assert printed(ASKED) == "True"
+
+
+def test_what_is_called_is_the_function_itself() -> None:
+    assert printed(CALLED) == "True"
 
 
 def test_a_diagnosis_with_its_page_needs_none_of_them(tmp_path) -> None:
