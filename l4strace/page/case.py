@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,13 @@ class Case:
     command: str = ""
     stamp: str | None = None
     points: int = MAX_POINTS
+
+    def drawn_with(self, points: int) -> Case:
+        """The same case with other bounds: what was looked up of the tables is kept."""
+        other = copy(self)
+        charted = tuple(direction.drawn_with(points) for direction in self.charted)
+        vars(other).update(points=points, charted=charted)
+        return other
 
     @cached_property
     def axis(self) -> TimeAxis:

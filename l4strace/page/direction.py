@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,12 @@ class Direction:
     far: int | None
     totals: dict[str, Any]
     points: int = MAX_POINTS
+
+    def drawn_with(self, points: int) -> Direction:
+        """The same direction with another bound: its tables are kept."""
+        other = copy(self)
+        vars(other).update(points=points)
+        return other
 
     @property
     def key(self) -> str:

@@ -40,10 +40,11 @@ def encoded(
 
     Series are thinned until the page holds its budget of 3 MB; full tables are for `export`.
     """
-    points = _guess(Case(evidence, analysis, command, stamp))
+    case = Case(evidence, analysis, command, stamp)
+    points = _guess(case)
     while True:
         with timed("build"):
-            report = build(Case(evidence, analysis, command, stamp, points))
+            report = build(case.drawn_with(points))
         if points > MIN_POINTS and (fewer := _fewer(report, points)) < points:
             points = fewer
             continue

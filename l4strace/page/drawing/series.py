@@ -46,9 +46,12 @@ def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Poi
 
     Plain lists: a page draws a hundred short series, and one query costs as much as 1,000 points.
     """
-    rows = zip(frame["x"].to_list(), frame[y].to_list(), strict=True)
-    present = [(x, v * scale) for x, v in rows if v is not None]
-    return Points([x for x, _ in present], [v for _, v in present]).thinned(most)
+    xs, ys = frame["x"].to_list(), frame[y].to_list()
+    if frame[y].null_count():
+        xs = [x for x, value in zip(xs, ys, strict=True) if value is not None]
+        ys = [value for value in ys if value is not None]
+    kept = thin(ys, most)
+    return Points([xs[i] for i in kept], [ys[i] * scale for i in kept])
 
 
 def with_gaps(points: Points) -> Points:

@@ -77,8 +77,10 @@ class Link:
     def rounds(self) -> pl.DataFrame:
         """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
         evidence = self.case.evidence
-        own = company.directions(evidence).filter(
-            (pl.col("source") == self.source) & (pl.col("path") == self.path)
+        own = (
+            company.directions(evidence)
+            .select(*KEY, "path")
+            .filter((pl.col("source") == self.source) & (pl.col("path") == self.path))
         )
         kept = vantage.rounds(evidence).select(NEEDED).join(own.select(KEY), on=KEY, how="semi")
         x = self.case.axis.column
@@ -146,7 +148,8 @@ class Link:
 
 def busiest(case: Case) -> Link | None:
     """The path that carried most payload; null without a round trip of data."""
-    seen = vantage.once(case.evidence, company.directions(case.evidence))
+    directions = company.directions(case.evidence).select(*KEY, "path", "payload_bytes")
+    seen = vantage.once(case.evidence, directions)
     carried = seen.group_by("source", "path").agg(pl.col("payload_bytes").sum())
     carried = carried.filter(pl.col("payload_bytes") > 0).sort(
         "payload_bytes", "source", "path", descending=[True, False, False]
@@ -154,11 +157,9 @@ def busiest(case: Case) -> Link | None:
     if carried.is_empty():
         return None
     source, path, _ = carried.row(0)
-    on_path = set(
-        seen.filter((pl.col("source") == source) & (pl.col("path") == path))
-        .select("flow", "forward")
-        .iter_rows()
-    )
+    drawn = pl.col("flow").is_in([d.flow for d in case.charted])
+    here = seen.filter(drawn & (pl.col("source") == source) & (pl.col("path") == path))
+    on_path = set(here.select("flow", "forward").iter_rows())
     charted = tuple(d for d in case.charted if (d.flow, d.forward) in on_path)
     link = Link(case, source, path, charted)
     return link if link.rounds.height else None
