@@ -221,6 +221,5 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     references = (
         pl.when(behind >= needed).then(pl.lit("wrong")).when(behind < LEAD).then(pl.lit("correct"))
     )
-    return judged.with_columns(lead=lead, references=pl.when(law == "floor").then(references)).drop(
-        over
-    )
+    references = pl.when(law == "floor").then(references)
+    return judged.with_columns(lead=lead, references=references).drop(*over)

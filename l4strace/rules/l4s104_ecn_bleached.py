@@ -90,9 +90,6 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
 
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:
-    counted = evidence.directions.select(
-        "source", "flow", "forward", "data_ect1", "data_ect0", "e1b_bytes", "e0b_bytes"
-    )
     found = []
     for forward, packet, sent, arrived, frame in (
         (True, "SYN", "syn_ecn", "syn_arrived_ecn", "synack_frame"),
@@ -100,10 +97,15 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
     ):
         rows = evidence.flows.filter(
             pl.col(sent).is_in(ECT) & (pl.col(arrived) == NOT_ECT) & (pl.col("mode") == "accecn")
-        ).join(counted.filter(pl.col("forward") == forward), on=["source", "flow"], how="left")
+        )
+        if rows.is_empty():
+            continue
+        counted = evidence.directions.filter(pl.col("forward") == forward).select(
+            "source", "flow", "data_ect1", "data_ect0", "e1b_bytes", "e0b_bytes"
+        )
         found += [
             _reflected(row | {"forward": forward}, packet, row[sent], row[frame])
-            for row in rows.iter_rows(named=True)
+            for row in rows.join(counted, on=["source", "flow"], how="left").iter_rows(named=True)
         ]
     return found
 

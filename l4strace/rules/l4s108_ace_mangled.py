@@ -84,6 +84,13 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
 
 def _one_sided(evidence: Evidence) -> list[Finding]:
     keys = ["source", "flow"]
+    single = evidence.directions.filter(
+        (pl.col("packets") >= ENOUGH_PACKETS) & (pl.col("ace_distinct") == 1)
+    )
+    accecn = evidence.flows.filter(pl.col("mode") == "accecn").select(keys)
+    single = single.join(accecn, on=keys, how="semi")
+    if single.is_empty():
+        return []
     marked = evidence.directions.select(
         *keys,
         (~pl.col("forward")).alias("forward"),
@@ -94,11 +101,7 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
         .alias("marks"),
     )
     rows = (
-        evidence.directions.join(
-            evidence.flows.filter(pl.col("mode") == "accecn").select(keys), on=keys
-        )
-        .filter((pl.col("packets") >= ENOUGH_PACKETS) & (pl.col("ace_distinct") == 1))
-        .join(marked, on=[*keys, "forward"], how="left")
+        single.join(marked, on=[*keys, "forward"], how="left")
         # Few are left of many thousand flows, and rows become dicts below.
         .filter((pl.col("ace_first") == 0) | (pl.col("marks") >= ENOUGH_MARKS))
     )

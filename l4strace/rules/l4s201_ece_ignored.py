@@ -38,6 +38,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.keys import of_round
 
 CODE = "L4S201"
 MIN_CUTS = 3
@@ -61,18 +62,17 @@ this close belong to one echo."""
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight did not fall after most echoes."""
-    # Without the handshake ECE may be a bit of AccECN's counter.
-    begun = evidence.flows.filter(pl.col("handshake") != "none")
-    cuts = (
-        subjects.once(evidence, evidence.cuts)
-        .filter((pl.col("cause") == "ece") & (pl.col("cwnd_before") >= MIN_WINDOW))
-        .join(begun, on=["source", "flow"], how="semi")
+    cuts = subjects.once(evidence, evidence.cuts).filter(
+        (pl.col("cause") == "ece") & (pl.col("cwnd_before") >= MIN_WINDOW)
     )
-    gap = (pl.col("round") - pl.col("round").shift()).over(subjects.KEY)
-    first = (gap > ECHO_ROUNDS).fill_null(True)
+    if cuts.is_empty():
+        return []
+    # Without the handshake ECE may be a bit of AccECN's counter.
+    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
+    cuts = cuts.join(begun, on=["source", "flow"], how="semi").sort(*subjects.KEY, "round")
+    gap = pl.col("round") - of_round(-1, pl.col("round"))
     ignored = (
-        cuts.sort(*subjects.KEY, "round")
-        .filter(first)
+        cuts.filter((gap > ECHO_ROUNDS).fill_null(True))
         .group_by(subjects.KEY, maintain_order=True)
         .agg(
             pl.len().alias("echoes"),

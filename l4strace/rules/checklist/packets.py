@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
 from l4strace.wording.quantities import count, quantity
@@ -66,14 +64,13 @@ def bursts(sender: Sender) -> Answer:
         return NOT_SHOWN, "Needs a capture at the sender and enough data to estimate the rate."
     if sender.row["super_packets"]:
         return NOT_SHOWN, "Segmentation offload hides what the network card really sends."
-    sizes = sender.rounds.filter(pl.col("burst_bytes").is_not_null())["burst_bytes"]
+    sizes = sender.bursts
     if sizes.len() < MIN_ROUNDS:
         return (
             NOT_SHOWN,
             f"Only {count(sizes.len(), 'round trip')} with bursts (threshold {MIN_ROUNDS}).",
         )
-    median = sender.rounds.select(pl.col("burst_bytes").median()).item()
-    lasts = median * 8e6 / rate
+    lasts = sizes.to_frame().median().item() * 8e6 / rate
     fact = (
         f"The median burst of {count(sizes.len(), 'round trip')} lasts {quantity(lasts, 'us')} at "
         f"{quantity(rate, 'bit/s')}."

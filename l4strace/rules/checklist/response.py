@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.evidence import Evidence, kept
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
@@ -108,22 +109,28 @@ def _acts(high: Finding) -> str:
 
 def rtt(sender: Sender) -> Answer:
     """Two L4S senders at one bottleneck whose base RTTs differ."""
-    evidence = sender.evidence
-    mates = subjects.scalable(evidence)
-    base = subjects.once(evidence, evidence.directions).select(*subjects.KEY, "rtt_min_us")
+    evidence, own = sender.evidence, sender.row["rtt_min_us"]
     pairs = subjects.once(evidence, evidence.coexistence).filter(
         (pl.col("flow") == sender.flow) & (pl.col("forward") == sender.forward)
     )
-    others = mates.join(base, on=subjects.KEY).select(
-        "forward", other_flow="flow", other_rtt_us="rtt_min_us"
-    )
-    own = sender.row["rtt_min_us"]
-    for pair in pairs.join(others, on=["other_flow", "forward"]).iter_rows(named=True):
-        if own and pair["other_rtt_us"] and pair["rate_bps"] and pair["other_rate_bps"]:
-            answer = _rtt_pair(pair, own)
-            if answer is not None:
-                return answer
+    if pairs.height and own:
+        others = _base_rtts(evidence)
+        for pair in pairs.join(others, on=["other_flow", "forward"]).iter_rows(named=True):
+            if pair["other_rtt_us"] and pair["rate_bps"] and pair["other_rate_bps"]:
+                answer = _rtt_pair(pair, own)
+                if answer is not None:
+                    return answer
     return NOT_SHOWN, "Needs two L4S flows with different base RTTs at one bottleneck."
+
+
+def _base_rtts(evidence: Evidence) -> pl.DataFrame:
+    """Base RTT of each L4S sender, as another flow looks at it."""
+    base = subjects.once(evidence, evidence.directions).select(*subjects.KEY, "rtt_min_us")
+    return (
+        subjects.scalable(evidence)
+        .join(base, on=subjects.KEY)
+        .select("forward", other_flow="flow", other_rtt_us="rtt_min_us")
+    )
 
 
 def _rtt_pair(pair: dict[str, Any], own: float) -> Answer | None:
@@ -143,9 +150,12 @@ def _rtt_pair(pair: dict[str, Any], own: float) -> Answer | None:
 
 def small_window(sender: Sender) -> Answer:
     """A fractional window below two packets in the kernel's own state."""
+    needed = "Needs a kernel log with Prague's fractional window after the first mark."
+    if sender.kernel.is_empty():
+        return NOT_SHOWN, needed
     known = sender.kernel.filter((pl.col("frac_cwnd") > 0) & pl.col("saw_ce").fill_null(False))
     if known.is_empty():
-        return NOT_SHOWN, "Needs a kernel log with Prague's fractional window after the first mark."
+        return NOT_SHOWN, needed
     least = known.select(pl.col("frac_cwnd").min()).item() / FRAC_CWND_UNIT
     below = known.filter(pl.col("frac_cwnd") < SMALL * FRAC_CWND_UNIT).height
     if below >= MIN_SAMPLES:
@@ -196,11 +206,16 @@ def start(sender: Sender) -> Answer:
     return (PASS if rounds <= START_MARGIN * needed else NOT_SHOWN), fact
 
 
+@kept
+def _carried(evidence: Evidence) -> dict[bool, int]:
+    """Bytes of all flows, by direction."""
+    near = subjects.once(evidence, evidence.directions)
+    return dict(near.group_by("forward").agg(pl.col("payload_bytes").sum()).iter_rows())
+
+
 def _phases(sender: Sender) -> list[dict[str, Any]]:
     """Phases of the sender's path where nearly all bytes are its own; else none."""
-    carried = subjects.once(sender.evidence, sender.evidence.directions)
-    same = carried.filter(pl.col("forward") == sender.forward)
-    if (sender.row["payload_bytes"] or 0) < LONE * int(same["payload_bytes"].sum()):
+    if (sender.row["payload_bytes"] or 0) < LONE * _carried(sender.evidence)[sender.forward]:
         return []
     mine = [
         phases

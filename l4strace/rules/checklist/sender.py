@@ -69,15 +69,17 @@ class Sender:
         return self._one("noise")
 
     @cached_property
-    def rounds(self) -> pl.DataFrame:
-        """Its `rounds` in the capture nearest to it."""
-        return self._rows("rounds")
+    def bursts(self) -> pl.Series:
+        """`burst_bytes` of its rounds that have any, in the capture nearest to it."""
+        rounds = self.evidence.rounds.select(*subjects.KEY, "burst_bytes").drop_nulls("burst_bytes")
+        return self._of(rounds)["burst_bytes"]
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
         """Its samples, whichever log they come from."""
+        kernel = self.evidence.kernel
         own = (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
-        return self.evidence.kernel.filter(own)
+        return kernel if kernel.is_empty() else kernel.filter(own)
 
     def found(self, *rules: str) -> Finding | None:
         """The first finding of one of ``rules`` about this direction."""
@@ -90,12 +92,11 @@ class Sender:
             None,
         )
 
-    def _rows(self, table: str) -> pl.DataFrame:
-        rows: pl.DataFrame = getattr(self.evidence, table)
+    def _of(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
 
     def _one(self, table: str) -> dict[str, Any] | None:
-        rows = self._rows(table)
+        rows = self._of(getattr(self.evidence, table))
         return rows.row(0, named=True) if rows.height else None
 
 
