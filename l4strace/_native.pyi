@@ -188,6 +188,32 @@ class LogLines:
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
+class ArrowRows(Protocol):
+    """What a ``polars.DataFrame`` is to the native core."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+def path_slots(rounds: ArrowRows, directions: ArrowRows, min_packets: int) -> ArrowTable:
+    """The columns of `derive.capacity.slots`, with `at` for a path; tables in one chunk."""
+
+def path_phases(rows: ArrowRows, phases: ArrowRows) -> ArrowTable:
+    """`phase` of each row with `at` and `start_ns`; ``phases`` are sorted by these.
+
+    Tables in one chunk.
+    """
+
+def path_noise(rounds: ArrowRows) -> ArrowTable:
+    """How the delays of each direction `of` spread (`derive.noise`); a table in one chunk."""
+
+def path_company(rounds: ArrowRows) -> ArrowTable:
+    """The columns of `derive.company.neighbours`; a table in one chunk."""
+
+def path_begun(rounds: ArrowRows, directions: ArrowRows, most: int) -> ArrowTable:
+    """The columns of `derive.first_packets.begun_beside`; tables in one chunk.
+
+    Paths on which no more than ``most`` directions begin are left out.
+    """
+
 class AddressMap:
     """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
 

@@ -17,23 +17,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import PATH
 from l4strace.schema.vantage import receiver
-
-MIN_SLOT_NS, SLOT_ROUNDS, SLOT_PACKETS = 100_000_000, 2, 40
-"""Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate
-by a few percent. By eye."""
-
-MOST_SLOTS = 1 << 14
-"""Slots of a path: 27 minutes of the shortest. Longer runs have longer slots."""
-
-SLOT_BITS = 38
-"""Bits of a slot's number: times of 64 bits have fewer slots of a tenth of a second."""
-
-OVERRUN = 1.1
-"""More in flight than 1.1 times the window: by eye, above one packet beyond a small window."""
 
 HIGH = 0.8
 """Quantile of the delivered rates: slots with an empty queue lie below the capacity, and slots into
@@ -53,26 +40,13 @@ the path is full there, and trains that are faster were compressed behind it. By
 PROBE_PACKETS = 8
 """Packets of a marked round from which its train spans eight deliveries (track/train.rs)."""
 
-ONE_TRAIN, GROWTH, UNEVEN = 3 * PROBE_PACKETS, (0.3, 0.8), 1.5
-"""Packets up to which a round may be one train, the mean wait of them over its length (half of it
-if all left at once), and the mean step from one RTT to the next over that of even arrivals, which
-jitter exceeds. By eye: the first packet often belongs to the round before, and schedulers release
-some packets together."""
-
 NEEDED = (
-    *("round", "round_trips", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
+    *("flow", "round", "round_trips", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
     *("retransmits", "train_bps"),
-    *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes", "limited_by"),
+    *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes"),
     *("ce_best", "ece_acks", "ce", "rtt_jitter_us"),
 )
 """Columns of `rounds` that slots rest on."""
-
-SPREAD = (
-    *("start_ns", "end_ns", "length", "width", "at", "flow", "held", "acked_bytes"),
-    *("acked_packets", "marks", "lost", "probe_bps", "train_bps", "rtt_min_us", "peak_us"),
-    *("queue_us",),
-)
-"""Columns that slots take from the rounds that they span."""
 
 
 @kept
@@ -88,47 +62,18 @@ def slots(capture: Capture) -> pl.DataFrame:
     `base_us` (smallest RTT of the path; these four are null at the receiver), `held_back`
     (share of the time in which applications or receivers limited the flows).
     """
-    rounds = _rounds(capture)
-    if rounds.is_empty():
+    if capture.rounds.is_empty():
         return pl.DataFrame(schema=_EMPTY)
-    parts = _parts(rounds)
-    weight = pl.col("part") * pl.col("length")
-    sums = parts.group_by("cell").agg(
-        pl.col("at", "slot", "width").first(),
-        pl.col("begin").min().alias("first_ns"),
-        pl.col("end").max().alias("last_ns"),
-        (pl.col("acked_bytes") * pl.col("part")).sum().alias("bytes"),
-        *((pl.col(c) * pl.col("part")).sum().alias(c) for c in ("marks", "acked_packets", "lost")),
-        pl.col("rtt_min_us").min().alias("least_us"),
-        pl.col("peak_us", "probe_bps").max(),
-        # Share of the rounds, weighed by time, in which the sender had less to send.
-        (weight.filter("held").sum() / weight.sum()).alias("held_back"),
+    of, at = numbers.directions(capture), numbers.paths(capture)
+    limited = pl.col("limited_by")
+    rounds = capture.rounds.select(*NEEDED, of=of, app=limited == "app", rwnd=limited == "rwnd")
+    directions = company.directions(capture).select(
+        at=at, near=pl.col("vantage").ne_missing(receiver())
     )
-    flows = (
-        parts.group_by("cell", "flow")
-        .agg(pl.col("train_bps").median(), pl.col("queue_us").min())
-        .group_by("cell")
-        .agg(
-            pl.len().alias("flows"),
-            pl.col("train_bps").max(),
-            pl.col("queue_us").max(),
-            pl.col("queue_us").min().alias("floor_us"),
-        )
-    )
-    paths = rounds.group_by("at").agg(pl.col("base_us").first())
-    named = company.directions(capture).select(*PATH, numbers.paths(capture)).unique()
-    return (
-        sums.join(flows, on="cell", how="left")
-        .join(paths.join(named, on="at"), on="at", how="left")
-        .with_columns(
-            (pl.col("slot") * pl.col("width")).alias("start_ns"),
-            ((pl.col("slot") + 1) * pl.col("width")).alias("end_ns"),
-            (pl.col("bytes") * 8e9 / pl.col("width")).alias("delivered_bps"),
-        )
-        .rename({"acked_packets": "acked"})
-        .sort("at", "slot")
-        .select(list(_EMPTY))
-    )
+    made = _native.path_slots(rounds.rechunk(), directions.rechunk(), company.MIN_ACKED_PACKETS)
+    named = numbers.named(capture)
+    found = pl.DataFrame(made).join(named, on="at", how="left", maintain_order="left")
+    return found.select(list(_EMPTY))
 
 
 _EMPTY = {
@@ -142,103 +87,6 @@ _EMPTY = {
         ("least_us", "queue_us", "floor_us", "peak_us", "base_us", "held_back"), pl.Float64()
     ),
 }
-
-
-def _rounds(capture: Capture) -> pl.DataFrame:
-    """Rounds of the paths that carry enough, by direction (`of`) and round, with the path's `at`.
-
-    And with `marks`, `lost`, `held`, `queue_us`, `peak_us`, `base_us` and `length`.
-    """
-    directions, of = company.directions(capture), numbers.directions(capture)
-    near = directions.select(near=pl.col("vantage").ne_missing(receiver())).to_series()
-    rounds = capture.rounds.select("flow", *NEEDED).with_columns(
-        of.alias("of"), numbers.paths(capture).gather(of), near.gather(of)
-    )
-    side = 2 * pl.col("at").cast(pl.Int64) + pl.col("near")
-    acked, all_acked = (pl.col("acked_packets").sum().over(where) for where in (side, "at"))
-    # Both directions of flows inside one network are one path: the larger one counts.
-    rounds = numbers.ordered(
-        rounds.filter(
-            pl.col("of").is_not_null(), pl.col("end_ns") > pl.col("start_ns"), 2 * acked > all_acked
-        )
-    )
-    base = pl.col("rtt_min_us").min().over("of")
-    path_base = pl.when("near").then(pl.col("rtt_min_us").min().over("at"))
-    enough = pl.col("acked_packets").sum().over("at") >= company.MIN_ACKED_PACKETS
-    return rounds.filter(enough).with_columns(
-        company.marks().alias("marks"),
-        pl.col("retransmits").fill_null(0).alias("lost"),
-        _held().alias("held"),
-        pl.when(~_repaired()).then("train_bps").alias("train_bps"),
-        pl.when("near").then(pl.col("rtt_min_us") - base).alias("queue_us"),
-        pl.when("near").then(pl.col("rtt_mean_us") - base).alias("peak_us"),
-        path_base.alias("base_us"),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("length"),
-    )
-
-
-def _repaired() -> pl.Expr:
-    """The round or the one before it retransmitted.
-
-    The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
-    """
-    sent = pl.col("retransmits").fill_null(0) > 0
-    return sent | (sent.shift(1, fill_value=False) & (pl.col("of") == pl.col("of").shift(1)))
-
-
-def _held() -> pl.Expr:
-    """The application or the receiver limited the round.
-
-    More in flight than the window offered: its scale is not known (the SYN was cut or missed).
-    """
-    overrun = pl.col("inflight_max_bytes") > OVERRUN * pl.col("rwnd_bytes")
-    receiver_held = (pl.col("limited_by") == "rwnd") & ~overrun.fill_null(False)
-    return ((pl.col("limited_by") == "app") | receiver_held).fill_null(False)
-
-
-def _waited() -> pl.Expr:
-    """The round is one train, sent at once, whose packets waited for each other.
-
-    The first one waited for nothing, and RTTs grow by what the train took to arrive. An initial
-    window does so: with it alone, a flow that never fills the path still shows how fast that is.
-    """
-    train_us = pl.col("acked_bytes") * 8e6 / pl.col("train_bps")
-    first, mean = pl.col("queue_us"), pl.col("peak_us")
-    single = pl.col("acked_packets") <= ONE_TRAIN
-    even = pl.col("rtt_jitter_us") * pl.col("acked_packets") <= UNEVEN * train_us
-    return single & even & (first <= train_us / 2) & ((mean - first) / train_us).is_between(*GROWTH)
-
-
-def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Each round once per slot that it touches, with the `part` of it that lies there.
-
-    `cell` is one number for path and slot.
-    """
-    life = pl.col("end_ns").max() - pl.col("start_ns").min()
-    width = pl.max_horizontal(
-        pl.lit(MIN_SLOT_NS),
-        SLOT_ROUNDS * (pl.col("length") / pl.col("round_trips")).median(),
-        SLOT_PACKETS * (life / pl.col("acked_packets").sum()),
-        life / MOST_SLOTS,
-    )
-    enough = pl.col("acked_packets") >= PROBE_PACKETS
-    probe = enough & ((pl.col("marks") > 0) | _waited().fill_null(False))
-    sized = rounds.with_columns(
-        width.cast(pl.Int64).over("at").alias("width"),
-        pl.when(probe).then("train_bps").alias("probe_bps"),
-    ).select(SPREAD)
-    first = pl.col("start_ns") // pl.col("width")
-    last = (pl.col("end_ns") - 1) // pl.col("width")
-    slots = sized.select(slot=pl.int_ranges(first, last + 1)).with_row_index().explode("slot")
-    begin = pl.max_horizontal(pl.col("start_ns"), pl.col("slot") * pl.col("width"))
-    end = pl.min_horizontal(pl.col("end_ns"), (pl.col("slot") + 1) * pl.col("width"))
-    cell = pl.col("at").cast(pl.Int64) * 2**SLOT_BITS + pl.col("slot") - pl.col("slot").min()
-    return (
-        sized[slots["index"]]
-        .with_columns(slots["slot"])
-        .with_columns(begin.alias("begin"), end.alias("end"), cell.alias("cell"))
-        .with_columns(((pl.col("end") - pl.col("begin")) / pl.col("length")).alias("part"))
-    )
 
 
 def estimate(delivered: list[float], trains: list[float]) -> float:

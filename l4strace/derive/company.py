@@ -11,11 +11,11 @@ networks, as at a provider's edge (one path taken for two).
 
 from __future__ import annotations
 
-import math
 from ipaddress import ip_address, ip_network
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -32,10 +32,6 @@ MIN_ACKED_PACKETS = 200
 """Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
 By eye."""
 
-BIN_NS = 100_000_000
-"""Shortest slot in which queue delays of two flows are compared: four of Prague's target RTTs
-(25 ms), so that each flow has some rounds in it."""
-
 START_ROUNDS, START_PART = 10, 10
 """Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
 window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
@@ -46,29 +42,14 @@ ANSWERED_AT_ONCE = 2
 FRAME_BYTES = 1514
 """A full Ethernet frame without FCS: 14 + 1500 bytes."""
 
-LOW, HIGH = 0.1, 0.9
-"""Quantiles in place of smallest and largest, which one odd second decides. By eye."""
+HIGH = 0.9
+"""Quantile in place of the largest, which one odd second decides. By eye."""
 
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
 
-BACKLOG_PACKETS = 2
-"""Times of a packet that every packet of a flow waits, where some of it are always queued: one that
-finds no other of its flow waits for the packet being sent and, in fair queueing, for its turn."""
-
-OUTRUN = 2.0
-"""Rate of others, as a multiple, that a flow with packets waiting is not left behind by in fair
-queueing. By eye: rounds and slots end at different times."""
-
 RATE = pl.col("rate_bps")
 """Rate of the path of a row, as `rates` gives it."""
-
-RATES = ("rate", "waiting_rate", "waiting_rtt")
-"""Columns of a slot that are compared between a flow and the sum of the others."""
-
-APART_US, APART_PACKETS = 1000.0, 2
-"""Two ranges of delays of a slot do not meet where they are that far apart: a step of DualPI2
-(sch_dualpi2.c), or the packets for which one flow waits behind the other."""
 
 IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
 """The first 24 bits of an address; `network` gives the same."""
@@ -203,172 +184,16 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     direction was marked, or the others were, at less than half the rate of the other). Needs
     `queue_features.COMPARED` and `phase`. Slots are as long as two rounds of the slowest flow.
     """
-    slots = _slots(rounds)
-    result = slots.select(KEY).unique()
-    for name, member in (
-        ("scalable", pl.col("marked_as") == "ect1"),
-        ("classic", pl.col("marked_as") != "ect1"),
-    ):
-        result = result.join(_company(slots, member, name), on=KEY, how="left")
-    return result
-
-
-def _slots(rounds: pl.DataFrame) -> pl.DataFrame:
-    length = (pl.col("end_ns") - pl.col("start_ns")).median().over(KEY)
-    markable = pl.col("marked_as") != "not_ect"
-    width = (2 * length.max().over("source", "path")).clip(lower_bound=BIN_NS)
-    return (
-        rounds.with_columns((pl.col("start_ns") / width).floor().cast(pl.Int64).alias("slot"))
-        .group_by(*KEY, "path", "marked_as", "slot")
-        .agg(
-            pl.col("queue_delay_us").mean(),
-            pl.col("marks").sum(),
-            pl.col("marking_us").min().alias("mark_queue_us"),
-            (high() & markable).sum().cast(pl.Int64).alias("high"),
-            (high() & markable & (pl.col("marks") == 0))
-            .sum()
-            .cast(pl.Int64)
-            .alias("high_unmarked"),
-            pl.col("phase").first(),
-            (pl.col("floor_us") - pl.col("base_us")).first().alias("least_seen_us"),
-            *_rates(),
-            # One round may lie at the edge of the slot, where others have none.
-            *(pl.when(pl.len() >= 2).then(end).alias(name) for name, end in _range().items()),
-        )
-        .drop_nulls("queue_delay_us")
+    limited, sent = pl.col("limited_by"), pl.col("marked_as")
+    rounds = rounds.select(
+        *("of", "at", "start_ns", "end_ns", "acked_bytes", "marks", "queue_delay_us"),
+        *("marking_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us", "floor_us", "phase"),
+        high=high(),
+        held=limited.is_in(["app", "rwnd"]),
+        ect1=sent == "ect1",
+        ect0=sent == "ect0",
     )
-
-
-def _range() -> dict[str, pl.Expr]:
-    """Shortest and longest wait of a slot, kept apart by the margin that two queues need."""
-    margin = pl.max_horizontal(pl.lit(APART_US), APART_PACKETS * packet_us()).max()
-    least, most = (pl.col(f"rtt_{end}_us") - pl.col("base_us") for end in ("min", "max"))
-    return {"least_us": least.min(), "most_us": most.max() + margin}
-
-
-def _rates() -> list[pl.Expr]:
-    """Rate of a flow in a slot; rate and RTT where it had packets in the queue all the time."""
-    length = (pl.col("end_ns") - pl.col("start_ns")).sum()
-    rate = pl.when(length > 0).then(pl.col("acked_bytes").sum() * 8e9 / length)
-    wait = pl.col("rtt_min_us") - pl.col("base_us")
-    holds = (wait > BACKLOG_PACKETS * packet_us()).all()
-    waits = holds & ~pl.col("limited_by").is_in(["app", "rwnd"]).any()
-    rtt = (pl.col("base_us") + pl.col("queue_delay_us")).mean()
-    return [
-        rate.alias("rate"),
-        pl.when(waits).then(rate).alias("waiting_rate"),
-        pl.when(waits).then(rtt).alias("waiting_rtt"),
-    ]
-
-
-def _company(slots: pl.DataFrame, member: pl.Expr, name: str) -> pl.DataFrame:
-    """Neighbours of one class, every direction's own part taken out of the sums."""
-    where = ["source", "path", "slot"]
-    sums = (
-        slots.filter(member)
-        .group_by(where)
-        .agg(
-            pl.col("queue_delay_us").sum().alias("all_queue"),
-            pl.col("least_seen_us").sum().alias("all_least_seen"),
-            pl.len().cast(pl.Int64).alias("all_count"),
-            pl.col("marks").sum().alias("all_marks"),
-            pl.col(RATES).sum().name.prefix("all_"),
-            pl.col("waiting_rate").count().cast(pl.Int64).alias("all_waiting"),
-            pl.col("mark_queue_us").min().alias("all_mark_queue"),
-            (pl.col("marked_as") == "ect0").sum().cast(pl.Int64).alias("all_ect0"),
-            pl.col("high", "high_unmarked").sum().cast(pl.Int64).name.prefix("all_"),
-            pl.col("least_us").max().alias("all_least"),
-            pl.col("most_us").min().alias("all_most"),
-        )
-    )
-    own = member.cast(pl.Int64)
-    own_ect0 = (pl.col("marked_as") == "ect0").cast(pl.Int64)
-    others = slots.join(sums, on=where, how="inner").with_columns(
-        (pl.col("all_count") - own).alias("count"),
-        (pl.col("all_marks") - own * pl.col("marks")).alias("other_marks"),
-    )
-    others = others.filter(pl.col("count") > 0).with_columns(
-        ((pl.col("all_queue") - own * pl.col("queue_delay_us")) / pl.col("count")).alias(
-            "other_queue"
-        )
-    )
-    others = others.with_columns(
-        _about_phase("queue_delay_us").alias("own_move"),
-        _about_phase("other_queue").alias("other_move"),
-    )
-    waiting = pl.col("all_waiting") - own * pl.col("waiting_rate").is_not_null()
-    others = others.with_columns(
-        _ratio("rate", own, pl.col("count")),
-        *(_ratio(of, own, waiting) for of in ("waiting_rate", "waiting_rtt")),
-    )
-    within = pl.corr("own_move", "other_move", method="spearman").fill_nan(None)
-    marked = pl.col("other_marks") > 0
-    mark_delay = pl.col("all_mark_queue").filter(marked).quantile(LOW)
-    return others.group_by(KEY).agg(
-        pl.len().cast(pl.Int64).alias(f"{name}_slots"),
-        pl.col("other_queue").median().alias(f"{name}_queue_us"),
-        pl.col("queue_delay_us").median().alias(f"{name}_own_queue_us"),
-        ((pl.col("all_least_seen") - own * pl.col("least_seen_us")) / pl.col("count"))
-        .median()
-        .alias(f"{name}_least_us"),
-        pl.corr("queue_delay_us", "other_queue").fill_nan(None).alias(f"{name}_corr"),
-        (
-            (pl.col("queue_delay_us") - pl.col("other_queue")).abs().sum()
-            / pl.max_horizontal("queue_delay_us", "other_queue").sum()
-        )
-        .fill_nan(None)
-        .alias(f"{name}_gap"),
-        pl.col("other_marks").sum().alias(f"{name}_marks"),
-        (pl.col("other_marks") > 0).sum().cast(pl.Int64).alias(f"{name}_marked_slots"),
-        *(
-            (pl.col(f"all_{high}") - own * pl.col(high))
-            .sum()
-            .cast(pl.Int64)
-            .alias(f"{name}_{high}")
-            for high in ("high", "high_unmarked")
-        ),
-        (pl.col("all_ect0") > own * own_ect0).sum().cast(pl.Int64).alias(f"{name}_ect0"),
-        (pl.col("marks") > 0).sum().cast(pl.Int64).alias(f"{name}_own_marked"),
-        mark_delay.alias(f"{name}_mark_delay_us"),
-        marked.filter(pl.col("other_queue") >= mark_delay).mean().alias(f"{name}_stepped"),
-        pl.when(pl.col("phase").n_unique() > 1).then(within).alias(f"{name}_within"),
-        _apart().alias(f"{name}_apart"),
-        *_served(name),
-    )
-
-
-def _ratio(of: str, own: pl.Expr, count: pl.Expr) -> pl.Expr:
-    """Logarithm of a direction's value over the mean of the ``count`` others that have one."""
-    mine = pl.col(of)
-    mean = (pl.col(f"all_{of}") - own * mine.fill_null(0.0)) / count
-    known = (count > 0) & (mine > 0) & (mean > 0)
-    return pl.when(known).then((mine / mean).log()).alias(f"{of}_ratio")
-
-
-def _served(name: str) -> list[pl.Expr]:
-    """What the rates of a direction and of the others say of who is served when."""
-    uneven, unlike = pl.col("waiting_rate_ratio"), pl.col("waiting_rtt_ratio")
-    slower = (pl.col("rate_ratio") < -math.log(OUTRUN)).fill_null(False)
-    faster = (pl.col("rate_ratio") > math.log(OUTRUN)).fill_null(False)
-    return [
-        uneven.count().cast(pl.Int64).alias(f"{name}_waiting"),
-        (uneven**2).mean().sqrt().alias(f"{name}_uneven"),
-        (unlike**2).mean().sqrt().alias(f"{name}_unlike"),
-        ((pl.col("marks") > 0) & slower).sum().cast(pl.Int64).alias(f"{name}_outrun"),
-        ((pl.col("other_marks") > 0) & faster).sum().cast(pl.Int64).alias(f"{name}_outruns"),
-    ]
-
-
-def _apart() -> pl.Expr:
-    """Part of the slots in which the waits of a flow and of one of the others do not meet."""
-    longer = pl.col("all_least") > pl.col("most_us")
-    shorter = pl.col("least_us") > pl.col("all_most")
-    return (longer | shorter).mean()
-
-
-def _about_phase(queue: str) -> pl.Expr:
-    """Queue delays of a direction about their mean in each phase of the path."""
-    return pl.col(queue) - pl.col(queue).mean().over(*KEY, "phase")
+    return pl.DataFrame(_native.path_company(rounds.rechunk()))
 
 
 def _networks(addresses: pl.Series) -> pl.Series:

@@ -10,21 +10,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
 
-FULL_ROUND = 8
-"""RTT samples from which the spread of a round shows the range of the noise: of a uniform
-distribution, 8 samples span 7/9 of the range on average."""
-
 MIN_FULL_ROUNDS = 10
 """Fewer rounds with that many samples have no lower quartile worth the name. By eye."""
-
-QUIET = 0.25
-"""Quantile of spreads that stands for rounds in which the queue moved little. By eye: slow start,
-a reduction or a neighbour moves the queue within a round, but not in most."""
 
 PACKETS_US = 2.0
 """Times of a packet that a round spreads over without noise: delayed ACKs cover two packets
@@ -104,20 +97,8 @@ def table(capture: Capture) -> pl.DataFrame:
 
 def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     """Spread of quiet rounds above the time of packets, and what else shows bursts."""
-    full = pl.col("rtt_samples") >= FULL_ROUND
-    spreads = {
-        of: (pl.col(f"{of}_max_us") - pl.col(f"{of}_min_us")).filter(full) for of in ("rtt", "owd")
-    }
-    seen = rounds.group_by("of").agg(
-        pl.col(*KEY, "path", "at", "base_us").first(),
-        pl.len().alias("rounds"),
-        *(spread.quantile(QUIET).alias(f"{of}_quiet") for of, spread in spreads.items()),
-        *(spread.count().alias(f"{of}_full") for of, spread in spreads.items()),
-        _jumps(full).alias("jumps"),
-        *_answers(),
-        spreads["rtt"].median().alias("usual_us"),
-        pl.col("rtt_jitter_us", "rtt_min_us", "train_bps").median(),
-    )
+    directions = rounds.group_by("of").agg(pl.col(*KEY, "path", "at", "base_us").first())
+    seen = directions.join(pl.DataFrame(_native.path_noise(rounds.rechunk())), on="of")
     packets = PACKETS_US * company.packet_us()
     return (
         seen.filter(pl.col("rounds") >= company.MIN_STEADY)
@@ -135,29 +116,9 @@ def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _answers() -> list[pl.Expr]:
-    """Packets per ACK, time between ACKs, and spread, in rounds that show at least two ACKs."""
-    shown = (pl.col("rtt_samples") >= 2) & (pl.col("retransmits").fill_null(0) == 0)
-    length_us = (pl.col("end_ns") - pl.col("start_ns")) / 1000
-    spread = pl.col("rtt_max_us") - pl.col("rtt_min_us")
-    return [
-        shown.sum().alias("answered"),
-        (pl.col("acked_packets") / pl.col("rtt_samples")).filter(shown).median().alias("stretch"),
-        (length_us / pl.col("rtt_samples")).filter(shown).median().alias("period_us"),
-        spread.filter(shown).median().alias("answers_us"),
-    ]
-
-
 def _quiet(of: str) -> pl.Expr:
     above = (pl.col(f"{of}_quiet") - pl.col("packets_us")).clip(lower_bound=0)
     return pl.when(pl.col(f"{of}_full") >= MIN_FULL_ROUNDS).then(above)
-
-
-def _jumps(full: pl.Expr) -> pl.Expr:
-    """Mean step over spread in the quiet ones of the full rounds."""
-    spread = pl.col("rtt_max_us") - pl.col("rtt_min_us")
-    quiet = full & (spread <= spread.filter(full).quantile(QUIET))
-    return (pl.col("rtt_jitter_us") / spread).filter(quiet).median()
 
 
 def _verdict() -> list[pl.Expr]:

@@ -32,6 +32,13 @@ def paths(capture: Capture) -> pl.Series:
     return of.join(known, on=PATH, how="left", maintain_order="left")["at"]
 
 
+@kept
+def named(capture: Capture) -> pl.DataFrame:
+    """`PATH` of each number (`at`) of `paths`."""
+    of = company.directions(capture).select(*PATH, at=paths(capture))
+    return of.unique("at").sort("at")
+
+
 def marked_sorted(numbers: pl.Series) -> pl.Series:
     """``numbers``, marked as sorted if they are: polars then makes groups without looking them up.
 

@@ -83,8 +83,10 @@ def marked(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
     That is the round in which they were sent; their feedback counts in the next one. A packet that
     overtook others would be the smallest of its round.
     """
+    if not rounds["marked_owd_min_us"].count():
+        return rounds
     marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
-    shown = pl.col("marked_owd_min_us").is_not_null().any().over(KEY) & ~pl.col("overtakes")
+    shown = pl.col("marked_owd_min_us").is_not_null().any().over("of") & ~pl.col("overtakes")
     joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
     return joined.with_columns(
         pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
@@ -99,6 +101,8 @@ def bases(capture: Capture) -> pl.DataFrame:
     the smallest RTTs decide, as ACKs of such packets give no RTT. One of them is the smallest delay
     of its round: where a tenth of the marked rounds may have one, only packets count.
     """
+    if capture.paths.is_empty() and not capture.rounds["owd_min_us"].count():
+        return pl.DataFrame(schema=_EMPTY)
     of = company.directions(capture).select(*KEY, "path")
     of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
     rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
@@ -125,3 +129,12 @@ def bases(capture: Capture) -> pl.DataFrame:
     rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
     base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
     return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
+
+
+_EMPTY = {
+    "source": pl.UInt16(),
+    "flow": pl.UInt32(),
+    "forward": pl.Boolean(),
+    "overtakes": pl.Boolean(),
+    **dict.fromkeys(("owd_marked_us", "owd_base_us"), pl.Float64()),
+}

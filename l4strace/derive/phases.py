@@ -8,13 +8,14 @@ Averages over a run that crosses a change describe neither part. So rules judge 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median_low
 from typing import Any
 
 import polars as pl
 
-from l4strace.derive import capacity, changes, company, noise, silences, usage
+from l4strace import _native
+from l4strace.derive import capacity, changes, company, noise, numbers, silences, usage
 from l4strace.derive.changes import Change, Slot
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
@@ -26,13 +27,19 @@ def table(capture: Capture) -> pl.DataFrame:
     """The phases of all paths, in the schema of `phases`."""
     schema = TABLES["phases"]
     slots = capacity.slots(capture)
+    noisy = slots.join(_noise(capture), on=PATH, how="left", maintain_order="left").with_columns(
+        pl.col("noise_us").fill_null(0.0)
+    )
+    # Column by column: row by row polars takes twice as long.
+    values = zip(*(column.to_list() for column in noisy.get_columns()), strict=True)
     rows: list[dict[str, Any]] = []
-    noisy = _noise(capture)
-    for group in slots.join(noisy, on=PATH, how="left", maintain_order="left").partition_by(
-        PATH, maintain_order=True
-    ):
-        rows += _of_path(group.with_columns(pl.col("noise_us").fill_null(0.0)).to_dicts())
+    for _, path in groupby((dict(zip(noisy.columns, row, strict=True)) for row in values), _path):
+        rows += _of_path(list(path))
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+def _path(slot: Slot) -> tuple[int, str]:
+    return slot["source"], slot["path"]
 
 
 def _noise(capture: Capture) -> pl.DataFrame:
@@ -59,14 +66,16 @@ def carried(capture: Capture) -> pl.DataFrame:
 
 def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
-    found = table(capture).select(*PATH, "phase", from_ns="start_ns").sort("from_ns")
     known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
-    # Only what is looked at is sorted, there and back: rounds have forty columns.
-    order = known.select(*PATH, "start_ns").with_row_index("_row").sort("start_ns")
-    joined = order.join_asof(
-        found, left_on="start_ns", right_on="from_ns", by=PATH, check_sortedness=False
-    )
-    return known.with_columns(joined.sort("_row")["phase"])
+    named = numbers.named(capture)
+    rows = known if "at" in known.columns else _joined(known, named)
+    found = _joined(table(capture), named).select("at", "start_ns", "phase").sort("at", "start_ns")
+    made = _native.path_phases(rows.select("at", "start_ns").rechunk(), found.rechunk())
+    return known.hstack(pl.DataFrame(made))
+
+
+def _joined(rows: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    return rows.join(named, on=PATH, how="left", maintain_order="left")
 
 
 def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:

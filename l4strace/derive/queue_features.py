@@ -44,7 +44,7 @@ NEEDED = (
 
 COMPARED = (
     *KEY,
-    *("path", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
+    *("of", "at", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
     *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
     *("acked_bytes", "limited_by", "floor_us", "phase"),
 )
@@ -86,11 +86,11 @@ def features(capture: Capture) -> pl.DataFrame:
     return (
         own.drop("at")
         .join(first_packets.begun_beside(capture, all_rated, own), on="of", how="left")
+        .join(company.neighbours(near), on="of", how="left")
         .drop("of")
         .join(_carried(capture), on=KEY, how="left")
         .join(one_way.delays(capture), on=KEY, how="left")
         .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
-        .join(company.neighbours(near), on=KEY, how="left")
         .sort(KEY)
     )
 
@@ -141,9 +141,12 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
         .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
         .select("rate_bps", noise_us=pl.col("hides_us").fill_null(0.0))
     )
-    rated = rounds.hstack(directions[rounds["of"]]).join(
-        phases.carried(capture), on=[*path, "phase"], how="left", maintain_order="left"
-    )
+    rated = rounds.hstack(directions[rounds["of"]])
+    carried = phases.carried(capture)
+    if carried.is_empty():
+        rated = rated.with_columns(pl.lit(None, pl.Float64()).alias("carried_bps"))
+    else:
+        rated = rated.join(carried, on=[*path, "phase"], how="left", maintain_order="left")
     packet = company.packet_us(pl.col("carried_bps"))
     limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * packet)
     rated = rated.with_columns(pl.coalesce("carried_bps", "rate_bps").alias("carried_bps"))

@@ -82,10 +82,8 @@ def rounds_of(flow: int, low: float, acked: int = 20, marks: int = 0) -> list[di
     length = 20_000_000
     return [
         {
-            "source": 0,
-            "flow": flow,
-            "forward": True,
-            "path": "a>b",
+            "of": flow,
+            "at": 0,
             "marked_as": "ect1",
             "start_ns": number * length,
             "end_ns": (number + 1) * length,
@@ -108,8 +106,9 @@ def rounds_of(flow: int, low: float, acked: int = 20, marks: int = 0) -> list[di
 
 
 def neighbours(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    rounds = pl.DataFrame(rows, schema_overrides={"marking_us": pl.Float64()})
-    return company.neighbours(rounds).sort("flow")
+    kinds = dict.fromkeys(("of", "at", "phase"), pl.UInt32()) | {"acked_bytes": pl.UInt64()}
+    rounds = pl.DataFrame(rows, schema_overrides=kinds | {"marking_us": pl.Float64()})
+    return company.neighbours(rounds).sort("of")
 
 
 def test_rates_and_rtts_are_compared_where_both_always_wait() -> None:

@@ -5,6 +5,7 @@ pub mod ktext;
 pub mod numbered;
 pub mod packet;
 pub mod pair;
+pub mod paths;
 pub mod prague;
 pub mod read;
 pub mod redact;

@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 
+mod chunk;
 mod follower;
 mod given;
 mod ktext;
+mod paths;
 mod prague;
 mod reading;
 mod redact;
@@ -19,6 +21,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     seam::register(m)?;
     follower::register(m)?;
     ktext::register(m)?;
+    paths::register(m)?;
     prague::register(m)?;
     reading::register(m)?;
     redact::register(m)?;

@@ -1,0 +1,62 @@
+//! Columns as Arrow lays them out, looked at without a copy.
+
+use std::ops::Range;
+
+/// Values of a column, and a bit for each that is set where the value is present.
+#[derive(Clone, Copy)]
+pub struct Column<'a, T> {
+    values: &'a [T],
+    present: Option<Bits<'a>>,
+}
+
+#[derive(Clone, Copy)]
+pub struct Bits<'a> {
+    pub bytes: &'a [u8],
+    pub offset: usize,
+}
+
+impl Bits<'_> {
+    fn is_set(&self, at: usize) -> bool {
+        let at = at + self.offset;
+        self.bytes[at / 8] >> (at % 8) & 1 == 1
+    }
+}
+
+impl<'a, T: Copy> Column<'a, T> {
+    pub fn new(values: &'a [T], present: Option<Bits<'a>>) -> Self {
+        Column { values, present }
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// None where the value is not present.
+    pub fn get(&self, at: usize) -> Option<T> {
+        self.present.is_none_or(|bits| bits.is_set(at)).then(|| self.values[at])
+    }
+}
+
+impl<T: Copy + Default> Column<'_, T> {
+    /// 0 where the value is not present.
+    pub fn or_zero(&self, at: usize) -> T {
+        self.get(at).unwrap_or_default()
+    }
+}
+
+/// Rows in a row that are of one direction, and its number.
+pub fn runs(of: Column<'_, u32>) -> Vec<(u32, Range<usize>)> {
+    let mut found: Vec<(u32, Range<usize>)> = Vec::new();
+    for at in 0..of.len() {
+        match (of.get(at), found.last_mut()) {
+            (Some(of), Some((last, rows))) if *last == of && rows.end == at => rows.end += 1,
+            (Some(of), _) => found.push((of, at..at + 1)),
+            (None, _) => {}
+        }
+    }
+    found
+}

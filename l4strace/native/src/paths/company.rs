@@ -1,0 +1,368 @@
+//! What the other flows of a path saw while a direction sent: see `l4strace/derive/company.py`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::column::{runs, Column};
+use super::numbers::{correlation, least, mean, median, most, quantile, rank_correlation, sum, Sum};
+use super::{packet_us, slot_width, APART_PACKETS, APART_US};
+
+/// Quantile in place of the smallest, which one odd second decides. By eye.
+const LOW: f64 = 0.1;
+
+/// Times of a packet that every packet of a flow waits, where some of it are always queued: one that
+/// finds no other of its flow waits for the packet being sent and, in fair queueing, for its turn.
+const BACKLOG_PACKETS: f64 = 2.0;
+
+/// Rate of others, as a multiple, that a flow with packets waiting is not left behind by in fair
+/// queueing. By eye: rounds and slots end at different times.
+const OUTRUN: f64 = 2.0;
+
+/// Rounds in the order of their direction.
+pub struct Rounds<'a> {
+    pub of: Column<'a, u32>,
+    pub at: Column<'a, u32>,
+    pub phase: Column<'a, u32>,
+    pub start_ns: Column<'a, i64>,
+    pub end_ns: Column<'a, i64>,
+    pub acked_bytes: Column<'a, u64>,
+    pub marks: Column<'a, i64>,
+    pub queue_delay_us: Column<'a, f64>,
+    pub marking_us: Column<'a, f64>,
+    pub rate_bps: Column<'a, f64>,
+    pub rtt_min_us: Column<'a, f64>,
+    pub rtt_max_us: Column<'a, f64>,
+    pub base_us: Column<'a, f64>,
+    pub floor_us: Column<'a, f64>,
+    /// All packets waited beyond the border.
+    pub high: Vec<bool>,
+    /// The application or the receiver limited the round.
+    pub held: Vec<bool>,
+    pub ect1: Vec<bool>,
+    pub ect0: Vec<bool>,
+}
+
+/// What a direction saw of the others of one class; see `company.neighbours`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Neighbours {
+    pub slots: i64,
+    pub queue_us: Option<f64>,
+    pub own_queue_us: Option<f64>,
+    pub least_us: Option<f64>,
+    pub corr: Option<f64>,
+    pub gap: Option<f64>,
+    pub marks: i64,
+    pub marked_slots: i64,
+    pub high: i64,
+    pub high_unmarked: i64,
+    pub ect0: i64,
+    pub own_marked: i64,
+    pub mark_delay_us: Option<f64>,
+    pub stepped: Option<f64>,
+    pub within: Option<f64>,
+    pub apart: Option<f64>,
+    pub waiting: i64,
+    pub uneven: Option<f64>,
+    pub unlike: Option<f64>,
+    pub outrun: i64,
+    pub outruns: i64,
+}
+
+/// One direction, its neighbours that send ECT(1) and all others; None where none was there.
+pub struct Company {
+    pub of: u32,
+    pub scalable: Option<Neighbours>,
+    pub classic: Option<Neighbours>,
+}
+
+/// A direction in one slot.
+#[derive(Default)]
+struct Slot {
+    slot: i64,
+    ect1: bool,
+    ect0: bool,
+    queue_us: f64,
+    marks: i64,
+    mark_queue_us: Option<f64>,
+    high: i64,
+    high_unmarked: i64,
+    phase: Option<u32>,
+    least_seen_us: Option<f64>,
+    least_us: Option<f64>,
+    most_us: Option<f64>,
+    rate: Option<f64>,
+    waiting_rate: Option<f64>,
+    waiting_rtt: Option<f64>,
+}
+
+/// All directions of one class in one slot of a path.
+#[derive(Default)]
+struct All {
+    count: i64,
+    queue_us: Sum,
+    least_seen_us: Sum,
+    marks: i64,
+    rate: Sum,
+    waiting: i64,
+    waiting_rate: Sum,
+    waiting_rtt: Sum,
+    mark_queue_us: Option<f64>,
+    ect0: i64,
+    high: i64,
+    high_unmarked: i64,
+    least_us: Option<f64>,
+    most_us: Option<f64>,
+}
+
+/// What a direction saw in one slot of the others of a class.
+struct Others {
+    queue_us: f64,
+    least_us: Option<f64>,
+    marks: i64,
+    high: i64,
+    high_unmarked: i64,
+    ect0: bool,
+    mark_queue_us: Option<f64>,
+    apart: Option<bool>,
+    /// Logarithm of the direction's value over the mean of the others.
+    rate: Option<f64>,
+    waiting_rate: Option<f64>,
+    waiting_rtt: Option<f64>,
+}
+
+/// Directions that have slots, in the order of their numbers of path and direction.
+pub fn company(rounds: &Rounds<'_>) -> Vec<Company> {
+    let mut paths: BTreeMap<u32, Vec<(u32, Range<usize>)>> = BTreeMap::new();
+    for (of, rows) in runs(rounds.of) {
+        paths.entry(rounds.at.or_zero(rows.start)).or_default().push((of, rows));
+    }
+    paths.into_values().flat_map(|directions| of_path(rounds, &directions)).collect()
+}
+
+fn of_path(rounds: &Rounds<'_>, directions: &[(u32, Range<usize>)]) -> Vec<Company> {
+    let rows = directions.iter().map(|(_, rows)| rows.clone());
+    let width = slot_width(rounds.start_ns, rounds.end_ns, rows);
+    let mut slots = Vec::new();
+    let mut owned = Vec::new();
+    for (of, rows) in directions {
+        let before = slots.len();
+        add_slots(rounds, rows.clone(), width, &mut slots);
+        if slots.len() > before {
+            owned.push((*of, before..slots.len()));
+        }
+    }
+    let mut by_slot: Vec<usize> = (0..slots.len()).collect();
+    by_slot.sort_by_key(|i| slots[*i].slot);
+    let classes = [true, false].map(|ect1| others(&slots, &by_slot, ect1));
+    let seen =
+        |class: &[Option<Others>], own: &Range<usize>| neighbours(&slots[own.clone()], &class[own.clone()]);
+    let company = |(of, own): (u32, Range<usize>)| Company {
+        of,
+        scalable: seen(&classes[0], &own),
+        classic: seen(&classes[1], &own),
+    };
+    owned.into_iter().map(company).collect()
+}
+
+/// The slots of one direction.
+fn add_slots(rounds: &Rounds<'_>, rows: Range<usize>, width: f64, slots: &mut Vec<Slot>) {
+    let slot = |row: &usize| (rounds.start_ns.or_zero(*row) as f64 / width).floor() as i64;
+    let mut rows: Vec<usize> = rows.collect();
+    rows.sort_by_key(slot);
+    for part in rows.chunk_by(|a, b| slot(a) == slot(b)) {
+        slots.extend(of_rounds(rounds, slot(&part[0]), part));
+    }
+}
+
+/// None where no round has a queue delay.
+fn of_rounds(rounds: &Rounds<'_>, slot: i64, rows: &[usize]) -> Option<Slot> {
+    let first = rows[0];
+    let (ect1, ect0) = (rounds.ect1[first], rounds.ect0[first]);
+    let delays: Vec<f64> = rows.iter().filter_map(|row| rounds.queue_delay_us.get(*row)).collect();
+    let mut found = Slot { slot, ect1, ect0, queue_us: mean(&delays)?, ..Slot::default() };
+    found.phase = rounds.phase.get(first);
+    found.least_seen_us = above(rounds.floor_us.get(first), rounds.base_us.get(first));
+    let (mut bytes, mut length, mut margin) = (0, 0, 0f64);
+    let (mut holds, mut held) = (true, false);
+    let mut rtts = Vec::with_capacity(rows.len());
+    for row in rows.iter().copied() {
+        let base = rounds.base_us.get(row);
+        let packet = packet_us(rounds.rate_bps.get(row));
+        let marks = rounds.marks.or_zero(row);
+        let high = rounds.high[row] && (ect1 || ect0);
+        found.marks += marks;
+        found.mark_queue_us = least(found.mark_queue_us, rounds.marking_us.get(row));
+        found.high += i64::from(high);
+        found.high_unmarked += i64::from(high && rounds.marks.get(row) == Some(0));
+        bytes += rounds.acked_bytes.or_zero(row);
+        length += rounds.end_ns.or_zero(row) - rounds.start_ns.or_zero(row);
+        margin = margin.max(APART_US.max(APART_PACKETS * packet));
+        let wait = above(rounds.rtt_min_us.get(row), base);
+        holds &= wait.is_none_or(|wait| wait > BACKLOG_PACKETS * packet);
+        held |= rounds.held[row];
+        rtts.extend(base.zip(rounds.queue_delay_us.get(row)).map(|(base, queue)| base + queue));
+        found.least_us = least(found.least_us, wait);
+        found.most_us = most(found.most_us, above(rounds.rtt_max_us.get(row), base));
+    }
+    found.most_us = found.most_us.map(|us| us + margin);
+    if rows.len() < 2 {
+        // One round may lie at the edge of the slot, where others have none.
+        (found.least_us, found.most_us) = (None, None);
+    }
+    found.rate = (length > 0).then(|| bytes as f64 * 8e9 / length as f64);
+    if holds && !held {
+        (found.waiting_rate, found.waiting_rtt) = (found.rate, mean(&rtts));
+    }
+    Some(found)
+}
+
+fn above(us: Option<f64>, base_us: Option<f64>) -> Option<f64> {
+    Some(us? - base_us?)
+}
+
+impl All {
+    fn add(&mut self, slot: &Slot) {
+        self.count += 1;
+        self.queue_us += slot.queue_us;
+        self.least_seen_us += slot.least_seen_us.unwrap_or(0.0);
+        self.marks += slot.marks;
+        self.rate += slot.rate.unwrap_or(0.0);
+        self.waiting += i64::from(slot.waiting_rate.is_some());
+        self.waiting_rate += slot.waiting_rate.unwrap_or(0.0);
+        self.waiting_rtt += slot.waiting_rtt.unwrap_or(0.0);
+        self.mark_queue_us = least(self.mark_queue_us, slot.mark_queue_us);
+        self.ect0 += i64::from(slot.ect0);
+        self.high += slot.high;
+        self.high_unmarked += slot.high_unmarked;
+        self.least_us = most(self.least_us, slot.least_us);
+        self.most_us = least(self.most_us, slot.most_us);
+    }
+
+    /// Without the direction's own part, where it is one of them.
+    fn without(&self, slot: &Slot, member: bool) -> Option<Others> {
+        let own = f64::from(u8::from(member));
+        let one = i64::from(member);
+        let count = self.count - one;
+        if count <= 0 {
+            return None;
+        }
+        let waiting = self.waiting - one * i64::from(slot.waiting_rate.is_some());
+        let mean = |all: Sum, mine: f64, count: i64| (all.total - own * mine) / count as f64;
+        let ratio = |all: Sum, mine: Option<f64>, count: i64| {
+            let mean = mean(all, mine?, count);
+            (count > 0 && mine? > 0.0 && mean > 0.0).then_some((mine? / mean).ln())
+        };
+        let longer = self.least_us.zip(slot.most_us).map(|(least, most)| least > most);
+        let shorter = slot.least_us.zip(self.most_us).map(|(least, most)| least > most);
+        Some(Others {
+            queue_us: mean(self.queue_us, slot.queue_us, count),
+            least_us: slot.least_seen_us.map(|mine| mean(self.least_seen_us, mine, count)),
+            marks: self.marks - one * slot.marks,
+            high: self.high - one * slot.high,
+            high_unmarked: self.high_unmarked - one * slot.high_unmarked,
+            ect0: self.ect0 > one * i64::from(slot.ect0),
+            mark_queue_us: self.mark_queue_us,
+            apart: either(longer, shorter),
+            rate: ratio(self.rate, slot.rate, count),
+            waiting_rate: ratio(self.waiting_rate, slot.waiting_rate, waiting),
+            waiting_rtt: ratio(self.waiting_rtt, slot.waiting_rtt, waiting),
+        })
+    }
+}
+
+/// None where that is not known.
+fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+/// Of each slot, the others of one class; None where there are none.
+fn others(slots: &[Slot], by_slot: &[usize], ect1: bool) -> Vec<Option<Others>> {
+    let mut found: Vec<Option<Others>> = slots.iter().map(|_| None).collect();
+    for same in by_slot.chunk_by(|a, b| slots[*a].slot == slots[*b].slot) {
+        let mut all = All::default();
+        let member = |i: &&usize| slots[**i].ect1 == ect1;
+        same.iter().filter(member).for_each(|i| all.add(&slots[*i]));
+        for i in same {
+            found[*i] = all.without(&slots[*i], slots[*i].ect1 == ect1);
+        }
+    }
+    found
+}
+
+/// What a direction saw in all its slots.
+fn neighbours(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbours> {
+    let both: Vec<(&Slot, &Others)> =
+        own.iter().zip(others).filter_map(|(own, other)| Some((own, other.as_ref()?))).collect();
+    if both.is_empty() {
+        return None;
+    }
+    let values =
+        |of: &dyn Fn(&(&Slot, &Others)) -> Option<f64>| both.iter().filter_map(of).collect::<Vec<f64>>();
+    let count = |of: &dyn Fn(&Slot, &Others) -> bool| {
+        both.iter().filter(|(own, other)| of(own, other)).count() as i64
+    };
+    let (mut queues, mut waits) =
+        (values(&|(own, _)| Some(own.queue_us)), values(&|(_, other)| Some(other.queue_us)));
+    let apart = sum(queues.iter().zip(&waits).map(|(a, b)| (a - b).abs()));
+    let longest = sum(queues.iter().zip(&waits).map(|(a, b)| a.max(*b)));
+    let (corr, within) = (correlation(&queues, &waits), within(&both));
+    let marked = |other: &Others| other.marks > 0;
+    let delay = quantile(&mut values(&|(_, other)| other.mark_queue_us.filter(|_| marked(other))), LOW);
+    let stepped = both.iter().filter(|(_, other)| delay.is_some_and(|delay| other.queue_us >= delay));
+    let stepped: Vec<f64> = stepped.map(|(_, other)| f64::from(u8::from(marked(other)))).collect();
+    let outrun = OUTRUN.ln();
+    let (uneven, unlike) =
+        (values(&|(_, other)| other.waiting_rate), values(&|(_, other)| other.waiting_rtt));
+    Some(Neighbours {
+        slots: both.len() as i64,
+        queue_us: median(&mut waits),
+        own_queue_us: median(&mut queues),
+        least_us: median(&mut values(&|(_, other)| other.least_us)),
+        corr,
+        gap: Some(apart / longest).filter(|gap| !gap.is_nan()),
+        marks: both.iter().map(|(_, other)| other.marks).sum(),
+        marked_slots: count(&|_, other| marked(other)),
+        high: both.iter().map(|(_, other)| other.high).sum(),
+        high_unmarked: both.iter().map(|(_, other)| other.high_unmarked).sum(),
+        ect0: count(&|_, other| other.ect0),
+        own_marked: count(&|own, _| own.marks > 0),
+        mark_delay_us: delay,
+        stepped: mean(&stepped),
+        within,
+        apart: mean(&values(&|(_, other)| other.apart.map(|apart| f64::from(u8::from(apart))))),
+        waiting: uneven.len() as i64,
+        uneven: root_mean_square(&uneven),
+        unlike: root_mean_square(&unlike),
+        outrun: count(&|own, other| own.marks > 0 && other.rate.is_some_and(|rate| rate < -outrun)),
+        outruns: count(&|_, other| marked(other) && other.rate.is_some_and(|rate| rate > outrun)),
+    })
+}
+
+fn root_mean_square(values: &[f64]) -> Option<f64> {
+    let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
+    mean(&squares).map(f64::sqrt)
+}
+
+/// Rank correlation of the two about their means of each phase; None in one phase only.
+fn within(both: &[(&Slot, &Others)]) -> Option<f64> {
+    let mut sums: BTreeMap<Option<u32>, (Sum, Sum, f64)> = BTreeMap::new();
+    for (own, other) in both {
+        let (owns, others, count) = sums.entry(own.phase).or_default();
+        *owns += own.queue_us;
+        *others += other.queue_us;
+        *count += 1.0;
+    }
+    if sums.len() < 2 {
+        return None;
+    }
+    let moves = both.iter().map(|(own, other)| {
+        let (owns, others, count) = sums[&own.phase];
+        (own.queue_us - owns.total / count, other.queue_us - others.total / count)
+    });
+    let (own, other): (Vec<f64>, Vec<f64>) = moves.unzip();
+    rank_correlation(&own, &other)
+}

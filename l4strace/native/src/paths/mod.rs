@@ -1,0 +1,49 @@
+//! What rounds show of the paths that they took: slots, phases, noise, neighbours, flows that begin.
+//!
+//! Rounds come as columns, in the order of their direction. What a result means is stated where it is
+//! asked for, in `l4strace/derive`.
+
+mod column;
+pub mod company;
+pub mod first;
+pub mod noise;
+mod numbers;
+pub mod phases;
+pub mod slots;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use column::{Bits, Column};
+
+/// Shortest slot in which queue delays of two flows are compared: four of Prague's target RTTs (25 ms),
+/// so that each flow has some rounds in it.
+const BIN_NS: f64 = 100e6;
+
+/// Two ranges of delays of a slot do not meet where they are that far apart: a step of DualPI2
+/// (sch_dualpi2.c), or the packets for which one flow waits behind the other.
+const APART_US: f64 = 1000.0;
+const APART_PACKETS: f64 = 2.0;
+
+/// A full Ethernet frame without FCS, in bits.
+const FRAME_BITS: f64 = 1514.0 * 8.0;
+
+/// Time (us) of a full packet at `rate_bps`; 0 where no rate is known.
+fn packet_us(rate_bps: Option<f64>) -> f64 {
+    rate_bps.filter(|rate| *rate > 0.0).map_or(0.0, |rate| FRAME_BITS * 1e6 / rate)
+}
+
+/// Length (ns) of slots in which directions are compared: two rounds of the slowest one.
+fn slot_width(
+    start_ns: Column<'_, i64>,
+    end_ns: Column<'_, i64>,
+    directions: impl Iterator<Item = Range<usize>>,
+) -> f64 {
+    let usual = |rows: Range<usize>| {
+        let mut lengths: Vec<f64> =
+            rows.map(|row| (end_ns.or_zero(row) - start_ns.or_zero(row)) as f64).collect();
+        numbers::median(&mut lengths).unwrap_or(0.0)
+    };
+    directions.map(usual).fold(BIN_NS, |width, usual| width.max(2.0 * usual))
+}

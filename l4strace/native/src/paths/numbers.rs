@@ -1,0 +1,101 @@
+//! Statistics as polars has them. Values that are not present are left out; without any there is none.
+
+use std::cmp::Ordering;
+use std::ops::AddAssign;
+
+/// The nearest value to the quantile.
+pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    let at = (values.len().checked_sub(1)? as f64 * share).round() as usize;
+    Some(*values.select_nth_unstable_by(at, nan_last).1)
+}
+
+/// The middle value, or the mean of the two middle ones.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len().checked_sub(1)? / 2;
+    let even = values.len().is_multiple_of(2);
+    let (_, low, above) = values.select_nth_unstable_by(middle, nan_last);
+    let low = *low;
+    if !even {
+        return Some(low);
+    }
+    let high = above.iter().copied().min_by(nan_last)?;
+    Some(if low == high { low } else { 0.5 * (high - low) + low })
+}
+
+/// What 0 over 0 gives is the largest, whatever its sign.
+fn nan_last(a: &f64, b: &f64) -> Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
+}
+
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| sum(values.iter().copied()) / values.len() as f64)
+}
+
+pub fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = Sum::default();
+    values.for_each(|value| sum += value);
+    sum.total
+}
+
+/// A sum after Kahan: what rounding takes from one addition goes into the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    pub total: f64,
+    over: f64,
+}
+
+impl AddAssign<f64> for Sum {
+    fn add_assign(&mut self, value: f64) {
+        let value = value - self.over;
+        let total = self.total + value;
+        self.over = (total - self.total) - value;
+        self.total = total;
+    }
+}
+
+pub fn least(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+pub fn most(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Pearson's correlation; None where one of the two does not vary.
+pub fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    let (mean_a, mean_b) = (mean(a)?, mean(b)?);
+    let (mut aa, mut bb, mut ab) = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        let (a, b) = (a - mean_a, b - mean_b);
+        aa += a * a;
+        bb += b * b;
+        ab += a * b;
+    }
+    let found = ab / (aa.sqrt() * bb.sqrt());
+    (a.len() > 1 && !found.is_nan()).then_some(found)
+}
+
+/// Spearman's correlation: that of the ranks.
+pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    correlation(&ranks(a), &ranks(b))
+}
+
+/// Rank of each value from 1 on; equal values have the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = before as f64 + (equal.len() + 1) as f64 / 2.0;
+        equal.iter().for_each(|at| ranks[*at] = rank);
+        before += equal.len();
+    }
+    ranks
+}

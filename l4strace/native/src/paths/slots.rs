@@ -1,0 +1,298 @@
+//! Rates of each path slot by slot: see `l4strace/derive/capacity.py`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::column::{runs, Column};
+use super::numbers::{least, median, most, Sum};
+
+/// Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate by a
+/// few percent. By eye.
+const MIN_SLOT_NS: f64 = 100e6;
+const SLOT_ROUNDS: f64 = 2.0;
+const SLOT_PACKETS: f64 = 40.0;
+
+/// Slots of a path: 27 minutes of the shortest. Longer runs have longer slots.
+const MOST_SLOTS: f64 = 16384.0;
+
+/// More in flight than 1.1 times the window: by eye, above one packet beyond a small window.
+const OVERRUN: f64 = 1.1;
+
+/// Packets of a marked round from which its train spans eight deliveries (`track/train.rs`).
+const PROBE_PACKETS: u32 = 8;
+
+/// Packets up to which a round may be one train, the mean wait of them over its length (half of it if
+/// all left at once), and the mean step from one RTT to the next over that of even arrivals, which
+/// jitter exceeds. By eye: the first packet often belongs to the round before, and schedulers release
+/// some packets together.
+const ONE_TRAIN: u32 = 3 * PROBE_PACKETS;
+const GROWTH: std::ops::RangeInclusive<f64> = 0.3..=0.8;
+const UNEVEN: f64 = 1.5;
+
+/// Columns of `rounds`, and the number of each round's direction.
+pub struct Rounds<'a> {
+    pub of: Column<'a, u32>,
+    pub flow: Column<'a, u32>,
+    pub round: Column<'a, u32>,
+    pub round_trips: Column<'a, u32>,
+    pub start_ns: Column<'a, i64>,
+    pub end_ns: Column<'a, i64>,
+    pub acked_bytes: Column<'a, u64>,
+    pub acked_packets: Column<'a, u32>,
+    pub retransmits: Column<'a, u32>,
+    pub train_bps: Column<'a, f64>,
+    pub rtt_min_us: Column<'a, f64>,
+    pub rtt_mean_us: Column<'a, f64>,
+    pub rtt_jitter_us: Column<'a, f64>,
+    pub inflight_max_bytes: Column<'a, u64>,
+    pub rwnd_bytes: Column<'a, u64>,
+    pub ce_best: Column<'a, u32>,
+    pub ece_acks: Column<'a, u32>,
+    pub ce: Column<'a, u32>,
+    /// The application, or the receiver, limited the round.
+    pub app: Vec<bool>,
+    pub rwnd: Vec<bool>,
+}
+
+/// Number of the path of a direction, and whether its RTTs hold queue.
+#[derive(Clone, Copy)]
+pub struct Direction {
+    pub at: u32,
+    pub near: bool,
+}
+
+/// One row of `capacity.slots`; sums of what the rounds in it carried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Slot {
+    pub at: u32,
+    pub slot: i64,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub flows: u32,
+    pub delivered_bps: f64,
+    pub train_bps: Option<f64>,
+    pub probe_bps: Option<f64>,
+    pub marks: Sum,
+    pub acked: Sum,
+    pub lost: Sum,
+    pub least_us: Option<f64>,
+    pub queue_us: Option<f64>,
+    pub floor_us: Option<f64>,
+    pub peak_us: Option<f64>,
+    pub base_us: Option<f64>,
+    pub held_back: f64,
+    bytes: Sum,
+    held: Sum,
+    weight: Sum,
+}
+
+/// Slots of all paths that carry so many packets, by path and slot.
+pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], min_packets: u64) -> Vec<Slot> {
+    let mut paths: BTreeMap<u32, Vec<Vec<usize>>> = BTreeMap::new();
+    for (of, rows) in counting(rounds, directions) {
+        paths.entry(directions[of].at).or_default().push(rows);
+    }
+    let mut found = Vec::new();
+    for (at, directed) in paths {
+        let acked: u64 =
+            directed.iter().flatten().map(|row| u64::from(rounds.acked_packets.or_zero(*row))).sum();
+        if acked >= min_packets {
+            found.extend(Path { rounds, directions }.slots(at, directed, acked));
+        }
+    }
+    found
+}
+
+/// Rounds that last, of each direction by `round`. Both directions of flows inside one network are
+/// one path: the larger one counts.
+fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> BTreeMap<usize, Vec<usize>> {
+    let mut acked: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (of, run) in runs(rounds.of) {
+        let Direction { at, near } = directions[of as usize];
+        acked.entry(at).or_default()[usize::from(near)] += packets(rounds, run.clone());
+        let lasting = run.filter(|row| rounds.end_ns.or_zero(*row) > rounds.start_ns.or_zero(*row));
+        rows.entry(of as usize).or_default().extend(lasting);
+    }
+    rows.retain(|of, rows| {
+        let Direction { at, near } = directions[*of];
+        rows.sort_by_key(|row| rounds.round.get(*row));
+        2 * acked[&at][usize::from(near)] > acked[&at].iter().sum()
+    });
+    rows
+}
+
+fn packets(rounds: &Rounds<'_>, rows: Range<usize>) -> u64 {
+    rows.map(|row| u64::from(rounds.acked_packets.or_zero(row))).sum()
+}
+
+/// What a round adds to the slots that it touches.
+struct Seen {
+    length: i64,
+    held: bool,
+    marks: f64,
+    train_bps: Option<f64>,
+    probe_bps: Option<f64>,
+    queue_us: Option<f64>,
+    peak_us: Option<f64>,
+}
+
+/// The rounds of one path.
+struct Path<'a> {
+    rounds: &'a Rounds<'a>,
+    directions: &'a [Direction],
+}
+
+impl Path<'_> {
+    fn slots(&self, at: u32, mut directed: Vec<Vec<usize>>, acked: u64) -> Vec<Slot> {
+        let rounds = self.rounds;
+        let rows = || directed.iter().flatten().copied();
+        let Some(first) = rows().next() else { return Vec::new() };
+        let smallest = rows().fold(None, |smallest, row| least(smallest, rounds.rtt_min_us.get(row)));
+        let base_us = smallest.filter(|_| self.near(first));
+        let width = self.width(&directed, acked);
+        let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0).div_euclid(width);
+        let end = rows().map(|row| (rounds.end_ns.or_zero(row) - 1).div_euclid(width)).max().unwrap_or(begin);
+        let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
+        let flow = |rows: &Vec<usize>| rows.first().and_then(|row| rounds.flow.get(*row));
+        directed.sort_by_key(flow);
+        for directed in directed.chunk_by(|a, b| flow(a) == flow(b)) {
+            let mut of_flow = Vec::new();
+            for rows in directed {
+                let base = rows.iter().fold(None, |base, row| least(base, rounds.rtt_min_us.get(*row)));
+                for (i, row) in rows.iter().enumerate() {
+                    let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
+                    for number in self.touched(*row, width) {
+                        let slot = &mut slots[(number - begin) as usize];
+                        self.add(slot, number * width, (number + 1) * width, *row, &seen);
+                        of_flow.push((number, seen.train_bps, seen.queue_us));
+                    }
+                }
+            }
+            add_flow(&mut slots, begin, of_flow);
+        }
+        for (i, slot) in slots.iter_mut().enumerate() {
+            slot.at = at;
+            slot.slot = begin + i as i64;
+            slot.start_ns = slot.slot * width;
+            slot.end_ns = (slot.slot + 1) * width;
+            slot.delivered_bps = slot.bytes.total * 8e9 / width as f64;
+            slot.base_us = base_us;
+            slot.held_back = slot.held.total / slot.weight.total;
+        }
+        slots.retain(|slot| slot.flows > 0);
+        slots
+    }
+
+    fn near(&self, row: usize) -> bool {
+        self.rounds.of.get(row).is_some_and(|of| self.directions[of as usize].near)
+    }
+
+    /// Length of the path's slots.
+    fn width(&self, directed: &[Vec<usize>], acked: u64) -> i64 {
+        let rounds = self.rounds;
+        let rows = || directed.iter().flatten().copied();
+        let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0);
+        let end = rows().map(|row| rounds.end_ns.or_zero(row)).max().unwrap_or(0);
+        let life = (end - begin) as f64;
+        let trip = |row| Some(self.length(row) as f64 / f64::from(rounds.round_trips.get(row)?));
+        let mut trips: Vec<f64> = rows().filter_map(trip).collect();
+        let width = [
+            SLOT_ROUNDS * median(&mut trips).unwrap_or(0.0),
+            SLOT_PACKETS * (life / acked as f64),
+            life / MOST_SLOTS,
+        ];
+        width.into_iter().fold(MIN_SLOT_NS, f64::max) as i64
+    }
+
+    fn length(&self, row: usize) -> i64 {
+        self.rounds.end_ns.or_zero(row) - self.rounds.start_ns.or_zero(row)
+    }
+
+    fn touched(&self, row: usize, width: i64) -> std::ops::RangeInclusive<i64> {
+        let (start, end) = (self.rounds.start_ns.or_zero(row), self.rounds.end_ns.or_zero(row));
+        start.div_euclid(width)..=(end - 1).div_euclid(width)
+    }
+
+    /// `before` is the round before, `base` the smallest RTT of the direction.
+    fn seen(&self, row: usize, before: Option<usize>, base: Option<f64>) -> Seen {
+        let rounds = self.rounds;
+        let waits = |rtt: Option<f64>| Some(rtt? - base?).filter(|_| self.near(row));
+        let marks = rounds.ce_best.get(row).or_else(|| Some(u32::from(rounds.ece_acks.get(row)? > 0)));
+        let marks = f64::from(marks.unwrap_or_else(|| rounds.ce.or_zero(row)));
+        // The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
+        let repaired =
+            [Some(row), before].into_iter().flatten().any(|row| rounds.retransmits.or_zero(row) > 0);
+        let mut seen = Seen {
+            length: self.length(row),
+            held: self.held(row),
+            marks,
+            train_bps: rounds.train_bps.get(row).filter(|_| !repaired),
+            probe_bps: None,
+            queue_us: waits(rounds.rtt_min_us.get(row)),
+            peak_us: waits(rounds.rtt_mean_us.get(row)),
+        };
+        let enough = rounds.acked_packets.or_zero(row) >= PROBE_PACKETS;
+        let probe = enough && (marks > 0.0 || self.waited(row, &seen) == Some(true));
+        seen.probe_bps = seen.train_bps.filter(|_| probe);
+        seen
+    }
+
+    /// More in flight than the window offered: its scale is not known (the SYN was cut or missed).
+    fn held(&self, row: usize) -> bool {
+        let rounds = self.rounds;
+        let window = rounds.inflight_max_bytes.get(row).zip(rounds.rwnd_bytes.get(row));
+        let overrun = window.is_some_and(|(flight, rwnd)| flight as f64 > OVERRUN * rwnd as f64);
+        rounds.app[row] || (rounds.rwnd[row] && !overrun)
+    }
+
+    /// The round is one train, sent at once, whose packets waited for each other.
+    fn waited(&self, row: usize, seen: &Seen) -> Option<bool> {
+        let rounds = self.rounds;
+        let packets = rounds.acked_packets.get(row)?;
+        let train_us = rounds.acked_bytes.get(row)? as f64 * 8e6 / seen.train_bps?;
+        let (first, mean) = (seen.queue_us?, seen.peak_us?);
+        let even = rounds.rtt_jitter_us.get(row)? * f64::from(packets) <= UNEVEN * train_us;
+        let grown = (mean - first) / train_us;
+        Some(packets <= ONE_TRAIN && even && first <= train_us / 2.0 && GROWTH.contains(&grown))
+    }
+
+    /// Adds the part of a round that lies in a slot.
+    fn add(&self, slot: &mut Slot, from_ns: i64, to_ns: i64, row: usize, seen: &Seen) {
+        let rounds = self.rounds;
+        let begin = rounds.start_ns.or_zero(row).max(from_ns);
+        let end = rounds.end_ns.or_zero(row).min(to_ns);
+        let part = (end - begin) as f64 / seen.length as f64;
+        let new = slot.weight.total == 0.0;
+        slot.first_ns = if new { begin } else { slot.first_ns.min(begin) };
+        slot.last_ns = if new { end } else { slot.last_ns.max(end) };
+        slot.bytes += rounds.acked_bytes.or_zero(row) as f64 * part;
+        slot.marks += seen.marks * part;
+        slot.acked += f64::from(rounds.acked_packets.or_zero(row)) * part;
+        slot.lost += f64::from(rounds.retransmits.or_zero(row)) * part;
+        slot.least_us = least(slot.least_us, rounds.rtt_min_us.get(row));
+        slot.peak_us = most(slot.peak_us, seen.peak_us);
+        slot.probe_bps = most(slot.probe_bps, seen.probe_bps);
+        let weight = part * seen.length as f64;
+        slot.weight += weight;
+        slot.held += if seen.held { weight } else { 0.0 };
+    }
+}
+
+/// Adds what one flow shows in each of its slots: its median train, and its shortest wait.
+fn add_flow(slots: &mut [Slot], begin: i64, mut parts: Vec<(i64, Option<f64>, Option<f64>)>) {
+    parts.sort_by_key(|(number, ..)| *number);
+    let mut trains = Vec::new();
+    for part in parts.chunk_by(|a, b| a.0 == b.0) {
+        let slot = &mut slots[(part[0].0 - begin) as usize];
+        trains.clear();
+        trains.extend(part.iter().filter_map(|(_, train_bps, _)| *train_bps));
+        let waited = part.iter().fold(None, |waited, (.., queue_us)| least(waited, *queue_us));
+        slot.flows += 1;
+        slot.train_bps = most(slot.train_bps, median(&mut trains));
+        slot.queue_us = most(slot.queue_us, waited);
+        slot.floor_us = least(slot.floor_us, waited);
+    }
+}

@@ -1,0 +1,46 @@
+//! Small cases; `tests/derive` compares whole tables.
+
+use super::numbers::{correlation, median, quantile, rank_correlation};
+use super::{Bits, Column};
+
+#[test]
+fn a_value_whose_bit_is_not_set_is_not_present() {
+    let column = Column::new(&[7, 8, 9], Some(Bits { bytes: &[0b1010_0000, 0b1], offset: 6 }));
+    assert_eq!([0, 1, 2].map(|at| column.get(at)), [None, Some(8), Some(9)]);
+    assert_eq!(column.or_zero(0), 0);
+}
+
+#[test]
+fn runs_are_rows_of_one_direction() {
+    let of = [1, 1, 0, 3, 3, 3];
+    let found = super::column::runs(Column::new(&of, Some(Bits { bytes: &[0b11_1011], offset: 0 })));
+    assert_eq!(found, [(1, 0..2), (3, 3..6)]);
+}
+
+#[test]
+fn quantiles_are_the_nearest_value() {
+    for (share, value) in [(0.1, 1.0), (0.5, 3.0), (0.9, 5.0)] {
+        assert_eq!(quantile(&mut [5.0, 1.0, 4.0, 2.0, 3.0], share), Some(value));
+    }
+    assert_eq!(quantile(&mut [], 0.5), None);
+}
+
+#[test]
+fn the_median_of_an_even_number_lies_between_the_middle_two() {
+    assert_eq!(median(&mut [4.0, 1.0, 2.0, 8.0]), Some(3.0));
+    assert_eq!(median(&mut [4.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median(&mut []), None);
+}
+
+#[test]
+fn what_does_not_vary_has_no_correlation() {
+    assert_eq!(correlation(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]), Some(1.0));
+    assert_eq!(correlation(&[1.0, 2.0], &[5.0, 5.0]), None);
+    assert_eq!(correlation(&[1.0], &[5.0]), None);
+}
+
+#[test]
+fn ranks_do_not_see_how_far_values_are_apart() {
+    assert_eq!(rank_correlation(&[1.0, 2.0, 100.0], &[3.0, 4.0, 5.0]), Some(1.0));
+    assert!(rank_correlation(&[1.0, 1.0, 2.0, 2.0], &[1.0, 2.0, 1.0, 2.0]).is_some_and(|r| r.abs() < 1e-12));
+}

@@ -1,0 +1,204 @@
+//! What rounds show of their paths, for Python: tables in, tables out.
+
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use pyo3::prelude::*;
+
+use super::chunk::Chunk;
+use super::seam::native;
+use super::tables::{ArrowTable, Columns};
+use crate::paths::company::{self, Company, Neighbours};
+use crate::paths::phases::Phases;
+use crate::paths::{first, noise, slots};
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(path_slots, m)?)?;
+    m.add_function(wrap_pyfunction!(path_phases, m)?)?;
+    m.add_function(wrap_pyfunction!(path_noise, m)?)?;
+    m.add_function(wrap_pyfunction!(path_company, m)?)?;
+    m.add_function(wrap_pyfunction!(path_begun, m)?)
+}
+
+/// Slots of the paths that carry so many packets.
+#[pyfunction]
+fn path_slots(py: Python<'_>, rounds: Chunk, directions: Chunk, min_packets: u64) -> PyResult<ArrowTable> {
+    let at = directions.column::<UInt32Type>("at")?;
+    let near = directions.flags("near")?.into_iter().enumerate();
+    let directions: Vec<_> = near.map(|(of, near)| slots::Direction { at: at.or_zero(of), near }).collect();
+    let rounds = slots::Rounds {
+        of: rounds.column::<UInt32Type>("of")?,
+        flow: rounds.column::<UInt32Type>("flow")?,
+        round: rounds.column::<UInt32Type>("round")?,
+        round_trips: rounds.column::<UInt32Type>("round_trips")?,
+        start_ns: rounds.column::<Int64Type>("start_ns")?,
+        end_ns: rounds.column::<Int64Type>("end_ns")?,
+        acked_bytes: rounds.column::<UInt64Type>("acked_bytes")?,
+        acked_packets: rounds.column::<UInt32Type>("acked_packets")?,
+        retransmits: rounds.column::<UInt32Type>("retransmits")?,
+        train_bps: rounds.column::<Float64Type>("train_bps")?,
+        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
+        rtt_mean_us: rounds.column::<Float64Type>("rtt_mean_us")?,
+        rtt_jitter_us: rounds.column::<Float64Type>("rtt_jitter_us")?,
+        inflight_max_bytes: rounds.column::<UInt64Type>("inflight_max_bytes")?,
+        rwnd_bytes: rounds.column::<UInt64Type>("rwnd_bytes")?,
+        ce_best: rounds.column::<UInt32Type>("ce_best")?,
+        ece_acks: rounds.column::<UInt32Type>("ece_acks")?,
+        ce: rounds.column::<UInt32Type>("ce")?,
+        app: rounds.flags("app")?,
+        rwnd: rounds.flags("rwnd")?,
+    };
+    let found = native(py, || Ok::<_, PyErr>(slots::slots(&rounds, &directions, min_packets)))?;
+    let mut t = Columns::default();
+    t.u32("at", found.iter().map(|s| s.at));
+    t.u32("flows", found.iter().map(|s| s.flows));
+    t.i64("slot", found.iter().map(|s| s.slot));
+    t.i64("start_ns", found.iter().map(|s| s.start_ns));
+    t.i64("end_ns", found.iter().map(|s| s.end_ns));
+    t.i64("first_ns", found.iter().map(|s| s.first_ns));
+    t.i64("last_ns", found.iter().map(|s| s.last_ns));
+    t.f64("delivered_bps", found.iter().map(|s| s.delivered_bps));
+    t.f64("train_bps", found.iter().map(|s| s.train_bps));
+    t.f64("probe_bps", found.iter().map(|s| s.probe_bps));
+    t.f64("marks", found.iter().map(|s| s.marks.total));
+    t.f64("acked", found.iter().map(|s| s.acked.total));
+    t.f64("lost", found.iter().map(|s| s.lost.total));
+    t.f64("least_us", found.iter().map(|s| s.least_us));
+    t.f64("queue_us", found.iter().map(|s| s.queue_us));
+    t.f64("floor_us", found.iter().map(|s| s.floor_us));
+    t.f64("peak_us", found.iter().map(|s| s.peak_us));
+    t.f64("base_us", found.iter().map(|s| s.base_us));
+    t.f64("held_back", found.iter().map(|s| s.held_back));
+    t.finish()
+}
+
+/// The `phase` of each row; `phases` are in the order of path and time.
+#[pyfunction]
+fn path_phases(rows: Chunk, phases: Chunk) -> PyResult<ArrowTable> {
+    let phases = Phases {
+        at: phases.column::<UInt32Type>("at")?,
+        start_ns: phases.column::<Int64Type>("start_ns")?,
+        phase: phases.column::<UInt32Type>("phase")?,
+    };
+    let (at, start_ns) = (rows.column::<UInt32Type>("at")?, rows.column::<Int64Type>("start_ns")?);
+    let mut t = Columns::default();
+    t.u32("phase", (0..at.len()).map(|row| phases.at(at.get(row), start_ns.get(row))));
+    t.finish()
+}
+
+/// How the delays of each direction spread.
+#[pyfunction]
+fn path_noise(py: Python<'_>, rounds: Chunk) -> PyResult<ArrowTable> {
+    let rounds = noise::Rounds {
+        of: rounds.column::<UInt32Type>("of")?,
+        start_ns: rounds.column::<Int64Type>("start_ns")?,
+        end_ns: rounds.column::<Int64Type>("end_ns")?,
+        acked_packets: rounds.column::<UInt32Type>("acked_packets")?,
+        retransmits: rounds.column::<UInt32Type>("retransmits")?,
+        train_bps: rounds.column::<Float64Type>("train_bps")?,
+        rtt_samples: rounds.column::<UInt32Type>("rtt_samples")?,
+        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
+        rtt_max_us: rounds.column::<Float64Type>("rtt_max_us")?,
+        rtt_jitter_us: rounds.column::<Float64Type>("rtt_jitter_us")?,
+        owd_min_us: rounds.column::<Float64Type>("owd_min_us")?,
+        owd_max_us: rounds.column::<Float64Type>("owd_max_us")?,
+    };
+    let found = native(py, || Ok::<_, PyErr>(noise::spreads(&rounds)))?;
+    let mut t = Columns::default();
+    t.u32("of", found.iter().map(|s| s.of));
+    t.u32("rounds", found.iter().map(|s| s.rounds));
+    t.f64("rtt_quiet", found.iter().map(|s| s.rtt_quiet));
+    t.f64("owd_quiet", found.iter().map(|s| s.owd_quiet));
+    t.u32("rtt_full", found.iter().map(|s| s.rtt_full));
+    t.u32("owd_full", found.iter().map(|s| s.owd_full));
+    t.f64("jumps", found.iter().map(|s| s.jumps));
+    t.u32("answered", found.iter().map(|s| s.answered));
+    t.f64("stretch", found.iter().map(|s| s.stretch));
+    t.f64("period_us", found.iter().map(|s| s.period_us));
+    t.f64("answers_us", found.iter().map(|s| s.answers_us));
+    t.f64("usual_us", found.iter().map(|s| s.usual_us));
+    t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
+    t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
+    t.f64("train_bps", found.iter().map(|s| s.train_bps));
+    t.finish()
+}
+
+/// What directions saw of the others of their path: `of`, and the columns of both classes.
+#[pyfunction]
+fn path_company(py: Python<'_>, rounds: Chunk) -> PyResult<ArrowTable> {
+    let rounds = company::Rounds {
+        of: rounds.column::<UInt32Type>("of")?,
+        at: rounds.column::<UInt32Type>("at")?,
+        phase: rounds.column::<UInt32Type>("phase")?,
+        start_ns: rounds.column::<Int64Type>("start_ns")?,
+        end_ns: rounds.column::<Int64Type>("end_ns")?,
+        acked_bytes: rounds.column::<UInt64Type>("acked_bytes")?,
+        marks: rounds.column::<Int64Type>("marks")?,
+        queue_delay_us: rounds.column::<Float64Type>("queue_delay_us")?,
+        marking_us: rounds.column::<Float64Type>("marking_us")?,
+        rate_bps: rounds.column::<Float64Type>("rate_bps")?,
+        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
+        rtt_max_us: rounds.column::<Float64Type>("rtt_max_us")?,
+        base_us: rounds.column::<Float64Type>("base_us")?,
+        floor_us: rounds.column::<Float64Type>("floor_us")?,
+        high: rounds.flags("high")?,
+        held: rounds.flags("held")?,
+        ect1: rounds.flags("ect1")?,
+        ect0: rounds.flags("ect0")?,
+    };
+    let found = native(py, || Ok::<_, PyErr>(company::company(&rounds)))?;
+    let mut t = Columns::default();
+    t.u32("of", found.iter().map(|c| c.of));
+    class(&mut t, "scalable", &found, |c| c.scalable.as_ref());
+    class(&mut t, "classic", &found, |c| c.classic.as_ref());
+    t.finish()
+}
+
+fn class(t: &mut Columns, class: &str, found: &[Company], of: fn(&Company) -> Option<&Neighbours>) {
+    let name = |name: &str| format!("{class}_{name}");
+    let rows = || found.iter().map(of);
+    t.i64(&name("slots"), rows().map(|n| n.map(|n| n.slots)));
+    t.f64(&name("queue_us"), rows().map(|n| n.and_then(|n| n.queue_us)));
+    t.f64(&name("own_queue_us"), rows().map(|n| n.and_then(|n| n.own_queue_us)));
+    t.f64(&name("least_us"), rows().map(|n| n.and_then(|n| n.least_us)));
+    t.f64(&name("corr"), rows().map(|n| n.and_then(|n| n.corr)));
+    t.f64(&name("gap"), rows().map(|n| n.and_then(|n| n.gap)));
+    t.i64(&name("marks"), rows().map(|n| n.map(|n| n.marks)));
+    t.i64(&name("marked_slots"), rows().map(|n| n.map(|n| n.marked_slots)));
+    t.i64(&name("high"), rows().map(|n| n.map(|n| n.high)));
+    t.i64(&name("high_unmarked"), rows().map(|n| n.map(|n| n.high_unmarked)));
+    t.i64(&name("ect0"), rows().map(|n| n.map(|n| n.ect0)));
+    t.i64(&name("own_marked"), rows().map(|n| n.map(|n| n.own_marked)));
+    t.f64(&name("mark_delay_us"), rows().map(|n| n.and_then(|n| n.mark_delay_us)));
+    t.f64(&name("stepped"), rows().map(|n| n.and_then(|n| n.stepped)));
+    t.f64(&name("within"), rows().map(|n| n.and_then(|n| n.within)));
+    t.f64(&name("apart"), rows().map(|n| n.and_then(|n| n.apart)));
+    t.i64(&name("waiting"), rows().map(|n| n.map(|n| n.waiting)));
+    t.f64(&name("uneven"), rows().map(|n| n.and_then(|n| n.uneven)));
+    t.f64(&name("unlike"), rows().map(|n| n.and_then(|n| n.unlike)));
+    t.i64(&name("outrun"), rows().map(|n| n.map(|n| n.outrun)));
+    t.i64(&name("outruns"), rows().map(|n| n.map(|n| n.outruns)));
+}
+
+/// Directions that waited while others of their path began; `directions` has `began` and `long`.
+#[pyfunction]
+fn path_begun(py: Python<'_>, rounds: Chunk, directions: Chunk, most: usize) -> PyResult<ArrowTable> {
+    let rounds = first::Rounds {
+        of: rounds.column::<UInt32Type>("of")?,
+        at: rounds.column::<UInt32Type>("at")?,
+        round: rounds.column::<UInt32Type>("round")?,
+        start_ns: rounds.column::<Int64Type>("start_ns")?,
+        end_ns: rounds.column::<Int64Type>("end_ns")?,
+        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
+        floor_us: rounds.column::<Float64Type>("floor_us")?,
+        rate_bps: rounds.column::<Float64Type>("rate_bps")?,
+        noise_us: rounds.column::<Float64Type>("noise_us")?,
+    };
+    let (began, long) = (directions.flags("began")?, directions.flags("long")?);
+    let found = native(py, || Ok::<_, PyErr>(first::begun(&rounds, &began, &long, most)))?;
+    let mut t = Columns::default();
+    t.u32("of", found.iter().map(|f| f.of));
+    t.u32("first_slots", found.iter().map(|f| f.slots));
+    t.u32("first_met", found.iter().map(|f| f.met));
+    t.u32("first_passed", found.iter().map(|f| f.passed));
+    t.f64("first_apart_us", found.iter().map(|f| f.apart_us));
+    t.finish()
+}

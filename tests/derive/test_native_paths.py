@@ -1,0 +1,219 @@
+"""What the native core finds in rounds of paths is what polars expressions find."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from l4strace import _native
+from l4strace.derive import capacity, company, first_packets
+from l4strace.evidence import Capture
+from tests.support import in_polars
+from tests.support.frames import MS, capture, frame, rounds, stack
+
+FLOWS = 9
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_slots(seed: int) -> None:
+    made = a_capture(random.Random(seed))
+    found, expected = capacity.slots(made), in_polars.slots(made)
+    assert found.height > 0
+    same(found, expected.select(found.columns))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_neighbours(seed: int) -> None:
+    made = judged(random.Random(seed))
+    same(company.neighbours(made).sort("of"), in_polars.neighbours(made).sort("of"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_flows_that_begin(seed: int) -> None:
+    chance = random.Random(seed)
+    made = judged(chance)
+    flows = frame(
+        "flows", flow=list(range(FLOWS)), handshake=some(chance, ["full", "full", "none"])
+    )
+    run = capture(flows=flows, directions=frame("directions", flow=list(range(FLOWS))))
+    long = pl.DataFrame({"of": chance.sample(range(FLOWS), 6)}, schema={"of": pl.UInt32()})
+    found = first_packets.begun_beside(run, made, long).sort("of")
+    same(found, in_polars.begun_beside(run, made, long).sort("of"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spreads(seed: int) -> None:
+    made = measured(random.Random(seed))
+    found = pl.DataFrame(_native.path_noise(made.rechunk()))
+    same(found, spreads(made).select(found.columns))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_phases(seed: int) -> None:
+    chance = random.Random(seed)
+    kinds = {"at": pl.UInt32(), "start_ns": pl.Int64()}
+    rows = pl.DataFrame(
+        {"at": some(chance, [0, 1, 2, None], 50), "start_ns": some(chance, list(range(30)), 50)},
+        kinds,
+    )
+    phases = pl.DataFrame(
+        {"at": [0] * 4 + [2] * 3, "start_ns": [chance.randrange(30) for _ in range(7)]}, kinds
+    )
+    phases = phases.sort("at", "start_ns").with_columns(
+        phase=pl.int_range(pl.len(), dtype=pl.UInt32()).over("at")
+    )
+    found = pl.DataFrame(_native.path_phases(rows.rechunk(), phases.rechunk()))
+    same(found, in_phases(rows, phases))
+
+
+def same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
+    assert_frame_equal(found, expected, check_dtypes=False, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def some(chance: random.Random, values: list[Any], count: int = FLOWS) -> list[Any]:
+    return [chance.choice(values) for _ in range(count)]
+
+
+def maybe(chance: random.Random, low: float, high: float, count: int) -> list[float | None]:
+    """Numbers, a tenth of which are not present."""
+    return [chance.uniform(low, high) if chance.random() < 0.9 else None for _ in range(count)]
+
+
+def a_capture(chance: random.Random) -> Capture:
+    """Flows of two paths, one of them inside one network, and one seen at its receiver."""
+    numbers = list(range(FLOWS))
+    servers = [f"10.0.{chance.choice((1, 2))}.{n}" for n in numbers]
+    flows = frame("flows", flow=numbers, client="10.0.1.99", server=servers)
+    flows = flows.with_columns(vantage=pl.Series(some(chance, ["client", "client", "server"])))
+    both = frame("directions", flow=[*numbers, *numbers], forward=[True] * FLOWS + [False] * FLOWS)
+    parts = []
+    for flow in [*numbers, *numbers[:3]]:
+        count = chance.randint(1, 150)
+        ends = [0]
+        for _ in range(count):
+            ends.append(ends[-1] + int(chance.choice((0, 5, 10, 400)) * MS * chance.random()))
+        whole = [[chance.choice((None, 0, 0, 1, 9)) for _ in range(count)] for _ in range(4)]
+        parts.append(
+            rounds(
+                count,
+                flow=flow,
+                forward=len(parts) < FLOWS,
+                start_ns=ends[:-1],
+                end_ns=ends[1:],
+                round_trips=chance.choice((1, 2)),
+                acked_packets=[chance.randint(0, 40) for _ in range(count)],
+                acked_bytes=[chance.randint(0, 60_000) for _ in range(count)],
+                rtt_min_us=maybe(chance, 10_000, 12_000, count),
+                rtt_mean_us=maybe(chance, 12_000, 14_000, count),
+                rtt_jitter_us=maybe(chance, 0, 300, count),
+                train_bps=maybe(chance, 1e7, 1e8, count),
+                retransmits=whole[0],
+                ce_best=whole[1],
+                ece_acks=whole[2],
+                ce=whole[3],
+                rwnd_bytes=some(chance, [None, 30_000, 60_000], count),
+                limited_by=some(chance, ["cwnd", "app", "rwnd"], count),
+            )
+        )
+    return capture(flows=flows, directions=both, rounds=stack(*parts))
+
+
+def judged(chance: random.Random) -> pl.DataFrame:
+    """Rounds of two paths as `queue_features` hands them on, in the order of their direction."""
+    parts = []
+    for of in range(FLOWS):
+        count = chance.randint(1, 120)
+        begin = chance.randrange(1_000) * MS
+        length = chance.randint(10, 60) * MS
+        start = [begin + n * length for n in range(count)]
+        rtt = maybe(chance, 11_000, 30_000, count)
+        floor = min((value for value in rtt if value is not None), default=None)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "source": 0,
+                    "flow": of,
+                    "forward": True,
+                    "of": of,
+                    "at": of % 2,
+                    "marked_as": chance.choice(("ect1", "ect0", "not_ect")),
+                    "round": list(range(count)),
+                    "phase": [0 if n < 40 else chance.choice((1, 1, None)) for n in range(count)],
+                    "start_ns": start,
+                    "end_ns": [at + length for at in start],
+                    "acked_packets": [chance.randint(0, 40) for _ in range(count)],
+                    "acked_bytes": [chance.randint(0, 60_000) for _ in range(count)],
+                    "marks": some(chance, [0, 0, 1, 7], count),
+                    "queue_delay_us": maybe(chance, 0, 20_000, count),
+                    "marking_us": maybe(chance, 0, 20_000, count),
+                    "above_us": maybe(chance, -5_000, 5_000, count),
+                    "rate_bps": maybe(chance, 5e6, 5e7, count),
+                    "rtt_min_us": rtt,
+                    "rtt_max_us": maybe(chance, 30_000, 40_000, count),
+                    "base_us": 10_500.0,
+                    "floor_us": floor,
+                    "noise_us": chance.uniform(0, 2_000),
+                    "limited_by": some(chance, ["cwnd"] * 9 + ["app"], count),
+                },
+                schema_overrides=dict.fromkeys(("source",), pl.UInt16())
+                | dict.fromkeys(("flow", "of", "at", "phase", "round"), pl.UInt32())
+                | {"acked_bytes": pl.UInt64(), "floor_us": pl.Float64()},
+            )
+        )
+    return pl.concat(parts)
+
+
+def measured(chance: random.Random) -> pl.DataFrame:
+    """Rounds of a few directions as `noise` looks at them."""
+    count = 300
+    made = frame(
+        "rounds",
+        start_ns=[n * 10 * MS for n in range(count)],
+        end_ns=[n * 10 * MS + chance.randrange(10 * MS) for n in range(count)],
+        rtt_samples=some(chance, [None, 0, 1, 2, 9, 20], count),
+        retransmits=some(chance, [None, 0, 0, 0, 3], count),
+        acked_packets=some(chance, [None, 1, 20, 40], count),
+        rtt_min_us=maybe(chance, 10_000, 11_000, count),
+        # In some rounds all RTTs are the same.
+        rtt_max_us=[us and max(us, 10_500.0) for us in maybe(chance, 10_000, 12_000, count)],
+        rtt_jitter_us=[us and max(us, 0.0) for us in maybe(chance, -100, 300, count)],
+        train_bps=maybe(chance, 1e6, 1e8, count),
+        owd_min_us=maybe(chance, 5_000, 5_500, count),
+        owd_max_us=maybe(chance, 5_500, 6_000, count),
+    )
+    return made.with_columns(of=pl.Series(sorted(some(chance, [0, 1, 5], count)), dtype=pl.UInt32))
+
+
+def spreads(rounds: pl.DataFrame) -> pl.DataFrame:
+    """As `_native.path_noise`, in polars expressions."""
+    full = pl.col("rtt_samples") >= 8
+    rtt, owd = (pl.col(f"{of}_max_us") - pl.col(f"{of}_min_us") for of in ("rtt", "owd"))
+    quiet = full & (rtt <= rtt.filter(full).quantile(0.25))
+    shown = (pl.col("rtt_samples") >= 2) & (pl.col("retransmits").fill_null(0) == 0)
+    length_us = (pl.col("end_ns") - pl.col("start_ns")) / 1000
+    return rounds.group_by("of", maintain_order=True).agg(
+        pl.len().alias("rounds"),
+        rtt.filter(full).quantile(0.25).alias("rtt_quiet"),
+        owd.filter(full).quantile(0.25).alias("owd_quiet"),
+        rtt.filter(full).count().alias("rtt_full"),
+        owd.filter(full).count().alias("owd_full"),
+        (pl.col("rtt_jitter_us") / rtt).filter(quiet).median().alias("jumps"),
+        shown.sum().alias("answered"),
+        (pl.col("acked_packets") / pl.col("rtt_samples")).filter(shown).median().alias("stretch"),
+        (length_us / pl.col("rtt_samples")).filter(shown).median().alias("period_us"),
+        rtt.filter(shown).median().alias("answers_us"),
+        rtt.filter(full).median().alias("usual_us"),
+        pl.col("rtt_jitter_us", "rtt_min_us", "train_bps").median(),
+    )
+
+
+def in_phases(rows: pl.DataFrame, phases: pl.DataFrame) -> pl.DataFrame:
+    """As `_native.path_phases`, likewise."""
+    order = rows.with_row_index().sort("start_ns")
+    joined = order.join_asof(phases.sort("start_ns"), on="start_ns", by="at")
+    return joined.sort("index").select("phase")
