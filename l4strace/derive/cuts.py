@@ -50,8 +50,10 @@ def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     """Cuts at `cwr` and `loss` samples; the samples that follow show the window after it."""
     by = ["source", "flow", "forward", "sk"]
     fine = pl.col("frac_cwnd") / FRAC_CWND_UNIT
+    needed = (*by, "ts_ns", "event", "snd_cwnd", "frac_cwnd", "srtt_us", "alpha", "classic_ecn")
     states = (
-        kernel.filter(pl.col("flow").is_not_null() & (pl.col("snd_cwnd") > 0))
+        kernel.select(needed)
+        .filter(pl.col("flow").is_not_null() & (pl.col("snd_cwnd") > 0))
         .with_columns(fine.alias("fine"), pl.col("snd_cwnd").cast(pl.Float64).alias("whole"))
         .sort("ts_ns")
     )
@@ -88,7 +90,7 @@ def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("fine_after", "whole_after").alias("cwnd_after"),
         pl.when(pl.col("fine_after").is_null()).then(REGROWN).otherwise(0.0).alias("slack"),
     )
-    return _fractions(measured.drop("round")).pipe(_with_round, rounds)
+    return _fractions(measured).pipe(_with_round, rounds)
 
 
 def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
@@ -133,9 +135,9 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
 
 def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame:
     """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
-    states = kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null()).select(
+    states = kernel.select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
-    )
+    ).filter(pl.col("flow").is_not_null() & pl.col("kernel_alpha").is_not_null())
     joined = cuts.sort("ts_ns").join_asof(
         states.sort("ts_ns"), on="ts_ns", by=["flow", "forward"], check_sortedness=False
     )

@@ -80,10 +80,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("syn_ace") == REQUEST) & pl.col("mode").is_in(["classic", "none"])
     ).with_columns(forward=True)
     refused = first(evidence, refused).drop("forward")
-    senders = evidence.kernel.filter(
+    senders = evidence.kernel.select("flow", "cc").filter(
         pl.col("cc").is_in(L4S_CONTROLS) & pl.col("flow").is_not_null()
     )
-    controls = dict(senders.select("flow", "cc").unique("flow", keep="first").iter_rows())
+    controls = dict(senders.unique("flow", keep="first").iter_rows())
     data = (
         evidence.directions.filter("forward")
         .group_by("flow")

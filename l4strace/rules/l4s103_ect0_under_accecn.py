@@ -48,7 +48,7 @@ ECT1 = 1
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction."""
-    prague = evidence.kernel.filter(pl.col("cc") == "prague")["flow"].drop_nulls().unique()
+    prague = evidence.kernel["flow"].filter(evidence.kernel["cc"] == "prague").drop_nulls().unique()
     flows = evidence.flows.filter(pl.col("mode") == "accecn").select(
         "source", "flow", "syn_ecn", "synack_ecn"
     )

@@ -59,7 +59,9 @@ CWND_ERROR = 0.25
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction and disagreement."""
-    joined = evidence.kernel.filter(pl.col("flow").is_not_null())
+    # The widest table: only what is compared is copied.
+    samples = evidence.kernel.select(*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
+    joined = samples.filter(pl.col("flow").is_not_null())
     if joined.is_empty() or evidence.rounds.is_empty():
         return [Skipped(CODE, "no kernel log joined with a capture")]
     marks = (_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True))
@@ -119,7 +121,8 @@ def _at(common: pl.DataFrame, counted: pl.DataFrame, time: str) -> pl.Series:
 def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
     """Median relative difference of what is in flight to the kernel's window, over rounds."""
     windows = joined.filter(pl.col("snd_cwnd") > 0).select(*subjects.DIRECTION, "ts_ns", "snd_cwnd")
-    rounds = subjects.rounds(evidence).filter(pl.col("limited_by") == "cwnd")
+    needed = (*subjects.KEY, "end_ns", "limited_by", "inflight_max_packets")
+    rounds = subjects.rounds(evidence).select(needed).filter(pl.col("limited_by") == "cwnd")
     paired = rounds.sort("end_ns").join_asof(
         windows.sort("ts_ns"),
         left_on="end_ns",

@@ -160,17 +160,20 @@ def samples(evidence: Evidence) -> pl.DataFrame:
     Only samples with an alpha count. Where the log shows `init` (prague_init), earlier samples are
     left out: they show the private area of the socket before it was filled.
     """
-    alpha = evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
-    prague = alpha.filter((pl.col("cc") != DCTCP).fill_null(True))
-    return _summarized(prague)
+    return _summarized(_with_alpha(evidence).filter((pl.col("cc") != DCTCP).fill_null(True)))
 
 
 @kept
 def alphas(evidence: Evidence) -> pl.DataFrame:
     """The same for every congestion control with an alpha: Prague and DCTCP."""
-    return _summarized(
-        evidence.kernel.filter(pl.col("flow").is_not_null() & pl.col("alpha").is_not_null())
-    )
+    return _summarized(_with_alpha(evidence))
+
+
+def _with_alpha(evidence: Evidence) -> pl.DataFrame:
+    """Samples that show an alpha; of the widest table only what is asked for is copied."""
+    known = evidence.kernel["flow"].is_not_null() & evidence.kernel["alpha"].is_not_null()
+    needed = ("source", *BY, "ts_ns", "event", "cc", "classic_ecn", "alpha", "saw_ce")
+    return evidence.kernel.select(*needed, "delivered_ce").filter(known)
 
 
 def _summarized(prague: pl.DataFrame) -> pl.DataFrame:
@@ -230,9 +233,8 @@ def marks_since(evidence: Evidence) -> pl.DataFrame:
     Without a mark there is no reduction, and nothing that the fallback could deepen. Directions
     whose log does not count CE have no row.
     """
-    counted = evidence.kernel.filter(pl.col("delivered_ce").is_not_null()).select(
-        *BY, "ts_ns", pl.col("delivered_ce").cast(pl.Int64)
-    )
+    samples = evidence.kernel.select(*BY, "ts_ns", pl.col("delivered_ce").cast(pl.Int64))
+    counted = samples.drop_nulls("delivered_ce")
     since = steps(evidence).select(*BY, "classic_since_ns")
     later = counted.join(since, on=BY).filter(pl.col("ts_ns") >= pl.col("classic_since_ns"))
     count = pl.col("delivered_ce")
