@@ -41,25 +41,29 @@ class Lines:
         self.long = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        held, skipping = bytearray(), False
+        lines: list[memoryview] = []
+        rest: list[memoryview] = []  # of the line that is not whole
+        size, skipping = 0, False
         for chunk in self._chunks:
-            rest = memoryview(chunk)
-            if skipping:
-                end = chunk.find(b"\n")
-                if end < 0:
-                    continue
-                rest, skipping = rest[end + 1 :], False
-            held += rest
-            if len(held) < self._block:
+            start = chunk.find(b"\n") + 1 if skipping else 0
+            if skipping and not start:
                 continue
-            if (end := held.rfind(b"\n")) >= 0:
-                yield bytes(held[: end + 1])
-                del held[: end + 1]
-            if len(held) > MOST_LINE:
-                held.clear()
+            skipping = False
+            size += len(chunk) - start
+            if end := chunk.rfind(b"\n", start) + 1:
+                lines += [*rest, memoryview(chunk)[start:end]]
+                start, rest = end, []
+            rest.append(memoryview(chunk)[start:])
+            if size < self._block:
+                continue
+            if lines:
+                yield b"".join(lines)
+            lines, size = [], sum(map(len, rest))
+            if size > MOST_LINE:
+                rest, size = [], 0
                 self.long, skipping = self.long + 1, True
-        if held:
-            yield bytes(held)
+        if lines or any(rest):
+            yield b"".join([*lines, *rest])
 
     @property
     def compression(self) -> str | None:

@@ -5,6 +5,7 @@
 pub mod columns;
 pub mod event;
 pub mod fields;
+mod plain;
 pub mod reader;
 pub mod records;
 

@@ -59,6 +59,17 @@ impl<'t> Values<'t> {
         self.len() == 0
     }
 
+    /// Sets null in a row.
+    pub(super) fn put_null(&mut self, row: usize) {
+        match self {
+            Values::Int(values) => put(values, row, None),
+            Values::Uint(values) => put(values, row, None),
+            Values::Float(values) => put(values, row, None),
+            Values::Bool(values) => put(values, row, None),
+            Values::Text(values) => put(values, row, None),
+        }
+    }
+
     fn truncate(&mut self, rows: usize) {
         match self {
             Values::Int(values) => values.truncate(rows),
@@ -76,41 +87,64 @@ pub struct Records<'t> {
     pub rows: usize,
     /// Lines that are no objects, or have a value of another kind; blank ones are none.
     pub unread: u64,
-    index: HashMap<String, usize>,
-    /// The column after the one that was asked for last: fields mostly stand as they were declared.
-    next: usize,
+    index: HashMap<Vec<u8>, usize>,
+    /// By column, the one that was asked for after it: lines repeat the order of their fields.
+    after: Vec<usize>,
+    /// The column that was asked for last.
+    last: usize,
 }
 
 impl<'t> Records<'t> {
     /// Reads all lines of `text`.
     pub fn read(fields: Vec<(String, Kind)>, text: &'t [u8]) -> Self {
-        let index = fields.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+        let index =
+            fields.iter().enumerate().map(|(at, (name, _))| (name.clone().into_bytes(), at)).collect();
+        let after = (1..=fields.len()).collect();
         let columns = fields.into_iter().map(|(name, kind)| (name, Values::new(kind))).collect();
-        let mut records = Records { columns, rows: 0, unread: 0, index, next: 0 };
+        let mut records = Records { columns, rows: 0, unread: 0, index, after, last: 0 };
         for line in text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             records.take(line);
         }
         records
     }
 
-    fn take(&mut self, line: &'t [u8]) {
+    pub(super) fn take(&mut self, line: &'t [u8]) {
+        if self.plain(line) {
+            self.rows += 1;
+        } else {
+            self.undo();
+            self.parse(line);
+        }
+    }
+
+    /// The line as the JSON parser reads it.
+    pub(super) fn parse(&mut self, line: &'t [u8]) {
         let mut source = Deserializer::from_slice(line);
         if Row(self).deserialize(&mut source).and_then(|()| source.end()).is_ok() {
             self.rows += 1;
-            return;
+        } else {
+            self.unread += 1;
+            self.undo();
         }
-        self.unread += 1;
+    }
+
+    /// Takes back what was set in the row that is not finished.
+    fn undo(&mut self) {
         let rows = self.rows;
         self.columns.iter_mut().for_each(|(_, values)| values.truncate(rows));
     }
 
     /// The column of a field, if it was declared.
-    fn find(&mut self, name: &str) -> Option<usize> {
-        let at = match self.columns.get(self.next) {
-            Some((known, _)) if known == name => self.next,
+    pub(super) fn find(&mut self, name: &[u8]) -> Option<usize> {
+        let guess = self.after.get(self.last).copied().unwrap_or_default();
+        let at = match self.columns.get(guess) {
+            Some((known, _)) if known.as_bytes() == name => guess,
             _ => *self.index.get(name)?,
         };
-        self.next = at + 1;
+        if let Some(after) = self.after.get_mut(self.last) {
+            *after = at;
+        }
+        self.last = at;
         Some(at)
     }
 }
@@ -164,7 +198,7 @@ impl Visitor<'_> for Name<'_, '_> {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.find(name))
+        Ok(self.0.find(name.as_bytes()))
     }
 }
 
@@ -221,7 +255,7 @@ impl Visitor<'_> for Bytes {
     }
 }
 
-fn put<T: Clone>(values: &mut Vec<Option<T>>, row: usize, value: Option<T>) {
+pub(super) fn put<T: Clone>(values: &mut Vec<Option<T>>, row: usize, value: Option<T>) {
     values.resize(row, None);
     values.push(value);
 }

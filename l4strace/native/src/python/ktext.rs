@@ -21,7 +21,7 @@ fn records(py: Python<'_>, text: &[u8], fields: Vec<(String, String)>) -> PyResu
     let fields: Result<_, _> = fields.into_iter().map(|(name, kind)| Ok((name, known(&kind)?))).collect();
     let fields = fields.map_err(|kind: String| PyValueError::new_err(format!("no such kind: {kind}")))?;
     let found = native(py, || Ok::<_, ReadError>(Records::read(fields, text)))?;
-    let (mut table, rows) = (Columns::default(), found.rows);
+    let (mut table, rows) = (Columns::of_rows(found.rows), found.rows);
     for (name, values) in found.columns {
         match values {
             Values::Int(values) => table.i64(&name, padded(values, rows)),

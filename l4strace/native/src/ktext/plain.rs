@@ -1,0 +1,238 @@
+//! The line that logs are full of, read at one go: an object of declared fields whose values are plain numbers and
+//! texts of ASCII. What it finds is what the JSON parser would; whatever else a line holds is left to that one.
+
+use std::borrow::Cow;
+
+use super::records::{put, Records, Values};
+
+/// So many digits fit into 64 bits with sign, and so many into the mantissa of a float.
+const WHOLE_DIGITS: usize = 18;
+const EXACT_DIGITS: usize = 15;
+
+/// What is left of a line.
+struct Rest<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Records<'t> {
+    /// Fills in a row, or returns false where anything is out of the ordinary: some values may be there by then.
+    pub(super) fn plain(&mut self, line: &'t [u8]) -> bool {
+        self.fill(&mut Rest { text: line, at: 0 }).is_some()
+    }
+
+    fn fill(&mut self, rest: &mut Rest<'t>) -> Option<()> {
+        rest.expect(b'{')?;
+        loop {
+            rest.expect(b'"')?;
+            let at = self.find(rest.text()?)?;
+            rest.expect(b':')?;
+            rest.skip_blanks();
+            rest.value(&mut self.columns[at].1, self.rows)?;
+            if rest.expect(b',').is_none() {
+                break;
+            }
+        }
+        rest.expect(b'}')?;
+        rest.skip_blanks();
+        (rest.at == rest.text.len()).then_some(())
+    }
+}
+
+impl<'t> Rest<'t> {
+    #[inline]
+    fn next(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while matches!(self.next(), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over this byte and what is blank before it, if it comes next.
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.skip_blanks();
+        let found = self.next() == Some(byte);
+        self.at += usize::from(found);
+        found.then_some(())
+    }
+
+    #[inline]
+    fn word(&mut self, word: &str) -> bool {
+        let found = self.text[self.at..].starts_with(word.as_bytes());
+        self.at += if found { word.len() } else { 0 };
+        found
+    }
+
+    /// What stands up to the next quote, which it steps over.
+    #[inline]
+    fn text(&mut self) -> Option<&'t [u8]> {
+        let text = &self.text[self.at..];
+        let plain = |&byte: &u8| (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\';
+        let length = text.iter().position(|byte| !plain(byte)).filter(|&end| text[end] == b'"')?;
+        self.at += length + 1;
+        Some(&text[..length])
+    }
+
+    #[inline]
+    fn value(&mut self, values: &mut Values<'t>, row: usize) -> Option<()> {
+        if self.next() == Some(b'n') {
+            return self.word("null").then(|| values.put_null(row));
+        }
+        match values {
+            Values::Int(values) => put(values, row, Some(self.int()?)),
+            Values::Uint(values) => put(values, row, Some(self.digits(WHOLE_DIGITS)?)),
+            Values::Float(values) => put(values, row, Some(self.float()?)),
+            Values::Bool(values) => put(values, row, Some(self.bool()?)),
+            Values::Text(values) => {
+                self.expect(b'"')?;
+                put(values, row, Some(Cow::Borrowed(std::str::from_utf8(self.text()?).ok()?)));
+            }
+        }
+        Some(())
+    }
+
+    fn bool(&mut self) -> Option<bool> {
+        let yes = self.word("true");
+        (yes || self.word("false")).then_some(yes)
+    }
+
+    /// At most so many digits; a number does not begin with 0 (RFC 8259 section 6).
+    #[inline]
+    fn digits(&mut self, most: usize) -> Option<u64> {
+        let (from, mut number) = (self.at, 0);
+        while let Some(digit @ b'0'..=b'9') = self.next() {
+            number = number * 10 + u64::from(digit - b'0');
+            self.at += 1;
+            if self.at - from > most {
+                return None;
+            }
+        }
+        let begins_with_0 = self.text.get(from) == Some(&b'0');
+        (self.at > from && !(begins_with_0 && self.at - from > 1)).then_some(number)
+    }
+
+    /// The sign of a number. -0 is a float to the parser, and left to it.
+    #[inline]
+    fn sign(&mut self) -> bool {
+        let negative = self.next() == Some(b'-');
+        self.at += usize::from(negative);
+        negative
+    }
+
+    #[inline]
+    fn int(&mut self) -> Option<i64> {
+        let negative = self.sign();
+        let number = self.digits(WHOLE_DIGITS)? as i64;
+        if negative {
+            return (number > 0).then_some(-number);
+        }
+        Some(number)
+    }
+
+    /// Both the digits and the power of ten are exact, so that one division rounds as it should.
+    fn float(&mut self) -> Option<f64> {
+        let (negative, from) = (self.sign(), self.at);
+        let mut number = self.digits(EXACT_DIGITS)?;
+        let mut power = 1u64;
+        if self.next() == Some(b'.') {
+            self.at += 1;
+            while let Some(digit @ b'0'..=b'9') = self.next() {
+                (number, power) = (number * 10 + u64::from(digit - b'0'), power * 10);
+                self.at += 1;
+                if self.at - from > EXACT_DIGITS + 1 {
+                    return None;
+                }
+            }
+            if power == 1 {
+                return None;
+            }
+        }
+        let float = number as f64 / power as f64;
+        if negative {
+            return (number > 0).then_some(-float);
+        }
+        Some(float)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Kind;
+    use super::*;
+
+    const LINES: [&str; 4] = [
+        r#"{"n": -5, "u": 18446744073709551615, "x": 12.25, "b": true, "s": "10.0.0.1", "t": null}"#,
+        r#"{"n":0,"u":77,"x":-0.001,"b":false,"s":"","t":"probe"} "#,
+        r#"{"s": "a\u00e9", "n": 100000000000000000, "x": 1e3, "other": [1, {}], "b": null, "n": 7}"#,
+        r#"{"x": 1234567890.12345, "u": 999999999999999999, "n": -1, "s": {"a": 1}, "t": "é"}"#,
+    ];
+
+    fn fields() -> Vec<(String, Kind)> {
+        let kinds = [Kind::Int, Kind::Uint, Kind::Float, Kind::Bool, Kind::Text, Kind::Text];
+        ["n", "u", "x", "b", "s", "t"].map(str::to_owned).into_iter().zip(kinds).collect()
+    }
+
+    fn is_plain(line: &str) -> bool {
+        Records::read(fields(), b"").plain(line.as_bytes())
+    }
+
+    #[test]
+    fn plain_lines_need_no_parser() {
+        assert_eq!(LINES.map(is_plain), [false, true, false, false]);
+        for line in [
+            r#"{"n": -0}"#,
+            r#"{"n": 01}"#,
+            r#"{"x": 1.}"#,
+            r#"{"x": .5}"#,
+            r#"{"x": -0.0}"#,
+            r#"{"n": 1.0}"#,
+            r#"{"n": 1}}"#,
+            r#"{"n": 1,}"#,
+            r#"{"n": -}"#,
+            r#"{"b": nul}"#,
+            "{\"s\": \"a\tb\"}",
+            r#"{"n": 1"#,
+            "{}",
+            "",
+        ] {
+            assert!(!is_plain(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_changed_the_parser_finds_the_same() {
+        let mut random = 1u64;
+        let mut next = |most: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % most
+        };
+        let (mut plain, mut unread) = (0, 0);
+        for _ in 0..50_000 {
+            let mut line = LINES[next(LINES.len())].as_bytes().to_vec();
+            for _ in 0..next(4) {
+                let at = next(line.len());
+                match next(3) {
+                    0 => line[at] = b"0123456789.-+eE\",:{}[] \\ntu\x1f\x80"[next(28)],
+                    1 => line.insert(at, b"0123456789.-+eE\",:{}[] \\ntu\x1f\x80"[next(28)]),
+                    _ => drop(line.remove(at)),
+                }
+            }
+            line.retain(|&byte| byte != b'\n');
+            let mut found = Records::read(fields(), b"");
+            let mut expected = Records::read(fields(), b"");
+            (0..2).for_each(|_| found.take(&line));
+            (0..2).for_each(|_| expected.parse(&line));
+            let text = String::from_utf8_lossy(&line);
+            assert_eq!((found.rows, found.unread), (expected.rows, expected.unread), "{text}");
+            assert_eq!(found.columns, expected.columns, "{text}");
+            plain += usize::from(Records::read(fields(), b"").plain(&line));
+            unread += found.unread;
+        }
+        assert!(plain > 1000 && unread > 1000, "{plain} {unread}");
+    }
+}
