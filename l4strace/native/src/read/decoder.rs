@@ -120,7 +120,7 @@ impl Decoder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, bytes: &[u8]) -> Result<Record, Next> {
         if self.header > 0 {
             let size = std::mem::take(&mut self.header) as u64;
@@ -149,7 +149,7 @@ impl Decoder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, record: &Record) {
         self.info.records += 1;
         self.offset += record.size;
@@ -157,7 +157,7 @@ impl Decoder {
         self.info.last_ns = Some(record.ts_ns);
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode(&mut self, record: &Record, bytes: &[u8], packet: &mut Packet) -> bool {
         let frame = self.info.records;
         *packet = Packet {

@@ -71,7 +71,7 @@ impl Pcap {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, bytes: &[u8]) -> Step {
         if let Some(header) = bytes.first_chunk() {
             let record = self.record(self.fields(header));
