@@ -101,10 +101,12 @@ def bases(capture: Capture) -> pl.DataFrame:
     the smallest RTTs decide, as ACKs of such packets give no RTT. One of them is the smallest delay
     of its round: where a tenth of the marked rounds may have one, only packets count.
     """
-    if capture.paths.is_empty() and not capture.rounds["owd_min_us"].count():
+    reordered = noise.table(capture).select(*KEY, "late_packets")
+    one_way = capture.paths.height or capture.rounds["owd_min_us"].count()
+    if not one_way and not (reordered["late_packets"] >= queue_delay.OVERTAKEN).any():
         return pl.DataFrame(schema=_EMPTY)
     of = company.directions(capture).select(*KEY, "path")
-    of = of.join(noise.table(capture).select(*KEY, "late_packets"), on=KEY, how="left")
+    of = of.join(reordered, on=KEY, how="left")
     rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
     rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
     late = pl.col("late_packets").fill_null(0)
