@@ -150,9 +150,9 @@ def _bases(near: pl.DataFrame) -> pl.DataFrame:
     """
     slot = pl.col("start_ns") // SLOT_NS
     # Packets that overtook others skipped a part of the path.
-    least = pl.when("overtakes").then("floor_us")
+    floor = pl.when("overtakes").then("floor_us")
     own = near.group_by("of", slot.alias("slot")).agg(
-        pl.max_horizontal("rtt_min_us", least).min().alias("rtt_min_us"), pl.col("at").first()
+        pl.max_horizontal("rtt_min_us", floor).min().alias("rtt_min_us"), pl.col("at").first()
     )
     where = ["at", "slot"]
     ranked = own.with_columns(
