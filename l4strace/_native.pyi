@@ -188,11 +188,6 @@ class LogLines:
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
-class ArrowRows(Protocol):
-    """What a ``polars.DataFrame`` is to the native core."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
 def path_slots(rounds: ArrowRows, directions: ArrowRows, min_packets: int) -> ArrowTable:
     """The columns of `derive.capacity.slots`, with `at` for a path; tables in one chunk."""
 

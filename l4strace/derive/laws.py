@@ -221,5 +221,5 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     references = (
         pl.when(behind >= needed).then(pl.lit("wrong")).when(behind < LEAD).then(pl.lit("correct"))
     )
-    references = pl.when(law == "floor").then(references)
-    return judged.with_columns(lead=lead, references=references).drop(*over)
+    followed = pl.when(law == "floor").then(references)
+    return judged.with_columns(lead=lead, references=followed).drop(*over)

@@ -17,9 +17,7 @@ COUNT = 40
 RTT_NS = 40 * frames.MS
 
 
-def usable(
-    marked: set[int], shown: str = "isolated", **columns: object
-) -> dict[int, Any]:
+def usable(marked: set[int], shown: str = "isolated", **columns: object) -> dict[int, Any]:
     """Round -> `isolated`, or what else is to be shown, of the rounds that are usable."""
     plain: dict[str, Any] = {
         "start_ns": [n * RTT_NS for n in range(COUNT)],
