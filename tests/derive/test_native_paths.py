@@ -215,5 +215,7 @@ def spreads(rounds: pl.DataFrame) -> pl.DataFrame:
 def in_phases(rows: pl.DataFrame, phases: pl.DataFrame) -> pl.DataFrame:
     """As `_native.path_phases`, likewise."""
     order = rows.with_row_index().sort("start_ns")
-    joined = order.join_asof(phases.sort("start_ns"), on="start_ns", by="at")
+    joined = order.join_asof(
+        phases.sort("start_ns"), on="start_ns", by="at", check_sortedness=False
+    )
     return joined.sort("index").select("phase")

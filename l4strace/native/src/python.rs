@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 
-mod chunk;
 mod follower;
 mod given;
 mod ktext;

@@ -34,13 +34,17 @@ fn the_median_of_an_even_number_lies_between_the_middle_two() {
 
 #[test]
 fn what_does_not_vary_has_no_correlation() {
-    assert_eq!(correlation(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]), Some(1.0));
+    assert!(near(correlation(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]), 1.0));
     assert_eq!(correlation(&[1.0, 2.0], &[5.0, 5.0]), None);
     assert_eq!(correlation(&[1.0], &[5.0]), None);
 }
 
 #[test]
 fn ranks_do_not_see_how_far_values_are_apart() {
-    assert_eq!(rank_correlation(&[1.0, 2.0, 100.0], &[3.0, 4.0, 5.0]), Some(1.0));
-    assert!(rank_correlation(&[1.0, 1.0, 2.0, 2.0], &[1.0, 2.0, 1.0, 2.0]).is_some_and(|r| r.abs() < 1e-12));
+    assert!(near(rank_correlation(&[1.0, 2.0, 100.0], &[3.0, 4.0, 5.0]), 1.0));
+    assert!(near(rank_correlation(&[1.0, 1.0, 2.0, 2.0], &[1.0, 2.0, 1.0, 2.0]), 0.0));
+}
+
+fn near(found: Option<f64>, expected: f64) -> bool {
+    found.is_some_and(|found| (found - expected).abs() < 1e-12)
 }

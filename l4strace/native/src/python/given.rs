@@ -6,10 +6,12 @@ use std::fmt::Display;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt8Type};
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+use crate::paths::{Bits, Column};
 
 const STREAM: &CStr = c"arrow_array_stream";
 
@@ -27,7 +29,11 @@ impl<'py> FromPyObject<'_, 'py> for Given {
         // SAFETY: a capsule of this name holds such a stream (Arrow's PyCapsule interface), and the
         // reader leaves an empty one behind, so that the capsule releases nothing twice.
         let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(refused)?;
-        let batches = reader.collect::<Result<_, _>>().map_err(refused)?;
+        let schema = reader.schema();
+        let mut batches = reader.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
         Ok(Given { batches })
     }
 }
@@ -63,6 +69,26 @@ impl Given {
         names.map(|field| self.f64(field.name())).collect()
     }
 
+    /// A column as it lies in memory; the table is in one chunk, as `rechunk` leaves it.
+    pub fn whole<T: ArrowPrimitiveType>(&self, name: &str) -> PyResult<Column<'_, T::Native>> {
+        let column = self.chunk()?.column_by_name(name).and_then(|column| column.as_primitive_opt::<T>());
+        let column = column.ok_or_else(|| missing(name, T::DATA_TYPE))?;
+        let present = column.nulls().map(|bits| Bits { bytes: bits.validity(), offset: bits.offset() });
+        Ok(Column::new(column.values(), present))
+    }
+
+    /// Whether each row of a column is true; null is not.
+    pub fn flags(&self, name: &str) -> PyResult<Vec<bool>> {
+        Ok(self.bool(name)?.into_iter().map(|value| value.unwrap_or(false)).collect())
+    }
+
+    fn chunk(&self) -> PyResult<&RecordBatch> {
+        match &self.batches[..] {
+            [batch] => Ok(batch),
+            _ => Err(PyValueError::new_err("the table is in several chunks")),
+        }
+    }
+
     fn column<T: ArrowPrimitiveType>(&self, name: &str) -> PyResult<Vec<Option<T::Native>>> {
         self.collected(
             |batch| Some(batch.column_by_name(name)?.as_primitive_opt::<T>()?.iter()),
@@ -79,11 +105,14 @@ impl Given {
     ) -> PyResult<Vec<Option<T>>> {
         let mut all = Vec::with_capacity(self.rows());
         for batch in &self.batches {
-            let odd = || PyValueError::new_err(format!("the column {name} is missing or not {kind}"));
-            all.extend(values(batch).ok_or_else(odd)?);
+            all.extend(values(batch).ok_or_else(|| missing(name, &kind))?);
         }
         Ok(all)
     }
+}
+
+fn missing(name: &str, kind: impl Display) -> PyErr {
+    PyValueError::new_err(format!("the column {name} is missing or not {kind}"))
 }
 
 fn refused(error: arrow_schema::ArrowError) -> PyErr {

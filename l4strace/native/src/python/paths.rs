@@ -3,7 +3,7 @@
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use pyo3::prelude::*;
 
-use super::chunk::Chunk;
+use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::paths::company::{self, Company, Neighbours};
@@ -20,29 +20,29 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Slots of the paths that carry so many packets.
 #[pyfunction]
-fn path_slots(py: Python<'_>, rounds: Chunk, directions: Chunk, min_packets: u64) -> PyResult<ArrowTable> {
-    let at = directions.column::<UInt32Type>("at")?;
+fn path_slots(py: Python<'_>, rounds: Given, directions: Given, min_packets: u64) -> PyResult<ArrowTable> {
+    let at = directions.whole::<UInt32Type>("at")?;
     let near = directions.flags("near")?.into_iter().enumerate();
     let directions: Vec<_> = near.map(|(of, near)| slots::Direction { at: at.or_zero(of), near }).collect();
     let rounds = slots::Rounds {
-        of: rounds.column::<UInt32Type>("of")?,
-        flow: rounds.column::<UInt32Type>("flow")?,
-        round: rounds.column::<UInt32Type>("round")?,
-        round_trips: rounds.column::<UInt32Type>("round_trips")?,
-        start_ns: rounds.column::<Int64Type>("start_ns")?,
-        end_ns: rounds.column::<Int64Type>("end_ns")?,
-        acked_bytes: rounds.column::<UInt64Type>("acked_bytes")?,
-        acked_packets: rounds.column::<UInt32Type>("acked_packets")?,
-        retransmits: rounds.column::<UInt32Type>("retransmits")?,
-        train_bps: rounds.column::<Float64Type>("train_bps")?,
-        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
-        rtt_mean_us: rounds.column::<Float64Type>("rtt_mean_us")?,
-        rtt_jitter_us: rounds.column::<Float64Type>("rtt_jitter_us")?,
-        inflight_max_bytes: rounds.column::<UInt64Type>("inflight_max_bytes")?,
-        rwnd_bytes: rounds.column::<UInt64Type>("rwnd_bytes")?,
-        ce_best: rounds.column::<UInt32Type>("ce_best")?,
-        ece_acks: rounds.column::<UInt32Type>("ece_acks")?,
-        ce: rounds.column::<UInt32Type>("ce")?,
+        of: rounds.whole::<UInt32Type>("of")?,
+        flow: rounds.whole::<UInt32Type>("flow")?,
+        round: rounds.whole::<UInt32Type>("round")?,
+        round_trips: rounds.whole::<UInt32Type>("round_trips")?,
+        start_ns: rounds.whole::<Int64Type>("start_ns")?,
+        end_ns: rounds.whole::<Int64Type>("end_ns")?,
+        acked_bytes: rounds.whole::<UInt64Type>("acked_bytes")?,
+        acked_packets: rounds.whole::<UInt32Type>("acked_packets")?,
+        retransmits: rounds.whole::<UInt32Type>("retransmits")?,
+        train_bps: rounds.whole::<Float64Type>("train_bps")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        rtt_mean_us: rounds.whole::<Float64Type>("rtt_mean_us")?,
+        rtt_jitter_us: rounds.whole::<Float64Type>("rtt_jitter_us")?,
+        inflight_max_bytes: rounds.whole::<UInt64Type>("inflight_max_bytes")?,
+        rwnd_bytes: rounds.whole::<UInt64Type>("rwnd_bytes")?,
+        ce_best: rounds.whole::<UInt32Type>("ce_best")?,
+        ece_acks: rounds.whole::<UInt32Type>("ece_acks")?,
+        ce: rounds.whole::<UInt32Type>("ce")?,
         app: rounds.flags("app")?,
         rwnd: rounds.flags("rwnd")?,
     };
@@ -72,13 +72,13 @@ fn path_slots(py: Python<'_>, rounds: Chunk, directions: Chunk, min_packets: u64
 
 /// The `phase` of each row; `phases` are in the order of path and time.
 #[pyfunction]
-fn path_phases(rows: Chunk, phases: Chunk) -> PyResult<ArrowTable> {
+fn path_phases(rows: Given, phases: Given) -> PyResult<ArrowTable> {
     let phases = Phases {
-        at: phases.column::<UInt32Type>("at")?,
-        start_ns: phases.column::<Int64Type>("start_ns")?,
-        phase: phases.column::<UInt32Type>("phase")?,
+        at: phases.whole::<UInt32Type>("at")?,
+        start_ns: phases.whole::<Int64Type>("start_ns")?,
+        phase: phases.whole::<UInt32Type>("phase")?,
     };
-    let (at, start_ns) = (rows.column::<UInt32Type>("at")?, rows.column::<Int64Type>("start_ns")?);
+    let (at, start_ns) = (rows.whole::<UInt32Type>("at")?, rows.whole::<Int64Type>("start_ns")?);
     let mut t = Columns::default();
     t.u32("phase", (0..at.len()).map(|row| phases.at(at.get(row), start_ns.get(row))));
     t.finish()
@@ -86,20 +86,20 @@ fn path_phases(rows: Chunk, phases: Chunk) -> PyResult<ArrowTable> {
 
 /// How the delays of each direction spread.
 #[pyfunction]
-fn path_noise(py: Python<'_>, rounds: Chunk) -> PyResult<ArrowTable> {
+fn path_noise(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
     let rounds = noise::Rounds {
-        of: rounds.column::<UInt32Type>("of")?,
-        start_ns: rounds.column::<Int64Type>("start_ns")?,
-        end_ns: rounds.column::<Int64Type>("end_ns")?,
-        acked_packets: rounds.column::<UInt32Type>("acked_packets")?,
-        retransmits: rounds.column::<UInt32Type>("retransmits")?,
-        train_bps: rounds.column::<Float64Type>("train_bps")?,
-        rtt_samples: rounds.column::<UInt32Type>("rtt_samples")?,
-        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
-        rtt_max_us: rounds.column::<Float64Type>("rtt_max_us")?,
-        rtt_jitter_us: rounds.column::<Float64Type>("rtt_jitter_us")?,
-        owd_min_us: rounds.column::<Float64Type>("owd_min_us")?,
-        owd_max_us: rounds.column::<Float64Type>("owd_max_us")?,
+        of: rounds.whole::<UInt32Type>("of")?,
+        start_ns: rounds.whole::<Int64Type>("start_ns")?,
+        end_ns: rounds.whole::<Int64Type>("end_ns")?,
+        acked_packets: rounds.whole::<UInt32Type>("acked_packets")?,
+        retransmits: rounds.whole::<UInt32Type>("retransmits")?,
+        train_bps: rounds.whole::<Float64Type>("train_bps")?,
+        rtt_samples: rounds.whole::<UInt32Type>("rtt_samples")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        rtt_max_us: rounds.whole::<Float64Type>("rtt_max_us")?,
+        rtt_jitter_us: rounds.whole::<Float64Type>("rtt_jitter_us")?,
+        owd_min_us: rounds.whole::<Float64Type>("owd_min_us")?,
+        owd_max_us: rounds.whole::<Float64Type>("owd_max_us")?,
     };
     let found = native(py, || Ok::<_, PyErr>(noise::spreads(&rounds)))?;
     let mut t = Columns::default();
@@ -123,22 +123,22 @@ fn path_noise(py: Python<'_>, rounds: Chunk) -> PyResult<ArrowTable> {
 
 /// What directions saw of the others of their path: `of`, and the columns of both classes.
 #[pyfunction]
-fn path_company(py: Python<'_>, rounds: Chunk) -> PyResult<ArrowTable> {
+fn path_company(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
     let rounds = company::Rounds {
-        of: rounds.column::<UInt32Type>("of")?,
-        at: rounds.column::<UInt32Type>("at")?,
-        phase: rounds.column::<UInt32Type>("phase")?,
-        start_ns: rounds.column::<Int64Type>("start_ns")?,
-        end_ns: rounds.column::<Int64Type>("end_ns")?,
-        acked_bytes: rounds.column::<UInt64Type>("acked_bytes")?,
-        marks: rounds.column::<Int64Type>("marks")?,
-        queue_delay_us: rounds.column::<Float64Type>("queue_delay_us")?,
-        marking_us: rounds.column::<Float64Type>("marking_us")?,
-        rate_bps: rounds.column::<Float64Type>("rate_bps")?,
-        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
-        rtt_max_us: rounds.column::<Float64Type>("rtt_max_us")?,
-        base_us: rounds.column::<Float64Type>("base_us")?,
-        floor_us: rounds.column::<Float64Type>("floor_us")?,
+        of: rounds.whole::<UInt32Type>("of")?,
+        at: rounds.whole::<UInt32Type>("at")?,
+        phase: rounds.whole::<UInt32Type>("phase")?,
+        start_ns: rounds.whole::<Int64Type>("start_ns")?,
+        end_ns: rounds.whole::<Int64Type>("end_ns")?,
+        acked_bytes: rounds.whole::<UInt64Type>("acked_bytes")?,
+        marks: rounds.whole::<Int64Type>("marks")?,
+        queue_delay_us: rounds.whole::<Float64Type>("queue_delay_us")?,
+        marking_us: rounds.whole::<Float64Type>("marking_us")?,
+        rate_bps: rounds.whole::<Float64Type>("rate_bps")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        rtt_max_us: rounds.whole::<Float64Type>("rtt_max_us")?,
+        base_us: rounds.whole::<Float64Type>("base_us")?,
+        floor_us: rounds.whole::<Float64Type>("floor_us")?,
         high: rounds.flags("high")?,
         held: rounds.flags("held")?,
         ect1: rounds.flags("ect1")?,
@@ -180,17 +180,17 @@ fn class(t: &mut Columns, class: &str, found: &[Company], of: fn(&Company) -> Op
 
 /// Directions that waited while others of their path began; `directions` has `began` and `long`.
 #[pyfunction]
-fn path_begun(py: Python<'_>, rounds: Chunk, directions: Chunk, most: usize) -> PyResult<ArrowTable> {
+fn path_begun(py: Python<'_>, rounds: Given, directions: Given, most: usize) -> PyResult<ArrowTable> {
     let rounds = first::Rounds {
-        of: rounds.column::<UInt32Type>("of")?,
-        at: rounds.column::<UInt32Type>("at")?,
-        round: rounds.column::<UInt32Type>("round")?,
-        start_ns: rounds.column::<Int64Type>("start_ns")?,
-        end_ns: rounds.column::<Int64Type>("end_ns")?,
-        rtt_min_us: rounds.column::<Float64Type>("rtt_min_us")?,
-        floor_us: rounds.column::<Float64Type>("floor_us")?,
-        rate_bps: rounds.column::<Float64Type>("rate_bps")?,
-        noise_us: rounds.column::<Float64Type>("noise_us")?,
+        of: rounds.whole::<UInt32Type>("of")?,
+        at: rounds.whole::<UInt32Type>("at")?,
+        round: rounds.whole::<UInt32Type>("round")?,
+        start_ns: rounds.whole::<Int64Type>("start_ns")?,
+        end_ns: rounds.whole::<Int64Type>("end_ns")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        floor_us: rounds.whole::<Float64Type>("floor_us")?,
+        rate_bps: rounds.whole::<Float64Type>("rate_bps")?,
+        noise_us: rounds.whole::<Float64Type>("noise_us")?,
     };
     let (began, long) = (directions.flags("began")?, directions.flags("long")?);
     let found = native(py, || Ok::<_, PyErr>(first::begun(&rounds, &began, &long, most)))?;
