@@ -30,14 +30,25 @@ coupled dual queue gives: it marks p^2 of the ones and at least 2p of the others
 starts."""
 
 
+MOST = 0.5
+"""Marked share of the packets of one ECT(0) flow that no coupled dual queue gives: it marks at most
+a quarter (p_Cmax = 1/k^2, RFC 9332 appendix A.1), and ECE may stand for two round trips."""
+
+
 def uncoupled(f: Features) -> bool:
     """ECT(0) packets are marked far more often than a coupled dual queue marks them."""
     often = (f["ect0_ratio"] or 0.0) >= UNCOUPLED
-    return often and bool(f["ect0_marks"] >= MIN_ECT0_MARKS)
+    return (often and bool(f["ect0_marks"] >= MIN_ECT0_MARKS)) or _most(f)
+
+
+def _most(f: Features) -> bool:
+    return (f["ect0_most"] or 0.0) >= MOST
 
 
 def alike(f: Features) -> str:
     """How often ECT(0) packets are marked: classic feedback shows at most one mark a round trip."""
+    if _most(f):
+        return f"{100 * f['ect0_most']:.0f} % of an ECT(0) flow's packets are marked"
     least = "" if f["ect0_counted"] else "at least "
     ratio = f"{f['ect0_ratio']:.1f}"
     return f"ECT(0) packets are marked {least}{ratio} times as often as ECT(1) packets"

@@ -85,6 +85,11 @@ def verdict(f: Features) -> Verdict:
                 "Cannot be determined: ECE comes back in most round trips, whatever the queue."
             )
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
+            if (f["stepped"] or 0.0) < STEPPED:
+                return border.unknown(
+                    f"Cannot be determined: {border.lower(border.at(f))}, and longer queues often "
+                    "get none."
+                )
             return "shallow", OWN_MARKS, f"{border.at(f)} for packets that are not ECT(1)."
         return (
             "classic",
@@ -229,9 +234,16 @@ def _beside_classic(f: Features) -> Verdict:
     also = (
         delay is not None
         and f["classic_marks"] >= MIN_MARKS
-        and f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
         and delay <= ALSO_MARKED * f["mark_limit_us"]
+        and (
+            f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
+            or border.uncoupled(f)
+        )
     )
+    if not also and border.uncoupled(f):
+        return _shared(f, "classic") or border.unknown(
+            f"Cannot be determined: {border.lower(border.at(f))}; {border.alike(f)}."
+        )
     if not also:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
         if unheard(f):
@@ -253,7 +265,9 @@ def _beside_classic(f: Features) -> Verdict:
     if sharing.own_queues(f, "classic") and f["noise_us"] <= f["mark_limit_us"]:
         shown = f"{shared}, but the delays differ ({alike})"
         return _apart(f, "classic", f["classic_stepped"], shown)
-    return border.unknown(f"Cannot be determined: {border.lower(shared)}, the delays are {alike}.")
+    return _shared(f, "classic") or border.unknown(
+        f"Cannot be determined: {border.lower(shared)}, the delays are {alike}."
+    )
 
 
 def unheard(f: Features) -> bool:
@@ -273,9 +287,13 @@ def _never_drains(f: Features) -> bool:
 
 def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict:
     """Low marks in two queues: a step in each, or a dual queue whose PI2 marks after it drained."""
-    not_own = sharing.within_a_packet(f, mate) or sharing.unequal(f, mate)
-    if border.uncoupled(f) and not_own:
-        return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
+    if shared := _shared(f, mate):
+        return shared
+    if border.beyond(f, mate) and sharing.alike(f, mate):
+        return border.unknown(
+            f"Cannot be determined: {border.lower(shown)}, and beyond what an L4S AQM lets a queue "
+            "grow to."
+        )
     if sharing.out_of_turn(f, mate) and not border.uncoupled(f):
         reason = f"{shown}. A flow is marked although others get more than twice its rate."
         return "l4s", PARTLY, reason
@@ -286,6 +304,16 @@ def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict
             f"Cannot be determined: {border.alike(f)}, and {border.lower(shown)}."
         )
     return "l4s", PARTLY, f"{shown}. Longer classic queues are often not marked."
+
+
+def _shared(f: Features, mate: str) -> Verdict | None:
+    """Low marks of a queue that is neither the one of a dual queue nor a flow's own."""
+    fair = not (
+        sharing.within_a_packet(f, mate) or sharing.unequal(f, mate) or sharing.unfair(f, mate)
+    )
+    if fair or not border.uncoupled(f):
+        return None
+    return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."
 
 
 def beside_l4s(f: Features) -> Verdict | None:

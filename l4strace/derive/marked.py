@@ -277,6 +277,11 @@ def _deep_marks(f: Features) -> Verdict:
                 f"Cannot be determined: {border.lower(at)}; the ECT(1) flows wait too little to "
                 "show whether they have a queue of their own."
             )
+        if low_marks.all_beyond(f):
+            return border.unknown(
+                f"Cannot be determined: {border.lower(at)}, and every packet that waited longer "
+                "was marked, as by a step that lies lower."
+            )
         alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
         return CLASSIC_OR_PER_FLOW, OWN_MARKS, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)

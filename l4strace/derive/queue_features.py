@@ -8,6 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import company, first_packets, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive.border import MIN_ECT0_MARKS
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
@@ -249,9 +250,10 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
 
     `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
     marks, and how many had none. `ect0_marks`: marks of all ECT(0) packets of the path, and
-    `ect0_ratio`, their marked share over that of its ECT(1) packets. `crossed`: rounds in which the
-    queue passed the border long before the first mark. `far_unmarked`: rounds of all flows of the
-    path with that codepoint whose packets waited far beyond the border, without a mark;
+    `ect0_ratio`, their marked share over that of its ECT(1) packets; `ect0_most`: the largest
+    marked share of one direction of them, with as many marks as that needs. `crossed`: rounds in
+    which the queue passed the border long before the first mark. `far_unmarked`: rounds of all
+    flows of the path with that codepoint whose packets waited far beyond the border, without a mark;
     `path_far_unmarked` of all that could be marked.
     """
     high, marked = company.high(), pl.col("marks") > 0
@@ -284,7 +286,11 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.col("queue_delay_us").max().alias("queue_max_us"),
         pl.col("marks").sum().alias("all_marks"),
         pl.col("marking_us").min().alias("first_marking_us"),
+        pl.col("acked_packets").sum().alias("all_acked"),
     )
+    shown = (pl.col("marked_as") == "ect0") & (pl.col("all_marks") >= MIN_ECT0_MARKS)
+    share = pl.when(shown).then(pl.col("all_marks") / pl.col("all_acked"))
+    own = own.with_columns(share.max().over("at").alias("ect0_most")).drop("all_acked")
     of_codepoint = codepoints.select("at", "marked_as", "far_unmarked")
     return (
         own.join(of_codepoint, on=["at", "marked_as"], how="left")

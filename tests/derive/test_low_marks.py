@@ -124,6 +124,34 @@ def test_ect0_packets_marked_as_often_exclude_a_coupled_dual_queue() -> None:
     assert low_marks.verdict(features(**step | {"ect0_marks": 9}))[0] == "l4s"
 
 
+@pytest.mark.parametrize(
+    ("share", "uneven", "kind"),
+    [(0.86, 4.4, "shallow"), (0.86, 0.1, "unknown"), (0.23, 4.4, "l4s"), (None, 4.4, "l4s")],
+)
+def test_no_dual_queue_marks_most_packets_of_an_ect0_flow(
+    share: float | None, uneven: float, kind: str
+) -> None:
+    """Lab run s1601-005: flows of a packet a round trip, which BBR hides in the ratio."""
+    beside = {"gap": 0.47, "corr": 0.81, "queue_us": 8_200.0, "own_queue_us": 7_200.0}
+    beside |= {"marks": 536, "marked_slots": 48, "waiting": 28, "uneven": uneven}
+    named = {f"classic_{name}": value for name, value in beside.items()}
+    shown = {"ect0_marks": 589, "ect0_ratio": 0.04, "ect0_most": share}
+    verdict = low_marks.verdict(features(**named, **shown))
+    assert verdict[0] == kind
+    assert ("86 % of an ECT(0) flow's packets are marked" in verdict[2]) == (share == 0.86)
+
+
+def test_seldom_marks_of_both_at_one_delay_are_one_step() -> None:
+    """Lab run s1601-113: "classic flows are hardly marked", two and a half times as often."""
+    beside = {"gap": 0.304, "corr": 0.83, "queue_us": 350.0, "own_queue_us": 260.0}
+    beside |= {"marks": 12, "marked_slots": 9, "mark_delay_us": 1_020.0, "high": 0}
+    beside |= {"high_unmarked": 0}
+    named = {f"classic_{name}": value for name, value in beside.items()}
+    shown = {"ect0_marks": 14, "ect0_ratio": 2.5}
+    assert low_marks.verdict(features(**named, **shown))[0] == "shallow"
+    assert low_marks.verdict(features(**named, **shown | {"ect0_ratio": 0.1}))[0] == "l4s"
+
+
 OFTEN = {
     "ect0_marks": 99,
     "ect0_ratio": 2.0,
@@ -184,10 +212,12 @@ def test_a_slow_link_whose_far_longer_queues_went_unmarked_is_not_l4s() -> None:
 
 def test_a_slow_link_does_not_show_a_shallow_aqm_by_ect0_packets() -> None:
     ect0 = features(marked_as="ect0", scalable_mark_delay_us=None, scalable_slots=0)
-    ect0 |= {"classic_feedback": True}
+    ect0 |= {"classic_feedback": True, "stepped": 0.9}
     assert low_marks.verdict(ect0)[0] == "shallow"
     slow = {"mark_limit_us": 13_900.0, "marking_delay_us": 11_500.0}
     assert low_marks.verdict(ect0 | slow)[0] == "unknown"
+    # Lab run s1601-026: PI2 goes on marking when the queue of a slow start has drained.
+    assert low_marks.verdict(ect0 | {"stepped": 0.52})[0] == "unknown"
     # Lab run s1401-093: BBR never answers, so that ECE comes back whatever the queue.
     assert low_marks.verdict(ect0 | {"marked_rounds": 850})[0] == "unknown"
 
@@ -218,6 +248,10 @@ def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -
     left_behind = {"classic_outrun": 40, "classic_own_marked": 40}
     assert low_marks.verdict(features(**beside))[0] == "per-flow"
     assert low_marks.verdict(features(**beside | left_behind))[0] == "l4s"
+    # Lab run s1601-095: a step, and both wait longer than an L4S AQM lets its queue grow.
+    alike = {"gap": 0.27, "corr": 0.93, "apart": 0.11, "queue_us": 6_000.0, "own_queue_us": 5_400.0}
+    named = {f"classic_{name}": value for name, value in alike.items()}
+    assert low_marks.verdict(features(**beside | left_behind | named))[0] == "unknown"
 
 
 def test_a_queue_that_never_drains_and_marks_everybody_is_one_step() -> None:

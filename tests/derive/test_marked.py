@@ -93,6 +93,9 @@ def test_marks_of_every_long_queue_show_no_threshold(changed: dict[str, Any]) ->
 def test_a_queue_that_passed_the_border_unmarked_shows_one() -> None:
     passed = features(high_acked=0, high_marks=0, crossed=3)
     assert marked.verdict(passed)[0] == CLASSIC_OR_PER_FLOW
+    # Lab run s1601-047: DualPI2, and a sender that no mark reaches never lets the queue drain.
+    all_marked = features(high_marks=1_000, crossed=3)
+    assert marked.verdict(all_marked)[0] == "unknown"
 
 
 def test_one_mark_counts_where_many_packets_waited_without() -> None:

@@ -69,6 +69,18 @@ def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:
     assert verdict(0, **tables, paths=paths)["kind"] == "shallow"
 
 
+def test_the_largest_marked_share_is_that_of_one_ect0_flow() -> None:
+    """Lab run s1601-005: CUBIC with a packet a round trip beside BBR with hundreds."""
+    large = of([6_000.0] * 80, ece_acks=1, ce_best=None, acked_packets=280)
+    small = of([6_000.0] * 80, flow=1, ece_acks=1, ce_best=None, acked_packets=4)
+    few = of([6_000.0] * 9, flow=2, ece_acks=1, ce_best=None, acked_packets=1)
+    directions = stack(*(CUBIC.with_columns(flow=pl.lit(n, pl.UInt32)) for n in range(3)))
+    found = queue_features.features(
+        capture(flows=FLOWS, directions=directions, rounds=stack(large, small, few))
+    )
+    assert found["ect0_most"].unique().to_list() == pytest.approx([0.25])
+
+
 def test_a_starved_flow_takes_the_kind_of_its_path() -> None:
     """Lab run s1001-062: 140 packets in 37 round trips of 175 ms, half of them marked."""
     queue = sawtooth(200, 1_100)

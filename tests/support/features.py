@@ -19,6 +19,7 @@ PLAIN: dict[str, Any] = {
     "ect0_marks": 0,
     "ect0_ratio": None,
     "ect0_counted": False,
+    "ect0_most": None,
     "serialisation_us": 600.0,
     "scalable_slots": 0,
     "scalable_within": None,
