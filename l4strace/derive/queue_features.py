@@ -253,8 +253,8 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
     `ect0_ratio`, their marked share over that of its ECT(1) packets; `ect0_most`: the largest
     marked share of one direction of them, with as many marks as that needs. `crossed`: rounds in
     which the queue passed the border long before the first mark. `far_unmarked`: rounds of all
-    flows of the path with that codepoint whose packets waited far beyond the border, without a mark;
-    `path_far_unmarked` of all that could be marked.
+    flows of the path with that codepoint whose packets waited far beyond the border, without a
+    mark; `path_far_unmarked` of all that could be marked.
     """
     high, marked = company.high(), pl.col("marks") > 0
     late = pl.col("marking_us") - pl.col("mark_limit_us") > 2 * pl.col("noise_us").fill_null(0.0)
