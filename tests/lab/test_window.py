@@ -33,3 +33,20 @@ def test_every_increase_cut_and_window_is_replayed_to_the_bit(
     replay = window.Replay(bits).feed(kernel.kernel.filter(own).iter_rows(named=True))
     assert replay.wrong == []
     assert dict(replay.right) == steps
+
+
+@pytest.mark.parametrize(("least", "after"), [(0, 1_907_026), (2 << 20, 2 << 20)])
+def test_the_labs_prague_keeps_two_packets(
+    least: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FIXTURES / "lab" / "vm"))
+    window = importlib.import_module("window")
+    row = {"ssthresh": 2, "snd_cwnd": 3, "round": 9, "extra": None, "alpha_used_raw": None}
+    row |= {"rs_acked": 0, "rs_ece": 0, "ca_state": 0, "frac_cwnd": 2_773_856}
+    rows = [
+        {**row, "event": "cwr", "ts_ns": 0, "upscaled_alpha": 0},
+        {**row, "event": "fallback", "ts_ns": 1, "alpha_used_raw": 5 << 21},
+        {**row, "event": "ack", "ts_ns": 2, "frac_cwnd": after},
+    ]
+    replay = window.Replay(24, least).feed(rows)
+    assert (replay.right["cut"], replay.wrong) == (1, [])
