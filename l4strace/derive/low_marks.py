@@ -234,11 +234,8 @@ def _beside_classic(f: Features) -> Verdict:
     also = (
         delay is not None
         and f["classic_marks"] >= MIN_MARKS
+        and f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
         and delay <= ALSO_MARKED * f["mark_limit_us"]
-        and (
-            f["classic_marked_slots"] >= max(MIN_MARKS, OFTEN_MARKED * f["classic_slots"])
-            or border.uncoupled(f)
-        )
     )
     if not also and border.uncoupled(f):
         return _shared(f, "classic") or border.unknown(
@@ -308,9 +305,7 @@ def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict
 
 def _shared(f: Features, mate: str) -> Verdict | None:
     """Low marks of a queue that is neither the one of a dual queue nor a flow's own."""
-    fair = not (
-        sharing.within_a_packet(f, mate) or sharing.unequal(f, mate) or sharing.unfair(f, mate)
-    )
+    fair = not (sharing.within_a_packet(f, mate) or sharing.unequal(f, mate))
     if fair or not border.uncoupled(f):
         return None
     return "shallow", PARTLY, f"{border.at(f)}; {border.alike(f)}."

@@ -248,10 +248,18 @@ def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -
     left_behind = {"classic_outrun": 40, "classic_own_marked": 40}
     assert low_marks.verdict(features(**beside))[0] == "per-flow"
     assert low_marks.verdict(features(**beside | left_behind))[0] == "l4s"
-    # Lab run s1601-095: a step, and both wait longer than an L4S AQM lets its queue grow.
-    alike = {"gap": 0.27, "corr": 0.93, "apart": 0.11, "queue_us": 6_000.0, "own_queue_us": 5_400.0}
-    named = {f"classic_{name}": value for name, value in alike.items()}
-    assert low_marks.verdict(features(**beside | left_behind | named))[0] == "unknown"
+
+
+def test_delays_alike_beyond_what_an_l4s_aqm_allows_are_no_dual_queue() -> None:
+    """Lab run s1601-095: BBR takes nearly all of a step that Prague shares."""
+    mates = {"slots": 20, "gap": 0.27, "corr": 0.93, "apart": 0.11, "marks": 46, "high": 14}
+    mates |= {"queue_us": 5_400.0, "own_queue_us": 6_000.0, "high_unmarked": 0, "stepped": 1.0}
+    mates |= {"marked_slots": 18, "own_marked": 20, "mark_delay_us": 1_800.0, "outruns": 18}
+    named = {f"scalable_{name}": value for name, value in mates.items()}
+    ect0 = {"marked_as": "ect0", "classic_slots": 0, "stepped": 1.0}
+    assert low_marks.verdict(features(**ect0, **named))[0] == "unknown"
+    short = {"scalable_queue_us": 540.0, "scalable_own_queue_us": 600.0}
+    assert low_marks.verdict(features(**ect0, **named | short))[0] == "l4s"
 
 
 def test_a_queue_that_never_drains_and_marks_everybody_is_one_step() -> None:

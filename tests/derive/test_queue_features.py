@@ -73,7 +73,8 @@ def test_the_largest_marked_share_is_that_of_one_ect0_flow() -> None:
     """Lab run s1601-005: CUBIC with a packet a round trip beside BBR with hundreds."""
     large = of([6_000.0] * 80, ece_acks=1, ce_best=None, acked_packets=280)
     small = of([6_000.0] * 80, flow=1, ece_acks=1, ce_best=None, acked_packets=4)
-    few = of([6_000.0] * 9, flow=2, ece_acks=1, ce_best=None, acked_packets=1)
+    once = [int(i < 9) for i in range(30)]
+    few = of([6_000.0] * 30, flow=2, ece_acks=once, ce_best=None, acked_packets=1)
     directions = stack(*(CUBIC.with_columns(flow=pl.lit(n, pl.UInt32)) for n in range(3)))
     found = queue_features.features(
         capture(flows=FLOWS, directions=directions, rounds=stack(large, small, few))
