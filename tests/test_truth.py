@@ -152,6 +152,10 @@ def test_the_height_of_a_spike_is_compared_with_the_one_way_delay() -> None:
     spike = found("L4S503", span_ns=[int(2e9), int(2.2e9)], measures=[said])
     assert load("truth").height(facts(), [CUBIC], spike) == 0.75
     assert load("truth").height(facts(), [CUBIC], found("L4S503")) is None
+    # Lab run s1501-086: ACKs show it a round trip after its packets left.
+    late = found("L4S503", span_ns=[int(2.4e9), int(2.6e9)], measures=[said])
+    assert load("truth").height(facts(rtt_ms=500.0), [CUBIC], late) == 0.75
+    assert load("truth").height(facts(rtt_ms=10.0), [CUBIC], late) != 0.75
 
 
 def test_the_kernel_miscounts_where_other_marks_arrived() -> None:
