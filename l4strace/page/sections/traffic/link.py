@@ -20,7 +20,7 @@ NEEDED = (
     *("source", "flow", "forward", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
     *("retransmits", "ece_acks", "ce_best", "ce", "queue_delay_us", "owd_mean_us", "rtt_mean_us"),
 )
-"""Columns of `rounds` that the panels ask for: the path's rounds are copied, and may be most."""
+"""Columns of `rounds` that the panels read: a copy of a busy path's rounds is large."""
 
 
 SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
