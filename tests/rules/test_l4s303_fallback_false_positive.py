@@ -73,7 +73,7 @@ def test_a_score_that_is_only_observed_is_a_notice() -> None:
 
 
 def packets(law: str | None = None, **columns: object):
-    plain = {"origin": "packets", "score": None, "score_fixed": 17.0}
+    plain = {"origin": "packets", "score": None, "score_fixed": 17.0, "mdev_us": 1100.0}
     return evidence(
         flows=FLOWS,
         directions=DIRECTIONS,
@@ -204,10 +204,19 @@ def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
     for jitter, cause in ((2_900.0, "because of 2.9 ms of jitter"), (800.0, "the link is slow")):
         noise = path_noise(jitter_us=jitter)
         (logged,) = check(evidence(**tables, noise=noise, detector=steps(**inputs)))
-        replay = steps(origin="packets", score=None, score_fixed=17.0)
+        replay = steps(origin="packets", score=None, **inputs)
         (seen,) = check(evidence(**tables, noise=noise, detector=replay, laws=laws(None)))
         assert cause in logged.message
         assert cause in seen.message
+
+
+def test_a_low_rate_alone_is_no_slow_link() -> None:
+    """Lab runs s1701-001 and 056: an application paces the flow; jitter thins it."""
+    cases = (("paced", 19_500.0, 740.0, 73_000.0), ("jitter", 1_700.0, 4_890.0, 5_700.0))
+    for name, packet, mdev, depth in cases:
+        place = bottleneck("l4s", rate_bps=12_112e6 / packet, serialisation_us=packet)
+        (found,) = check(scene(place, mdev_us=mdev, depth_us=depth))
+        assert ", as jitter, reordering, a slow link, " in found.message, name
 
 
 def test_a_build_with_the_bug_is_not_acquitted_where_it_adds_to_the_score() -> None:

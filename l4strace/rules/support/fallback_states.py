@@ -45,7 +45,7 @@ SHAKEN_US = 2 * MDEV_US
 """Jitter from which it alone makes the RTT deviation: `noise` gives half of its range, and a
 uniform distribution deviates by a quarter of that."""
 
-PATH_CAUSES = "jitter, reordering, an overshoot or a change of the bottleneck"
+PATH_CAUSES = "jitter, reordering, a slow link, an overshoot or a change of the bottleneck"
 """What raises a correct score behind an L4S AQM: an overshoot for seconds, as it falls slowly."""
 
 OWN_FUNCTIONS = ("ack", "alpha", "cwr")
