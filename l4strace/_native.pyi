@@ -209,6 +209,12 @@ def path_begun(rounds: ArrowRows, directions: ArrowRows, most: int) -> ArrowTabl
     Paths on which no more than ``most`` directions begin are left out.
     """
 
+def path_delays(rounds: ArrowRows) -> ArrowTable:
+    """`delay_us` and `one_way` of each round (`derive.delays`), in the order of `of` and `round`.
+
+    A table in one chunk.
+    """
+
 class AddressMap:
     """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
 

@@ -1,10 +1,12 @@
-//! What rounds show of the paths that they took: slots, phases, noise, neighbours, flows that begin.
+//! What rounds show of the paths that they took: slots, phases, noise, neighbours, flows that
+//! begin, delays.
 //!
 //! Rounds come as columns, in the order of their direction. What a result means is stated where it is
 //! asked for, in `l4strace/derive`.
 
 mod column;
 pub mod company;
+pub mod delays;
 pub mod first;
 pub mod noise;
 mod numbers;

@@ -8,14 +8,15 @@ use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::paths::company::{self, Company, Neighbours};
 use crate::paths::phases::Phases;
-use crate::paths::{first, noise, slots};
+use crate::paths::{delays, first, noise, slots};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_slots, m)?)?;
     m.add_function(wrap_pyfunction!(path_phases, m)?)?;
     m.add_function(wrap_pyfunction!(path_noise, m)?)?;
     m.add_function(wrap_pyfunction!(path_company, m)?)?;
-    m.add_function(wrap_pyfunction!(path_begun, m)?)
+    m.add_function(wrap_pyfunction!(path_begun, m)?)?;
+    m.add_function(wrap_pyfunction!(path_delays, m)?)
 }
 
 /// Slots of the paths that carry so many packets.
@@ -200,5 +201,35 @@ fn path_begun(py: Python<'_>, rounds: Given, directions: Given, most: usize) -> 
     t.u32("first_met", found.iter().map(|f| f.met));
     t.u32("first_passed", found.iter().map(|f| f.passed));
     t.f64("first_apart_us", found.iter().map(|f| f.apart_us));
+    t.finish()
+}
+
+/// The largest delay of each round, and which kind it is.
+#[pyfunction]
+fn path_delays(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
+    let rounds = delays::Rounds {
+        of: rounds.whole::<UInt32Type>("of")?,
+        acked_packets: rounds.whole::<UInt32Type>("acked_packets")?,
+        sent_packets: rounds.whole::<UInt32Type>("sent_packets")?,
+        retransmits: rounds.whole::<UInt32Type>("retransmits")?,
+        rtt_samples: rounds.whole::<UInt32Type>("rtt_samples")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        rtt_mean_us: rounds.whole::<Float64Type>("rtt_mean_us")?,
+        rtt_max_us: rounds.whole::<Float64Type>("rtt_max_us")?,
+        rtt_prompt_max_us: rounds.whole::<Float64Type>("rtt_prompt_max_us")?,
+        sacked_rtt_min_us: rounds.whole::<Float64Type>("sacked_rtt_min_us")?,
+        sacked_rtt_max_us: rounds.whole::<Float64Type>("sacked_rtt_max_us")?,
+        owd_min_us: rounds.whole::<Float64Type>("owd_min_us")?,
+        owd_mean_us: rounds.whole::<Float64Type>("owd_mean_us")?,
+        owd_max_us: rounds.whole::<Float64Type>("owd_max_us")?,
+        base_us: rounds.whole::<Float64Type>("base_us")?,
+        owd_base_us: rounds.whole::<Float64Type>("owd_base_us")?,
+        overtakes: rounds.flags("overtakes")?,
+        merged: rounds.flags("merged")?,
+    };
+    let found = native(py, || Ok::<_, PyErr>(delays::delays(&rounds)))?;
+    let mut t = Columns::default();
+    t.f64("delay_us", found.iter().map(|d| d.us));
+    t.bool("one_way", found.iter().map(|d| d.one_way));
     t.finish()
 }
