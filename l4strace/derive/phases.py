@@ -31,9 +31,10 @@ def table(capture: Capture) -> pl.DataFrame:
         pl.col("noise_us").fill_null(0.0)
     )
     # Column by column: row by row polars takes twice as long.
-    values = zip(*(column.to_list() for column in noisy.get_columns()), strict=True)
+    names, values = noisy.columns, (column.to_list() for column in noisy.get_columns())
+    each = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
     rows: list[dict[str, Any]] = []
-    for _, path in groupby((dict(zip(noisy.columns, row, strict=True)) for row in values), _path):
+    for _, path in groupby(each, _path):
         rows += _of_path(list(path))
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
