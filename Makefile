@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := l4strace/native
+SIM    := fixtures/lab/sim
 SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
@@ -38,21 +39,25 @@ test: check rust-test py-test ## every check and every test
 
 check: $(VENV)/.dev ## formatting, lint, types, layers
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
+	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
 	# In release: the build of the package has compiled half of it.
 	cargo clippy --quiet --release --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
+	cargo clippy --quiet --release --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-rust-test: ## tests of the native crate
+rust-test: ## tests of both crates
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
+	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
 
 py-test: $(VENV)/.dev $(VENV)/.built ## tests of everything else
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 format: $(VENV)/.dev ## rewrite sources in the project's format
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml
+	cargo fmt --manifest-path $(SIM)/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
