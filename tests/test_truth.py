@@ -117,6 +117,16 @@ def test_starvation_is_the_share_beside_the_largest_rival() -> None:
     assert judged("L4S501", truth, CUBIC) is False
 
 
+def test_a_short_flow_that_takes_seconds_beside_a_long_one_starves() -> None:
+    """Run s1701-152: 381 kB took nine seconds, at 191 kbit/s beside 4.1 Mbit/s."""
+    span = [int(2e9), int(8e9)]
+    truth = facts()
+    truth.flows[PRAGUE]["kind"] = "short"
+    assert judged("L4S501", truth, span_ns=span) is True
+    truth.flows[PRAGUE]["arrived_bytes"] = truth.flows[CUBIC]["arrived_bytes"]
+    assert judged("L4S501", truth, span_ns=span) is False
+
+
 def test_a_flow_that_gets_what_it_asks_for_is_not_starved() -> None:
     asked = {"dport": PRAGUE, "kind": "paced", "numbers": [6000]}
     rival = {"dport": CUBIC, "kind": "bulk", "numbers": []}

@@ -12,12 +12,14 @@ flows only by dropping.
 
 Evidence
 --------
-`laws.law`, `lead`, `half_alpha`, `window_packets` and `samples`; `flows.handshake`.
+`laws.law`, `lead`, `half_alpha`, `window_packets` and `samples`; `flows.handshake`;
+`noise.release_us`.
 
 When it is wrong
 ----------------
 If the sender follows another law than alpha/2 and reduces less. A capture that begins in the middle
-of the flow does not show alpha: such flows are left out.
+of the flow does not show alpha: such flows are left out. So are flows behind a link that releases
+packets in bursts (L4S406): what is in flight then follows the link and not the window.
 
 What to do
 ----------
@@ -42,17 +44,24 @@ CODE = "L4S202"
 MIN_PACKETS = 1.0
 """Packets that alpha/2 of the window must amount to: less does not show in what is in flight."""
 
+BURSTY = "a link releases packets in bursts, and what is in flight between them is not the window"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight does not fall as its marks ask."""
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     asked = pl.col("half_alpha") * pl.col("window_packets")
+    bursty = subjects.noise(evidence).filter(pl.col("release_us").is_not_null())
     ignored = (
         subjects.once(evidence, evidence.laws)
         .filter((pl.col("law") == "none") & (asked >= MIN_PACKETS))
         .join(begun, on=["source", "flow"], how="semi")
+        .join(bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left")
     )
-    return [_finding(row) for row in ignored.iter_rows(named=True)]
+    return [
+        _finding(row) if row["release_us"] is None else Skipped(CODE, BURSTY, row["flow"])
+        for row in ignored.iter_rows(named=True)
+    ]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

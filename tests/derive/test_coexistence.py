@@ -90,6 +90,19 @@ def test_a_trickle_on_a_slow_link_starves() -> None:
     assert result["starved_share"][0] == pytest.approx(0.025, abs=0.005)
 
 
+def test_a_flow_that_a_queue_of_seconds_leaves_a_few_rounds_starves() -> None:
+    """Run s1701-130: 5 s of queue, no mark, no loss: 166 packets in eight rounds."""
+    edges = [0, 150 * MS, 350 * MS, 800 * MS, 1500 * MS, 2800 * MS, 5200 * MS, 10_000 * MS]
+    spans = {"start_ns": edges[:-1], "end_ns": edges[1:]}
+    counts = [9, 18, 28, 27, 29, 40, 14]
+    waits = [150e3, 340e3, 380e3, 700e3, 1300e3, 2400e3, 4800e3]
+    few = {"acked_packets": counts, "acked_bytes": [1448 * count for count in counts]}
+    beside = rounds(1000, flow=1, acked_packets=4, acked_bytes=4_900)
+    starved = table(rounds(7, flow=0, rtt_min_us=waits, **few, **spans), beside)
+    assert starved["starved_since_ns"].is_not_null().to_list() == [True, False]
+    assert table(rounds(7, flow=0, rtt_min_us=150e3, **few, **spans), beside).is_empty()
+
+
 def test_a_paced_source_that_no_mark_or_loss_cuts_is_not_starved() -> None:
     """It always has data in flight, so no round drains; its window would have grown long before."""
     paced = rounds(1000, flow=0, acked_packets=5, acked_bytes=wave(5 * 1448))
