@@ -8,7 +8,7 @@ Averages over a run that crosses a change describe neither part. So rules judge 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from statistics import median_low
 from typing import Any
 
@@ -116,15 +116,21 @@ def _ordered(found: list[Change]) -> list[Change]:
 
 
 def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first: int) -> bool:
-    """A fall to a level that nothing shows, or with fewer flows: at the end they end one by one."""
+    """A fall to a level that nothing shows, or with fewer flows: at the end they end one by one.
+
+    Not where the lower level stood before the first of them ended.
+    """
     there, left = (
         [s["flows"] for s in part]
         for part in (slots[max(0, first - changes.LASTING) : first], slots[first : first + ENDING])
     )
+    most = max(there, default=0)
+    whole = list(takewhile(lambda s: s["flows"] >= most, slots[first:]))
     fell = last["capacity_bps"] < before["capacity_bps"]
     count = len(slots) - first
     unseen = count <= ENDING and not last["capacity_shown"]
-    fewer = count <= 2 * ENDING and min(left) < max(there, default=0)
+    standing = sum(s["busy"] for s in whole) >= changes.LASTING
+    fewer = count <= 2 * ENDING and min(left) < most and not standing
     return bool(fell and (unseen or fewer))
 
 
