@@ -127,6 +127,18 @@ def test_a_short_flow_that_takes_seconds_beside_a_long_one_starves() -> None:
     assert judged("L4S501", truth, span_ns=span) is False
 
 
+def test_a_starvation_is_judged_in_the_time_that_it_names() -> None:
+    """Run s1601-094: 2.3 beside 19 Mbit/s from t=4.6 s, after an equal share before."""
+    truth = facts()
+    got = truth.flows[PRAGUE]["arrived_bytes"]
+    rival = truth.flows[CUBIC]["arrived_bytes"]
+    truth.flows[PRAGUE]["arrived_bytes"] = [*rival[:-3], *got[-3:]]
+    end = len(rival)
+    span = [int((end - 3) * 1e9), int(end * 1e9)]
+    assert judged("L4S501", truth, span_ns=span) is True
+    assert judged("L4S501", truth, span_ns=[0, int(2e9)]) is not True
+
+
 def test_a_flow_that_gets_what_it_asks_for_is_not_starved() -> None:
     asked = {"dport": PRAGUE, "kind": "paced", "numbers": [6000]}
     rival = {"dport": CUBIC, "kind": "bulk", "numbers": []}
