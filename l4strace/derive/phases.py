@@ -118,7 +118,8 @@ def _ordered(found: list[Change]) -> list[Change]:
 def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first: int) -> bool:
     """A fall to a level that nothing shows, or with fewer flows: at the end they end one by one.
 
-    Not where the lower level stood before the first of them ended.
+    Not where a queue stood at the lower level before the first of them ended: marks alone also come
+    to flows that send less.
     """
     there, left = (
         [s["flows"] for s in part]
@@ -129,8 +130,8 @@ def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first
     fell = last["capacity_bps"] < before["capacity_bps"]
     count = len(slots) - first
     unseen = count <= ENDING and not last["capacity_shown"]
-    standing = sum(s["busy"] for s in whole) >= changes.LASTING
-    fewer = count <= 2 * ENDING and min(left) < most and not standing
+    stood = sum(s["busy"] and (s["queue_us"] or 0.0) >= changes.QUEUE_US for s in whole)
+    fewer = count <= 2 * ENDING and min(left) < most and stood < changes.LASTING
     return bool(fell and (unseen or fewer))
 
 
