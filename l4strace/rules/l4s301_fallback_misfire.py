@@ -93,9 +93,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         if row["kind"] != "l4s" and inputs_are_high(row):
             # The build may be wrong (L4S302), and a classic AQM may justify what it does.
             results.append(Skipped(CODE, "high inputs, and the bottleneck is not shown to be L4S"))
-        elif row["kind"] in (None, "unknown") and row["marks_since"] == 0 and row["build"] == BUGGY:
-            # The bug (L4S302) raises the score anywhere; nothing shows what it then acts on.
-            results.append(Skipped(CODE, "no mark came, and nothing shows what the AQM is"))
         elif not explained(row):
             results.append(_finding(evidence, row))
     return results

@@ -137,28 +137,14 @@ def test_no_time_above_8_is_silent() -> None:
     assert check(evidence(flows=FLOWS, detector=steps(5, score=[0.0] * 4 + [9.0]))) == []
 
 
-def late_score(marks: int | None, kind: str = "unknown"):
+@pytest.mark.parametrize("marks", [0, 3, None])
+def test_a_score_with_no_mark_to_respond_to_backs_nothing_off(marks: int | None) -> None:
+    """The path zeroed ACE: three marks were read into the handshake, and none came after."""
     late = [0.0] * 20 + [17.0] * 80
     since = 20 * STEP_NS
     counted = None if marks is None else [3, 3, 3 + marks]
     kernel = log(3, ts_ns=[0, since, since + STEP_NS], delivered_ce=counted)
-    score = steps(score=late, build="24-bit buggy")
-    aqm = bottleneck(kind)
-    return check(
-        evidence(flows=FLOWS, detector=score, kernel=kernel, directions=DIRECTIONS, bottlenecks=aqm)
-    )
-
-
-def test_a_bug_that_no_mark_uses_on_a_path_that_nothing_shows_is_no_misfire() -> None:
-    """Run s1701-151: CoDel, which dropped; L4S302 names the bug."""
-    (found,) = late_score(0)
-    assert isinstance(found, Skipped)
-
-
-@pytest.mark.parametrize("marks", [0, 3, None])
-def test_a_score_with_no_mark_to_respond_to_backs_nothing_off(marks: int | None) -> None:
-    """The path zeroed ACE: three marks were read into the handshake, and none came after."""
-    (found,) = late_score(marks, "l4s")
+    (found,) = check(evidence(flows=FLOWS, detector=steps(score=late), kernel=kernel))
     silent = marks == 0
     assert found.severity is (Severity.NOTICE if silent else Severity.ERROR)
     assert ("with no mark to respond to" in found.message) is silent
