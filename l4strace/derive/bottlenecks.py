@@ -25,7 +25,14 @@ from l4strace.derive import (
 )
 from l4strace.derive.company import FRAME_BYTES
 from l4strace.derive.low_marks import MIN_MARKS
-from l4strace.derive.unmarked import ALONE, NO_VERDICT, SEEN_BY_OTHERS, Features, Verdict
+from l4strace.derive.unmarked import (
+    ALONE,
+    NO_VERDICT,
+    OWN_MARKS,
+    SEEN_BY_OTHERS,
+    Features,
+    Verdict,
+)
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -111,6 +118,16 @@ def _marking(f: Features) -> str | None:
 
 
 def _verdict(f: Features) -> Verdict:
+    kind, confidence, reason = _shown(f)
+    if kind == "l4s" and confidence <= OWN_MARKS and border.as_often(f):
+        return border.unknown(
+            f"Cannot be determined: {border.lower(reason[:-1])}, but ECT(0) packets are marked in "
+            "about as many moments as ECT(1) packets."
+        )
+    return kind, confidence, reason
+
+
+def _shown(f: Features) -> Verdict:
     if f["deaf"]:
         reason = "The ACE counter is mangled, so marks cannot be seen round by round."
         return "unknown", NO_VERDICT, reason

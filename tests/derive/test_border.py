@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from l4strace.derive import border
+from l4strace.derive import border, bottlenecks
 from tests.support.features import PLAIN
 
 
@@ -60,6 +60,33 @@ def test_one_long_queue_is_equal_and_parallel_delays(changed: dict[str, Any], on
     assert border.in_one_queue(features(**changed), "classic") is one
 
 
+STEP = {"high_rounds": 0, "classic_high": 20, "classic_high_unmarked": 0, "classic_ect0": 50}
+STEP |= {"classic_own_marked": 30, "classic_marked_slots": 24}
+
+
+@pytest.mark.parametrize(
+    ("changed", "often"),
+    [
+        ({}, True),
+        ({"classic_marked_slots": 23}, False),  # coupled marks are rarer (RFC 9332 section 2.4)
+        ({"classic_own_marked": 2, "classic_marked_slots": 2}, False),
+        ({"classic_slots": 9}, False),
+        ({"classic_ect0": 0}, False),  # Not-ECT: what they report is no mark of theirs
+        ({"classic_high_unmarked": 4}, False),  # lab run s1701-006: no step lets these through
+    ],
+)
+def test_one_step_marks_both_kinds_in_as_many_moments(changed: dict[str, Any], often: bool) -> None:
+    """Lab runs s1601-005 and s1601-113: a step at 1 ms that all share."""
+    ect1 = features(marked_as="ect1", **STEP | changed)
+    assert border.as_often(ect1) is often
+    names = {"classic_own_marked": "scalable_marked_slots", "classic_slots": "scalable_slots"}
+    names |= {"classic_marked_slots": "scalable_own_marked", "classic_high": "high_rounds"}
+    names |= {"classic_high_unmarked": "high_unmarked"}
+    ect0 = features(**{names.get(key, key): ect1[key] for key in ect1} | {"marked_as": "ect0"})
+    assert border.as_often(ect0) is (often or changed == {"classic_ect0": 0})
+    assert not border.as_often(ect0 | {"marked_as": "not_ect"})
+
+
 def test_a_queue_three_times_longer_is_another_queue() -> None:
     assert border.isolated(features(other_us=80_000.0), "classic_queue_us", "other_us")
     assert not border.isolated(features(other_us=50_000.0), "classic_queue_us", "other_us")
@@ -70,3 +97,19 @@ def test_a_packet_more_is_no_queue_more() -> None:
     waits = features(short_us=255.0, long_us=2_111.0)
     assert border.isolated(waits, "short_us", "long_us")
     assert not border.isolated(waits | {"serialisation_us": 2_490.0}, "short_us", "long_us")
+
+
+def test_marks_of_ect0_packets_at_as_many_moments_show_no_second_queue() -> None:
+    """Lab run s1601-113: a step at 1 ms that all share, which few ECT(0) packets meet."""
+    seen = {"marked_as": "ect1", "deaf": False, "began": True, "rounds": 400, "marked_rounds": 9}
+    seen |= {"marks": 40, "acked": 9_000, "queue_delay_us": 300.0, "marking_delay_us": 1_020.0}
+    seen |= {"marked_parts": 6, "classic_slots": 58, "classic_ect0": 58, "classic_high": 0}
+    seen |= {"classic_queue_us": 347.0, "classic_own_queue_us": 300.0, "classic_gap": 0.6}
+    seen |= {"classic_corr": 0.1, "classic_marks": 2, "classic_mark_delay_us": 900.0}
+    seen |= {"classic_high_unmarked": 0, "high_acked": 0, "high_marks": 0}
+    seldom = {"classic_own_marked": 30, "classic_marked_slots": 2}
+    assert bottlenecks._verdict(PLAIN | seen | seldom)[0] == "l4s"
+    often = {"classic_own_marked": 7, "classic_marked_slots": 9}
+    kind, _, reason = bottlenecks._verdict(PLAIN | seen | often)
+    assert kind == "unknown"
+    assert "in about as many moments" in reason
