@@ -259,8 +259,10 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
     high, marked = company.high(), pl.col("marks") > 0
     late = pl.col("marking_us") - pl.col("mark_limit_us") > 2 * pl.col("noise_us").fill_null(0.0)
     below = pl.col("rtt_min_us") - pl.col("base_us") < pl.col("mark_limit_us")
+    # What a flow waits at least may be a longer path of its own.
+    own_us = pl.col("above_us") - (pl.col("floor_us") - pl.col("base_us"))
     far = (
-        (pl.col("above_us") > FAR_US)
+        (own_us > FAR_US)
         & ~marked
         & (pl.col("acked_packets") >= company.ANSWERED_AT_ONCE)
         # Retransmissions leave without ECT (RFC 3168 section 6.1.5).
