@@ -18,7 +18,7 @@ from l4strace.evidence import Capture
 
 Features = dict[str, Any]
 
-MIN_FIRST, MOST, NEARLY_NONE = 3, 0.8, 0.1
+MIN_FIRST, MOST, NEARLY_NONE = 3, 0.8, 0.15
 """Slots in which a flow began, the part of them that agrees, and the part that may contradict. By
 eye."""
 

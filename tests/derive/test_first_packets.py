@@ -72,6 +72,8 @@ def features(**changed: Any) -> dict[str, Any]:
         ({"first_apart_us": -1.0}, False, False),
         ({"first_met": 10, "first_passed": 0}, False, True),
         ({"first_met": 8, "first_passed": 1}, False, True),
+        ({"first_slots": 17, "first_met": 2, "first_passed": 15}, True, False),  # s1201-122
+        ({"first_slots": 17, "first_met": 3, "first_passed": 14}, False, False),
         ({"first_met": 5, "first_passed": 5}, False, False),
         ({"first_slots": None}, False, False),
     ],
