@@ -28,6 +28,9 @@ MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
 AQM marks all of them."""
 
+OVERTAKEN = 0.5
+"""Share of late packets from which most ACKs wait for packets that were overtaken: most."""
+
 EVERY_PACKET = 0.95
 """Marked share from which marks carry no information (rule L4S403). By eye."""
 
@@ -56,7 +59,19 @@ def verdict(f: Features) -> Verdict | None:
         return _less_sure(_deep_marks(first)) if far else _marked_early(f)
     if f["all_marks"] and _hardly_marked(f):
         return _less_sure(_deep_marks(first))
+    if f["all_marks"] and _stopped_at_once(f):
+        return _less_sure(_marked_early(f))
     return None
+
+
+def _stopped_at_once(f: Features) -> bool:
+    """A mark or two at the delay of an L4S AQM, and never a queue as long without one.
+
+    Classic flows that went along may have met the same step.
+    """
+    if f["marked_as"] != "ect1" or sharing.compared(f, "classic") or f["queue_max_us"] is None:
+        return False
+    return bool(f["queue_max_us"] < min(f["first_marking_us"] or 0.0, f["mark_limit_us"]))
 
 
 def _first(f: Features) -> float:
@@ -277,6 +292,12 @@ def _deep_marks(f: Features) -> Verdict:
                 f"Cannot be determined: {border.lower(at)}; the ECT(1) flows wait too little to "
                 "show whether they have a queue of their own."
             )
+        if _overtaken(f):
+            late = f"{100 * f['late_share']:.0f} % of the packets arrive late"
+            return border.unknown(
+                f"Cannot be determined: {border.lower(at)}, but {late}, and ACKs wait for the "
+                "latest of them."
+            )
         if low_marks.all_beyond(f):
             return border.unknown(
                 f"Cannot be determined: {border.lower(at)}, and every packet that waited longer "
@@ -285,6 +306,16 @@ def _deep_marks(f: Features) -> Verdict:
         alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
         return CLASSIC_OR_PER_FLOW, OWN_MARKS, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)
+
+
+def _overtaken(f: Features) -> bool:
+    """Marks come at what most packets wait for, which where most are overtaken need be no queue.
+
+    An ACK then shows the slowest of several packets: all RTTs lie at the far end of what the path
+    adds, near to each other, and their spread understates the noise.
+    """
+    usual = f["marking_delay_us"] - f["queue_delay_us"] <= f["mark_limit_us"]
+    return bool((f["late_share"] or 0.0) >= OVERTAKEN and usual)
 
 
 def _begun(f: Features) -> Verdict | None:

@@ -310,3 +310,20 @@ def test_ect1_flows_too_short_to_be_compared_may_have_a_queue_of_their_own() -> 
     row = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=stack(short, cubic))
     assert row["kind"] == "unknown"
     assert "too short" in str(row["reason"])
+
+
+def test_a_flow_that_never_waited_beyond_border_and_noise_was_stopped_by_a_step() -> None:
+    """Lab runs s1601-141 and s1001-106; s1001-044 (fq_codel) has as short a queue and 8 marks."""
+    noisy = {"marked_as": "ect1", "began": True, "marks": 30, "queue_max_us": 12_400.0}
+    noisy |= {"marking_delay_us": 8_000.0, "noise_us": 11_000.0, "high_acked": 0, "high_marks": 0}
+    shown = low_marks.behind_noise(PLAIN | {"classic_slots": 0} | noisy)
+    assert shown is not None
+    assert shown[:2] == ("l4s", 0.6)
+    assert shown[2].endswith("waited longer than 12.4 ms, slow start and jitter included.")
+    for changed in (
+        {"marks": 29},
+        {"queue_max_us": 14_100.0},
+        {"began": False},
+        {"marked_as": "ect0"},
+    ):
+        assert low_marks.behind_noise(PLAIN | noisy | changed) is None

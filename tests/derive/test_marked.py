@@ -248,6 +248,27 @@ def test_noise_does_not_hide_a_step_that_marks_every_longer_wait() -> None:
         assert marked.verdict(features(**slow, serialisation_us=packet_us))[0] == kind
 
 
+def test_a_mark_or_two_in_a_short_queue_are_those_of_a_step() -> None:
+    """Lab runs s1301-080 and s1701-096: two marks at 1 ms, and 0.6 ms of queue at most."""
+    once = {"marks": 0, "all_marks": 2, "first_marking_us": 1_000.0, "queue_max_us": 600.0}
+    once |= {"high_acked": 0, "high_marks": 0}
+    assert marked.verdict(features(**once))[:2] == ("l4s", 0.5)
+    assert marked.verdict(features(**once | {"began": False}))[0] == "unknown"
+    for changed in ({"queue_max_us": 3_100.0}, {"queue_max_us": None}, {"classic_slots": 10}):
+        assert marked.verdict(features(**once | changed)) is None
+    assert marked.verdict(features(**once | {"marked_as": "ect0"})) is None
+
+
+def test_marks_where_most_packets_are_overtaken_show_no_queue() -> None:
+    """Lab run s1701-016: DualPI2 and 9 ms of jitter; all RTTs lie at its far end."""
+    late = {"late_share": 0.75, "marking_delay_us": 6_800.0, "queue_delay_us": 7_200.0}
+    verdict = marked.verdict(features(**late, noise_us=2_800.0))
+    assert verdict[0] == "unknown"
+    assert "75 % of the packets arrive late" in verdict[2]
+    for changed in ({"late_share": 0.4}, {"queue_delay_us": 3_700.0}):
+        assert marked.verdict(features(**late | changed))[0] == CLASSIC_OR_PER_FLOW
+
+
 SHARED = {"classic_gap": 0.24, "classic_corr": 0.82, "classic_apart": 0.03, "classic_slots": 40}
 SHARED |= {"classic_queue_us": 16_500.0, "classic_own_queue_us": 15_700.0, "classic_ect0": 0}
 SHARED |= {"marking_delay_us": 6_700.0, "noise_us": 4_700.0, "high_acked": 148, "flat": False}

@@ -11,6 +11,7 @@ PLAIN: dict[str, Any] = {
     "seconds": 8.0,
     "base_us": 10_000.0,
     "floor_us": 10_000.0,
+    "queue_max_us": 50_000.0,
     "classic_feedback": False,
     "cleared": False,
     "crossed": 0,
