@@ -89,6 +89,9 @@ def verdict(f: Features) -> Verdict:
             return border.unknown(
                 "Cannot be determined: ECE comes back in most round trips, whatever the queue."
             )
+        if all_beyond(f):
+            others = f"{border.at(f)} for packets that are not ECT(1)"
+            return "shallow", OWN_MARKS, f"{others}. Every packet that waited longer was marked."
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
             if (f["stepped"] or 0.0) < STEPPED:
                 return border.unknown(

@@ -327,3 +327,24 @@ def test_a_flow_that_never_waited_beyond_border_and_noise_was_stopped_by_a_step(
         {"marked_as": "ect0"},
     ):
         assert low_marks.behind_noise(PLAIN | noisy | changed) is None
+
+
+def test_a_step_shows_by_every_packet_that_waited_longer() -> None:
+    """Lab run s1801-064: BBR keeps 14 ms of queue behind a step at 1 ms that all share."""
+    stands = features(
+        marked_as="ect0",
+        rounds=40,
+        marked_rounds=40,
+        marks=26_201,
+        marking_median_us=13_581.0,
+        high_rounds=40,
+        high_acked=26_201,
+        high_marks=26_201,
+        serialisation_us=217.0,
+        scalable_mark_delay_us=None,
+    )
+    kind, _, reason = low_marks.verdict(stands)
+    assert kind == "shallow"
+    assert reason.endswith("Every packet that waited longer was marked.")
+    kind, _, _ = low_marks.verdict(stands | {"high_marks": 20_000})
+    assert kind == "classic"
