@@ -109,6 +109,13 @@ def served_in_turn(f: Features, mates: str) -> bool:
     return bool(uneven <= EVEN and unlike >= max(UNLIKE, TIMES * uneven))
 
 
+def perhaps_in_turn(f: Features, mates: str) -> bool:
+    """Rates that one queue hardly ever gives flows whose RTTs, and so their windows, differ."""
+    if (f[f"{mates}_waiting"] or 0) < MIN_SLOTS:
+        return False
+    return bool(f[f"{mates}_uneven"] <= EVEN and f[f"{mates}_unlike"] >= UNLIKE)
+
+
 def out_of_turn(f: Features, mates: str) -> bool:
     """Rates that fair queueing never gives: flows with packets waiting get unequal ones.
 
@@ -143,7 +150,7 @@ def unequal(f: Features, mates: str) -> bool:
 
 def one_queue(f: Features, mates: str) -> bool:
     """The delays are equal at the same time."""
-    if served_in_turn(f, mates):
+    if perhaps_in_turn(f, mates):
         return False
     gap, correlation = _gap(f, mates), _correlation(f, mates)
     nearly = gap <= NEARLY_EQUAL and correlation >= CORRELATED
@@ -203,7 +210,7 @@ def sure(f: Features, mates: str) -> bool:
     """Equal and parallel: neither is chance."""
     alike = _gap(f, mates) <= SURE and _correlation(f, mates) >= SURE_CORRELATED
     alike = alike and _moves_within(f, mates) and _apart(f, mates) < APART
-    return alike and not served_in_turn(f, mates)
+    return alike and not perhaps_in_turn(f, mates)
 
 
 def alike(f: Features, mates: str) -> bool:
