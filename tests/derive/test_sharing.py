@@ -209,3 +209,32 @@ def test_flows_with_a_queue_each_get_equal_rates_without_noise(
     """Lab run s1201-053: a step at 2.9 Mbit/s, where waits differ by less than a packet."""
     rates = {"classic_waiting": 104, "classic_uneven": 0.41}
     assert sharing.unequal(features(0.17, -0.83, **rates | changed), "classic") is unequal
+
+
+UNEQUAL_WINDOWS = {
+    "scalable_waiting": 37,
+    "scalable_uneven": 0.069,
+    "scalable_unlike": 0.095,
+    "scalable_gap": 0.227,
+    "scalable_corr": 0.926,
+    "scalable_within": 0.905,
+    "scalable_apart": 0.015,
+    "scalable_queue_us": 11_929.0,
+    "scalable_own_queue_us": 10_294.0,
+    "mark_limit_us": 3_000.0,
+    "floor_us": 54_300.0,
+    "base_us": 54_230.0,
+    "scalable_least_us": 167.0,
+}
+"""Lab run s1801-092, flow 0: fq_codel whose rate changes twice, six flows."""
+
+
+def test_equal_rates_of_unequal_windows_leave_open_whose_queue_it_is() -> None:
+    assert not sharing.sure(UNEQUAL_WINDOWS, "scalable")
+    assert not sharing.one_queue(UNEQUAL_WINDOWS, "scalable")
+
+
+def test_unequal_rates_or_equal_windows_do_not_contradict_one_queue() -> None:
+    for other in ({"scalable_uneven": 0.12}, {"scalable_unlike": 0.03}, {"scalable_waiting": 9}):
+        assert sharing.sure(UNEQUAL_WINDOWS | other, "scalable"), other
+        assert sharing.one_queue(UNEQUAL_WINDOWS | other, "scalable"), other
