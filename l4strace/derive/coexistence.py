@@ -85,11 +85,10 @@ def table(capture: Capture) -> pl.DataFrame:
     slots = _shares(pairs, rounds)
     keys = [*KEY, "other_flow"]
     seconds = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
-    rates = slots.group_by(keys).agg(
-        pl.col("bits").sum(), pl.col("other_bits").sum(), pl.col("held_back").mean()
-    )
+    held = slots.group_by(keys).agg(pl.col("held_back").mean())
     result = (
-        pairs.join(rates, on=keys, how="inner")
+        _bits(pairs, rounds)
+        .join(held, on=keys, how="inner")
         .join(_starved(slots), on=keys, how="left")
         .with_columns(
             (pl.col("bits") / seconds).alias("rate_bps"),
@@ -210,6 +209,29 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.max_horizontal("start_ns", "start_ns_other").alias("start_ns"),
         pl.min_horizontal("end_ns", "end_ns_other").alias("end_ns"),
     ).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_OVERLAP_NS)
+
+
+def _bits(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with the bits of both in their overlap, and in no more: one of them sent before it."""
+    sums = rounds.select(*KEY, "start_ns", "end_ns", "bits").sort("end_ns")
+    sums = sums.with_columns(pl.col("bits").cum_sum().over(KEY).alias("sum"))
+    begin, end = (_sum_at(pairs, sums, at) for at in ("start_ns", "end_ns"))
+    own = pairs.with_columns((end - begin).alias("bits"))
+    other = own.select(
+        "source", other_flow="flow", other_forward="forward", flow="other_flow", other_bits="bits"
+    )
+    return own.join(other, on=["source", "flow", "other_flow", "other_forward"])
+
+
+def _sum_at(pairs: pl.DataFrame, sums: pl.DataFrame, time: str) -> pl.Series:
+    """Bits of each pair's flow up to a time; a round's bits are spread over its length."""
+    times = pairs.with_row_index("pair").select("pair", *KEY, at=time).sort("at")
+    found = times.join_asof(
+        sums, left_on="at", right_on="end_ns", by=KEY, strategy="forward", check_sortedness=False
+    )
+    left = (pl.col("end_ns") - pl.col("at")) / (pl.col("end_ns") - pl.col("start_ns"))
+    left = left.fill_nan(0.0).clip(0.0, 1.0)
+    return found.sort("pair").select(pl.col("sum") - pl.col("bits") * left).to_series()
 
 
 def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:

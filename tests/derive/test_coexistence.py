@@ -63,6 +63,31 @@ def test_only_the_overlap_counts() -> None:
     assert result["share"].to_list() == pytest.approx([0.5, 0.5], abs=0.02)
 
 
+def test_a_rate_is_that_of_the_overlap_and_not_of_the_seconds_it_touches() -> None:
+    """Lab run s1801-146: 8.65 and 5.24 Mbit/s were said of a link of 13.5 Mbit/s."""
+    late = rounds(260, flow=1, begin_ns=5_800 * MS, acked_bytes=4_000)
+    pair = table(rounds(1000, flow=0, acked_bytes=10_000), late)
+    assert pair["rate_bps"].to_list() == pytest.approx([8e6, 3.2e6])
+    assert pair["other_rate_bps"].to_list() == pytest.approx([3.2e6, 8e6])
+    assert pair["share"][1] == pytest.approx(0.286, abs=0.001)
+
+
+def test_a_round_that_the_overlap_cuts_counts_in_part() -> None:
+    late = rounds(400, flow=1, begin_ns=5_300 * MS)
+    whole = rounds(1000, flow=0)
+    ends = {
+        "start_ns": [0, 2_600 * MS, 5_200 * MS],
+        "end_ns": [2_600 * MS, 5_200 * MS, 10_000 * MS],
+    }
+    long = whole.head(3).with_columns(
+        *(pl.Series(name, values) for name, values in ends.items()),
+        pl.Series("acked_bytes", [2_600_000, 2_600_000, 4_800_000], pl.UInt64),
+        pl.lit(100, pl.UInt32).alias("acked_packets"),
+    )
+    pair = table(stack(long, rounds(100, flow=0, begin_ns=10_000 * MS, acked_bytes=0)), late)
+    assert pair["rate_bps"][0] == pytest.approx(8e6)
+
+
 def test_other_paths_short_overlaps_and_tiny_flows_make_no_pair() -> None:
     apart = FLOWS.with_columns(server=pl.Series(["10.0.3.2", "192.0.2.9"]))
     assert table(rounds(500, flow=0), rounds(500, flow=1), flows=apart).is_empty()
