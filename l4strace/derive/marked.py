@@ -11,7 +11,7 @@ from l4strace.derive import border, first_packets, low_marks, sharing, unmarked
 from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.noise import HIDES, REORDERED
-from l4strace.derive.queue_features import L4S_MARK_US
+from l4strace.derive.queue_features import L4S_MARK_US, PACKETS
 from l4strace.derive.unmarked import (
     ALONE,
     OWN_MARKS,
@@ -225,14 +225,21 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     if low_marks.slow(f) and _ect1_far_unmarked(f) >= MIN_HIGH:
         return None
     # Noise of some milliseconds moves the marks of an L4S AQM; more of it hides which AQM it is.
-    beyond = low > f["mark_limit_us"]
-    if beyond and (low > f["mark_limit_us"] + min(f["noise_us"], f["mark_limit_us"]) or _left(f)):
+    limit = f["mark_limit_us"] if mate == "classic" else _ect1_limit(f)
+    beyond = low > limit
+    if beyond and (low > limit + min(f["noise_us"], limit) or _left(f)):
         return None
     # The delay of the other flows has its own estimate in their own rows.
     other = "classic" if mate == "classic" else "ECT(1)"
     apart = "later" if mate == "classic" else "earlier"
     reason = f"{border.at(f)}, those of {other} flows far {apart}: two queues."
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
+
+
+def _ect1_limit(f: Features) -> float:
+    """Border of ECT(1) flows beside this other flow, which may be marked while the path is slow."""
+    usual = max(L4S_MARK_US, PACKETS * (f["serialisation_us"] or 0.0))
+    return min(float(f["mark_limit_us"]), usual)
 
 
 def _ect1_far_unmarked(f: Features) -> int:

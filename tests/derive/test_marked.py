@@ -142,6 +142,13 @@ def test_late_marks_in_an_own_queue_beside_early_marks_of_ect1_are_l4s() -> None
     assert marked.verdict(features(**SCALABLE))[0] == "per-flow"
 
 
+def test_ect1_flows_keep_the_border_of_the_usual_rate() -> None:
+    """Lab run s1901-146: RED; the ECT(0) flow was marked while two packets took 15 ms."""
+    apart = SCALABLE | {"mark_limit_us": 15_456.0, "marking_delay_us": 201_742.0}
+    assert marked.verdict(features(**apart, serialisation_us=7_100.0))[0] == "l4s"
+    assert marked.verdict(features(**apart, serialisation_us=1_200.0))[0] == "per-flow"
+
+
 def test_early_marks_of_ect0_packets_too_exclude_a_coupled_dual_queue() -> None:
     """Lab run s801-158: a step marked both flows while they started, and then neither."""
     early = {"marks": 0, "all_marks": 3, "first_marking_us": 1_100.0, "high_acked": 0}
@@ -185,6 +192,7 @@ def test_far_marks_of_others_show_no_two_queues_where_ect1_packets_wait_unmarked
     beside |= {"corr": 0.49, "apart": 0.87, "marks": 341, "marked_slots": 34, "high": 191}
     beside |= {"high_unmarked": 21, "mark_delay_us": 5_200.0}
     ect0 |= {f"scalable_{name}": value for name, value in beside.items()}
+    ect0["serialisation_us"] = 3_100.0
     assert marked.verdict(features(**ect0))[0] == "l4s"
     assert marked.verdict(features(**ect0, path_far_unmarked=10))[0] == "per-flow"
 
