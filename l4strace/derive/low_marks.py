@@ -269,6 +269,11 @@ def _beside_classic(f: Features) -> Verdict:
         hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
         if unheard(f):
             return border.unknown(f"Cannot be determined: {border.lower(border.at(f))}; {UNHEARD}.")
+        if not f["classic_ect0"] and f["classic_queue_us"] < f["classic_own_queue_us"]:
+            return border.unknown(
+                f"Cannot be determined: {border.lower(border.at(f))}; the other flows wait "
+                f"less ({other}) and cannot be marked."
+            )
         if not f["classic_ect0"] and border.beyond(f, "classic") and sharing.alike(f, "classic"):
             return border.unknown(
                 f"Cannot be determined: {border.lower(border.at(f))}, and flows that cannot be "

@@ -242,6 +242,13 @@ def test_flows_that_cannot_be_marked_and_wait_as_long_leave_the_kind_open() -> N
     assert low_marks.verdict(features(**beside | short))[0] == "l4s"
 
 
+def test_flows_that_cannot_be_marked_and_wait_less_leave_the_kind_open() -> None:
+    """A step on all packets, and a Not-ECT flow that hardly fills the queue (simulated)."""
+    beside = {"classic_ect0": 0, "classic_own_queue_us": 800.0, "classic_queue_us": 144.0}
+    assert low_marks.verdict(features(**beside))[0] == "unknown"
+    assert low_marks.verdict(features(**beside | {"classic_queue_us": 2_700.0}))[0] == "l4s"
+
+
 def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -> None:
     """Lab run s1001-029: beside BBR behind DualPI2, whose queues both hardly stand."""
     beside = OFTEN | {"ect0_ratio": 0.01, "classic_queue_us": 1_500.0}
