@@ -58,7 +58,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length_ns = row["end_ns"] - row["start_ns"]
     fills, peak = row["fills_packets"], row["peak_packets"]
-    certain = bool(fills and peak and peak >= OVERSHOOT * fills)
+    certain = row["one_way"] or bool(fills and peak and peak >= OVERSHOOT * fills)
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     full = f" ({max(fills, 1):,.0f} fill the path)" if fills else ""
     # Less than the path holds, in flight all at once: what waits is a burst.
@@ -68,7 +68,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
-        Confidence.HIGH if certain or row["one_way"] else Confidence.MEDIUM,
+        Confidence.HIGH if certain else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: {flight}{full}, and "
         f"{reached} for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",

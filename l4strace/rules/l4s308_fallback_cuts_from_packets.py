@@ -186,11 +186,12 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 
 def _when(evidence: Evidence, row: dict[str, Any]) -> str:
-    """From when on and how much of the time, where the replayed score explains the reductions."""
+    """When first and how much of the time, where the replayed score explains the reductions."""
     if row["references"] != "correct" or row["replayed_since_ns"] is None:
         return ""
     since = subjects.moment(evidence, row["replayed_since_ns"])
-    return f", from {since}{replayed_part_of_time(row)}"
+    part = replayed_part_of_time(row)
+    return f", first at {since}{' and' if part else ''}{part}"
 
 
 def _numbers(row: dict[str, Any]) -> str:

@@ -62,6 +62,14 @@ def test_the_height_is_less_sure_where_packets_were_lost() -> None:
     assert "about" not in sure.message
 
 
+def test_what_is_sure_is_not_said_to_be_probable() -> None:
+    few = {"peak_packets": 60}
+    for columns in ({}, few, few | {"one_way": True}):
+        (found,) = check(scene(**columns))
+        probably = "Slow start probably overshot" in found.message
+        assert probably == (found.confidence is Confidence.MEDIUM), columns
+
+
 def test_the_flow_is_the_one_that_started() -> None:
     (found,) = check(scene(flow=0, culprit=1))
     assert found.flow == 1
