@@ -18,7 +18,8 @@ Evidence
 When it is wrong
 ----------------
 If the path became slower or another flow joined at the same moment. From RTTs alone the height is
-less sure where packets were lost, as lost packets have none.
+less sure where packets were lost, as lost packets have none; where the snaplen cut off SACK
+(`directions.options_cut` of the ACKs) it is a lower bound.
 
 What to do
 ----------
@@ -64,7 +65,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     # Less than the path holds, in flight all at once: what waits is a burst.
     bursts = bool(fills and peak and peak < fills)
     flight = f"{'it sent in bursts, ' if bursts else ''}up to {peak or 0:,} packets were in flight"
-    reached = events.height(row, row["culprit"])
+    reached = events.height(evidence, row, row["culprit"])
     return Finding(
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,

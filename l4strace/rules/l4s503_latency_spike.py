@@ -17,7 +17,8 @@ Evidence
 When it is wrong
 ----------------
 Wireless hops retransmit and pause by themselves; such delay is not a queue that the sender filled.
-From RTTs alone the height is less sure where packets were lost.
+From RTTs alone the height is less sure where packets were lost; where the snaplen
+cut off SACK (`directions.options_cut` of the ACKs) it is a lower bound.
 
 What to do
 ----------
@@ -69,12 +70,13 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length = (row["end_ns"] - row["start_ns"]) / 1e9
     start = subjects.moment(evidence, row["start_ns"])
     more = f" It is the highest of {row['spikes']:,} such spikes." if row["spikes"] > 1 else ""
+    reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     return Finding(
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
-        f"Latency spike of {length:.1f} s from {start}: {events.height(row, row['flow'])} "
+        f"Latency spike of {length:.1f} s from {start}: {reached} "
         f"(usually {row['usual_us'] / 1000:.1f} ms). {CAUSES[row['cause']]}."
         f"{events.others(row, row['flow'])}{lost}{more}",
         "Check the window and the marks at its start.",

@@ -70,6 +70,21 @@ def test_what_is_sure_is_not_said_to_be_probable() -> None:
         assert probably == (found.confidence is Confidence.MEDIUM), columns
 
 
+def test_the_height_is_a_lower_bound_where_lost_packets_met_a_cut_sack() -> None:
+    cut = frame("directions", flow=[0, 0], forward=[True, False], options_cut=[0, 9])
+
+    def message(directions: pl.DataFrame, **columns: object) -> str:
+        lines = spike(**columns)
+        (found,) = check(evidence(flows=FLOWS, directions=directions, spikes=lines))
+        return found.message
+
+    assert "queue delay reached at least 500 ms" in message(cut, lost=5)
+    assert "queue delay reached 500 ms" in message(cut)
+    assert "queue delay reached 500 ms" in message(cut, lost=5, one_way=True)
+    data = cut.with_columns(forward=~pl.col("forward"))
+    assert "queue delay reached about 500 ms" in message(data, lost=5)
+
+
 def test_the_flow_is_the_one_that_started() -> None:
     (found,) = check(scene(flow=0, culprit=1))
     assert found.flow == 1
