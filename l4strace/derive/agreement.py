@@ -30,7 +30,7 @@ def agreed(rows: list[Row]) -> list[Row]:
     for mates in paths.values():
         _refute(mates)
         # A flow that gets no mark shows nothing of a queue that marks others.
-        marked = [row for row in mates if row["marks"] and row["confidence"] >= ALONE]
+        marked = [row for row in mates if _shows(row) and row["confidence"] >= ALONE]
         if not marked:
             continue
         shared = [row for row in marked if row["kind"] in WHICH]
@@ -43,6 +43,11 @@ def agreed(rows: list[Row]) -> list[Row]:
             if row["kind"] == "unknown" or surest["confidence"] >= PARTLY:
                 _follow(row, surest)
     return rows
+
+
+def _shows(row: Row) -> bool:
+    """Marks stand behind the verdict: later ones, or those while the flow started."""
+    return bool(row["marks"] or (row.get("all_marks") and row["kind"] == "l4s"))
 
 
 def _refute(mates: list[Row]) -> None:

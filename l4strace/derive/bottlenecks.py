@@ -138,8 +138,7 @@ def _shown(f: Features) -> Verdict:
     if seen is not None:
         return seen
     if f["erased"]:
-        reason = "The path erases ECN codepoints, so no queue behind it could mark."
-        return "unknown", NO_VERDICT, reason
+        return unmarked.erased(f)
     beside = low_marks.beside_l4s(f)
     if beside is not None:
         return beside

@@ -207,7 +207,9 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
         least, most = (level * NEAR, level / NEAR) if level else (0.0, INFINITE)
         surged = None
         fell = level is not None and highest <= below * level
-        if not (fell and _fell(past, around, level or 0.0, later)):
+        if level is None and _lasts_below(past, around, later):
+            fell = True
+        elif not (fell and _fell(past, around, level or 0.0, later)):
             less = highest <= max(rates[max(begin, index - LASTING) : index]) / ROSE
             surged = _surged(past, around) if less else None
             fell = surged is not None and highest <= _used(past) / ROSE
@@ -311,6 +313,27 @@ def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
     middle = quantile(standing, 0.5)
     flat = max(standing) - min(standing) <= FLAT_BEFORE_RISE * middle
     return bool(flat and max(standing) <= _used(past) / ROSE)
+
+
+def _lasts_below(past: list[Slot], around: list[Slot], later: list[Slot]) -> bool:
+    """A path that was not full is full at far less, for twice as long as a level must last.
+
+    Its queue stands all along, or an AQM dropped the flight of before. A sender that backed off
+    grows again meanwhile, and its bursts still leave at the rate of the path.
+    """
+    after = around[1:] + later
+    if len(past) < LASTING or len(after) < 2 * LASTING:
+        return False
+    used, rates = _used(past), [s["delivered_bps"] for s in after]
+    if max(rates) > FELL * used or max(s["train_bps"] or 0.0 for s in after) > FELL_TRAINS * used:
+        return False
+    most, now = GAPLESS_PART * len(after), max(quantile(rates, 0.5), 1.0)
+    full = sum(s["busy"] or _waits(s) for s in after) >= most
+    if not full or max(rates) - min(rates) > FLAT * now:
+        return False
+    base = min((s["base_us"] for s in around if s["base_us"] is not None), default=0.0)
+    dropped_us = _newly_lost(past, around) * FRAME_BITS / now * 1e6
+    return sum(map(_waits, after)) >= most or dropped_us >= (used / now - 1) * base
 
 
 def _used(past: list[Slot]) -> float:

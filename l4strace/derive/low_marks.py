@@ -245,7 +245,9 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
 def _beside_classic(f: Features) -> Verdict:
     """Marks at an L4S delay, and classic flows on the path."""
     other = quantity(f["classic_queue_us"], "us")
-    if border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
+    # A window of a packet or two waits for delayed ACKs, which is no queue.
+    isolated = border.isolated(f, "classic_own_queue_us", "classic_queue_us")
+    if isolated and not border.uncoupled(f):
         reason = f"{border.at(f)}, while classic flows wait {other} in a queue of their own."
         return "l4s", TWO_QUEUES, reason
     if shared_queue := _one_step(f, "classic"):

@@ -113,6 +113,10 @@ def _marked_early(f: Features) -> Verdict:
         began = f"Marks began at {queue_delay(first)} of queue delay when the flow started"
         if border.uncoupled(f):
             return "shallow", PARTLY, f"{began}; {border.alike(f)}."
+        if border.no_fewer(f):
+            return border.unknown(
+                f"Cannot be determined: {border.lower(began)}; {border.alike(f)}."
+            )
         if low_marks.unheard(f):
             return border.unknown(
                 f"Cannot be determined: {border.lower(began)}; {low_marks.UNHEARD}."
@@ -265,7 +269,8 @@ def _own_queue(f: Features) -> Verdict | None:
             continue
         other = quantity(f[f"{mate}_queue_us"], "us")
         at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
-        if mate == "scalable" and f["marked_as"] != "ect1" and at and at <= f["mark_limit_us"]:
+        dual = mate == "scalable" and f["marked_as"] != "ect1" and not border.uncoupled(f)
+        if dual and at and at <= f["mark_limit_us"]:
             own = quantity(f[f"{mate}_own_queue_us"], "us")
             waits = f"this flow waits {own}, ECT(1) flows {queue_delay(f[f'{mate}_queue_us'])}"
             reason = f"{border.at(f)}; {waits}: two queues."

@@ -78,6 +78,7 @@ def features(capture: Capture) -> pl.DataFrame:
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
             pl.col("ect0_between_ratio").is_not_null().alias("ect0_counted"),
+            pl.col("ect0_parts").max().over("at"),
         )
         .drop("path", "ect0_between", "ect0_between_ratio")
     )
@@ -179,6 +180,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     begin = pl.col("start_ns").min()
     length = pl.col("start_ns").max() - begin + 1
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
+    parts = pl.col("part").filter(marked).n_unique()
     marking = pl.col("marking_us")
     return (
         rounds.with_columns(part.alias("part"))
@@ -197,7 +199,8 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             (pl.col("floor_rise_us") <= queue_delay.FLAT_US).first().alias("flat"),
             pl.col("floor_us", "base_us").first(),
             marked.sum().alias("marked_rounds"),
-            pl.col("part").filter(marked).n_unique().alias("marked_parts"),
+            parts.alias("marked_parts"),
+            pl.when(pl.col("marked_as").first() == "ect0").then(parts).alias("ect0_parts"),
             (length / 1e9).alias("seconds"),
             pl.col("marks").sum().alias("marks"),
             pl.col("marks").filter(marked).mean().alias("marks_per_round"),

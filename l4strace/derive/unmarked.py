@@ -132,6 +132,15 @@ def verdict(f: Features) -> Verdict:
     return _lossless(f)
 
 
+def erased(f: Features) -> Verdict:
+    """Packets whose ECN codepoint the path erases: a queue without marks, whatever its AQM."""
+    kind, confidence, reason = verdict(f)
+    why = "The path erases ECN codepoints, so no queue behind it could mark."
+    if kind in ("unmarked", "dropping"):
+        return "unmarked", min(confidence, OWN_MARKS), f"{reason} {why}"
+    return "unknown", NO_VERDICT, why
+
+
 def _standing(f: Features) -> float:
     """Delay from which a queue stands: not noise, and not packets under way on a slow link."""
     packets = 2.0 * (f["serialisation_us"] or 0.0)

@@ -60,7 +60,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = subjects.once(evidence, evidence.bottlenecks)
     if judged.is_empty():
         return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
-    unmarked = judged.filter(pl.col("kind").is_in(UNMARKED)).join(
+    # A queue in front of what erases the codepoints may well mark.
+    silent = pl.col("kind").is_in(UNMARKED) & ~pl.col("erased").fill_null(False)
+    unmarked = judged.filter(silent).join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
     return [_finding(row) for row in unmarked.iter_rows(named=True)]

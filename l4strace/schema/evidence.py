@@ -123,6 +123,7 @@ BOTTLENECKS = Table(
         Column("loss_delay_us", F64, "us", "Queue delay around losses, median over steady rounds with retransmissions of the largest of the round and the two before; null without."),
         Column("idle_loss", BOOL, "", "Several rounds have losses, and around most of them no queue stood: noise of the path or reordering, not congestion."),
         Column("noise_us", F64, "us", "What jitter can add to `marking_delay_us`."),
+        Column("erased", BOOL, "", "The path erases ECN codepoints, so no mark arrives."),
         Column("reason", STR, "", "One sentence with the features that decided."),
     ),
 )

@@ -83,3 +83,9 @@ def test_a_queue_that_marks_some_flows_is_not_without_ecn_to_others() -> None:
     assert kinds(other | {}, row("unknown", 0.0, marks=0, all_marks=0))[0] == ("unmarked", 0.5)
     start = row("unknown", 0.0, marks=0, all_marks=3)
     assert kinds(other | {"marked_as": "not_ect"}, start)[0] == ("unmarked", 0.5)
+
+
+def test_marks_of_the_start_decide_for_flows_with_fewer() -> None:
+    """Lab run s2001-157: three marks at a step while the flow started, and two of the other."""
+    began = row("l4s", 0.6, marks=0, all_marks=3, marking_delay_us=None)
+    assert kinds(began, row("unknown", 0.0, marks=0, all_marks=2)) == [("l4s", 0.6)] * 2

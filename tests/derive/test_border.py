@@ -113,3 +113,21 @@ def test_marks_of_ect0_packets_at_as_many_moments_show_no_second_queue() -> None
     kind, _, reason = bottlenecks._verdict(PLAIN | seen | often)
     assert kind == "unknown"
     assert "in about as many moments" in reason
+
+
+def test_marks_of_one_overshoot_do_not_show_how_often_ect0_packets_are_marked() -> None:
+    """Lab runs s2001-149, s2001-153 and s2101-107: slow start sent most of a flow's packets."""
+    shown = {"ect0_marks": 105, "ect0_ratio": 0.97, "ect0_counted": True}
+    assert not border.uncoupled(features(**shown, ect0_parts=2))
+    assert border.uncoupled(features(**shown, ect0_parts=3))
+    assert border.uncoupled(features(**shown, ect0_parts=None))
+    # Nothing reports their marks where the path clears the feedback.
+    assert border.uncoupled(features(**shown, ect0_parts=0, cleared=True))
+    assert border.uncoupled(features(**shown | {"ect0_counted": False}, ect0_parts=2))
+
+
+def test_half_of_many_packets_beyond_the_border_without_a_mark_show_no_step() -> None:
+    """Lab run s2001-098: CoDel at 2.4 Mbit/s, 500 of 987. Behind steps 0.73 and more."""
+    assert border.tolerated(features(high_acked=987, high_marks=500))
+    assert not border.tolerated(features(high_acked=987, high_marks=720))
+    assert not border.tolerated(features(high_acked=90, high_marks=50))

@@ -249,3 +249,41 @@ def test_capacity_is_shown_by_busy_slots_that_agree() -> None:
     assert changes.shown(slots(FULL)) == 50e6
     assert changes.shown(slots({"count": 30, "marks": 0.0})) is None
     assert changes.shown(slots(*({"delivered_bps": 1e6 * n} for n in range(1, 30)))) is None
+
+
+LONG_BELOW = {"count": 25, "delivered_bps": 5e6, "train_bps": 6e6}
+BURST = LONG_BELOW | {"count": 1, "peak_us": 37_000.0, "lost": 100.0}
+"""Just after the fall: most of the flight of a path that was not full is dropped."""
+
+
+def test_marks_in_every_slot_far_below_the_use_and_a_lost_flight_show_a_fall() -> None:
+    """Lab run s2001-027: 9.3 of 13.7 Mbit/s, then 2.8 Mbit/s with 37 ms of queue and losses."""
+    assert [c.first for c in changes.capacity_changes(slots(*growing(1.0), BURST, LONG_BELOW))] == [
+        15
+    ]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param({"train_bps": 45e6}, id="trains are as fast as before"),
+        pytest.param({"marks": 0.0}, id="the sender backed off, and nothing marks it"),
+        pytest.param({"count": 7}, id="it does not last"),
+    ],
+)
+def test_what_a_lost_flight_does_not_show(after: dict[str, object]) -> None:
+    calm = {k: v for k, v in after.items() if k != "count"}
+    stretches = (*growing(1.0), BURST | calm, LONG_BELOW | after, {"delivered_bps": 48e6})
+    assert changes.capacity_changes(slots(*stretches)) == []
+
+
+def test_a_queue_that_stands_for_long_far_below_the_use_shows_a_fall() -> None:
+    """Lab run s2101-045: 5 Mbit/s, then 1 Mbit/s; the AQM dropped what the fall left in flight."""
+    before = {"count": 15, "delivered_bps": 50e6, "marks": 0.0, "lost": 50.0}
+    slow = {"count": 25, "delivered_bps": 5e6, "train_bps": None, "marks": 0.0, "lost": 10.0}
+    queue = slow | {"queue_us": 17_000.0}
+    found = changes.capacity_changes(
+        slots(before, queue | {"count": 1}, queue | {"train_bps": 4e6})
+    )
+    assert [c.first for c in found] == [15]
+    assert changes.capacity_changes(slots(before, slow | {"train_bps": 4e6})) == []

@@ -61,6 +61,14 @@ AT_TIMES = SHARED | {"high_marks": 50, "far_unmarked": 300, "path_far_unmarked":
 """The same where most of that time nobody is marked: another queue was the bottleneck then."""
 
 
+def test_what_waits_for_delayed_acks_has_no_queue_of_its_own() -> None:
+    """Lab run s2001-082: CUBIC of two packets a round trip, 4.4 ms behind a step of 1 ms."""
+    beside = {"classic_marks": 30, "classic_marked_slots": 19, "classic_mark_delay_us": 1_150.0}
+    beside |= {"classic_high": 0, "classic_high_unmarked": 0}
+    shown = {"ect0_marks": 37, "ect0_ratio": 8.9}
+    assert low_marks.verdict(features(**beside, **shown))[0] == "unknown"
+
+
 def test_an_own_short_queue_is_that_of_an_l4s_aqm() -> None:
     assert low_marks.verdict(features())[:2] == ("l4s", 0.95)
 

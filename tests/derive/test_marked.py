@@ -155,6 +155,10 @@ def test_early_marks_of_ect0_packets_too_exclude_a_coupled_dual_queue() -> None:
     assert marked.verdict(features(**early))[0] == "l4s"
     both = features(**early, ect0_marks=10, ect0_ratio=4.5)
     assert marked.verdict(both)[0] == "shallow"
+    # Lab run s2001-115: few marks, but no fewer than those of the ECT(1) flow.
+    few = {"ect0_marks": 5, "ect0_ratio": 1.7}
+    assert marked.verdict(features(**early, **few))[0] == "unknown"
+    assert marked.verdict(features(**early, **few | {"ect0_ratio": 0.5}))[0] == "l4s"
 
 
 def test_early_marks_of_one_flow_show_no_l4s_aqm_where_the_path_clears_those_of_the_others() -> (

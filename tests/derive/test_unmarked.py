@@ -199,3 +199,12 @@ def test_retransmissions_of_late_packets_are_not_losses_at_random() -> None:
     kind, _, reason = unmarked.verdict(features(late_share=0.07))
     assert kind == "none"
     assert reason.endswith("7.0 % of the packets arrive late, so some may not be lost.")
+
+
+def test_what_fills_behind_erased_codepoints_is_a_queue_without_marks() -> None:
+    """Lab run s2001-090: PIE that marks, and a path that erases the marks behind it."""
+    deep = {"lost_us": 31_000.0, "lost_low_us": 30_000.0, "queue_delay_us": 20_000.0}
+    kind, confidence, reason = unmarked.erased(features(**deep))
+    assert (kind, confidence) == ("unmarked", unmarked.OWN_MARKS)
+    assert "erases" in reason
+    assert unmarked.erased(features())[0] == "unknown"

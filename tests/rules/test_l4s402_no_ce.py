@@ -30,6 +30,12 @@ def test_fires_with_the_delay_at_loss_of_an_aqm_without_ecn() -> None:
     assert found.confidence is Confidence.LOW
 
 
+def test_silent_where_the_path_erases_the_marks() -> None:
+    """Lab run s2001-090: the PIE of this queue marks, and nobody hears of it."""
+    assert check(scene("unmarked", erased=True)) == []
+    assert len(check(scene("unmarked", erased=False))) == 1
+
+
 def test_silent_elsewhere() -> None:
     assert check(scene("classic")) == []
     assert check(scene("unknown")) == []
