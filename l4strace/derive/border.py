@@ -7,6 +7,7 @@ stand beyond it.
 from __future__ import annotations
 
 from l4strace.derive import sharing
+from l4strace.derive.noise import HIDES
 from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
 from l4strace.wording.quantities import marking_delay
 
@@ -25,6 +26,13 @@ now and then. By eye."""
 MANY, MANY_MARKED = 100, 0.6
 """Packets of such rounds, and the part of them with marks, that show that no step marks them.
 Measured on 320 runs: up to 0.51 behind CoDel, PIE and RED, 0.73 and more behind steps."""
+
+UNMOVED = 0.5
+"""How far nine of ten rounds stay within the usual delay, in parts of the jitter, where no queue
+moves them. Measured: 0.23 behind DualPI2 with 8 ms of jitter, 1.7 and more behind classic AQMs."""
+
+OVERTAKEN = 0.5
+"""Share of late packets from which most ACKs wait for packets that were overtaken: most."""
 
 UNCOUPLED, MIN_ECT0_MARKS = 0.35, 10
 """Marked share of ECT(0) packets over that of ECT(1) packets, and marks of ECT(0) packets, that no
@@ -151,3 +159,22 @@ def isolated(f: Features, short: str, long: str) -> bool:
     least = min(f["noise_us"], f[short])
     far = f[long] - least > ISOLATED_RATIO * (f[short] - least) + ISOLATED_US + least
     return bool(far and f[long] - f[short] > (f["serialisation_us"] or 0.0))
+
+
+def unmoved(f: Features) -> bool:
+    """The delay of most rounds differs by far less than that of the packets in one of them.
+
+    Queues move. Jitter that keeps the order of many packets delays nearly all of them by its most.
+    """
+    moves = (f["queue_high_us"] or 0.0) - (f["queue_delay_us"] or 0.0)
+    return bool(not f["flat"] and moves < UNMOVED * f["noise_us"] / HIDES)
+
+
+def overtaken(f: Features) -> bool:
+    """Marks come at what most packets wait for, which where most are overtaken need be no queue.
+
+    An ACK then shows the slowest of several packets: all RTTs lie at the far end of what the path
+    adds, near to each other, and their spread understates the noise.
+    """
+    usual = f["marking_delay_us"] - f["queue_delay_us"] <= f["mark_limit_us"]
+    return bool((f["late_share"] or 0.0) >= OVERTAKEN and usual)

@@ -28,9 +28,6 @@ MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
 AQM marks all of them."""
 
-OVERTAKEN = 0.5
-"""Share of late packets from which most ACKs wait for packets that were overtaken: most."""
-
 EVERY_PACKET = 0.95
 """Marked share from which marks carry no information (rule L4S403). By eye."""
 
@@ -265,7 +262,9 @@ def _own_queue(f: Features) -> Verdict | None:
         few = (f[f"{mate}_slots"] or 0) >= MIN_ISOLATED
         if not few or not border.isolated(f, f"{mate}_queue_us", f"{mate}_own_queue_us"):
             continue
-        if sharing.longer_path(f, mate):
+        # A packet that overtook the others makes all others seem to wait.
+        overtook = (f["late_share"] or 0.0) >= REORDERED and not f["flat"]
+        if sharing.longer_path(f, mate) or overtook:
             continue
         other = quantity(f[f"{mate}_queue_us"], "us")
         at = (f[f"{mate}_marks"] or 0) >= MIN_MARKS and f[f"{mate}_mark_delay_us"]
@@ -284,6 +283,8 @@ def _own_queue(f: Features) -> Verdict | None:
 
 def _deep_marks(f: Features) -> Verdict:
     at = border.at(f)
+    if border.unmoved(f):
+        return border.unknown(_hidden(f, "the queue, and the delay of the rounds hardly varies"))
     if f["marks"] >= MIN_MARKS and not border.tolerated(f):
         if _all_beyond(f):
             # In a queue that never drains, most marks come far above the step.
@@ -304,7 +305,7 @@ def _deep_marks(f: Features) -> Verdict:
                 f"Cannot be determined: {border.lower(at)}; the ECT(1) flows wait too little to "
                 "show whether they have a queue of their own."
             )
-        if _overtaken(f):
+        if border.overtaken(f):
             late = f"{100 * f['late_share']:.0f} % of the packets arrive late"
             return border.unknown(
                 f"Cannot be determined: {border.lower(at)}, but {late}, and ACKs wait for the "
@@ -318,16 +319,6 @@ def _deep_marks(f: Features) -> Verdict:
         alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
         return CLASSIC_OR_PER_FLOW, OWN_MARKS, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)
-
-
-def _overtaken(f: Features) -> bool:
-    """Marks come at what most packets wait for, which where most are overtaken need be no queue.
-
-    An ACK then shows the slowest of several packets: all RTTs lie at the far end of what the path
-    adds, near to each other, and their spread understates the noise.
-    """
-    usual = f["marking_delay_us"] - f["queue_delay_us"] <= f["mark_limit_us"]
-    return bool((f["late_share"] or 0.0) >= OVERTAKEN and usual)
 
 
 def _begun(f: Features) -> Verdict | None:

@@ -131,3 +131,14 @@ def test_half_of_many_packets_beyond_the_border_without_a_mark_show_no_step() ->
     assert border.tolerated(features(high_acked=987, high_marks=500))
     assert not border.tolerated(features(high_acked=987, high_marks=720))
     assert not border.tolerated(features(high_acked=90, high_marks=50))
+
+
+def test_delays_that_move_less_than_the_packets_of_a_round_are_no_queue() -> None:
+    """Lab run s2401-035: 8 ms of jitter in order at 89 Mbit/s, 12.5 ms of delay in all rounds."""
+    still = {"queue_delay_us": 12_520.0, "queue_high_us": 12_990.0, "noise_us": 5_170.0}
+    assert border.unmoved(features(**still, flat=False))
+    assert not border.unmoved(features(**still, flat=True))
+    # Lab run s2101-042: RED that holds 13.5 ms.
+    red = {"queue_delay_us": 13_540.0, "queue_high_us": 14_550.0, "noise_us": 1_160.0}
+    assert not border.unmoved(features(**red, flat=False))
+    assert not border.unmoved(features(**still | {"noise_us": 0.0}, flat=False))

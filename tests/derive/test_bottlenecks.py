@@ -306,7 +306,7 @@ def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:
         tables.append(of(shaken, flow=flow, ce_best=marks, **spread))
     row = verdict(directions=stack(PRAGUE, CUBIC), rounds=stack(*tables))
     assert row["kind"] == "unknown"
-    assert "share the queue" in str(row["reason"])
+    assert "jitter hides the queue" in str(row["reason"])
 
 
 def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:

@@ -288,7 +288,8 @@ SHARED |= {"marking_delay_us": 6_700.0, "noise_us": 4_700.0, "high_acked": 148, 
 
 def test_a_queue_that_all_share_and_that_marks_every_wait_is_shallow() -> None:
     """Lab run s1101-138: CoDel with ce_threshold 1 ms; two of its flows are not ECN-capable."""
-    shown = SHARED | {"queue_delay_us": 11_500.0, "classic_high": 0, "classic_high_unmarked": 0}
+    shown = SHARED | {"queue_delay_us": 11_500.0, "queue_high_us": 16_000.0}
+    shown |= {"classic_high": 0, "classic_high_unmarked": 0}
     assert marked.verdict(features(**shown, high_marks=148))[:2] == ("shallow", 0.7)
     # Were half of its waits unmarked, it would be a classic AQM.
     assert marked.verdict(features(**shown, high_marks=60))[:2] == ("classic", 0.9)
@@ -362,8 +363,10 @@ LONGER = {
 
 @pytest.mark.parametrize(("floor", "kind"), [(10_000.0, "per-flow"), (18_000.0, "unknown")])
 def test_a_flow_with_a_longer_path_may_have_no_queue_of_its_own(floor: float, kind: str) -> None:
-    """Lab run s1201-108: DualPI2, and 8 ms more to one of two hosts."""
+    """Lab run s1201-108: 8 ms more to one host. s2301-050: above a packet that skipped half."""
     assert marked.verdict(features(**LONGER, floor_us=floor))[0] == kind
+    overtook = LONGER | {"scalable_corr": 0.85, "late_share": 0.047, "flat": False}
+    assert marked.verdict(features(**overtook, floor_us=floor))[0] != "per-flow"
 
 
 def test_the_queues_of_both_flows_show_that_there_are_two() -> None:

@@ -8,6 +8,7 @@ PLAIN: dict[str, Any] = {
     "mark_limit_us": 3_000.0,
     "noise_us": 0.0,
     "late_share": 0.0,
+    "flat": True,
     "seconds": 8.0,
     "base_us": 10_000.0,
     "floor_us": 10_000.0,
