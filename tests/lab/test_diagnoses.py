@@ -76,7 +76,8 @@ KINDS = {
     "h": {40001: "fifo", 40002: "fifo"},
     # AccECN refused: both flows share the classic queue, which is all that packets can show.
     "i": {40001: "classic", 40002: "classic"},
-    "k": {40001: "unknown", 40002: "unknown"},
+    # The path erases ECN before DualPI2: both flows wait in a queue that can mark nothing.
+    "k": {40001: "unmarked", 40002: "unmarked"},
     # A lone flow cannot show that fq_codel has a queue for each.
     "o": {40001: "classic-or-per-flow"},
     "q1": {40001: "l4s"},
