@@ -1,6 +1,7 @@
 """The budget of this project: small files, short functions, tests that mirror the code."""
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,12 @@ def test_no_function_is_too_long(path: Path):
 def test_most_files_are_short():
     sizes = sorted(lines(path) for path in PYTHON if not path.is_relative_to(TESTS))
     assert sizes[len(sizes) // 2] <= MEDIAN_FILE_LINES
+
+
+def test_what_begins_like_a_program_runs_as_one():
+    """`fixtures/lab/vm/corpus.py --seed 1 ...` stands in a README."""
+    programs = [path for path in PYTHON if path.read_bytes().startswith(b"#!")]
+    assert [name(path) for path in programs if not os.access(path, os.X_OK)] == []
 
 
 def test_no_folder_of_leftovers():
