@@ -17,7 +17,10 @@ help: ## show this help
 demo: build ## diagnose the sample run: a real fallback misfire
 	$(BIN)/l4strace diagnose $(SAMPLE) --fail-on never --output misfire.html
 
+# Python keeps what it compiled of a checkout, but not where PYTHONDONTWRITEBYTECODE is set: there each
+# run would compile two hundred files again, which takes longer than a small capture.
 build: $(VENV)/.built ## virtual environment with l4strace in it
+	@$(BIN)/python -m compileall -q l4strace
 
 $(VENV)/.pip: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,7 +55,7 @@ rust-test: ## tests of both crates
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
 	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
 
-py-test: $(VENV)/.dev $(VENV)/.built ## tests of everything else
+py-test: $(VENV)/.dev build ## tests of everything else
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 format: $(VENV)/.dev ## rewrite sources in the project's format
