@@ -12,6 +12,7 @@ networks, as at a provider's edge (one path taken for two).
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
+from socket import AF_INET6, inet_ntop, inet_pton
 
 import polars as pl
 
@@ -50,6 +51,9 @@ PREFIX = {4: 24, 6: 64}
 
 RATE = pl.col("rate_bps")
 """Rate of the path of a row, as `rates` gives it."""
+
+MAPPED = bytes(10) + b"\xff\xff"
+"""What an IPv4-mapped IPv6 address begins with (RFC 4291 section 2.5.5.2)."""
 
 IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
 """The first 24 bits of an address; `network` gives the same."""
@@ -203,8 +207,19 @@ def _networks(addresses: pl.Series) -> pl.Series:
     if not ipv4.null_count():
         return ipv4
     others = addresses.filter(ipv4.is_null()).unique().drop_nulls().to_list()
-    networks = {address: network(address) for address in others}
+    networks = {address: _fast(address) for address in others}
     return ipv4.fill_null(addresses.replace_strict(networks, default=None, return_dtype=pl.String))
+
+
+def _fast(address: str) -> str:
+    """The same as `network`, which takes 40 us: 0.7 s of a run with 20,000 IPv6 hosts."""
+    try:
+        packed = inet_pton(AF_INET6, address)
+    except (OSError, ValueError):
+        return network(address)
+    if packed.startswith(MAPPED):
+        return network(address)
+    return f"{inet_ntop(AF_INET6, packed[:8] + bytes(8))}/{PREFIX[6]}"
 
 
 def network(address: str) -> str:

@@ -77,6 +77,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     doubtful = near.filter(overtakes | pl.col("cut"))["of"]
     if doubtful.len():
         in_doubt = pl.col("of").is_in(doubtful.implode())
+        seen = seen if of.is_sorted() else seen.sort("of", maintain_order=True)
         seen = seen.with_columns(pl.when(in_doubt).then(confirmed()).otherwise("rtt_min_us"))
     least = pl.col("rtt_min_us")
     own = seen.group_by("of").agg(
@@ -121,10 +122,11 @@ def confirmed() -> pl.Expr:
 
     The median of three rounds in a row: a packet that overtook has no company. The first and the
     last round have one beside them only, which then counts twice: none confirms itself. SACK shows
-    such packets, so where the snaplen cuts it off any may have.
+    such packets, so where the snaplen cuts it off any may have. Needs rows by their direction `of`.
     """
-    own = pl.col("rtt_min_us")
-    before, after = (own.shift(step).over("of") for step in (1, -1))
+    own, of = pl.col("rtt_min_us"), pl.col("of")
+    # As ``shift().over("of")``, which makes a group of every direction.
+    before, after = (pl.when(of == of.shift(step)).then(own.shift(step)) for step in (1, -1))
     three = (pl.coalesce(before, after, own), own, pl.coalesce(after, before, own))
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
     return pl.when(own.is_not_null()).then(middle)

@@ -54,8 +54,11 @@ def test_what_many_ask_for_is_made_once() -> None:
     assert company.directions(made) is company.directions(made)
 
 
-def test_ipv4_by_its_text_is_the_parsed_network() -> None:
-    addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, "fd00::1", "::ffff:10.0.1.9", "?"])
+def test_networks_are_those_of_the_parsed_addresses() -> None:
+    odd = ["?", "", "host-1", "fe80::1%eth0", "64:ff9b::192.0.2.1", "2001:db8::1::2", "a\0b"]
+    zeros = ["::", "::1", "::1.2.3.4", "::ffff:0:1.2.3.4", "1::2", "0:0:1:2:3::", "1:0:0:0:1::2"]
+    mapped = ["fd00::1", "::ffff:10.0.1.9", "2001:db8:0:ff::1", "2001:0db8:0:0:a::1"]
+    addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, *odd, *zeros, *mapped])
     networks = company._networks(addresses).to_list()
     assert networks == [a if a is None else company.network(a) for a in addresses]
 
