@@ -215,6 +215,25 @@ def path_delays(rounds: ArrowRows) -> ArrowTable:
     A table in one chunk.
     """
 
+def path_floors(rounds: ArrowRows, low: float, many: int) -> ArrowTable:
+    """Per direction `of`: `floor_us`, `floor_rise_us`, `usual_us`, `rounds` and `lasted`.
+
+    For `derive.queue_delay`: the smallest RTT, the quantile ``low`` above it, the median of
+    ``many`` or more rounds, and the time from the first to the last. A table in one chunk.
+    """
+
+def path_so_far(rounds: ArrowRows) -> ArrowTable:
+    """Whether a round of its direction, up to each, was `marked`, and `min_rtt` (`least`) of them.
+
+    For `derive.detector`; a table in one chunk.
+    """
+
+def path_rates(rounds: ArrowRows, high: float) -> ArrowTable:
+    """`rate_bps` of each path `at`: the quantile ``high`` of its seconds; a table in one chunk."""
+
+def thin(values: Sequence[float], most: int) -> list[int]:
+    """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""
+
 class AddressMap:
     """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
 

@@ -48,8 +48,8 @@ def chosen(capture: Capture) -> pl.DataFrame:
     """
     seen = windows.seen(capture)
     # In the order of `of`: see `numbers.by_key`.
-    hosts = company.directions(capture).sort(KEY)["sender"]
-    first = seen.select(*KEY, "of").unique("of", keep="first", maintain_order=True)
+    hosts = company.directions(capture).select(*KEY, "sender").sort(KEY)["sender"]
+    first = seen.select(*KEY, "of").filter(pl.col("of").ne_missing(pl.col("of").shift()))
     early = windows.usable(capture).filter(
         (pl.col("alpha_updates") > SETTLED) & (pl.col("alpha_updates") <= YOUNG)
     )

@@ -194,12 +194,18 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
         if lowest < ROSE * least and highest > FELL * most and index % LASTING:
             index += 1
             continue
-        around = slots[index : index + 1 + LASTING]
-        later = slots[index + 1 + LASTING : index + 1 + 2 * LASTING]
         begin = max(first, index - 2 * RECENT)
-        past = slots[begin:index]
         recent = busy[max(until[begin], until[index] - RECENT) : until[index]]
         level, below = _level(recent, FLAT), FELL
+        less = highest <= max(rates[max(begin, index - LASTING) : index]) / ROSE
+        if level is not None and not less and FELL * level < highest and lowest < ROSE * level:
+            # As most slots are.
+            least, most = level * NEAR, level / NEAR
+            index += 1
+            continue
+        around = slots[index : index + 1 + LASTING]
+        later = slots[index + 1 + LASTING : index + 1 + 2 * LASTING]
+        past = slots[begin:index]
         if level is None and _fell_from_use(past, around):
             level, below = _used(past), 1 / ROSE if _whole(around[1:]) else FELL
         elif level is None:
@@ -210,7 +216,6 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
         if level is None and _lasts_below(past, around, later):
             fell = True
         elif not (fell and _fell(past, around, level or 0.0, later)):
-            less = highest <= max(rates[max(begin, index - LASTING) : index]) / ROSE
             surged = _surged(past, around) if less else None
             fell = surged is not None and highest <= _used(past) / ROSE
         if fell:

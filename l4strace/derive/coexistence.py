@@ -110,17 +110,21 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         of=of,
         pressed=_pressed(),
     )
+    sizes = rounds.filter(of.is_not_null()) if of.null_count() else rounds
     sizes = (
-        rounds.filter(of.is_not_null())
-        .group_by("of")
+        sizes.group_by("of")
         .agg(
             pl.len().alias("rounds"),
             pl.col("acked_packets", "acked_bytes").sum(),
-            (pl.col("pressed").any() | _queued()).alias("pressed"),
+            pl.col("pressed").any(),
             (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("length"),
         )
-        .filter(_large() | _small_and_pressed())
+        .filter(_large() | _small())
     )
+    held = pl.col("of").is_in(sizes.filter(~_large())["of"].implode())
+    queued = rounds.select("of", "rtt_min_us").filter(held).group_by("of").agg(queued=_queued())
+    pressed = pl.col("pressed") | pl.col("queued")
+    sizes = sizes.join(queued, on="of", how="left").filter(_large() | pressed)
     handshakes = capture.flows.select("source", "flow", "handshake")
     paths = (
         company.directions(capture)
@@ -144,10 +148,10 @@ def _large() -> pl.Expr:
     )
 
 
-def _small_and_pressed() -> pl.Expr:
-    """A flow that sends little, for as long as a starvation needs, because the path holds it."""
+def _small() -> pl.Expr:
+    """A flow that sends little, for as long as a starvation needs: if the path holds it."""
     long = pl.col("length") >= MIN_STARVED_SLOTS * SLOT_NS
-    return pl.col("pressed") & long & (pl.col("acked_packets") >= FEW_PACKETS)
+    return long & (pl.col("acked_packets") >= FEW_PACKETS)
 
 
 def _queued() -> pl.Expr:

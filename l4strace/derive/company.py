@@ -120,15 +120,19 @@ def counters(capture: Capture) -> pl.DataFrame:
         "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
     )
     modes = capture.flows.select("source", "flow", "mode")
-    known = capture.directions.join(back, on=KEY, how="left", suffix="_back").join(
-        modes, on=["source", "flow"], how="left"
+    own = ("ce_fed_back_best", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
+    known = (
+        capture.directions.select(*KEY, *own)
+        .join(back, on=KEY, how="left")
+        .join(modes, on=["source", "flow"], how="left")
     )
-    zeroed = (pl.col("ace_distinct_back") == 1) & (pl.col("ace_first_back") == 0)
+    zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
     reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
     mangled = known.filter(((zeroed & accecn) | silent).fill_null(False))
-    shown = capture.rounds.join(mangled, on=KEY, how="semi").group_by(KEY)
+    rounds = capture.rounds.select(*KEY, "ce_bytes")
+    shown = rounds.join(mangled.select(KEY), on=KEY, how="semi").group_by(KEY)
     mangled = mangled.join(
         shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")), on=KEY, how="left"
     )
@@ -151,11 +155,8 @@ def steady(rounds: pl.DataFrame) -> pl.Series:
 
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rate of each path (`at`): 90th percentile of the bits that its flows got through a second."""
-    second = (pl.col("start_ns") // 1_000_000_000).alias("second")
-    per_second = rounds.group_by("at", second).agg(
-        (pl.col("acked_bytes").sum() * 8).cast(pl.Float64).alias("bits")
-    )
-    return per_second.group_by("at").agg(pl.col("bits").quantile(HIGH).alias("rate_bps"))
+    needed = rounds.select("at", "start_ns", "acked_bytes")
+    return pl.DataFrame(_native.path_rates(needed.rechunk(), HIGH))
 
 
 def packet_us(rate: pl.Expr = RATE) -> pl.Expr:

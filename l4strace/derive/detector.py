@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
@@ -62,15 +63,14 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         least=_kernel_least(),
         first=of_round(-1, pl.col("round")).is_null(),
     )
-    seen = seen.with_columns(
-        marked=pl.col("ce_best").cum_sum().over("of"),
-        min_rtt=pl.col("least").cum_min().forward_fill().over("of"),
+    so_far = _native.path_so_far(seen.select("of", "ce_best", "least").rechunk())
+    seen = seen.hstack(pl.DataFrame(so_far)).with_columns(
         score_fixed=_before("classic_ecn"),
         score_fixed_lo=_before("classic_ecn_lo"),
         score_fixed_hi=_before("classic_ecn_hi"),
         score_buggy=_before("classic_ecn_buggy"),
     )
-    armed = seen.filter((pl.col("marked") > 0) & pl.col("mdev_pace_us").is_not_null())
+    armed = seen.filter(pl.col("marked") & pl.col("mdev_pace_us").is_not_null())
     return DETECTOR.conform(
         armed.select(
             *KEY,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
@@ -75,18 +76,12 @@ def bases(capture: Capture) -> pl.DataFrame:
     near = directions.filter("near", pl.col("of").is_in(of.unique().implode()))
     overtakes = pl.col("overtaken").fill_null(0).max().over("at") >= OVERTAKEN
     doubtful = near.filter(overtakes | pl.col("cut"))["of"]
+    # Which they are in what the tracker makes.
+    seen = seen if of.is_sorted() else seen.sort("of", maintain_order=True)
     if doubtful.len():
         in_doubt = pl.col("of").is_in(doubtful.implode())
-        seen = seen if of.is_sorted() else seen.sort("of", maintain_order=True)
         seen = seen.with_columns(pl.when(in_doubt).then(confirmed()).otherwise("rtt_min_us"))
-    least = pl.col("rtt_min_us")
-    own = seen.group_by("of").agg(
-        least.min().alias("floor_us"),
-        (least.quantile(LOW) - least.min()).alias("floor_rise_us"),
-        pl.when(pl.len() >= MANY).then(least.median()).alias("usual_us"),
-        pl.len().alias("rounds"),
-        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("lasted"),
-    )
+    own = pl.DataFrame(_native.path_floors(seen.rechunk(), LOW, MANY))
     smallest = pl.col("floor_us").min().over("at")
     above = pl.col("floor_us") - smallest
     longer = (pl.col("floor_rise_us") <= FLAT_SHARE * above) | _never_waited_less(above, smallest)

@@ -55,6 +55,10 @@ PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
 
+MANY_ROUNDS = 5_000
+"""Rounds from which those of flows without a verdict are left out: below, that costs more."""
+
+
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
     whole = _marking(queue_delay.singles(capture).select(NEEDED))
@@ -68,9 +72,9 @@ def features(capture: Capture) -> pl.DataFrame:
     # What a buffer drops leaves no RTT but those that SACK shows.
     highest = pl.max_horizontal("queue_delay_us", pl.col("sacked_rtt_max_us") - pl.col("base_us"))
     peak = all_rated.group_by("at").agg(path_max_us=highest.max())
+    own = _own(rated)
     own = (
-        _own(rated)
-        .join(_start(all_rated), on="of", how="left")
+        own.join(_start(all_rated, own["of"]), on="of", how="left")
         .join(whole_path, on="at", how="left")
         .join(peak, on="at", how="left")
         .join(one_way.marked_between(capture), on=["source", "path"], how="left")
@@ -82,7 +86,9 @@ def features(capture: Capture) -> pl.DataFrame:
         )
         .drop("path", "ect0_between", "ect0_between_ratio")
     )
-    near = rated.filter(pl.col("of").is_in(own["of"].implode()))
+    # A filter copies each column: only those that are asked for.
+    near = rated.select(*COMPARED, "marked_owd_min_us", "carried_bps")
+    near = near.filter(pl.col("of").is_in(own["of"].implode()))
     near = near.with_columns(rate_bps="carried_bps")
     near = one_way.marked(near, one_way.bases(capture)).select(COMPARED)
     return (
@@ -102,14 +108,13 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
 
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
-    acked = pl.col("acked_packets").sum()
     return (
         queue_delay.singles(capture)
-        .join(known.select(KEY), on=KEY, how="anti")
-        .group_by(*KEY, "path", "marked_as")
+        .group_by("of")
         .agg(
+            pl.col(*KEY, "path", "marked_as").first(),
             pl.len().alias("rounds"),
-            acked.alias("acked"),
+            pl.col("acked_packets").sum().alias("acked"),
             pl.col("marks").sum(),
             pl.col("retransmits").fill_null(0).sum().alias("losses"),
             pl.col("queue_delay_us").median(),
@@ -122,6 +127,8 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
                 & (pl.col("rounds") >= company.MIN_ROUNDS)
             )
         )
+        .join(known.select(KEY), on=KEY, how="anti")
+        .drop("of")
         .sort(KEY)
     )
 
@@ -176,6 +183,12 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     """What a direction's own rounds show."""
+    enough = (pl.col("rounds") >= company.MIN_STEADY) & (
+        pl.col("acked") >= company.MIN_STEADY_PACKETS
+    )
+    if rounds.height >= MANY_ROUNDS:
+        sizes = rounds.group_by("of").agg(rounds=pl.len(), acked=pl.col("acked_packets").sum())
+        rounds = _of_most(rounds, sizes.filter(enough)["of"])
     queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     begin = pl.col("start_ns").min()
     length = pl.col("start_ns").max() - begin + 1
@@ -211,11 +224,17 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             pl.col("top_us").quantile(LARGEST),
             pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
         )
-        .filter(
-            (pl.col("rounds") >= company.MIN_STEADY)
-            & (pl.col("acked") >= company.MIN_STEADY_PACKETS)
-        )
+        .filter(enough)
     )
+
+
+def _of_most(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """``rounds`` without most that are of other directions than ``wanted``, as of short flows.
+
+    Where most are wanted, a copy costs more than what the others cost.
+    """
+    own = rounds["of"].is_in(wanted.implode())
+    return rounds.filter(own) if 2 * own.sum() < rounds.height else rounds
 
 
 def _border() -> pl.Expr:
@@ -248,8 +267,8 @@ def _queued_losses() -> pl.Expr:
     return share.fill_nan(None).alias("path_queued_losses")
 
 
-def _start(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Largest queue and marks of the whole direction, its start included.
+def _start(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """Largest queue and marks of each whole direction that is ``wanted``, its start included.
 
     `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
     marks, and how many had none. `ect0_marks`: marks of all ECT(0) packets of the path, and
@@ -281,7 +300,8 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
         pl.col("far_unmarked").sum().alias("path_far_unmarked"),
     )
-    own = rounds.group_by("of").agg(
+    own = rounds if rounds.height < MANY_ROUNDS else _of_most(rounds, wanted)
+    own = own.group_by("of").agg(
         pl.col("at", "marked_as").first(),
         high.sum().alias("high_rounds"),
         pl.col("acked_packets").filter(high).sum().alias("high_acked"),
@@ -291,15 +311,22 @@ def _start(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.col("queue_delay_us").max().alias("queue_max_us"),
         pl.col("marks").sum().alias("all_marks"),
         pl.col("marking_us").min().alias("first_marking_us"),
-        pl.col("acked_packets").sum().alias("all_acked"),
     )
-    shown = (pl.col("marked_as") == "ect0") & (pl.col("all_marks") >= MIN_ECT0_MARKS)
-    share = pl.when(shown).then(pl.col("all_marks") / pl.col("all_acked"))
-    own = own.with_columns(share.max().over("at").alias("ect0_most")).drop("all_acked")
+    shown = pl.col("marks") >= MIN_ECT0_MARKS
+    share = pl.col("marks") / pl.col("acked_packets")
+    of_ect0 = rounds.select("of", "at", "marked_as", "marks", "acked_packets")
+    most = (
+        of_ect0.filter(pl.col("marked_as") == "ect0")
+        .group_by("of")
+        .agg(pl.col("at").first(), pl.col("marks", "acked_packets").sum())
+        .group_by("at")
+        .agg(share.filter(shown).max().alias("ect0_most"))
+    )
     of_codepoint = codepoints.select("at", "marked_as", "far_unmarked")
     return (
         own.join(of_codepoint, on=["at", "marked_as"], how="left")
         .join(paths, on="at", how="left")
+        .join(most, on="at", how="left")
         .drop("at", "marked_as")
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from l4strace.derive import company
 from tests.support.frames import capture, frame
@@ -146,3 +148,18 @@ def test_packets_that_cannot_be_marked_are_no_queue_without_a_mark() -> None:
 def test_the_least_that_others_waited_is_that_of_their_smallest_rtt() -> None:
     found = neighbours([*rounds_of(0, 400.0), *rounds_of(1, 6_500.0)])
     assert found["scalable_least_us"].to_list() == [6_500.0, 400.0]
+
+
+def test_rates_are_those_that_polars_finds() -> None:
+    draw = random.Random(3)
+    rows = [
+        (draw.randrange(9), draw.randrange(-(10**9), 30 * 10**9), draw.randrange(10**6))
+        for _ in range(900)
+    ]
+    schema = {"at": pl.UInt32, "start_ns": pl.Int64, "acked_bytes": pl.UInt64}
+    rounds = pl.DataFrame(rows, schema=schema, orient="row")
+    second = (pl.col("start_ns") // 1_000_000_000).alias("second")
+    bits = (pl.col("acked_bytes").sum() * 8).cast(pl.Float64)
+    seconds = rounds.group_by("at", second).agg(bits=bits).group_by("at")
+    expected = seconds.agg(rate_bps=pl.col("bits").quantile(company.HIGH)).sort("at")
+    assert_frame_equal(company.rates(rounds), expected)

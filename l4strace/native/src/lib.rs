@@ -12,6 +12,7 @@ pub mod redact;
 pub mod response;
 pub mod run;
 pub mod stats;
+pub mod thin;
 pub mod track;
 pub mod write;
 

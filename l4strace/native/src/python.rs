@@ -13,6 +13,7 @@ mod response;
 mod seam;
 mod stats;
 mod tables;
+mod thin;
 mod track;
 
 #[pymodule]
@@ -27,6 +28,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     response::register(m)?;
     stats::register(m)?;
     tables::register(m)?;
+    thin::register(m)?;
     track::register(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))
 }

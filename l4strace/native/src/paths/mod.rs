@@ -1,5 +1,5 @@
 //! What rounds show of the paths that they took: slots, phases, noise, neighbours, flows that
-//! begin, delays.
+//! begin, delays, floors, rates.
 //!
 //! Rounds come as columns, in the order of their direction. What a result means is stated where it is
 //! asked for, in `l4strace/derive`.
@@ -8,9 +8,11 @@ mod column;
 pub mod company;
 pub mod delays;
 pub mod first;
+pub mod floors;
 pub mod noise;
 mod numbers;
 pub mod phases;
+pub mod rates;
 pub mod slots;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::paths::company::{self, Company, Neighbours};
 use crate::paths::phases::Phases;
-use crate::paths::{delays, first, noise, slots};
+use crate::paths::{delays, first, floors, noise, rates, slots};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_slots, m)?)?;
@@ -16,7 +16,10 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_noise, m)?)?;
     m.add_function(wrap_pyfunction!(path_company, m)?)?;
     m.add_function(wrap_pyfunction!(path_begun, m)?)?;
-    m.add_function(wrap_pyfunction!(path_delays, m)?)
+    m.add_function(wrap_pyfunction!(path_delays, m)?)?;
+    m.add_function(wrap_pyfunction!(path_floors, m)?)?;
+    m.add_function(wrap_pyfunction!(path_so_far, m)?)?;
+    m.add_function(wrap_pyfunction!(path_rates, m)?)
 }
 
 /// Slots of the paths that carry so many packets.
@@ -231,5 +234,51 @@ fn path_delays(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
     let mut t = Columns::default();
     t.f64("delay_us", found.iter().map(|d| d.us));
     t.bool("one_way", found.iter().map(|d| d.one_way));
+    t.finish()
+}
+
+/// The smallest RTT of each direction, and how its rounds lie above it.
+#[pyfunction]
+fn path_floors(py: Python<'_>, rounds: Given, low: f64, many: usize) -> PyResult<ArrowTable> {
+    let rounds = floors::Rounds {
+        of: rounds.whole::<UInt32Type>("of")?,
+        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
+        start_ns: rounds.whole::<Int64Type>("start_ns")?,
+        end_ns: rounds.whole::<Int64Type>("end_ns")?,
+    };
+    let found = native(py, || Ok::<_, PyErr>(floors::floors(&rounds, low, many)))?;
+    let mut t = Columns::default();
+    t.u32("of", found.iter().map(|f| f.of));
+    t.f64("floor_us", found.iter().map(|f| f.floor_us));
+    t.f64("floor_rise_us", found.iter().map(|f| f.floor_rise_us));
+    t.f64("usual_us", found.iter().map(|f| f.usual_us));
+    t.u32("rounds", found.iter().map(|f| f.rounds));
+    t.i64("lasted", found.iter().map(|f| f.lasted));
+    t.finish()
+}
+
+/// What each direction showed up to a round.
+#[pyfunction]
+fn path_so_far(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
+    let of = rounds.whole::<UInt32Type>("of")?;
+    let marks = rounds.whole::<UInt32Type>("ce_best")?;
+    let rtt_us = rounds.whole::<Float64Type>("least")?;
+    let found = native(py, || Ok::<_, PyErr>(floors::so_far(of, marks, rtt_us)))?;
+    let mut t = Columns::default();
+    t.bool("marked", found.iter().map(|f| f.marked));
+    t.f64("min_rtt", found.iter().map(|f| f.least_us));
+    t.finish()
+}
+
+/// Rate of each path.
+#[pyfunction]
+fn path_rates(py: Python<'_>, rounds: Given, high: f64) -> PyResult<ArrowTable> {
+    let at = rounds.whole::<UInt32Type>("at")?;
+    let start_ns = rounds.whole::<Int64Type>("start_ns")?;
+    let acked_bytes = rounds.whole::<UInt64Type>("acked_bytes")?;
+    let found = native(py, || Ok::<_, PyErr>(rates::rates(at, start_ns, acked_bytes, high)))?;
+    let mut t = Columns::default();
+    t.u32("at", found.keys().copied());
+    t.f64("rate_bps", found.values().copied());
     t.finish()
 }
