@@ -18,7 +18,8 @@ first slots of a flow may be empty."""
 
 def largest(evidence: Evidence) -> pl.DataFrame:
     """The direction that carried most data of each path, seen nearest to its sender."""
-    near = vantage.once(evidence, company.directions(evidence))
+    known = company.directions(evidence).select(*KEY, "path", "data_packets")
+    near = vantage.once(evidence, known)
     ranked = near.sort("data_packets", descending=True, nulls_last=True)
     return ranked.unique("path", keep="first", maintain_order=True).select(*KEY, "path")
 
