@@ -16,7 +16,6 @@ from l4strace.console import printable
 from l4strace.page.build import Report
 from l4strace.page.drawing import bundle
 from l4strace.page.drawing.palette import STROKES, dark_of_light
-from l4strace.page.flow_rows import flow_rows
 from l4strace.wording import rule_text
 from l4strace.wording.amounts import typeset
 from l4strace.wording.wrap import GLUE
@@ -76,7 +75,6 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     templates.filters["packed"] = packed
-    templates.filters["flow_rows"] = flow_rows
     templates.filters["typeset"] = typeset
     templates.filters["pieces"] = rule_text.runs
     return templates
