@@ -21,8 +21,9 @@ Evidence
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
 `bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `phases.capacity_shown` and
 `busy_share` (whether the path was full all the time, so that its rate is sure); `noise.jitter_us`;
-`cuts.law` (whether reductions use the score); `laws.law`, `directions.data_ect1` and
-`kernel.alpha` (which flows have no log) and `delivered_ce` (whether marks came at all).
+`cuts.law` (whether reductions use the score); `laws.law` and the likelihoods,
+`directions.data_ect1` and `kernel.alpha` (which flows have no log) and `delivered_ce` (whether
+marks came at all).
 
 When it is wrong
 ----------------
@@ -75,6 +76,7 @@ from l4strace.rules.support.fallback_states import (
     unused,
     without_score,
 )
+from l4strace.rules.support.reductions import few_at_the_floor
 from l4strace.wording.quantities import share
 
 CODE = "L4S303"
@@ -118,7 +120,11 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(jitter(evidence), on=subjects.DIRECTION, how="left")
         .join(_busy(evidence), on=subjects.DIRECTION, how="left")
-        .join(evidence.laws.drop_nulls("law"), on=subjects.DIRECTION, how="anti")
+        .join(
+            evidence.laws.filter(pl.col("law").is_not_null() | few_at_the_floor()),
+            on=subjects.DIRECTION,
+            how="anti",
+        )
         .join(samples(evidence), on=subjects.DIRECTION, how="anti")
         .sort(subjects.DIRECTION)
     )

@@ -4,9 +4,10 @@ What it checks
 --------------
 Which law explains how the window of an ECT(1) sender follows its marks over the whole trace:
 alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half (which windows of 7 packets
-and fewer do not distinguish from the floor); then whether that law suits
-the bottleneck that the packets show and the score that correct thresholds give, replayed from
-packets. Directions with a recorded score are left to the other L4S3xx rules.
+and fewer do not distinguish from the floor). Three or four rounds show the floor, with low
+confidence, where it explains them far better. Then whether that law suits the bottleneck that the
+packets show and the score that correct thresholds give, replayed from packets. Directions with a
+recorded score are left to the other L4S3xx rules.
 
 Why it matters
 --------------
@@ -60,6 +61,7 @@ from l4strace.rules.support.fallback_states import (
     shaken,
     slow_link,
 )
+from l4strace.rules.support.reductions import few_at_the_floor, references
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 CODE = "L4S308"
@@ -97,7 +99,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _laws(evidence: Evidence) -> pl.DataFrame:
     """Laws of ECT(1) senders without a recorded score, with bottleneck and replayed score."""
-    laws = subjects.once(evidence, evidence.laws)
+    few = few_at_the_floor()
+    laws = subjects.once(evidence, evidence.laws).with_columns(
+        few=few, references=pl.when(few).then(references()).otherwise("references")
+    )
     laws = laws.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     logged = samples(evidence).filter(pl.col("score_max").is_not_null() | pl.col("probed"))
     laws = laws.join(logged, on=subjects.DIRECTION, how="anti")
@@ -108,7 +113,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
-    if row["law"] == "floor":
+    if row["law"] == "floor" or row["few"]:
         return _acting(evidence, row)
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
@@ -260,7 +265,7 @@ def _finding(
     return Finding(
         CODE,
         severity,
-        Confidence.LOW if row["by_host"] else confidence,
+        Confidence.LOW if row["by_host"] or row["few"] else confidence,
         message,
         "Record kernel state with `l4strace capture` to be certain." if severity else "",
         source=row["source"],

@@ -189,3 +189,17 @@ def test_what_is_expected_is_what_was_needed() -> None:
     expected = {m.name: m.expected for m in found.measures}
     assert expected["log-likelihood lead"] == "at least 42"
     assert expected["time above 8, correct thresholds"] == ""
+
+
+def test_three_rounds_at_the_floor_show_it_with_low_confidence() -> None:
+    """Simulated run s8105-102: reductions of 30 % at alpha/2 of 3 %, and no rule stated it."""
+    floors = {"ll_floor_fixed": -18.0, "ll_floor_buggy": -0.5, "ll_floor_always": -0.5}
+    others = {"ll_half_alpha": -18.0, "ll_half": -17.98, "ll_none": -18.0, "misfit": 0.17}
+    few = {"law": None, "samples": 3, "lead": None, "fraction": 0.3, "half_alpha": 0.03}
+    law = few | {"ll_floor": -0.5} | floors | others
+    (found,) = check(scene("l4s", law, score=0.0))
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.LOW)
+    assert "misfired behind an L4S AQM, as packets show it: after 3 marked rounds" in found.message
+    (right,) = check(scene("classic", law | {"ll_floor_fixed": -0.5}))
+    assert (right.severity, right.confidence) == (Severity.INFO, Confidence.LOW)
+    assert isinstance(check(scene("l4s", law | {"samples": 2}, score=0.0))[0], Skipped)
