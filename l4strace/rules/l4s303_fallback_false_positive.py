@@ -19,9 +19,9 @@ where alpha/2 would do. This is a known limit of the algorithm.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `score_fixed` (the replay with the correct thresholds);
-`bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `phases.capacity_shown` and
-`busy_share` (whether the path was full all the time, so that its rate is sure); `noise.jitter_us`;
-`cuts.law` (whether reductions use the score); `laws.law` and the likelihoods,
+`bottlenecks.kind`, `confidence`, `rate_bps` and `serialisation_us`; `phases.capacity_shown`,
+`capacity_bps` and `busy_share` (whether the path was full, so that its rate is sure);
+`noise.jitter_us`; `cuts.law` (whether reductions use the score); `laws.law` and the likelihoods,
 `directions.data_ect1` and `kernel.alpha` (which flows have no log) and `delivered_ce` (whether
 marks came at all).
 
@@ -50,7 +50,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import paths, subjects
+from l4strace.rules.support import hidden, subjects
 from l4strace.rules.support.fallback_states import (
     BUG_ADDS,
     BUGGY,
@@ -63,7 +63,6 @@ from l4strace.rules.support.fallback_states import (
     SLOW_PACKET_US,
     explained,
     floorless,
-    jitter,
     marks_since,
     outweighed,
     part_of_time,
@@ -86,6 +85,9 @@ WAITS = 0.1
 """Least RTT deviation, in packet times, of packets that wait for one another. By eye: full links of
 1 to 8 Mbit/s show 0.2 to 1.3, a flow that its application paces at 0.6 Mbit/s 0.04."""
 
+ALIKE = 1.25
+"""Ratio of the times of a packet that are not called a change: as in derive/phases."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose inputs are high although the AQM is L4S."""
@@ -97,14 +99,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(floorless(evidence), on="log", how="left")
         .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
-        .join(jitter(evidence), on=subjects.DIRECTION, how="left")
-        .join(_busy(evidence), on=subjects.DIRECTION, how="left")
+        .join(hidden.noises(evidence), on=subjects.DIRECTION, how="left")
     )
     results: list[Finding | Skipped] = []
     for row in judged.iter_rows(named=True):
         if row["kind"] == "l4s" and explained(row):
             results.append(_finding(row))
-        elif row["kind"] in (None, "unknown") and _whatever_the_aqm(row) and explained(row):
+        elif row["kind"] in (None, "unknown") and hidden.whatever_the_aqm(row) and explained(row):
             results.append(_hidden(row))
     if judged["kind"].is_null().any():
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
@@ -118,8 +119,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .filter(pl.col("replayed_share") >= MISSED)
         .join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-        .join(jitter(evidence), on=subjects.DIRECTION, how="left")
-        .join(_busy(evidence), on=subjects.DIRECTION, how="left")
+        .join(hidden.noises(evidence), on=subjects.DIRECTION, how="left")
         .join(
             evidence.laws.filter(pl.col("law").is_not_null() | few_at_the_floor()),
             on=subjects.DIRECTION,
@@ -128,29 +128,14 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .join(samples(evidence), on=subjects.DIRECTION, how="anti")
         .sort(subjects.DIRECTION)
     )
-    hidden = pl.col("kind").fill_null("unknown").eq("unknown") & (
+    unknown = pl.col("kind").fill_null("unknown").eq("unknown") & (
         pl.col("replayed_mdev_us") >= NEAR * MDEV_US
     )
-    rows = open_ones.filter(hidden).to_dicts()
+    rows = open_ones.filter(unknown).to_dicts()
     return [
         *(_replayed(row) for row in open_ones.filter(pl.col("kind") == "l4s").to_dicts()),
-        *(_replayed_hidden(row) for row in rows if _whatever_the_aqm(row)),
+        *(_replayed_hidden(row) for row in rows if hidden.whatever_the_aqm(row)),
     ]
-
-
-def _busy(evidence: Evidence) -> pl.DataFrame:
-    """Whether the path was full all the time, as the capture nearest to the sender shows it."""
-    return subjects.once(evidence, paths.busy(evidence)).select(*subjects.DIRECTION, "busy")
-
-
-def _whatever_the_aqm(row: dict[str, Any]) -> bool:
-    """Jitter, or a link that one packet holds for longer than the detector tolerates."""
-    return _slow(row) or (row["jitter_us"] or 0.0) >= MDEV_US
-
-
-def _slow(row: dict[str, Any]) -> bool:
-    """Only of a path that is full all the time the rate, and so the time of a packet, is sure."""
-    return slow_link(row) and row["busy"] is True
 
 
 def _of_packets(row: dict[str, Any], mdev: str) -> bool:
@@ -162,11 +147,13 @@ def _of_packets(row: dict[str, Any], mdev: str) -> bool:
     return slow_link(row) and WAITS * packet <= deviation <= packet
 
 
-def _hiding(row: dict[str, Any]) -> tuple[str, Measure]:
+def _hiding(row: dict[str, Any], mdev: str) -> tuple[str, Measure]:
     """What explains the score where the bottleneck is hidden."""
-    packet, added = (row[name] or 0.0 for name in ("serialisation_us", "jitter_us"))
-    if _slow(row):
-        return f"on a link where one packet takes {packet / 1000:.1f} ms", _packet(packet)
+    packet, added = hidden.packet_us(row), row["jitter_us"] or 0.0
+    if hidden.by_packet(row, mdev):
+        most = "up to " if packet > ALIKE * (row["serialisation_us"] or packet) else ""
+        where = f"on a link where one packet takes {most}{packet / 1000:.1f} ms"
+        return where, _packet(packet)
     return f"on a path with {added / 1000:.1f} ms of jitter", _jitter(added)
 
 
@@ -192,8 +179,9 @@ def _confidence(row: dict[str, Any], proven: bool, slow: bool) -> Confidence:
 def _hidden(row: dict[str, Any]) -> Finding:
     """What hides the bottleneck from us keeps the detector's score up, too."""
     mdev = row["classic_mdev_us"] / 1000
-    where, why = _hiding(row)
-    cause = "The time of a packet" if _slow(row) else "Jitter"
+    where, why = _hiding(row, "classic_mdev_us")
+    slow = hidden.by_packet(row, "classic_mdev_us")
+    cause = "The time of a packet" if slow else "Jitter"
     idle = UNUSED if unused(row) else ""
     return Finding(
         CODE,
@@ -203,7 +191,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
         f"AQM: RTT deviation was {mdev:.2f} ms (threshold 0.75 ms) {where}. "
         f"Whether the AQM is classic cannot be determined.{idle}",
         "On links this slow set prague_ecn_fallback=0, unless the AQM is classic."
-        if _slow(row)
+        if slow
         else "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path.",
         flow=row["flow"],
         forward=row["forward"],
@@ -219,7 +207,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
 
 def _replayed_hidden(row: dict[str, Any]) -> Finding:
     mdev = row["replayed_mdev_us"] / 1000
-    where, why = _hiding(row)
+    where, why = _hiding(row, "replayed_mdev_us")
     return _of_replay(
         row,
         f"takes this path for classic, whatever the AQM: RTT deviation was {mdev:.2f} ms "
@@ -231,7 +219,7 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
     cause, why = shaken(row) or f"because of {PATH_CAUSES}", _packet(packet_us)
-    if _slow(row) or _of_packets(row, "replayed_mdev_us"):
+    if hidden.slow(row) or _of_packets(row, "replayed_mdev_us"):
         cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
     elif _long_queue(row):
         cause = f"because its queue is long ({row['queue_delay_us'] / 1000:.1f} ms, threshold 2 ms)"
@@ -272,7 +260,7 @@ def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
 
 def _finding(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    slow = _slow(row) or _of_packets(row, "classic_mdev_us")
+    slow = hidden.slow(row) or _of_packets(row, "classic_mdev_us")
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
     cause = f", as {PATH_CAUSES} can cause"

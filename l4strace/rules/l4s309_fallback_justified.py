@@ -3,8 +3,8 @@
 What it checks
 --------------
 Whether the kernel's score was above 8 in at least 30 % of the detector's steps on a path where
-the packets show a classic AQM. Where packets show no bottleneck, whether an input of the detector
-reached its threshold.
+the packets show a classic AQM. Where packets do not show what the bottleneck is, whether an input
+of the detector reached its threshold, and neither jitter nor a slow link explains it (L4S303).
 
 Why it matters
 --------------
@@ -13,7 +13,7 @@ It is the opposite of a misfire: the build works.
 Evidence
 --------
 `detector.score`, `mdev_us`, `depth_us` and `build`; `bottlenecks.kind`, `confidence` and
-`marking_delay_us`.
+`marking_delay_us`; `noise.jitter_us`; `phases.capacity_bps`, `capacity_shown` and `busy_share`.
 
 When it is wrong
 ----------------
@@ -37,13 +37,12 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import hidden, subjects
 from l4strace.rules.support.fallback_states import (
     BUGGY,
     DEPTH_US,
     MDEV_US,
     MISSED,
-    jitter,
     part_of_time,
     steps,
     without_score,
@@ -69,16 +68,15 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("classic_share") >= MISSED) & (pl.col("build") != BUGGY).fill_null(True)
     )
     judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        jitter(evidence), on=subjects.DIRECTION, how="left"
+        hidden.noises(evidence), on=subjects.DIRECTION, how="left"
     )
     right = judged.filter(pl.col("kind").is_in(list(MARKING)))
     high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
-    # Jitter that explains the score is L4S303.
-    calm = pl.col("jitter_us").fill_null(0.0) < MDEV_US
-    unseen = judged.filter(pl.col("kind").is_null() & high & calm)
+    unseen = judged.filter(pl.col("kind").fill_null("unknown").eq("unknown") & high).to_dicts()
     return [
         *(_finding(evidence, row) for row in right.iter_rows(named=True)),
-        *(_by_inputs(evidence, row) for row in unseen.iter_rows(named=True)),
+        # A path that explains the score whatever the AQM is L4S303.
+        *(_by_inputs(evidence, row) for row in unseen if not hidden.whatever_the_aqm(row)),
     ]
 
 
@@ -114,13 +112,20 @@ def _by_inputs(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Confidence.LOW,
         f"Prague's detector follows its inputs: from {since} its score is above 8, with a queue "
         f"delay of {depth:.1f} ms (threshold 2 ms) and an RTT deviation of {mdev:.2f} ms "
-        "(threshold 0.75 ms). Packets would show whether the AQM is classic.",
-        "Record packets together with the kernel log.",
+        f"(threshold 0.75 ms). {_open(row)}",
+        "" if row["kind"] else "Record packets together with the kernel log.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),
         measures=(Measure("steps with a score above 8", row["classic_share"], "share"),),
     )
+
+
+def _open(row: dict[str, Any]) -> str:
+    """Why the AQM is not known."""
+    if row["kind"] is None:
+        return "Packets would show whether the AQM is classic."
+    return "The packets do not show whether the AQM is classic (L4S401 gives the reason)."
 
 
 RULE = Rule(

@@ -251,3 +251,31 @@ def test_reductions_that_alpha_makes_as_deep_show_no_effect_of_the_score() -> No
         assert "No reduction used" not in found.message
         assert ("made hardly any reduction deeper: in 100 %" in found.message) is not deepened
         assert found.severity is (Severity.WARNING if deepened else Severity.NOTICE)
+
+
+def test_the_rate_of_the_path_shows_a_slow_link_where_a_flow_has_few_round_trips() -> None:
+    """Simulated runs s8101-078 and s8103-142: no rule stated a score that was above 8."""
+
+    def found(place: pl.DataFrame, **columns: object):
+        hosts = FLOWS.with_columns(client=pl.lit("10.0.1.2"), server=pl.lit("10.0.3.2"))
+        path = {"path": "10.0.1.0/24>10.0.3.0/24", "capacity_shown": True, "busy_share": 0.85}
+        return check(
+            evidence(
+                flows=hosts,
+                directions=DIRECTIONS,
+                bottlenecks=place,
+                detector=steps(mdev_us=9600.0, score_fixed=17.0),
+                phases=frame("phases", **(path | columns)),
+            )
+        )
+
+    few = bottleneck("unknown", rate_bps=None, serialisation_us=None)
+    (one,) = found(few, capacity_bps=4.376e6)
+    assert (one.severity, one.confidence) == (Severity.NOTICE, Confidence.LOW)
+    assert "on a link where one packet takes 2.8 ms. Whether the AQM is classic cannot" in (
+        one.message
+    )
+    assert found(few, capacity_bps=4.376e6, capacity_shown=False) == []
+    assert found(few, capacity_bps=44e6) == []
+    (slower,) = found(bottleneck("unknown", **SLOW), capacity_bps=1e6)
+    assert "where one packet takes up to 12.1 ms" in slower.message

@@ -57,3 +57,12 @@ def test_silent_where_jitter_explains_the_score() -> None:
     tables = {"flows": FLOWS, "detector": steps(mdev_us=2400.0)}
     assert len(check(evidence(**tables, noise=path_noise(jitter_us=300.0)))) == 1
     assert check(evidence(**tables, noise=path_noise(jitter_us=4200.0))) == []
+
+
+def test_inputs_speak_where_packets_do_not_show_the_aqm() -> None:
+    """Simulated run s8104-233: the score was above 8, and no rule stated it."""
+    (found,) = check(scene("unknown", mdev_us=1725.0, depth_us=60_487.0))
+    assert (found.severity, found.confidence) == (Severity.INFO, Confidence.LOW)
+    assert "The packets do not show whether the AQM is classic" in found.message
+    assert found.action == ""
+    assert check(scene("unknown", mdev_us=300.0, depth_us=900.0)) == []
