@@ -7,8 +7,9 @@ Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the 
 delay and RTT mean deviation, were below 90 % of their thresholds (2000 us and 750 us), or the build
 has the scaling bug behind an L4S AQM, and a replay with correct thresholds stays below 8 (else
 L4S303). The packets must not show a classic AQM. A score that no reduction used is a notice:
-prague_ecn_fallback=2, which all flows of a host show together, or no mark since the score rose. A
-log that holds only counters (bpftrace maps) is judged by the shares that they give.
+prague_ecn_fallback=2, which all flows of a host show together, or no mark since the score rose (of
+flows with at least 20 steps). A log that holds only counters (bpftrace maps) is judged by the
+shares that they give.
 
 Why it matters
 --------------
@@ -53,6 +54,7 @@ from l4strace.rules.support import aggregates, subjects
 from l4strace.rules.support.fallback_states import (
     BUGGY,
     MIN_SHARE,
+    MIN_STEPS,
     explained,
     floorless,
     inputs_are_high,
@@ -90,6 +92,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         & ~pl.col("kind").is_in(CLASSIC_KINDS).fill_null(False)
     )
     for row in wrong.iter_rows(named=True):
+        if row["marks_since"] == 0 and row["steps"] < MIN_STEPS:
+            continue  # Of a short flow that no mark meets, the score says nothing.
         if row["kind"] != "l4s" and inputs_are_high(row):
             # The build may be wrong (L4S302), and a classic AQM may justify what it does.
             results.append(Skipped(CODE, "high inputs, and the bottleneck is not shown to be L4S"))

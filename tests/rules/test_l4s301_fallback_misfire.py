@@ -137,6 +137,19 @@ def test_no_time_above_8_is_silent() -> None:
     assert check(evidence(flows=FLOWS, detector=steps(5, score=[0.0] * 4 + [9.0]))) == []
 
 
+def test_silent_on_short_flows_that_no_mark_meets() -> None:
+    """Simulated run s8101-197: four steps of a short flow, two of them above 8."""
+
+    def found(count: int, marks: int):
+        table = steps(count, score=[0.0, *[17.0] * (count - 1)])
+        kernel = log(3, ts_ns=[0, STEP_NS, 2 * STEP_NS], delivered_ce=[3, 3, 3 + marks])
+        return check(evidence(flows=FLOWS, detector=table, kernel=kernel))
+
+    assert found(4, 0) == []
+    assert [one.severity for one in found(20, 0)] == [Severity.NOTICE]
+    assert [one.severity for one in found(4, 2)] == [Severity.ERROR]
+
+
 @pytest.mark.parametrize("marks", [0, 3, None])
 def test_a_score_with_no_mark_to_respond_to_backs_nothing_off(marks: int | None) -> None:
     """The path zeroed ACE: three marks were read into the handshake, and none came after."""
