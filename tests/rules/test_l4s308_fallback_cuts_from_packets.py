@@ -203,3 +203,10 @@ def test_three_rounds_at_the_floor_show_it_with_low_confidence() -> None:
     (right,) = check(scene("classic", law | {"ll_floor_fixed": -0.5}))
     assert (right.severity, right.confidence) == (Severity.INFO, Confidence.LOW)
     assert isinstance(check(scene("l4s", law | {"samples": 2}, score=0.0))[0], Skipped)
+
+
+def test_windows_of_a_few_packets_do_not_make_a_misfire_sure() -> None:
+    """Simulated run s8104-144: 4 packets at alpha/2 of 18 %, "misfired" with high confidence."""
+    for window, confidence in ((40.0, Confidence.HIGH), (4.0, Confidence.MEDIUM)):
+        (found,) = check(scene("l4s", WRONG | {"window_packets": window}, score=0.0))
+        assert (found.severity, found.confidence) == (Severity.ERROR, confidence)
