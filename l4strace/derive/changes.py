@@ -110,8 +110,13 @@ class Change(NamedTuple):
 
 
 def busy(slot: Slot) -> bool:
-    """The path itself limited what was delivered in the slot."""
-    return bool(slot["held_back"] < HELD_BACK and (slot["marks"] > 0 or _stands(slot)))
+    """The path itself limited what was delivered in the slot.
+
+    A queue in which the packets of all flows wait fills it, though a window limits one of them.
+    """
+    if slot["held_back"] < HELD_BACK:
+        return bool(slot["marks"] > 0 or _stands(slot))
+    return _stands(slot) and bool((slot["floor_us"] or 0.0) >= QUEUE_US)
 
 
 def _packet_us(slot: Slot) -> float:
@@ -225,7 +230,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             at_ns = _moment(around[0], old, surged or _mean(around[1:]))
             yield Change(index + 1, at_ns, "capacity", surged)
             first = index = index + 1
-            fallen = surged or _fallen(around[1:])
+            fallen = surged or quantile([s["delivered_bps"] for s in around[1:]], 0.5)
         elif (
             level is not None
             and lowest >= ROSE * level
@@ -338,7 +343,7 @@ def _lasts_below(past: list[Slot], around: list[Slot], later: list[Slot]) -> boo
         return False
     base = min((s["base_us"] for s in around if s["base_us"] is not None), default=0.0)
     dropped_us = _newly_lost(past, around) * FRAME_BITS / now * 1e6
-    return sum(map(_waits, after)) >= most or dropped_us >= (used / now - 1) * base
+    return sum(map(_waits, after)) >= most or dropped_us >= DROPPED * (used / now - 1) * base
 
 
 def _used(past: list[Slot]) -> float:
@@ -359,11 +364,6 @@ def _moment(slot: Slot, level: float, new: float) -> int:
     """When in ``slot`` the rate fell: the bits that it delivered at the two levels show it."""
     part = (slot["delivered_bps"] - new) / (level - new)
     return int(slot["start_ns"] + min(max(part, 0.0), 1.0) * (slot["end_ns"] - slot["start_ns"]))
-
-
-def _fallen(after: list[Slot]) -> float | None:
-    """The level of a fall; None where lost packets hide it."""
-    return quantile([s["delivered_bps"] for s in after], 0.5) if _whole(after) else None
 
 
 def _whole(slots: list[Slot]) -> bool:

@@ -287,3 +287,28 @@ def test_a_queue_that_stands_for_long_far_below_the_use_shows_a_fall() -> None:
     )
     assert [c.first for c in found] == [15]
     assert changes.capacity_changes(slots(before, slow | {"train_bps": 4e6})) == []
+
+
+def test_a_queue_that_stands_in_a_full_window_fills_the_path() -> None:
+    """Simulated run s8104-007: 24.6 to 5.3 Mbit/s, and the receive window held one of two flows."""
+    held = {"held_back": 0.5, "queue_us": 208_000.0, "floor_us": 207_700.0, "marks": 0.0}
+    late = SLOW | held | {"count": 6, "train_bps": 50e6, "peak_us": 570_000.0}
+    found = changes.capacity_changes(slots(FULL | held, late, SLOW | held, FULL | held))
+    assert [c.first for c in found] == [34, 66]
+    (alone,) = slots(held | {"floor_us": 0.0})
+    assert not alone["busy"]
+
+
+def test_a_flight_that_was_dropped_but_for_a_part_shows_a_fall() -> None:
+    """Simulated run s8105-135: a sender that hears of losses sends less meanwhile."""
+    for lost, first in ((40.0, [15]), (30.0, [15]), (20.0, [])):
+        stretches = (*growing(1.0), BURST | {"lost": lost}, LONG_BELOW)
+        assert [c.first for c in changes.capacity_changes(slots(*stretches))] == first
+
+
+def test_a_fall_that_losses_hide_is_left_by_a_rise() -> None:
+    """Simulated run s8105-123: 86 to 20.7 Mbit/s and back, which nothing but repairs showed."""
+    hidden = [QUEUE | {"delivered_bps": 5e6 * n, "train_bps": None} for n in (0.5, 1.3, 0.6, 1.2)]
+    uneven = [SLOW | {"count": 1, "delivered_bps": 5e6 * n, "marks": 0.0} for n in (0.6, 1.6, 0.7)]
+    found = changes.capacity_changes(slots(FULL, QUEUE, *hidden, *(4 * uneven), FULL))
+    assert [c.first for c in found] == [30, 47]
