@@ -169,8 +169,8 @@ def _level(busy: list[float], flat: float) -> float | None:
     """Capacity that the rates of busy slots show."""
     if len(busy) < LASTING:
         return None
-    rates = sorted(busy)
-    low, middle, high = (rates[int(q * len(rates))] for q in (0.2, 0.5, 0.8))
+    rates, count = sorted(busy), len(busy)
+    low, middle, high = rates[int(0.2 * count)], rates[int(0.5 * count)], rates[int(0.8 * count)]
     return high if high - low <= flat * middle else None
 
 
@@ -191,11 +191,13 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     fallen: float | None = None
     rates = [slot["delivered_bps"] for slot in slots]
     busy = [slot["delivered_bps"] for slot in slots if slot["busy"]]
+    # Of each slot and those after it, as many as a new level must last.
+    lasting = [rates[later:] for later in range(LASTING)]
+    least_of, most_of = list(map(min, *lasting)), list(map(max, *lasting))
     # How many slots were busy before each one.
     until = [0, *accumulate(int(slot["busy"]) for slot in slots)]
     while index + LASTING < len(slots):
-        after = rates[index + 1 : index + 1 + LASTING]
-        lowest, highest = min(after), max(after)
+        lowest, highest = least_of[index + 1], most_of[index + 1]
         if lowest < ROSE * least and highest > FELL * most and index % LASTING:
             index += 1
             continue

@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn few_values_stay() {
         assert_eq!(thin(&[3.0, 1.0], 4), [0, 1]);
-        assert_eq!(thin(&[], 4), []);
+        assert!(thin(&[], 4).is_empty());
     }
 
     #[test]
