@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from l4strace.derive import sharing
 from l4strace.derive.noise import HIDES
-from l4strace.derive.unmarked import NO_VERDICT, Features, Verdict
-from l4strace.wording.quantities import marking_delay
+from l4strace.derive.unmarked import NO_VERDICT, PARTLY, Features, Verdict
+from l4strace.wording.quantities import marking_delay, quantity, queue_delay
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
@@ -47,6 +47,10 @@ MOST = 0.5
 a quarter (p_Cmax = 1/k^2, RFC 9332 appendix A.1), and ECE may stand for two round trips."""
 
 
+SPARED_US = 8000.0
+"""Wait of other flows beyond the border that a flow would have noticed in the same queue: as
+`marked.APART_US`."""
+
 AS_OFTEN, MIN_MARKED_SLOTS = 0.8, 3
 """Slots with marks of ECT(0) packets over those with marks of ECT(1) packets, from which the marks
 show no second queue. Unlike packets, slots are counted alike for both kinds of feedback. Measured
@@ -78,6 +82,24 @@ def _at_once(f: Features) -> bool:
 
 def _most(f: Features) -> bool:
     return (f["ect0_most"] or 0.0) >= MOST
+
+
+def spared(f: Features) -> Verdict | None:
+    """ECT(1) packets are marked and never wait, not even while others of the path wait for long.
+
+    Those have another queue; and in a queue of its own, what never waits is not marked.
+    """
+    if f["marked_as"] != "ect1" or not f["met_peak"] or f["queue_max_us"] is None:
+        return None
+    if not (f["began"] or f["flat"]):
+        return None  # the smallest RTT may hide a queue
+    limit, first = f["mark_limit_us"], f["first_marking_us"]
+    low = first is not None and max(first, f["queue_max_us"]) <= limit
+    if not low or f["path_max_us"] - f["noise_us"] <= limit + SPARED_US or uncoupled(f):
+        return None
+    waited = f"never waits more than {queue_delay(f['queue_max_us'])}, and others up to"
+    reason = f"Marked although it {waited} {quantity(f['path_max_us'], 'us')}: two queues."
+    return "l4s", PARTLY, reason
 
 
 def no_fewer(f: Features) -> bool:
@@ -121,7 +143,12 @@ def unknown(reason: str) -> Verdict:
 
 
 def at(f: Features) -> str:
-    return f"Marks begin at {marking_delay(f)} of queue delay"
+    seen = f
+    if f["marking_delay_us"] is None:  # all marks fell while the flow started
+        seen = f | {"marking_delay_us": f["first_marking_us"]}
+    if seen["marking_delay_us"] is None:
+        return "Packets are marked"
+    return f"Marks begin at {marking_delay(seen)} of queue delay"
 
 
 def lower(text: str) -> str:

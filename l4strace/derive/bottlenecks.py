@@ -16,6 +16,7 @@ import polars as pl
 from l4strace.derive import (
     agreement,
     border,
+    company,
     low_marks,
     marked,
     phases,
@@ -41,6 +42,9 @@ STEP_SHARE = 0.2
 """Marked share of a marked round from which the marking counts as on/off rather than a ramp.
 By eye: a step marks every packet above it, the coupled ramp a few percent."""
 
+START_PACKETS = 10
+"""ECT(1) packets of a direction that a second queue would have shown to: an initial window
+(RFC 6928). Fewer are a control connection."""
 
 ONE_OF_TWO = ("classic", "per-flow", "shallow", CLASSIC_OR_PER_FLOW)
 """What the classic queue of a DualPI2 may look like to the flows in it."""
@@ -55,11 +59,14 @@ def table(capture: Capture) -> pl.DataFrame:
     others = queue_features.few_rounds(capture, features).to_dicts()
     of_path = phases.table(capture)
     changes = Counter(zip(of_path["source"], of_path["path"], strict=True))
+    beside = {_at(row) for row in company.directions(capture).filter(_ECT1).to_dicts()}
     known = [row | {"phases": changes[_at(row)]} for row in features.iter_rows(named=True)]
-    beside = {_at(row) for row in (*known, *others) if row["marked_as"] == "ect1"}
     judged = [_row(row, _at(row) in beside) for row in known]
     rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+_ECT1 = (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
 
 
 def _at(row: Features) -> tuple[int, str]:
@@ -70,14 +77,14 @@ def _row(f: Features, ect1: bool = False) -> dict[str, Any]:
     """The verdict on one direction; ``ect1``: whether ECT(1) flows travelled its path."""
     rate = f["rate_bps"] or None
     f["serialisation_us"] = FRAME_BYTES * 8 / rate * 1e6 if rate else None
-    f["noise_us"] = f["hides_us"] or 0.0
+    known = f["hides_us"] if f["hides_owd_us"] is None else f["hides_owd_us"]
+    f["noise_us"] = known or 0.0
     if f["marked_owd_us"] is not None:
         # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
         f["marking_delay_us"], f["marking_median_us"] = (
             f["marked_owd_us"],
             f["marked_owd_median_us"],
         )
-        f["noise_us"] = f["hides_owd_us"] or 0.0
     kind, confidence, reason = _verdict(f)
     if ect1 and not _with_ect1(f) and kind in ONE_OF_TWO and confidence < SEEN_BY_OTHERS:
         kind, confidence, reason = border.unknown(

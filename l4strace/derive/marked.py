@@ -44,6 +44,13 @@ half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both
 
 def verdict(f: Features) -> Verdict | None:
     """The kind that the marks show; None where there are too few."""
+    shown = _of_direction(f)
+    if (shown is None or shown[0] == "unknown") and f["all_marks"]:
+        return border.spared(f) or shown
+    return shown
+
+
+def _of_direction(f: Features) -> Verdict | None:
     if f["marks"] >= EVERY_PACKET * f["acked"] and (f["queue_delay_us"] or 0.0) < L4S_MARK_US:
         return _all_marked(f)
     if f["marks"] >= MIN_MARKS:

@@ -6,10 +6,14 @@ import polars as pl
 
 from l4strace.derive import company, noise, queue_delay
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import KEY, of_round
 
 LOW = 0.1
 """Quantile in place of the smallest, which one odd round decides. By eye."""
+
+MOST = 0.9
+"""Part of a direction's rounds with a one-way delay, from which that is asked for and no RTT: one
+of the captures may have begun late or ended early. By eye."""
 
 ABOVE = (
     *("owd_median_us", "owd_p99_us", "owd_max_us"),
@@ -77,20 +81,39 @@ def marked_between(capture: Capture) -> pl.DataFrame:
     )
 
 
-def marked(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
-    """Rounds whose `marking_us` is a one-way delay in directions where two captures show it.
+def without_acks(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
+    """Rounds whose RTTs are those of an idle ACK path, where two captures show one-way delays.
 
-    That is the round in which they were sent; their feedback counts in the next one. A packet that
-    overtook others would be the smallest of its round.
+    The smallest RTT plus what packets waited on their own way: ACKs add neither delay nor jitter,
+    and a late ACK is no queue. ACKs report what was sent a round before, so do these RTTs. Packets
+    that overtook others would be the smallest of their rounds: there RTTs stay.
     """
-    if not rounds["marked_owd_min_us"].count():
+    if not rounds["owd_mean_us"].count():
         return rounds
-    marked = (pl.col("marked_owd_min_us") - pl.col("owd_base_us")).clip(lower_bound=0)
-    shown = pl.col("marked_owd_min_us").is_not_null().any().over("of") & ~pl.col("overtakes")
     joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
-    return joined.with_columns(
-        pl.when(shown).then(marked).otherwise("marking_us").alias("marking_us")
+    known = pl.col("owd_mean_us").is_not_null().mean().over("of") >= MOST
+    known = (known & ~pl.col("overtakes")).fill_null(value=False)
+    least, mean, most, marked = (
+        of_round(-1, pl.col(name)) - pl.col("owd_base_us")
+        for name in ("owd_min_us", "owd_mean_us", "owd_max_us", "marked_owd_min_us")
     )
+    base = pl.col("base_us")
+    floor = {
+        "floor_us": base + pl.col("owd_floor_us") - pl.col("owd_base_us"),
+        "floor_rise_us": pl.col("owd_low_us") - pl.col("owd_floor_us"),
+    }
+    seen = {
+        "queue_delay_us": mean.clip(lower_bound=0),
+        "rtt_min_us": base + least,
+        "rtt_max_us": base + most,
+        "marked_rtt_min_us": base + marked,
+    }
+    # Of the first round only the handshake tells, which is no data packet.
+    later = known & of_round(-1, pl.col("round")).is_not_null()
+    return joined.with_columns(
+        *(pl.when(known).then(value).otherwise(name).alias(name) for name, value in floor.items()),
+        *(pl.when(later).then(value).otherwise(name).alias(name) for name, value in seen.items()),
+    ).select(rounds.columns)
 
 
 @kept
@@ -114,23 +137,31 @@ def bases(capture: Capture) -> pl.DataFrame:
     empty = pl.col("rtt_min_us") - pl.col("base_us") <= queue_delay.FLAT_US
     owd, marked = pl.col("owd_min_us"), pl.col("marked_owd_min_us")
     few = late.first() < LOW * marked.count()
+    # A path of its own, as its RTTs show: queues that never drain hide that from the rise.
+    longer = (pl.col("base_us") == pl.col("floor_us")) & (
+        pl.col("base_us") > pl.col("base_us").min().over("source", "path")
+    )
     floor = (
-        rounds.with_columns(overtakes=overtakes)
+        rounds.with_columns(overtakes=overtakes, longer=longer)
         .group_by(*KEY, "path")
         .agg(
             pl.when(pl.col("overtakes").first())
             .then(owd.filter(empty).median())
             .otherwise(owd.min())
             .alias("owd_floor_us"),
-            pl.col("overtakes").first(),
+            *(pl.col(name).first() for name in ("overtakes", "longer")),
             owd.quantile(LOW).alias("owd_low_us"),
             pl.when(few).then(marked.quantile(LOW)).alias("owd_marked_us"),
         )
     )
     smallest = pl.col("owd_floor_us").min().over("source", "path")
     rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
-    base = pl.when(rise <= queue_delay.FLAT_SHARE * above).then("owd_floor_us").otherwise(smallest)
-    return floor.select(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us"))
+    longer = pl.col("longer").fill_null(value=False) | (rise <= queue_delay.FLAT_SHARE * above)
+    base = pl.when(longer).then("owd_floor_us").otherwise(smallest)
+    return floor.select(
+        *(*KEY, "overtakes", "owd_marked_us", base.alias("owd_base_us")),
+        *("owd_floor_us", "owd_low_us"),
+    )
 
 
 _EMPTY = {
@@ -138,5 +169,5 @@ _EMPTY = {
     "flow": pl.UInt32(),
     "forward": pl.Boolean(),
     "overtakes": pl.Boolean(),
-    **dict.fromkeys(("owd_marked_us", "owd_base_us"), pl.Float64()),
+    **dict.fromkeys(("owd_marked_us", "owd_base_us", "owd_floor_us", "owd_low_us"), pl.Float64()),
 }

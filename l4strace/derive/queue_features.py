@@ -38,7 +38,8 @@ NEEDED = (
     *KEY,
     *("path", "marked_as", "round", "start_ns", "end_ns", "acked_packets", "acked_bytes", "marks"),
     *("ece_acks", "retransmits", "limited_by", "queue_delay_us", "rtt_min_us", "rtt_max_us"),
-    *("marked_rtt_min_us", "marked_owd_min_us", "base_us", "floor_us", "floor_rise_us"),
+    *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_mean_us", "owd_max_us"),
+    *("base_us", "floor_us", "floor_rise_us"),
     *("sacked_rtt_max_us", "of", "at"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
@@ -51,9 +52,12 @@ COMPARED = (
 )
 """Those that `company.neighbours` asks for, likewise."""
 
+MANY_MARKS, STARVED_S = 10, 2.0
+"""Marks that show where marking sets in however few packets a flow sends: a tenth of them is one;
+and how long a flow with so few lasts that starves. By eye."""
+
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
-
 
 MANY_ROUNDS = 5_000
 """Rounds from which those of flows without a verdict are left out: below, that costs more."""
@@ -61,7 +65,8 @@ MANY_ROUNDS = 5_000
 
 def features(capture: Capture) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds."""
-    whole = _marking(queue_delay.singles(capture).select(NEEDED))
+    seen = queue_delay.singles(capture).select(NEEDED)
+    whole = _marking(one_way.without_acks(seen, one_way.bases(capture)))
     whole = phases.assigned(capture, whole)
     steady = whole.filter(queue_delay.steady(capture))
     rated = _rated(capture, steady, queue_delay.steady_rates(capture))
@@ -71,7 +76,10 @@ def features(capture: Capture) -> pl.DataFrame:
     )
     # What a buffer drops leaves no RTT but those that SACK shows.
     highest = pl.max_horizontal("queue_delay_us", pl.col("sacked_rtt_max_us") - pl.col("base_us"))
-    peak = all_rated.group_by("at").agg(path_max_us=highest.max())
+    peak = all_rated.group_by("at").agg(
+        path_max_us=highest.max(),
+        path_peak_ns=pl.col("start_ns").sort_by(highest, nulls_last=False).last(),
+    )
     own = _own(rated)
     own = (
         own.join(_start(all_rated, own["of"]), on="of", how="left")
@@ -83,14 +91,15 @@ def features(capture: Capture) -> pl.DataFrame:
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
             pl.col("ect0_between_ratio").is_not_null().alias("ect0_counted"),
             pl.col("ect0_parts").max().over("at"),
+            pl.col("path_peak_ns").is_between("first_ns", "last_ns").alias("met_peak"),
         )
-        .drop("path", "ect0_between", "ect0_between_ratio")
+        .drop("path", "ect0_between", "ect0_between_ratio", "path_peak_ns", "first_ns", "last_ns")
     )
+    full = own.filter(pl.col("acked") >= company.MIN_STEADY_PACKETS)["of"]
     # A filter copies each column: only those that are asked for.
-    near = rated.select(*COMPARED, "marked_owd_min_us", "carried_bps")
-    near = near.filter(pl.col("of").is_in(own["of"].implode()))
+    near = rated.select(*COMPARED, "carried_bps").filter(pl.col("of").is_in(full.implode()))
     near = near.with_columns(rate_bps="carried_bps")
-    near = one_way.marked(near, one_way.bases(capture)).select(COMPARED)
+    near = near.select(COMPARED)
     return (
         own.drop("at")
         .join(first_packets.begun_beside(capture, all_rated, own), on="of", how="left")
@@ -148,7 +157,7 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
         .join(phases.capacities(capture), on=path, how="left", maintain_order="left")
         .with_columns(rate_bps=pl.max_horizontal("rate_bps", "capacity_bps"))
         .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
-        .select("rate_bps", noise_us=pl.col("hides_us").fill_null(0.0))
+        .select("rate_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0))
     )
     rated = rounds.hstack(directions[rounds["of"]])
     carried = phases.carried(capture)
@@ -183,15 +192,22 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     """What a direction's own rounds show."""
+    # A starved flow sends few packets for long, a short one for a moment.
+    starved = (pl.col("marks") >= MANY_MARKS) & (pl.col("seconds") >= STARVED_S)
     enough = (pl.col("rounds") >= company.MIN_STEADY) & (
-        pl.col("acked") >= company.MIN_STEADY_PACKETS
+        (pl.col("acked") >= company.MIN_STEADY_PACKETS) | starved
     )
-    if rounds.height >= MANY_ROUNDS:
-        sizes = rounds.group_by("of").agg(rounds=pl.len(), acked=pl.col("acked_packets").sum())
-        rounds = _of_most(rounds, sizes.filter(enough)["of"])
-    queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     begin = pl.col("start_ns").min()
     length = pl.col("start_ns").max() - begin + 1
+    size = {
+        "rounds": pl.len(),
+        "acked": pl.col("acked_packets").sum(),
+        "marks": pl.col("marks").sum(),
+        "seconds": length / 1e9,
+    }
+    if rounds.height >= MANY_ROUNDS:
+        rounds = _of_most(rounds, rounds.group_by("of").agg(**size).filter(enough)["of"])
+    queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     parts = pl.col("part").filter(marked).n_unique()
     marking = pl.col("marking_us")
@@ -200,10 +216,8 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
         .group_by("of")
         .agg(
             pl.col(*KEY, "path", "at").first(),
-            pl.len().alias("rounds"),
             pl.col("rate_bps").first(),
             _border().alias("mark_limit_us"),
-            pl.col("acked_packets").sum().alias("acked"),
             queue.median().alias("queue_delay_us"),
             queue.quantile(HIGH).alias("queue_high_us"),
             marking.quantile(LOW).alias("marking_delay_us"),
@@ -214,8 +228,6 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             marked.sum().alias("marked_rounds"),
             parts.alias("marked_parts"),
             pl.when(pl.col("marked_as").first() == "ect0").then(parts).alias("ect0_parts"),
-            (length / 1e9).alias("seconds"),
-            pl.col("marks").sum().alias("marks"),
             pl.col("marks").filter(marked).mean().alias("marks_per_round"),
             pl.col("acked_packets").filter(marked).mean().alias("acked_per_marked_round"),
             pl.col("ece_acks").is_not_null().any().alias("classic_feedback"),
@@ -223,6 +235,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             *_losses(""),
             pl.col("top_us").quantile(LARGEST),
             pl.col("limited_by").is_in(["app", "rwnd"]).mean().alias("self_limited"),
+            **size,
         )
         .filter(enough)
     )
@@ -309,6 +322,8 @@ def _start(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
         (high & ~marked).sum().alias("high_unmarked"),
         (marked & late & below).fill_null(False).sum().alias("crossed"),
         pl.col("queue_delay_us").max().alias("queue_max_us"),
+        pl.col("start_ns").min().alias("first_ns"),
+        pl.col("start_ns").max().alias("last_ns"),
         pl.col("marks").sum().alias("all_marks"),
         pl.col("marking_us").min().alias("first_marking_us"),
     )

@@ -142,3 +142,31 @@ def test_delays_that_move_less_than_the_packets_of_a_round_are_no_queue() -> Non
     red = {"queue_delay_us": 13_540.0, "queue_high_us": 14_550.0, "noise_us": 1_160.0}
     assert not border.unmoved(features(**red, flat=False))
     assert not border.unmoved(features(**still | {"noise_us": 0.0}, flat=False))
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({}, "l4s"),
+        ({"met_peak": False}, None),  # it may have sent at another time
+        ({"queue_max_us": 28_000.0}, None),  # it waited, too
+        ({"first_marking_us": 9_000.0}, None),
+        ({"path_max_us": 9_000.0}, None),
+        ({"began": False, "flat": False}, None),  # its smallest RTT may hide a queue
+    ],
+)
+def test_marks_of_a_flow_that_never_waits_beside_an_overshoot_are_of_another_queue(
+    changed: dict[str, Any], kind: str | None
+) -> None:
+    """Run s8102-000: four marks at 0.01 ms while slow start of CUBIC filled 29 ms."""
+    seen = {"marked_as": "ect1", "began": True, "queue_max_us": 500.0, "path_max_us": 29_000.0}
+    seen |= {"met_peak": True, "first_marking_us": 10.0}
+    found = border.spared(PLAIN | seen | changed)
+    assert (found and found[0]) == kind
+
+
+def test_marks_of_a_start_begin_at_the_first_of_them() -> None:
+    """A run of seed 8201: no table of bottlenecks at all, as no later mark had a delay."""
+    early = PLAIN | {"marking_delay_us": None, "first_marking_us": 9_000.0}
+    assert border.at(early) == "Marks begin at 9 ms of queue delay"
+    assert border.at(early | {"first_marking_us": None}) == "Packets are marked"

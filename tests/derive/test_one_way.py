@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from l4strace.derive import one_way
+from l4strace.derive import one_way, queue_delay
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
@@ -30,7 +31,7 @@ def test_marks_of_neighbours_are_measured_one_way_too() -> None:
     own, other = sawtooth(16_000, 40_000), sawtooth(18_000, 40_000, period=34)
     late = [
         {
-            "owd_min_us": [0.0, *(queue for queue in queues[1:])],
+            **{f"owd_{of}_us": [0.0, *queues[1:]] for of in ("min", "mean", "max")},
             "marked_owd_min_us": [q if q >= 30_000 else None for q in queues],
             "marked_rtt_min_us": [10_500.0 if q >= 30_000 else None for q in queues],
         }
@@ -98,3 +99,20 @@ def test_a_flow_most_of_whose_rounds_hold_such_packets_takes_the_floor_of_anothe
     assert shown(overtaken=30, rare=rare, often=often) == pytest.approx(
         [500.0, 1_100.0, 1_200.0], abs=60
     )
+
+
+def test_acks_that_come_late_are_no_queue_between_two_captures() -> None:
+    """Run s8101-007: "one queue" behind DualPI2, as 10 ms of ACK jitter delayed both flows."""
+    queue = sawtooth(0, 1_100)
+    owd = {f"owd_{of}_us": queue for of in ("min", "mean", "max")}
+    late = [12_000.0 + 500.0 * (n % 7) for n in range(200)]
+    made = of([0.0, *late[1:]], ce_best=marked_above(queue, 900), **owd)
+    rounds = one_way.without_acks(*_with_bases(made))
+    assert rounds["queue_delay_us"].to_list()[1:] == queue[:-1]
+    few = made.with_columns(owd_mean_us=pl.when(pl.col("round") > 150).then("owd_mean_us"))
+    assert one_way.without_acks(*_with_bases(few))["queue_delay_us"].to_list()[1:] == late[1:]
+
+
+def _with_bases(made: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    whole = capture(flows=FLOWS, rounds=made, directions=PRAGUE)
+    return queue_delay.singles(whole), one_way.bases(whole)

@@ -13,6 +13,8 @@ PLAIN: dict[str, Any] = {
     "base_us": 10_000.0,
     "floor_us": 10_000.0,
     "queue_max_us": 50_000.0,
+    "path_max_us": 50_000.0,
+    "met_peak": False,
     "classic_feedback": False,
     "cleared": False,
     "crossed": 0,
