@@ -63,7 +63,7 @@ def test_cuts_from_packets(message: str, at_floor: bool, answer: bool) -> None:
 
 
 def test_a_misfire_from_packets_is_judged_as_one() -> None:
-    said = "The classic-ECN fallback misfired, as packets show it"
+    said = "The classic-ECN fallback misfired, as the packets show"
     assert judged("L4S308", facts(), message=said) is True
     assert judged("L4S308", facts("shallow", "all"), message=said) is False
 

@@ -65,9 +65,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _done(row: dict[str, Any]) -> str:
-    """`removed 3 and rewrote 12`."""
+    """`removed 3 and rewrote 12 of them`."""
     done = (("removed", row["option_stripped"]), ("rewrote", row["option_changed"]))
-    return " and ".join(f"{verb} {number:,}" for verb, number in done if number)
+    what = " and ".join(f"{verb} {number:,}" for verb, number in done if number)
+    return f"{what} of them"
 
 
 RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)

@@ -60,7 +60,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     what = [
         text
         for number, text in (
-            (zeroed, f"the first counter is 0 in {zeroed:,} (it starts at 1)"),
+            (zeroed, f"{zeroed:,} report 0 in their first counter, which starts at 1"),
             (implausible, f"{implausible:,} run backwards or report more bytes than were sent"),
         )
         if number

@@ -61,7 +61,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     fills, peak = row["fills_packets"], row["peak_packets"]
     certain = row["one_way"] or bool(fills and peak and peak >= OVERSHOOT * fills)
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
-    full = f" ({max(fills, 1):,.0f} fill the path)" if fills else ""
+    full = f" ({_fill(max(fills, 1))} the path)" if fills else ""
     # Less than the path holds, in flight all at once: what waits is a burst.
     bursts = bool(fills and peak and peak < fills)
     flight = f"{'it sent in bursts, ' if bursts else ''}up to {peak or 0:,} packets were in flight"
@@ -85,6 +85,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("retransmitted", row["lost"] or 0, "packet"),
         ),
     )
+
+
+def _fill(packets: float) -> str:
+    """`1 fills`, `42 fill`."""
+    return f"{packets:,.0f} fill{'s' if round(packets) == 1 else ''}"
 
 
 def _limit(fills: float | None, peak: int | None) -> str:

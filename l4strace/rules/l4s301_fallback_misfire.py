@@ -65,10 +65,13 @@ from l4strace.rules.support.fallback_states import (
     without_score,
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import share
+from l4strace.wording.quantities import milliseconds, share
 
 CODE = "L4S301"
 ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
+HIGH_INPUTS = (
+    "queue delay or RTT deviation is above its threshold, and the bottleneck is not shown to be L4S"
+)
 CLASSIC_KINDS = ("classic", "shallow", "per-flow", CLASSIC_OR_PER_FLOW)
 """Kinds of bottleneck on which a high score is not a misfire."""
 
@@ -96,7 +99,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             continue  # Of a short flow that no mark meets, the score says nothing.
         if row["kind"] != "l4s" and inputs_are_high(row):
             # The build may be wrong (L4S302), and a classic AQM may justify what it does.
-            results.append(Skipped(CODE, "high inputs, and the bottleneck is not shown to be L4S"))
+            results.append(Skipped(CODE, HIGH_INPUTS))
         elif not explained(row):
             results.append(_finding(evidence, row))
     return results
@@ -144,11 +147,8 @@ def _effect(row: dict[str, Any]) -> str:
 
 def _inputs(row: dict[str, Any]) -> str:
     """Why the score should have stayed low."""
-    depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
-    shown = (
-        f"queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, "
-        "threshold 0.75 ms)"
-    )
+    depth, mdev = milliseconds(row["classic_depth_us"]), milliseconds(row["classic_mdev_us"], 2)
+    shown = f"queue delay ({depth}, threshold 2 ms) and RTT deviation ({mdev}, threshold 0.75 ms)"
     if not inputs_are_high(row):
         return f"{shown} stayed low"
     fixed = row["fixed_share"] or 0.0

@@ -93,7 +93,7 @@ def _finding(row: dict[str, Any], confidence: Confidence, proof: str) -> Finding
         Severity.ERROR,
         confidence,
         "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "
-        f"deviation and 1.61 us of queue delay instead of 750 us and 2000 us; {proof}.",
+        f"deviation and 1.61 us of queue delay instead of 0.75 ms and 2 ms; {proof}.",
         ACTION,
         flow=row["flow"],
         forward=row["forward"],

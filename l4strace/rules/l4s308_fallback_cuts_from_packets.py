@@ -63,6 +63,7 @@ from l4strace.rules.support.fallback_states import (
 )
 from l4strace.rules.support.reductions import few_at_the_floor, references
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.wording.quantities import milliseconds
 
 CODE = "L4S308"
 CLASSIC = {
@@ -164,7 +165,7 @@ def _misfired(row: dict[str, Any]) -> Finding:
         row,
         Severity.ERROR,
         Confidence.HIGH if sure else Confidence.MEDIUM,
-        f"The classic-ECN fallback misfired{' behind an L4S AQM' * proven}, as packets show it: "
+        f"The classic-ECN fallback misfired{' behind an L4S AQM' * proven}, as the packets show: "
         f"{_numbers(row)}. {_low(row) if never else _seldom(row)}",
     )
 
@@ -233,10 +234,11 @@ def _high(row: dict[str, Any]) -> str:
 
 
 def _low(row: dict[str, Any]) -> str:
-    depth, mdev = (row[name] / 1000 for name in ("replayed_depth_us", "replayed_mdev_us"))
+    depth = milliseconds(row["replayed_depth_us"])
+    mdev = milliseconds(row["replayed_mdev_us"], 2)
     return (
-        f"Queue delay ({depth:.1f} ms, threshold 2 ms) and RTT deviation ({mdev:.2f} ms, threshold "
-        "0.75 ms) gave no reason: with correct thresholds the score stays below 8."
+        f"Queue delay ({depth}, threshold 2 ms) and RTT deviation ({mdev}, threshold 0.75 ms) gave "
+        "no reason: with correct thresholds the score stays below 8."
     )
 
 

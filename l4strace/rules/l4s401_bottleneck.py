@@ -76,8 +76,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         largest = unknown.join(carried, on=subjects.KEY, how="left").sort(
             "payload_bytes", "flow", descending=[True, False], nulls_last=True
         )
-        reason = f"{unknown.height} of {judged.height} flow directions: {largest['reason'][0]}"
-        results.append(Skipped(CODE, reason))
+        why = (largest["reason"][0] or "").removeprefix("Cannot be determined: ")
+        which = "; the largest" if unknown.height > 1 else ""
+        of = f"{unknown.height} of {judged.height} flow directions{which}"
+        results.append(Skipped(CODE, f"{of}: {why}"))
     elif judged.is_empty():
         results.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
     return results

@@ -40,7 +40,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, milliseconds
 
 CODE = "L4S402"
 MEDIUM = 0.7
@@ -69,13 +69,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    queue = (row["queue_delay_us"] or 0.0) / 1000
+    queue = milliseconds(row["queue_delay_us"] or 0.0)
     lost = count(row["losses"], "retransmission") if row["losses"] else "no retransmission"
     return Finding(
         CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
         _confidence(row["confidence"]),
-        f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue:.1f} ms, "
+        f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue}, "
         f"with {lost}{_where(row)}.",
         "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
         source=row["source"],
@@ -100,7 +100,7 @@ def _confidence(value: float) -> Confidence:
 def _where(row: dict[str, Any]) -> str:
     if row["loss_delay_us"] is None:
         return ""
-    return f" at {row['loss_delay_us'] / 1000:.1f} ms"
+    return f" at {milliseconds(row['loss_delay_us'])}"
 
 
 RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__)

@@ -39,7 +39,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import events, subjects
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, milliseconds
 
 CODE = "L4S503"
 LONG_S = 1.0
@@ -69,7 +69,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length = (row["end_ns"] - row["start_ns"]) / 1e9
     start = subjects.moment(evidence, row["start_ns"])
-    more = f" It is the highest of {row['spikes']:,} such spikes." if row["spikes"] > 1 else ""
+    unknown = " of unknown cause" if row["cause"] == "unknown" else " with this cause"
+    more = f" It is the highest of {row['spikes']:,} spikes{unknown}." if row["spikes"] > 1 else ""
     reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     return Finding(
@@ -77,7 +78,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
         f"Latency spike of {length:.1f} s from {start}: {reached} "
-        f"(usually {row['usual_us'] / 1000:.1f} ms). {CAUSES[row['cause']]}."
+        f"(usually {milliseconds(row['usual_us'])}). {CAUSES[row['cause']]}."
         f"{events.others(row, row['flow'])}{lost}{more}",
         "Check the window and the marks at its start.",
         source=row["source"],

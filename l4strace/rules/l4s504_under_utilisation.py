@@ -85,9 +85,9 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM if phase["capacity_shown"] else Confidence.LOW,
-        f"The flows left capacity unused: for {100 * phase['low_share']:.0f} % of the time they "
-        f"got less than {LOW_PERCENT} % of it although the queue was empty. From "
-        f"{span(evidence, phase['start_ns'], phase['end_ns'])} they got "
+        f"The path was not full: for {100 * phase['low_share']:.0f} % of the time it carried less "
+        f"than {LOW_PERCENT} % of its capacity although the queue was empty. From "
+        f"{span(evidence, phase['start_ns'], phase['end_ns'])} it carried "
         f"{paths.rate(phase['rate_bps'])} of {_capacity(phase)}.",
         "Check how slow start ended, the depth of the reductions, and the AQM's threshold.",
         source=phase["source"],

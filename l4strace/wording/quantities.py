@@ -44,6 +44,15 @@ def queue_delay(us: float) -> str:
     return quantity(us, "us") if us >= NO_QUEUE_US else f"less than {quantity(NO_QUEUE_US, 'us')}"
 
 
+def milliseconds(us: float, decimals: int = 1) -> str:
+    """`0.4 ms`, `185 ms`; `less than 0.1 ms` where the decimals would leave nothing."""
+    ms = us / 1000
+    if ms >= 100:
+        return f"{ms:,.0f} ms"
+    least = 10.0**-decimals
+    return f"{ms:.{decimals}f} ms" if ms >= least / 2 else f"less than {least:.{decimals}f} ms"
+
+
 def marking_delay(row: Mapping[str, Any]) -> str:
     """The delay at which marks set in, no more precise than the capture shows it.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Frame, Severity
 from l4strace.wording.order import cause_first
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, listed
 
 
 class Verdict(NamedTuple):
@@ -64,9 +64,12 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
 OF_SENDERS = ("L4S1", "L4S2", "L4S3")
 """Families of rules whose findings are about one flow, not about its path or the whole run."""
 
+NAMED = 4
+"""Other flows that are named, not counted: as many numbers as fit into half a line."""
+
 
 def _whose(analysis: Analysis, finding: Finding, flows: int) -> str:
-    """`Flow 1: `, of several flows, where the message leaves out which one it is about."""
+    """`Flow 1: ` or `Flow 1 (likewise flows 0 and 2): `, where the message leaves out which one."""
     if flows < 2 or finding.flow is None or not finding.rule.startswith(OF_SENDERS):
         return ""
     alike = {
@@ -76,8 +79,12 @@ def _whose(analysis: Analysis, finding: Finding, flows: int) -> str:
     }
     if re.search(rf"\b[Ff]low {finding.flow}\b", finding.message):
         return ""
-    more = f" and {count(len(alike) - 1, 'more flow')}" if len(alike) > 1 else ""
-    return f"Flow {finding.flow}{more}: "
+    others = [str(flow) for flow in sorted(alike - {finding.flow})]
+    if not others:
+        return f"Flow {finding.flow}: "
+    named = f"flow{'s' if len(others) > 1 else ''} {listed(others)}"
+    which = named if len(others) <= NAMED else count(len(others), "other flow")
+    return f"Flow {finding.flow} (likewise {which}): "
 
 
 def _of_the_rules(analysis: Analysis, sentence: str) -> str:

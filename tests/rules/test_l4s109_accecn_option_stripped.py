@@ -30,4 +30,4 @@ def test_fires_and_names_what_was_done_alone():
     """Run s1501-021: "it removed 0 and rewrote 376"."""
     paths = frame("paths", near=1, far=0, option_stripped=0, option_changed=376)
     (found,) = check(evidence(paths=paths))
-    assert found.message == "The path changes AccECN options: it rewrote 376."
+    assert found.message == "The path changes AccECN options: it rewrote 376 of them."

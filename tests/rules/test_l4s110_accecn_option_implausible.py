@@ -18,7 +18,11 @@ def test_fires_on_counters_beyond_what_was_sent():
 
 def test_fires_on_zeroed_options():
     rows = frame("directions", option_zeroed=9, option_implausible=0, accecn_options=9)
-    assert [m.value for m in check(evidence(flows=FLOWS, directions=rows))[0].measures] == [9, 0]
+    (found,) = check(evidence(flows=FLOWS, directions=rows))
+    assert [m.value for m in found.measures] == [9, 0]
+    assert found.message == (
+        "Of 9 AccECN options, 9 report 0 in their first counter, which starts at 1."
+    )
 
 
 def test_silent_on_plausible_options():

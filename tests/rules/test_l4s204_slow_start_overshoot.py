@@ -33,6 +33,11 @@ def spike(**columns: object) -> pl.DataFrame:
     return frame("spikes", **(plain | columns))
 
 
+def test_one_packet_fills_a_path() -> None:
+    (found,) = check(scene(fills_packets=1.2))
+    assert "(1 fills the path)" in found.message
+
+
 def test_fires_on_a_flight_ten_times_the_path() -> None:
     (found,) = check(scene())
     assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)

@@ -54,4 +54,5 @@ def test_sums_of_a_correct_24_bit_build_prove_nothing() -> None:
 def test_fires_on_one_step() -> None:
     """Run s1501-011: "1 steps change the score"."""
     (found,) = check(evidence(detector=steps(build=[None] * 99 + ["24-bit buggy"])))
+    assert "1.61 us of queue delay instead of 0.75 ms and 2 ms" in found.message
     assert "; 1 step changes the score as only this bug does." in found.message

@@ -35,9 +35,14 @@ def test_fires_with_start_height_length_and_cause() -> None:
     assert found.severity is Severity.WARNING
     assert found.message == (
         "Latency spike of 1.5 s from t=10.0 s: queue delay reached 120 ms (usually 0.4 ms). "
-        "Likely cause: the bottleneck became slower. It is the highest of 2 such spikes."
+        "Likely cause: the bottleneck became slower. It is the highest of 2 spikes with this cause."
     )
     assert [m.value for m in found.measures] == [120_000.0, 400.0, 1.5]
+
+
+def test_spikes_without_a_known_cause_are_counted_as_such() -> None:
+    (found,) = check(scene(spikes(300, 1500, cause="unknown")))
+    assert found.message.endswith("It is the highest of 2 spikes of unknown cause.")
 
 
 def test_fires_as_notice_when_short() -> None:

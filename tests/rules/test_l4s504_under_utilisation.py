@@ -20,7 +20,10 @@ def found(**columns: object):
 
 def test_fires_on_long_lows_with_an_empty_queue() -> None:
     (finding,) = found()
-    assert finding.message.endswith("From t=0.000 s to t=5.0 s they got 6 Mbit/s of 50 Mbit/s.")
+    assert finding.message == (
+        "The path was not full: for 90 % of the time it carried less than 60 % of its capacity "
+        "although the queue was empty. From t=0.000 s to t=5.0 s it carried 6 Mbit/s of 50 Mbit/s."
+    )
     assert [m.value for m in finding.measures] == [6e6, 50e6]
     assert finding.confidence is Confidence.MEDIUM
 
@@ -29,7 +32,7 @@ def test_a_capacity_from_trains_alone_is_less_certain() -> None:
     (finding,) = found(capacity_shown=False)
     assert finding.confidence is Confidence.LOW
     assert finding.message.endswith(
-        "they got 6 Mbit/s of about 43.8 to 50 Mbit/s, as packet trains show."
+        "it carried 6 Mbit/s of about 43.8 to 50 Mbit/s, as packet trains show."
     )
 
 

@@ -62,3 +62,19 @@ def test_a_list_reads_as_one():
         "0 and 1",
         "0, 1 and 4",
     ]
+
+
+@pytest.mark.parametrize(
+    ("us", "decimals", "expected"),
+    [
+        (412.0, 1, "0.4 ms"),
+        (412.0, 2, "0.41 ms"),
+        (185_100.0, 1, "185 ms"),
+        (2.0, 1, "less than 0.1 ms"),
+        (1.0, 2, "less than 0.01 ms"),
+        (0.0, 1, "less than 0.1 ms"),
+    ],
+)
+def test_milliseconds_are_never_a_row_of_zeros(us: float, decimals: int, expected: str):
+    """Run s8103-002: "queue delay (0.0 ms, threshold 2 ms)", of 2 us."""
+    assert quantities.milliseconds(us, decimals) == expected

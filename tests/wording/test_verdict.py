@@ -90,7 +90,16 @@ def test_of_several_flows_the_verdict_names_the_one_that_it_is_about():
     other = replace(one, flow=2)
     assert verdict(Analysis((one,)), 2).sentence == "Flow 1: The sender did it."
     assert (
-        verdict(Analysis((one, other)), 3).sentence == "Flow 1 and 1 more flow: The sender did it."
+        verdict(Analysis((one, other)), 3).sentence
+        == "Flow 1 (likewise flow 2): The sender did it."
+    )
+    third = replace(one, flow=0)
+    assert verdict(Analysis((one, other, third)), 3).sentence == (
+        "Flow 1 (likewise flows 0 and 2): The sender did it."
+    )
+    crowd = tuple(replace(one, flow=flow) for flow in range(1, 9))
+    assert verdict(Analysis(crowd), 9).sentence == (
+        "Flow 1 (likewise 7 other flows): The sender did it."
     )
     assert verdict(Analysis((one,)), 1).sentence == "The sender did it."
     path = replace(one, rule="L4S408")

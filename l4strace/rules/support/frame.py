@@ -187,7 +187,7 @@ def _alone(evidence: Evidence, short: str) -> str:
 def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
     """What the rules found; else what the kernel recorded; else why it is not known."""
     if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
-        return "No Prague flow: no packet carries ECT(1), so there is no fallback to judge."
+        return "Nothing to judge: no packet carries ECT(1), as those of a Prague flow do."
     active = _recorded(evidence)
     for rule, what in FALLBACK:
         found = [finding for finding in findings if finding.rule == rule]
