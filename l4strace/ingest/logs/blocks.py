@@ -44,4 +44,11 @@ def frame(block: bytes, schema: pl.Schema, log: Log) -> pl.DataFrame:
     fields = [(name, KINDS[type(dtype)]) for name, dtype in schema.items()]
     table, unread = _native.records(block, fields)
     log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
-    return pl.DataFrame(table)
+    found = pl.DataFrame(table)
+    # A literal takes no room, whatever the number of rows.
+    absent = [
+        pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in schema.items()
+        if name not in found.columns
+    ]
+    return found.with_columns(absent).select(schema.names())

@@ -95,7 +95,10 @@ def _frame(block: bytes, fields: dict[str, Any], log: Log) -> pl.DataFrame:
 def _samples(frame: pl.DataFrame) -> pl.DataFrame:
     rows = frame.filter((pl.col("type") == "sample") & pl.col("ts_ns").is_not_null())
     named = {"type", *SAMPLES, *IDENTITY, *CONTROL}
-    rest = [c.name for c in rows if c.name not in named and c.null_count() < rows.height]
+    # Only what may go there is looked at: to do so makes room for a column without values.
+    rest = [
+        name for name in rows.columns if name not in named and rows[name].null_count() < rows.height
+    ]
     extra = pl.struct(rest).struct.json_encode() if rest else pl.lit(None, dtype=pl.String())
     return shaped(
         rows.with_columns(
@@ -114,9 +117,10 @@ def _unshifted(plain: str, raw: str, shift: str) -> pl.Expr:
 
 def _control(frame: pl.DataFrame, block: bytes, log: Log) -> None:
     """Takes in losses, notes, aggregates and the trailer; there are few of them."""
-    log.records += frame.filter(pl.col("type") == "sample").height
-    kinds = set(frame["type"].drop_nulls().unique()) - {"sample", "header"}
-    for note in frame.filter(pl.col("type") == "note")["text"].head(MOST_NOTES):
+    counted = dict(frame["type"].drop_nulls().value_counts().iter_rows())
+    log.records += counted.get("sample", 0)
+    kinds = set(counted) - {"sample", "header"}
+    for note in frame["text"].filter(frame["type"] == "note").head(MOST_NOTES):
         if log.notes < MOST_NOTES:
             log.lose(Stat.NOTE, 1, "info", untrusted.text(note))
             log.notes += 1

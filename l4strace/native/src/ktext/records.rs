@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::io::BufRead;
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::Deserialize;
@@ -88,6 +89,9 @@ pub struct Records<'t> {
     /// Lines that are no objects, or have a value of another kind; blank ones are none.
     pub unread: u64,
     index: HashMap<Vec<u8>, usize>,
+    /// By column, its name as it stands in a line, from behind the first quote on to the colon; empty where that
+    /// takes escapes.
+    keys: Vec<Vec<u8>>,
     /// By column, the one that was asked for after it: lines repeat the order of their fields.
     after: Vec<usize>,
     /// The column that was asked for last.
@@ -95,17 +99,35 @@ pub struct Records<'t> {
 }
 
 impl<'t> Records<'t> {
-    /// Reads all lines of `text`.
-    pub fn read(fields: Vec<(String, Kind)>, text: &'t [u8]) -> Self {
+    pub fn new(fields: Vec<(String, Kind)>) -> Self {
         let index =
             fields.iter().enumerate().map(|(at, (name, _))| (name.clone().into_bytes(), at)).collect();
+        let keys = fields.iter().map(|(name, _)| key(name)).collect();
         let after = (1..=fields.len()).collect();
         let columns = fields.into_iter().map(|(name, kind)| (name, Values::new(kind))).collect();
-        let mut records = Records { columns, rows: 0, unread: 0, index, after, last: 0 };
-        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-            records.take(line);
-        }
+        Records { columns, rows: 0, unread: 0, index, keys, after, last: 0 }
+    }
+
+    /// Reads all lines of `text`.
+    pub fn read(fields: Vec<(String, Kind)>, mut text: &'t [u8]) -> Self {
+        let mut records = Records::new(fields);
+        records.some(&mut text, usize::MAX);
         records
+    }
+
+    /// Reads lines until there are so many rows, or none is left.
+    pub fn some(&mut self, text: &mut &'t [u8], rows: usize) {
+        while self.rows < rows && !text.is_empty() {
+            let (whole, mut rest) = (*text, *text);
+            // No reader of bytes in memory fails.
+            let length = rest.skip_until(b'\n').unwrap_or(whole.len());
+            *text = rest;
+            let line = &whole[..length];
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            if !line.trim_ascii().is_empty() {
+                self.take(line);
+            }
+        }
     }
 
     pub(super) fn take(&mut self, line: &'t [u8]) {
@@ -134,6 +156,19 @@ impl<'t> Records<'t> {
         self.columns.iter_mut().for_each(|(_, values)| values.truncate(rows));
     }
 
+    /// The column whose turn it is where `text`, behind the first quote of a field, has its name, and the length of
+    /// that with quote and colon.
+    #[inline]
+    pub(super) fn guessed(&mut self, text: &[u8]) -> Option<(usize, usize)> {
+        let guess = *self.after.get(self.last)?;
+        let key = self.keys.get(guess)?;
+        if key.is_empty() || !text.starts_with(key) {
+            return None;
+        }
+        self.last = guess;
+        Some((guess, key.len()))
+    }
+
     /// The column of a field, if it was declared.
     pub(super) fn find(&mut self, name: &[u8]) -> Option<usize> {
         let guess = self.after.get(self.last).copied().unwrap_or_default();
@@ -147,6 +182,22 @@ impl<'t> Records<'t> {
         self.last = at;
         Some(at)
     }
+}
+
+/// A name as [`Records`] looks for it.
+fn key(name: &str) -> Vec<u8> {
+    let plain = name.bytes().all(is_plain);
+    if plain {
+        format!("{name}\":").into_bytes()
+    } else {
+        Vec::new()
+    }
+}
+
+/// A byte that stands for itself between quotes, and is ASCII.
+#[inline]
+pub(super) fn is_plain(byte: u8) -> bool {
+    (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
 }
 
 /// One line.
@@ -256,7 +307,10 @@ impl Visitor<'_> for Bytes {
 }
 
 pub(super) fn put<T: Clone>(values: &mut Vec<Option<T>>, row: usize, value: Option<T>) {
-    values.resize(row, None);
+    // As a rule there is nothing to fill up, nor to take back.
+    if values.len() != row {
+        values.resize(row, None);
+    }
     values.push(value);
 }
 

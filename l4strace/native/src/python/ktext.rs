@@ -1,5 +1,7 @@
 //! Text logs for Python: chunks in, Arrow tables out.
 
+use std::iter::repeat_n;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,29 +16,79 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(records, m)?)
 }
 
-/// One row for each line of `text` that is a JSON object, with the columns of `fields`: names and kinds
-/// (`int`, `uint`, `float`, `bool`, `str`). And how many lines are no such object or do not fit.
+/// Rows that are read before they go to their columns: some 100 kB, which stay in the cache.
+const ROWS: usize = 512;
+
+/// One row for each line of `text` that is a JSON object, with those columns of `fields` (names and kinds: `int`,
+/// `uint`, `float`, `bool`, `str`) that have a value in some line, or the first where none has. And how many lines
+/// are no such object or do not fit.
 #[pyfunction]
 fn records(py: Python<'_>, text: &[u8], fields: Vec<(String, String)>) -> PyResult<(ArrowTable, u64)> {
     let fields: Result<_, _> = fields.into_iter().map(|(name, kind)| Ok((name, known(&kind)?))).collect();
     let fields = fields.map_err(|kind: String| PyValueError::new_err(format!("no such kind: {kind}")))?;
-    let found = native(py, || Ok::<_, ReadError>(Records::read(fields, text)))?;
-    let (mut table, rows) = (Columns::of_rows(found.rows), found.rows);
-    for (name, values) in found.columns {
-        match values {
-            Values::Int(values) => table.i64(&name, padded(values, rows)),
-            Values::Uint(values) => table.u64(&name, padded(values, rows)),
-            Values::Float(values) => table.f64(&name, padded(values, rows)),
-            Values::Bool(values) => table.bool(&name, padded(values, rows)),
-            Values::Text(values) => table.str(&name, padded(values, rows)),
-        };
-    }
-    Ok((table.finish()?, found.unread))
+    let (columns, unread) = native(py, || Ok::<_, ReadError>(columns(fields, text)))?;
+    Ok((Columns::joined(columns).finish()?, unread))
 }
 
-fn padded<T: Clone>(values: Vec<Option<T>>, rows: usize) -> impl Iterator<Item = Option<T>> {
+/// Tables of one column each, and how many lines were left out.
+fn columns(fields: Vec<(String, Kind)>, text: &[u8]) -> (Vec<Columns>, u64) {
+    let (mut records, mut rest) = (Records::new(fields), text);
+    let mut columns: Vec<Option<Columns>> = records.columns.iter().map(|_| None).collect();
+    let (mut before, mut expected) = (0, 0);
+    while !rest.is_empty() {
+        records.some(&mut rest, ROWS);
+        let rows = records.rows;
+        if before == 0 {
+            // As long as the first ones, the lines are so many, and a few more.
+            expected = rows * (text.len() / (text.len() - rest.len()).max(1) + 1);
+        }
+        for (column, (name, values)) in columns.iter_mut().zip(&mut records.columns) {
+            if values.is_empty() && column.is_none() {
+                continue;
+            }
+            let table = column.get_or_insert_with(|| begun(name, values, before, expected));
+            add(table.again(), name, values, rows);
+        }
+        before += rows;
+        records.rows = 0;
+    }
+    if columns.iter().all(Option::is_none) {
+        // The number of rows has to be seen.
+        let first = columns.first_mut().zip(records.columns.first());
+        first
+            .into_iter()
+            .for_each(|(column, (name, values))| *column = Some(begun(name, values, before, before)));
+    }
+    (columns.into_iter().flatten().collect(), records.unread)
+}
+
+/// A column whose first rows have no value.
+fn begun(name: &str, values: &Values, absent: usize, expected: usize) -> Columns {
+    let mut column = Columns::of_rows(expected.max(absent));
+    match values {
+        Values::Int(_) => column.i64(name, repeat_n(None::<i64>, absent)),
+        Values::Uint(_) => column.u64(name, repeat_n(None::<u64>, absent)),
+        Values::Float(_) => column.f64(name, repeat_n(None::<f64>, absent)),
+        Values::Bool(_) => column.bool(name, repeat_n(None::<bool>, absent)),
+        Values::Text(_) => column.str(name, repeat_n(None::<&str>, absent)),
+    };
+    column
+}
+
+/// Moves the values of so many rows to their column.
+fn add(column: &mut Columns, name: &str, values: &mut Values, rows: usize) {
+    match values {
+        Values::Int(values) => column.i64(name, padded(values, rows)),
+        Values::Uint(values) => column.u64(name, padded(values, rows)),
+        Values::Float(values) => column.f64(name, padded(values, rows)),
+        Values::Bool(values) => column.bool(name, padded(values, rows)),
+        Values::Text(values) => column.str(name, padded(values, rows)),
+    };
+}
+
+fn padded<T: Clone>(values: &mut Vec<Option<T>>, rows: usize) -> impl Iterator<Item = Option<T>> + '_ {
     let lacking = rows - values.len();
-    values.into_iter().chain(std::iter::repeat_n(None, lacking))
+    values.drain(..).chain(repeat_n(None, lacking))
 }
 
 fn known(kind: &str) -> Result<Kind, String> {

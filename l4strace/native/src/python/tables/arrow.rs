@@ -41,8 +41,7 @@ impl Columns {
         let mut columns = Columns::of_rows(rows.len());
         fill(&mut columns, &rows[..rows.len().min(BLOCK)]);
         for block in rows.chunks(BLOCK).skip(1) {
-            columns.at = 0;
-            fill(&mut columns, block);
+            fill(columns.again(), block);
         }
         columns.finish()
     }
@@ -55,6 +54,20 @@ impl Columns {
     /// A table of the `wanted` columns alone: others are passed over.
     pub fn of(wanted: &[String]) -> Self {
         Columns { wanted: wanted.to_vec(), ..Columns::default() }
+    }
+
+    /// Columns of several tables, which have the same rows.
+    pub fn joined(tables: Vec<Columns>) -> Self {
+        Columns {
+            columns: tables.into_iter().flat_map(|table| table.columns).collect(),
+            ..Columns::default()
+        }
+    }
+
+    /// More rows follow, from the first column on.
+    pub fn again(&mut self) -> &mut Self {
+        self.at = 0;
+        self
     }
 
     primitive_columns! {
