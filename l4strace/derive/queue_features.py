@@ -176,7 +176,10 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
 def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rounds with `marking_us`, the smallest queue delay at which an ACK reported a mark.
 
-    And with `top_us`, the largest queue delay of a round and the two before it.
+    And with `top_us`, the largest queue delay of a round and the two before it, and `at_loss_us`,
+    that of the packets that SACK reports there: they waited right behind what was lost, and the
+    receiver answers each at once (RFC 5681 section 4.2). The packet before a hole is answered late,
+    as the one after it is missing. Without SACK it is `top_us`.
     """
     marked = (pl.col("marked_rtt_min_us") - pl.col("base_us")).clip(lower_bound=0)
     # Where no ACK with a mark has an RTT, the round as a whole has to do.
@@ -184,9 +187,14 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     marking = pl.when(known).then(marked).otherwise("queue_delay_us")
     # Loss shows a round trip after the queue that dropped the packet.
     top = pl.col("rtt_max_us") - pl.col("base_us")
-    top = pl.max_horizontal(top, *(of_round(-n, top) for n in (1, 2)))
+    behind = pl.col("sacked_rtt_max_us") - pl.col("base_us")
+    top, behind = (
+        pl.max_horizontal(one, *(of_round(-n, one) for n in (1, 2))) for one in (top, behind)
+    )
     return rounds.with_columns(
-        pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"), top.alias("top_us")
+        pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"),
+        top.alias("top_us"),
+        pl.coalesce(behind, top).alias("at_loss_us"),
     )
 
 
@@ -262,12 +270,15 @@ def _lost() -> pl.Expr:
 
 
 def _losses(of: str) -> list[pl.Expr]:
-    """How long the queue was where packets were lost, in rounds with `top_us`."""
+    """How long the queue was where packets were lost: what waited behind them, the range at most.
+
+    Whether losses come at one height is asked of the largest delays: a full buffer is the largest.
+    """
     lost, top = pl.col("retransmits") > 0, pl.col("top_us")
     return [
         lost.sum().alias(f"{of}lost_rounds"),
         top.filter(lost).quantile(LOW).alias(f"{of}lost_low_us"),
-        top.filter(lost).median().alias(f"{of}lost_us"),
+        pl.col("at_loss_us").filter(lost).median().alias(f"{of}lost_us"),
         top.filter(lost).quantile(HIGH).alias(f"{of}lost_high_us"),
     ]
 
@@ -275,7 +286,7 @@ def _losses(of: str) -> list[pl.Expr]:
 def _queued_losses() -> pl.Expr:
     """Share of the path's lost packets that were lost where a queue stood."""
     lost = pl.col("retransmits").fill_null(0)
-    queued = (pl.col("top_us") >= DEEP_QUEUE * QUEUE_US).fill_null(False)
+    queued = (pl.col("at_loss_us") >= DEEP_QUEUE * QUEUE_US).fill_null(False)
     share = lost.filter(queued).sum() / lost.sum()
     return share.fill_nan(None).alias("path_queued_losses")
 

@@ -120,7 +120,7 @@ BOTTLENECKS = Table(
         Column("rate_bps", F64, "bit/s", "Estimated rate of the bottleneck as this flow saw it."),
         Column("serialisation_us", F64, "us", "Time that one full packet takes at that rate."),
         Column("losses", U64, "packet", "Retransmitted packets."),
-        Column("loss_delay_us", F64, "us", "Queue delay around losses, median over steady rounds with retransmissions of the largest of the round and the two before; null without."),
+        Column("loss_delay_us", F64, "us", "Queue delay around losses, median over steady rounds with retransmissions of the largest of the round and the two before, of the packets that SACK shows behind the loss if it does; null without."),
         Column("idle_loss", BOOL, "", "Several rounds have losses, and around most of them no queue stood: noise of the path or reordering, not congestion."),
         Column("noise_us", F64, "us", "What jitter can add to `marking_delay_us`."),
         Column("erased", BOOL, "", "The path erases ECN codepoints, so no mark arrives."),

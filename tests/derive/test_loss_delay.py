@@ -1,0 +1,22 @@
+"""Queue delay at which packets are lost."""
+
+import polars as pl
+import pytest
+
+from tests.support.queues import PRAGUE, of, sawtooth, verdict
+
+
+@pytest.mark.parametrize(("behind", "idle"), [(300.0, True), (20_000.0, False)])
+def test_losses_are_where_the_packets_behind_them_waited(behind: float, idle: bool) -> None:
+    """The packet before a hole is answered up to 40 ms late; those behind it, which SACK shows, at
+    once. Simulated run s8103-128: 0.7 ms of queue at most, and 40 ms of RTT around a loss."""
+    at = [59, 99, 139, 179]
+    rounds = of(sawtooth(50, 300), retransmits=[int(i in at) for i in range(200)])
+    lost, base = pl.col("retransmits") > 0, pl.col("rtt_min_us").min()
+    held = rounds.with_columns(
+        rtt_max_us=pl.when(lost).then(base + 40_000.0).otherwise("rtt_max_us"),
+        sacked_rtt_max_us=pl.when(lost).then(base + behind),
+    )
+    row = verdict(directions=PRAGUE, rounds=held)
+    assert row["loss_delay_us"] == pytest.approx(behind, abs=60.0)
+    assert row["idle_loss"] is idle
