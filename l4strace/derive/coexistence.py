@@ -78,10 +78,14 @@ queue of seconds leaves a flow ten rounds in a run, without a mark or a loss. By
 def table(capture: Capture) -> pl.DataFrame:
     """One row per ordered pair of overlapping directions, in the schema of `coexistence`."""
     schema = TABLES["coexistence"]
+    if capture.flows["flow"].n_unique() < 2:
+        return schema.empty()
     rounds = _bulk_rounds(capture)
     if rounds.is_empty():
         return schema.empty()
     pairs = _pairs(rounds)
+    if pairs.is_empty():
+        return schema.empty()
     slots = _shares(pairs, rounds)
     keys = [*KEY, "other_flow"]
     seconds = (pl.col("end_ns") - pl.col("start_ns")) / 1e9

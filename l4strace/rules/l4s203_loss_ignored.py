@@ -94,6 +94,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
+    if ignored.is_empty():
+        return []
     needless = _needless(evidence)
     unsure = ignored.join(needless, on=subjects.DIRECTION, how="semi")
     results: list[Finding | Skipped] = [

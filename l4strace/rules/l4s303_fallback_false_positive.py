@@ -114,10 +114,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     """Without a log: paths that correct thresholds take for classic, where no law leads."""
+    missed = replayed(evidence).filter(pl.col("replayed_share") >= MISSED)
+    if missed.is_empty():
+        return []
     open_ones = (
-        replayed(evidence)
-        .filter(pl.col("replayed_share") >= MISSED)
-        .join(subjects.scalable(evidence), on=subjects.DIRECTION)
+        missed.join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(hidden.noises(evidence), on=subjects.DIRECTION, how="left")
         .join(
