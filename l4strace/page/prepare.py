@@ -6,6 +6,7 @@ state of what. A page has the same bytes without them and takes longer to write.
 
 from __future__ import annotations
 
+import compileall
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def prepare() -> Path:
     folder.mkdir()
     environment = fill.environment()
     environment.compile_templates(templates, extensions=["j2"], zip=None, ignore_errors=False)
+    # Python would do it in the first run, but not where it may not write, and then in every run.
+    compileall.compile_dir(templates, quiet=1)
     script.write_text(bundle.compressed(bundle.source_file()), encoding="ascii")
     return folder
 

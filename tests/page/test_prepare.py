@@ -51,6 +51,13 @@ def test_other_sources_are_not_served_from_it(reports: Path) -> None:
     assert not bundle.prepared(other).exists()
 
 
+def test_templates_come_with_their_bytecode(reports: Path) -> None:
+    prepare.prepare()
+    templates = fill.prepared()
+    compiled = {path.name.split(".")[0] for path in templates.rglob("*.pyc")}
+    assert compiled == {path.stem for path in templates.glob("*.py")} != set()
+
+
 def test_preparing_again_leaves_nothing_of_before(reports: Path) -> None:
     prepare.prepare()
     (reports / "macros.html.j2").write_text("{# another #}")
