@@ -208,5 +208,5 @@ def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
         "marks": round(marks),
         "ce_share": marks / acked if acked else None,
         "losses": round(sum(s["lost"] for s in slots)),
-        **usage.of(slots, size),
+        **usage.of(slots, size, level is not None),
     }

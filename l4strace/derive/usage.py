@@ -18,10 +18,21 @@ LOW = 0.6
 the fallback leaves (prague_classic_ecn_fallback)."""
 
 
-def of(slots: list[Slot], capacity_bps: float) -> dict[str, Any]:
-    """`ramp_ns`, `low_ns` and `low_share` of a phase, as in the table `phases`."""
+SLOW_START_ROUNDS = 10
+"""Round trips in which slow start reaches 10,000 packets (RFC 6928). Flows that never fill their
+path are judged from then on, against the most that they reach."""
+
+
+def of(slots: list[Slot], capacity_bps: float, shown: bool = True) -> dict[str, Any]:
+    """`ramp_ns`, `low_ns` and `low_share` of a phase, as in the table `phases`.
+
+    ``shown``: whether the path was ever busy, so that the flows filled it.
+    """
     full = next((i for i, s in enumerate(slots) if s["delivered_bps"] >= FULL * capacity_bps), None)
-    after = slots[0 if full is None else full : -1]
+    begin = full or 0
+    if not shown:
+        begin = min(begin, _slow_start(slots))
+    after = slots[begin:-1]
     judged = [s for s in after if s["held_back"] < HELD_BACK]
     # Without a queue delay (at the receiver) a low slot may be a path that became slower.
     judged = [s for s in judged if s["queue_us"] is not None]
@@ -31,6 +42,13 @@ def of(slots: list[Slot], capacity_bps: float) -> dict[str, Any]:
         "low_ns": sum(s["end_ns"] - s["start_ns"] for s in low),
         "low_share": len(low) / len(judged) if judged else None,
     }
+
+
+def _slow_start(slots: list[Slot]) -> int:
+    """Number of slots in which slow start could have filled the path."""
+    rtt_us = min((s["least_us"] for s in slots if s["least_us"] is not None), default=0.0)
+    end_ns = slots[0]["first_ns"] + SLOW_START_ROUNDS * 1000 * rtt_us
+    return sum(s["start_ns"] < end_ns for s in slots)
 
 
 def _low(slot: Slot, capacity_bps: float) -> bool:

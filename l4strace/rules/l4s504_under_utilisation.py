@@ -2,8 +2,9 @@
 
 What it checks
 --------------
-The share of the time, after the path was first full, in which all its flows together delivered less
-than 60 % of its capacity, with an empty queue, while neither applications nor receive windows
+The share of the time, after the path was first full (or, where it never was, after ten round trips,
+in which slow start fills a path), in which all its flows together delivered less than 60 % of its
+capacity, with an empty queue, while neither applications nor receive windows
 limited them. Capacity and share are those of one phase of the path.
 
 Why it matters
@@ -13,8 +14,8 @@ marked in bursts on a jittery link, or one with the fallback's 31 %.
 
 Evidence
 --------
-`phases.capacity_bps`, `capacity_shown`, `rate_bps`, `low_ns`, `low_share`, `start_ns` and `end_ns`;
-`directions.clock_steps` and `clock_ahead_ns`.
+`phases.capacity_bps`, `capacity_shown`, `ramp_ns`, `rate_bps`, `low_ns`, `low_share`, `start_ns`
+and `end_ns`; `directions.clock_steps` and `clock_ahead_ns`.
 
 When it is wrong
 ----------------
@@ -96,18 +97,28 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
         span_ns=(phase["start_ns"], phase["end_ns"]),
         measures=(
             Measure("mean rate", phase["rate_bps"], "bit/s"),
-            Measure(
-                "capacity" if phase["capacity_shown"] else "capacity, at most",
-                *(phase["capacity_bps"], "bit/s"),
-            ),
+            Measure(_measured(phase), phase["capacity_bps"], "bit/s"),
         ),
     )
+
+
+def _grew(phase: dict[str, Any]) -> bool:
+    """The wasted time is the way up: only the rate that the flows reach bounds the capacity."""
+    return not phase["capacity_shown"] and (phase["ramp_ns"] or 0) >= phase["low_ns"]
+
+
+def _measured(phase: dict[str, Any]) -> str:
+    if phase["capacity_shown"]:
+        return "capacity"
+    return "capacity, at least" if _grew(phase) else "capacity, at most"
 
 
 def _capacity(phase: dict[str, Any]) -> str:
     most = phase["capacity_bps"]
     if phase["capacity_shown"]:
         return paths.rate(most)
+    if _grew(phase):
+        return f"at least {paths.rate(most)}, which they reached without filling the path"
     least = (1 - BURST) * most
     return f"about {paths.rates(least, most)}, as packet trains show"
 

@@ -171,7 +171,7 @@ PHASES = Table(
         Column("ce_share", F64, "", "Their share of the delivered packets."),
         Column("losses", U64, "packet", "Retransmitted packets."),
         Column("ramp_ns", I64, "ns", "From 5 % of the capacity to the first slot with 80 % of it; null where that was not reached, or application or receiver held the flows back."),
-        Column("low_ns", I64, "ns", "Time after that below 60 % of the capacity without a standing queue, and not held back; 0 at the receiver, which sees no queue."),
+        Column("low_ns", I64, "ns", "Time after that (where the path was never full: after ten round trips) below 60 % of the capacity without a standing queue, and not held back; 0 at the receiver, which sees no queue."),
         Column("low_share", F64, "", "The same as a share of the time not held back."),
     ),
 )

@@ -27,3 +27,14 @@ def test_low_time_is_counted_after_the_ramp() -> None:
 def test_low_time_with_a_queue_or_held_back_or_seen_at_the_receiver_is_none() -> None:
     for other in ({"queue_us": 5_000.0}, {"held_back": 1.0}, {"queue_us": None}):
         assert usage.of(slots(FULL, LOW | other, FULL), 50e6)["low_ns"] == 0
+
+
+def test_flows_that_never_fill_the_path_are_judged_from_the_end_of_slow_start() -> None:
+    """They reach 50 Mbit/s and grow by one packet a round trip: slow start would take ten (1 s)."""
+    growing = slots(*RAMP)
+    for slot in growing:
+        slot["least_us"] = 100_000.0
+    assert usage.of(growing, 50e6, shown=True)["low_ns"] == 0
+    found = usage.of(growing, 50e6, shown=False)
+    assert found["low_ns"] == (23 - 10) * 100 * MS
+    assert found["low_share"] == 13 / 29

@@ -36,6 +36,13 @@ def test_a_capacity_from_trains_alone_is_less_certain() -> None:
     )
 
 
+def test_the_rate_that_growing_flows_reach_is_the_least_that_the_path_carries() -> None:
+    (finding,) = found(capacity_shown=False, ramp_ns=4_600 * MS)
+    assert finding.confidence is Confidence.LOW
+    assert "6 Mbit/s of at least 50 Mbit/s, which they reached without" in finding.message
+    assert finding.measures[1].name == "capacity, at least"
+
+
 def test_silent_on_a_full_path_single_dips_and_coarse_rates() -> None:
     assert found(low_ns=0, low_share=0.0) == []
     assert found(low_share=0.2) == []
