@@ -179,7 +179,7 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     And with `top_us`, the largest queue delay of a round and the two before it, and `at_loss_us`,
     that of the packets that SACK reports there: they waited right behind what was lost, and the
     receiver answers each at once (RFC 5681 section 4.2). The packet before a hole is answered late,
-    as the one after it is missing. Without SACK it is `top_us`.
+    as the one after it is missing. Where only one of the two shows a delay it is both.
     """
     marked = (pl.col("marked_rtt_min_us") - pl.col("base_us")).clip(lower_bound=0)
     # Where no ACK with a mark has an RTT, the round as a whole has to do.
@@ -193,7 +193,7 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     )
     return rounds.with_columns(
         pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"),
-        top.alias("top_us"),
+        pl.coalesce(top, behind).alias("top_us"),
         pl.coalesce(behind, top).alias("at_loss_us"),
     )
 

@@ -20,3 +20,18 @@ def test_losses_are_where_the_packets_behind_them_waited(behind: float, idle: bo
     row = verdict(directions=PRAGUE, rounds=held)
     assert row["loss_delay_us"] == pytest.approx(behind, abs=60.0)
     assert row["idle_loss"] is idle
+
+
+def test_losses_without_an_rtt_have_the_delay_that_sack_shows():
+    """Simulated run s8201-113: it left a run without any bottleneck."""
+    at = range(40, 200, 12)
+    rounds = of(sawtooth(50, 300), retransmits=[2 * int(i in at) for i in range(200)])
+    near = pl.any_horizontal(
+        (pl.col("retransmits").shift(n) > 0).fill_null(False) for n in range(-2, 3)
+    )
+    base = pl.col("rtt_min_us").min()
+    held = rounds.with_columns(
+        rtt_max_us=pl.when(~near).then("rtt_max_us"),
+        sacked_rtt_max_us=pl.when(near).then(base + 20_000.0),
+    )
+    assert verdict(directions=PRAGUE, rounds=held)["kind"] == "fifo"

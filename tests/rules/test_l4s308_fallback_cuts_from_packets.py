@@ -199,7 +199,7 @@ def test_three_rounds_at_the_floor_show_it_with_low_confidence() -> None:
     law = few | {"ll_floor": -0.5} | floors | others
     (found,) = check(scene("l4s", law, score=0.0))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.LOW)
-    assert "misfired behind an L4S AQM, as packets show it: after 3 marked rounds" in found.message
+    assert "misfired behind an L4S AQM, as the packets show: after 3 marked rounds" in found.message
     (right,) = check(scene("classic", law | {"ll_floor_fixed": -0.5}))
     assert (right.severity, right.confidence) == (Severity.INFO, Confidence.LOW)
     assert isinstance(check(scene("l4s", law | {"samples": 2}, score=0.0))[0], Skipped)
