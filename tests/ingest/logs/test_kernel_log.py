@@ -85,6 +85,16 @@ def test_samples_take_the_columns_of_the_table(tmp_path: Path) -> None:
     assert capture.stats.select("name", "count").rows() == [("ring_lost", 7)]
 
 
+def test_a_field_may_come_late_or_go(tmp_path: Path) -> None:
+    """Samples go to their columns some hundred at a time: a field of one part is null in others."""
+    late = range(600, 700)
+    samples = [SAMPLE | {"ts_ns": n, **({"snd_cwnd": n} if n in late else {})} for n in range(2000)]
+    header = HEADER | {"fields": HEADER["fields"] | {"snd_cwnd": "u32"}}
+    read = kernel_log.read(write(tmp_path, header, *samples, TRAILER)).samples
+    assert read["snd_cwnd"].to_list() == [n if n in late else None for n in range(2000)]
+    assert read["ts_ns"].to_list() == list(range(2000))
+
+
 def test_compressed_logs_are_read(tmp_path: Path) -> None:
     plain = Path(write(tmp_path, HEADER, SAMPLE, TRAILER))
     packed = tmp_path / "run.kernel.ndjson.gz"
