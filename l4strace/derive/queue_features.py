@@ -188,6 +188,8 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     # Loss shows a round trip after the queue that dropped the packet.
     top = pl.col("rtt_max_us") - pl.col("base_us")
     behind = pl.col("sacked_rtt_max_us") - pl.col("base_us")
+    # What is faster than the empty path overtook others, and waited for nothing.
+    behind = pl.when(behind > -QUEUE_US).then(behind.clip(lower_bound=0))
     top, behind = (
         pl.max_horizontal(one, *(of_round(-n, one) for n in (1, 2))) for one in (top, behind)
     )

@@ -22,6 +22,17 @@ def test_losses_are_where_the_packets_behind_them_waited(behind: float, idle: bo
     assert row["idle_loss"] is idle
 
 
+def test_packets_that_overtook_show_no_delay_of_a_loss():
+    """Recorded run s2501-030: "6 packets retransmitted at -91.3 ms of queue delay"."""
+    at = range(40, 200, 12)
+    rounds = of(sawtooth(50, 300), retransmits=[int(i in at) for i in range(200)])
+    base = pl.col("rtt_min_us").min()
+    fast = rounds.with_columns(sacked_rtt_max_us=base / 2)
+    rows = [verdict(directions=PRAGUE, rounds=one) for one in (rounds, fast)]
+    assert rows[0]["loss_delay_us"] == rows[1]["loss_delay_us"]
+    assert rows[0]["loss_delay_us"] is not None
+
+
 def test_losses_without_an_rtt_have_the_delay_that_sack_shows():
     """Simulated run s8201-113: it left a run without any bottleneck."""
     at = range(40, 200, 12)
