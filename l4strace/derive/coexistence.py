@@ -174,14 +174,17 @@ def _held_back() -> pl.Expr:
     """The sender had less to send than it might have; nothing but full packets means it had more.
 
     A flow that is starved to a window of two or three packets looks like one whose application
-    pauses, but for the size of its packets. Without the SYN's options the scale of the receive
-    window is unknown, so it shows nothing.
+    pauses, but for the size of its packets and the pause: a starved one sends as soon as its last
+    packets are acknowledged. Without the SYN's options the scale of the receive window is unknown,
+    so it shows nothing.
     """
     scaled = (pl.col("options_cut").fill_null(0) == 0) & (pl.col("handshake") != "none")
     window = (pl.col("limited_by") == "rwnd") & scaled
     full = pl.col("sent_bytes") >= pl.col("sent_packets") * pl.col("max_payload")
     several = pl.col("sent_packets") >= 2
-    drained = (pl.col("limited_by") == "app") & ~(full & several)
+    pause = pl.col("start_ns").shift(-1).over(KEY) - pl.col("end_ns")
+    busy = ~(pause > pl.col("end_ns") - pl.col("start_ns")).fill_null(False)
+    drained = (pl.col("limited_by") == "app") & ~(full & several & busy)
     # Nagle's algorithm (RFC 896) sends what there is as soon as nothing is in flight.
     partial = pl.col("sent_bytes") < PARTIAL * pl.col("sent_packets") * pl.col("max_payload")
     partial &= pl.col("super_packets") == 0

@@ -103,6 +103,19 @@ def test_a_flow_starved_to_a_few_full_packets_does_not_hold_itself_back() -> Non
     assert result["starved_since_ns"].to_list() == [0, None]
 
 
+def test_a_source_that_pauses_for_longer_than_its_round_trips_is_not_starved() -> None:
+    """Run s8103-047: full packets in pairs, acknowledged in 12 ms, and then nothing for 60 ms."""
+    pair = {"sent_packets": 2, "sent_bytes": 2 * 1448, "acked_packets": 2, "acked_bytes": 2 * 1448}
+    begins = [i * 73 * MS for i in range(130)]
+    marked = [int(i % 5 == 0) for i in range(130)]
+    for busy, since in ((12, None), (70, 0)):
+        ends = [begin + busy * MS for begin in begins]
+        times = {"start_ns": begins, "end_ns": ends}
+        paced = rounds(130, flow=0, limited_by="app", ce_best=marked, **pair, **times)
+        result = table(paced, rounds(950, flow=1, acked_bytes=20_000))
+        assert result["starved_since_ns"].to_list() == [since, None]
+
+
 def test_a_trickle_on_a_slow_link_starves() -> None:
     """0.1 of 4 Mbit/s: 86 packets in 10 s, which a bound on packets would leave out."""
     lost = [int(i % 9 == 0) for i in range(86)]
