@@ -108,7 +108,7 @@ def without_acks(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
         "rtt_max_us": base + most,
         "marked_rtt_min_us": base + marked,
     }
-    # Of the first round only the handshake tells, which is no data packet.
+    # What the first round reports is the handshake, which is not a data packet.
     later = known & of_round(-1, pl.col("round")).is_not_null()
     return joined.with_columns(
         *(pl.when(known).then(value).otherwise(name).alias(name) for name, value in floor.items()),
