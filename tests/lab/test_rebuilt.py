@@ -73,13 +73,16 @@ def test_every_step_is_the_replays(corpus: Path, name: str, replayed: str) -> No
 
 
 MARGINS = {
-    "share, second half": 0.08,
+    "share, second half": 0.15,
     "alpha": 0.01,
     "score above 8": 0.1,
     "cuts at the floor": 0.15,
     "window, packets": 4.0,
 }
-"""Twice and more what rebuilt runs differ by (docs/prague.md), a fraction of what the runs do."""
+"""Twice and more what rebuilt runs differ by (docs/prague.md), a fraction of what the runs do.
+
+Of the share three times its standard deviation in eight rebuilt runs of a: 0.08 failed two.
+"""
 
 
 @pytest.mark.parametrize("run", RECORDED)
