@@ -50,7 +50,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import hidden, subjects
+from l4strace.rules.support import path_causes, subjects
 from l4strace.rules.support.fallback_states import (
     BUG_ADDS,
     BUGGY,
@@ -99,13 +99,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(floorless(evidence), on="log", how="left")
         .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
-        .join(hidden.noises(evidence), on=subjects.DIRECTION, how="left")
+        .join(path_causes.noises(evidence), on=subjects.DIRECTION, how="left")
     )
     results: list[Finding | Skipped] = []
     for row in judged.iter_rows(named=True):
         if row["kind"] == "l4s" and explained(row):
             results.append(_finding(row))
-        elif row["kind"] in (None, "unknown") and hidden.whatever_the_aqm(row) and explained(row):
+        elif (
+            row["kind"] in (None, "unknown")
+            and path_causes.whatever_the_aqm(row)
+            and explained(row)
+        ):
             results.append(_hidden(row))
     if judged["kind"].is_null().any():
         results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
@@ -120,7 +124,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     open_ones = (
         missed.join(subjects.scalable(evidence), on=subjects.DIRECTION)
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-        .join(hidden.noises(evidence), on=subjects.DIRECTION, how="left")
+        .join(path_causes.noises(evidence), on=subjects.DIRECTION, how="left")
         .join(
             evidence.laws.filter(pl.col("law").is_not_null() | few_at_the_floor()),
             on=subjects.DIRECTION,
@@ -135,7 +139,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
     rows = open_ones.filter(unknown).to_dicts()
     return [
         *(_replayed(row) for row in open_ones.filter(pl.col("kind") == "l4s").to_dicts()),
-        *(_replayed_hidden(row) for row in rows if hidden.whatever_the_aqm(row)),
+        *(_replayed_hidden(row) for row in rows if path_causes.whatever_the_aqm(row)),
     ]
 
 
@@ -150,8 +154,8 @@ def _of_packets(row: dict[str, Any], mdev: str) -> bool:
 
 def _hiding(row: dict[str, Any], mdev: str) -> tuple[str, Measure]:
     """What explains the score where the bottleneck is hidden."""
-    packet, added = hidden.packet_us(row), row["jitter_us"] or 0.0
-    if hidden.by_packet(row, mdev):
+    packet, added = path_causes.packet_us(row), row["jitter_us"] or 0.0
+    if path_causes.by_packet(row, mdev):
         most = "up to " if packet > ALIKE * (row["serialisation_us"] or packet) else ""
         where = f"on a link where one packet takes {most}{packet / 1000:.1f} ms"
         return where, _packet(packet)
@@ -181,7 +185,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
     """What hides the bottleneck from us keeps the detector's score up, too."""
     mdev = row["classic_mdev_us"] / 1000
     where, why = _hiding(row, "classic_mdev_us")
-    slow = hidden.by_packet(row, "classic_mdev_us")
+    slow = path_causes.by_packet(row, "classic_mdev_us")
     cause = "The time of a packet" if slow else "Jitter"
     idle = UNUSED if unused(row) else ""
     return Finding(
@@ -220,7 +224,7 @@ def _replayed_hidden(row: dict[str, Any]) -> Finding:
 def _replayed(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
     cause, why = shaken(row) or f"because of {PATH_CAUSES}", _packet(packet_us)
-    if hidden.slow(row) or _of_packets(row, "replayed_mdev_us"):
+    if path_causes.slow(row) or _of_packets(row, "replayed_mdev_us"):
         cause = f"because the link is slow (one packet takes {packet_us / 1000:.1f} ms)"
     elif _long_queue(row):
         cause = f"because its queue is long ({row['queue_delay_us'] / 1000:.1f} ms, threshold 2 ms)"
@@ -261,7 +265,7 @@ def _of_replay(row: dict[str, Any], what: str, why: Measure) -> Finding:
 
 def _finding(row: dict[str, Any]) -> Finding:
     packet_us = row["serialisation_us"] or 0.0
-    slow = hidden.slow(row) or _of_packets(row, "classic_mdev_us")
+    slow = path_causes.slow(row) or _of_packets(row, "classic_mdev_us")
     rate = (row["rate_bps"] or 0.0) / 1e6
     mdev, depth = row["classic_mdev_us"] / 1000, row["classic_depth_us"] / 1000
     cause = f", as {PATH_CAUSES} can cause"

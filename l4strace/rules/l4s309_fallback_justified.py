@@ -37,7 +37,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import hidden, subjects
+from l4strace.rules.support import path_causes, subjects
 from l4strace.rules.support.fallback_states import (
     BUGGY,
     DEPTH_US,
@@ -68,7 +68,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("classic_share") >= MISSED) & (pl.col("build") != BUGGY).fill_null(True)
     )
     judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        hidden.noises(evidence), on=subjects.DIRECTION, how="left"
+        path_causes.noises(evidence), on=subjects.DIRECTION, how="left"
     )
     right = judged.filter(pl.col("kind").is_in(list(MARKING)))
     high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         *(_finding(evidence, row) for row in right.iter_rows(named=True)),
         # A path that explains the score whatever the AQM is L4S303.
-        *(_by_inputs(evidence, row) for row in unseen if not hidden.whatever_the_aqm(row)),
+        *(_by_inputs(evidence, row) for row in unseen if not path_causes.whatever_the_aqm(row)),
     ]
 
 

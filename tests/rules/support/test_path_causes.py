@@ -2,7 +2,7 @@
 
 import pytest
 
-from l4strace.rules.support import hidden
+from l4strace.rules.support import path_causes
 
 CALM = {"jitter_us": 0.0, "busy": False, "link_us": None, "serialisation_us": None}
 
@@ -26,11 +26,13 @@ def test_the_cause_is_named_that_is_as_large_as_the_deviation(
     columns: dict[str, object], explained: bool, by_packet: bool
 ) -> None:
     row = CALM | {"mdev_us": 1100.0} | columns
-    assert hidden.whatever_the_aqm(row) is explained
-    assert hidden.by_packet(row, "mdev_us") is by_packet
+    assert path_causes.whatever_the_aqm(row) is explained
+    assert path_causes.by_packet(row, "mdev_us") is by_packet
 
 
 def test_the_time_of_a_packet_is_that_of_the_slowest_phase() -> None:
-    assert hidden.packet_us(CALM | {"serialisation_us": 2856.0, "link_us": 12_432.0}) == 12_432.0
-    assert hidden.packet_us(CALM | {"serialisation_us": 2856.0}) == 2856.0
-    assert hidden.packet_us(CALM) == 0.0
+    assert (
+        path_causes.packet_us(CALM | {"serialisation_us": 2856.0, "link_us": 12_432.0}) == 12_432.0
+    )
+    assert path_causes.packet_us(CALM | {"serialisation_us": 2856.0}) == 2856.0
+    assert path_causes.packet_us(CALM) == 0.0
