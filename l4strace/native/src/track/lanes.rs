@@ -4,6 +4,7 @@
 
 use super::fold::MOST_BARE;
 use super::mix::Mix;
+use super::thin::{ALL_ROWS, LANE_ROWS};
 use super::waiting::MOST_WAITING;
 use super::{Flow, FlowTable, Tracker};
 use crate::packet::{Address, FlowKey};
@@ -24,11 +25,17 @@ pub struct Limits {
     pub waiting: usize,
     /// Conversations without data.
     pub bare: usize,
+    /// Rows of rounds.
+    pub rows: usize,
 }
 
 impl Limits {
     const fn part(lanes: usize) -> Self {
-        Limits { waiting: MOST_WAITING / lanes, bare: MOST_BARE / lanes }
+        Limits {
+            waiting: MOST_WAITING / lanes,
+            bare: MOST_BARE / lanes,
+            rows: if lanes > 1 { LANE_ROWS } else { ALL_ROWS },
+        }
     }
 }
 
@@ -86,6 +93,9 @@ impl Tracker {
         }
         for (lane, old) in order {
             merged.flows.extend(flows[lane][old as usize].take().map(|flow| flow.renumbered(&numbers[lane])));
+        }
+        if merged.rounds.len() >= ALL_ROWS {
+            merged.thin();
         }
         merged
     }

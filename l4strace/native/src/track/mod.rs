@@ -74,6 +74,8 @@ pub struct Tracker {
     /// Conversations without data that were dropped, and with how many conversations to look again.
     folded: u64,
     fold_at: usize,
+    /// With how many rows to thin them.
+    thin_at: usize,
     /// First frame since when a conversation has its ports again, and its number.
     resumed: Vec<(u64, u32)>,
 }

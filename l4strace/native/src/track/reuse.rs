@@ -16,6 +16,9 @@ impl Tracker {
         if self.flows[flow as usize].packet(p, side, &mut self.rounds) == Followed::Elsewhere {
             self.restart(flow);
         }
+        if self.rounds.len() >= self.thin_at {
+            self.thin();
+        }
     }
 
     /// The conversation that has the ports of `flow` now; packets may have been numbered before it began.

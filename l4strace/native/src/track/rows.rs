@@ -1,6 +1,8 @@
 //! The rows of rounds that ended, in blocks: they are not copied when there are more of them, nor when lanes are put
 //! together.
 
+use std::collections::BTreeMap;
+
 use super::round::RoundRow;
 
 /// Rows of the first block and of the largest: lanes with few rounds take little, and a large block (1 MB) goes
@@ -15,15 +17,20 @@ pub struct Rows {
     blocks: Vec<Vec<RoundRow>>,
     /// Block and place of rows that others have taken up: the next ones go there.
     free: Vec<(u32, u32)>,
+    live: usize,
 }
 
+/// Direction of a flow.
+pub(super) type Of = (u32, bool);
+
 impl Rows {
+    #[inline]
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum::<usize>() - self.free.len()
+        self.live
     }
 
     pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.live == 0
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &RoundRow> {
@@ -37,10 +44,12 @@ impl Rows {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.free.clear();
+        self.live = 0;
     }
 
     /// Adds a row; its place, where there is a number for it, is for [`Rows::at`].
     pub(super) fn push(&mut self, row: RoundRow) -> Option<u32> {
+        self.live += 1;
         if let Some(place) = self.free.pop() {
             *self.row_mut(place) = row;
             return numbered(place);
@@ -55,11 +64,23 @@ impl Rows {
         numbered((number as u32, block.len() as u32 - 1))
     }
 
-    /// Blocks and places of rows.
-    pub(super) fn places(&self, which: impl Fn(&RoundRow) -> bool) -> Vec<(u32, u32)> {
+    /// Rows with their blocks and places.
+    pub(super) fn placed(&self) -> impl Iterator<Item = ((u32, u32), &RoundRow)> {
         let blocks = (0..).zip(&self.blocks);
         let all = blocks.flat_map(|(b, block)| (0..).zip(block).map(move |(i, row)| ((b, i), row)));
-        all.filter(|(_, row)| row.round_trips > 0 && which(row)).map(|(place, _)| place).collect()
+        all.filter(|(_, row)| row.round_trips > 0)
+    }
+
+    /// Places of the rows of each direction, in the order of its rounds.
+    pub(super) fn by_direction(&self) -> BTreeMap<Of, Vec<(u32, u32)>> {
+        let mut found: BTreeMap<Of, Vec<(u32, u32)>> = BTreeMap::new();
+        for (place, row) in self.placed() {
+            found.entry((row.flow, row.forward)).or_default().push(place);
+        }
+        for places in found.values_mut() {
+            places.sort_unstable_by_key(|&place| self.row(place).round);
+        }
+        found
     }
 
     pub(super) fn row(&self, (block, place): (u32, u32)) -> &RoundRow {
@@ -73,6 +94,7 @@ impl Rows {
     /// Takes a row out; its place is free.
     pub(super) fn take(&mut self, place: (u32, u32)) -> RoundRow {
         self.free.push(place);
+        self.live -= 1;
         std::mem::take(self.row_mut(place))
     }
 
@@ -85,6 +107,7 @@ impl Rows {
     pub(super) fn append(&mut self, mut other: Rows) {
         let before = self.blocks.len() as u32;
         self.blocks.append(&mut other.blocks);
+        self.live += other.live;
         self.free.extend(other.free.iter().map(|(block, place)| (before + block, *place)));
     }
 }

@@ -1,19 +1,31 @@
-//! Memory that does not grow with the length of a conversation: beyond a number of rows, one row stands for several
-//! rounds of a direction.
+//! Memory that does not grow with the length of conversations, nor with their rounds together: beyond a number of rows,
+//! one row stands for several rounds of a direction.
 //!
 //! What single rounds show (how a window follows its marks) needs rounds one after the other, and thousands of them,
 //! not millions. So stretches of single rounds stay at even distances, what lies between them is put together, and
 //! rounds of slow start, with retransmissions or a high RTT stay as they are, and so do those around them. Which rounds
 //! these are depends on their numbers, not on when rows are thinned: a stretch that stays has always been whole.
+//!
+//! Limits hold for a direction, for a lane while it is followed, and for a capture once all lanes have ended. Each
+//! depends on the packets alone, not on the threads that follow them.
 
 use super::round::{CeRange, MarkedRtt, RoundRow, RttSummary};
-use super::rows::Rows;
+use super::rows::{Of, Rows};
+use super::Tracker;
 
 /// Rows of one direction from which they are thinned: 30 MB with the tables made of them.
 pub const MOST_ROWS: u32 = 1 << 15;
+/// Rows of a lane: as many as one direction may have.
+pub const LANE_ROWS: usize = MOST_ROWS as usize;
+/// Rows of a capture.
+pub const ALL_ROWS: usize = 8 * LANE_ROWS;
+/// Rows that every direction may have, however many there are.
+const LEAST_ROWS: u32 = 512;
 /// Rounds that stay in one stretch: a few cycles of a window of 1,000 packets, or the 25 ms of two reductions at the
 /// shortest RTTs.
 const STRETCH: u32 = 256;
+/// Stretches that stay at least, however short that makes them.
+const STRETCHES: u32 = 4;
 /// Rounds before and after one that stays.
 const AROUND: usize = 2;
 /// Part of the rows that may stay for what they show (an eighth): where more do, none does.
@@ -25,29 +37,61 @@ const HIGH: f64 = 2.0;
 /// The last rows, which the next packets may still change.
 const OPEN: usize = 2;
 
+impl Tracker {
+    /// Thins the longest directions until all have three quarters of the rows that they may have together, or more
+    /// where there are very many of them.
+    #[cold]
+    pub(super) fn thin(&mut self) {
+        for ((flow, forward), left) in self.rounds.fit(self.limits.rows - self.limits.rows / 4) {
+            let side = usize::from(!forward);
+            if let Some(sender) = self.flows[flow as usize].dirs[side].sender.as_mut() {
+                sender.rows = left;
+            }
+        }
+        // Not at once again where that left many.
+        self.thin_at = self.limits.rows.max(self.rounds.len() + self.rounds.len() / 4);
+    }
+}
+
 impl Rows {
     /// Puts rounds of a direction together until half of `most` rows are left, or little more; returns how many.
     #[cold]
     pub(super) fn thin(&mut self, flow: u32, forward: bool, most: u32) -> u32 {
-        let left = self.put_together(flow, forward, most, PAUSE_NS);
-        if left <= most - most / EVENTS {
-            left
-        } else {
-            self.put_together(flow, forward, most, i64::MAX)
-        }
+        let of = self.placed().filter(|(_, row)| row.flow == flow && row.forward == forward);
+        let mut places: Vec<_> = of.map(|(place, _)| place).collect();
+        places.sort_unstable_by_key(|&place| self.row(place).round);
+        self.thinned(&places, most)
     }
 
-    fn put_together(&mut self, flow: u32, forward: bool, most: u32, pause_ns: i64) -> u32 {
-        let mut places = self.places(|row| row.flow == flow && row.forward == forward);
-        places.sort_unstable_by_key(|&place| self.row(place).round);
+    /// Thins the longest directions until at most `most` rows are left of all; returns what is left of those.
+    pub(super) fn fit(&mut self, most: usize) -> Vec<(Of, u32)> {
+        let directions = self.by_direction();
+        let lengths: Vec<usize> = directions.values().map(Vec::len).collect();
+        let each = each(&lengths, most);
+        let long = directions.into_iter().filter(|(_, places)| places.len() >= each as usize);
+        long.map(|(of, places)| (of, self.thinned(&places, each))).collect()
+    }
+
+    /// The same of rows at these places, in the order of their rounds.
+    fn thinned(&mut self, places: &[(u32, u32)], most: u32) -> u32 {
+        let left = self.put_together(places, most, PAUSE_NS);
+        if left <= most - most / EVENTS {
+            return left;
+        }
+        let places: Vec<_> =
+            places.iter().copied().filter(|&place| self.row(place).round_trips > 0).collect();
+        self.put_together(&places, most, i64::MAX)
+    }
+
+    fn put_together(&mut self, places: &[(u32, u32)], most: u32, pause_ns: i64) -> u32 {
         let stays = stays(&places.iter().map(|&place| self.row(place)).collect::<Vec<_>>(), most);
-        let scale = scale(self.rounds(&places), most);
+        let (scale, stretch) = (scale(self.rounds(places), most), stretch(most));
         let mut left = 0;
         // The row that takes up those behind it, and the group that they have in common.
         let mut open: Option<(usize, u32)> = None;
         for (i, &place) in places.iter().enumerate() {
             let round = self.row(place).round;
-            let group = (!stays[i] && round % (scale * STRETCH) >= STRETCH).then_some(round / scale);
+            let group = (!stays[i] && round % (scale * stretch) >= stretch).then_some(round / scale);
             match open.zip(group) {
                 Some(((first, of), group)) if of == group && self.goes_on(places[first], place, pause_ns) => {
                     let row = self.take(place);
@@ -78,6 +122,28 @@ impl Rows {
 /// leaves half of `most`.
 fn scale(rounds: u32, most: u32) -> u32 {
     rounds.div_ceil(most / 4).next_power_of_two()
+}
+
+/// Rounds that stay in one stretch; stretches of a smaller `most` lie within those of a larger one.
+fn stretch(most: u32) -> u32 {
+    STRETCH.min(most / (4 * STRETCHES))
+}
+
+/// From how many rows on directions of these lengths are thinned for `most` rows to be left of all: the largest power
+/// of two by which that many are, where one is large enough.
+fn each(lengths: &[usize], most: usize) -> u32 {
+    let left = |each: u32| {
+        let each = each as usize;
+        lengths
+            .iter()
+            .map(|&rows| if rows >= each { rows.min(each - each / EVENTS as usize) } else { rows })
+            .sum::<usize>()
+    };
+    let mut each = MOST_ROWS;
+    while each > LEAST_ROWS && left(each) > most {
+        each /= 2;
+    }
+    each
 }
 
 /// Whether each row stays for what it shows, or for what one beside it does.
@@ -197,122 +263,4 @@ fn mean(values: [f64; 2], samples: [f64; 2]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MOST: u32 = 4096;
-
-    fn row(round: u32) -> RoundRow {
-        let ns = i64::from(round) * 1000;
-        let rtt = RttSummary { min_us: 10.0, mean_us: 11.0, max_us: 12.0, mdev_us: 0.5 };
-        RoundRow {
-            round,
-            round_trips: 1,
-            start_ns: ns,
-            end_ns: ns + 1000,
-            sent_packets: 10,
-            acked_packets: 9,
-            acked_bytes: 9000,
-            ce: CeRange { lo: 0, hi: 2, best: 1 },
-            rtt: Some(rtt),
-            rtt_samples: 5,
-            cwnd_packets: Some(f64::from(round)),
-            ..RoundRow::default()
-        }
-    }
-
-    /// Rows as they are after `rounds` rounds of one direction, thinned as often as they had to be.
-    fn followed(rounds: u32, make: impl Fn(u32) -> RoundRow) -> Vec<RoundRow> {
-        let mut rows = Rows::default();
-        let mut kept = 0;
-        for round in 0..rounds {
-            rows.push(make(round));
-            kept += 1;
-            if kept == MOST {
-                kept = rows.thin(0, false, MOST);
-                assert!(kept <= MOST - MOST / 8, "{kept} rows are left");
-            }
-        }
-        assert_eq!(rows.len(), kept as usize);
-        let mut found: Vec<RoundRow> = rows.iter().cloned().collect();
-        found.sort_by_key(|row| row.round);
-        found
-    }
-
-    #[test]
-    fn rows_stay_few_and_cover_every_round_once() {
-        let found = followed(100 * MOST, row);
-        assert!(found.len() < MOST as usize);
-        let mut next = 0;
-        for row in &found {
-            assert_eq!(row.round, next);
-            assert_eq!(
-                (row.start_ns, row.end_ns),
-                (i64::from(next) * 1000, i64::from(next + row.round_trips) * 1000)
-            );
-            assert_eq!(row.sent_packets, 10 * row.round_trips);
-            assert_eq!(row.acked_bytes, 9000 * u64::from(row.round_trips));
-            assert_eq!(row.ce, CeRange { lo: 0, hi: 2 * row.round_trips, best: row.round_trips });
-            assert_eq!(row.rtt.map(|rtt| rtt.mean_us), Some(11.0));
-            assert_eq!(row.goodput_bps.map_or(72e9, f64::round), 72e9);
-            next += row.round_trips;
-            assert_eq!(row.cwnd_packets, Some(f64::from(next - 1)));
-        }
-        assert_eq!(next, 100 * MOST);
-    }
-
-    #[test]
-    fn stretches_of_single_rounds_stay_whole() {
-        let found = followed(20 * MOST, row);
-        let single: Vec<bool> = found.iter().map(|row| row.round_trips == 1).collect();
-        let runs: Vec<usize> = single.split(|single| !single).map(<[bool]>::len).filter(|&n| n > 1).collect();
-        assert!(runs.len() > 2, "{runs:?}");
-        let short = runs.iter().filter(|&&n| n < STRETCH as usize).count();
-        assert!(short <= 1, "only the newest may be short: {runs:?}");
-        assert_eq!(found[..STRETCH as usize].iter().map(|row| row.round_trips).max(), Some(1));
-    }
-
-    #[test]
-    fn rounds_around_an_event_stay() {
-        let lost = 3 * MOST / 2 + 77;
-        let found =
-            followed(9 * MOST, |round| RoundRow { retransmits: u32::from(round == lost), ..row(round) });
-        for round in lost - 2..=lost + 2 {
-            let row = found.iter().find(|row| row.round == round).expect("a row of its own");
-            assert_eq!((row.round_trips, row.retransmits), (1, u32::from(round == lost)));
-        }
-    }
-
-    #[test]
-    fn where_every_round_is_an_event_rows_are_thinned_all_the_same() {
-        let found = followed(20 * MOST, |round| RoundRow { retransmits: 1, ..row(round) });
-        assert!(found.len() < MOST as usize);
-        assert_eq!(found.iter().map(|row| row.retransmits).sum::<u32>(), 20 * MOST);
-    }
-
-    #[test]
-    fn rows_end_at_pauses_unless_all_do() {
-        let pausing = |every: u32| {
-            followed(20 * MOST, move |round| {
-                let later = i64::from(round / every) * 2 * PAUSE_NS;
-                let row = row(round);
-                RoundRow { start_ns: row.start_ns + later, end_ns: row.end_ns + later, ..row }
-            })
-        };
-        let longest = |rows: &[RoundRow]| rows.iter().map(|row| row.end_ns - row.start_ns).max().unwrap_or(0);
-        assert!(longest(&pausing(1000)) < PAUSE_NS);
-        assert!(longest(&pausing(1)) > PAUSE_NS);
-    }
-
-    #[test]
-    fn rows_of_other_directions_are_left_alone() {
-        let mut rows = Rows::default();
-        for round in 0..MOST {
-            rows.push(row(round));
-            rows.push(RoundRow { forward: true, ..row(round) });
-        }
-        rows.thin(0, false, MOST);
-        assert_eq!(rows.iter().filter(|row| row.forward).count(), MOST as usize);
-        assert!(rows.iter().filter(|row| row.forward).all(|row| row.round_trips == 1));
-    }
-}
+mod tests;
