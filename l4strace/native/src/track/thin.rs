@@ -15,10 +15,10 @@ use super::Tracker;
 
 /// Rows of one direction from which they are thinned: 30 MB with the tables made of them.
 pub const MOST_ROWS: u32 = 1 << 15;
-/// Rows of a lane: as many as one direction may have.
-pub const LANE_ROWS: usize = MOST_ROWS as usize;
-/// Rows of a capture.
-pub const ALL_ROWS: usize = 8 * LANE_ROWS;
+/// Rows of a lane: some lanes may have more than their part.
+pub const LANE_ROWS: usize = ALL_ROWS / 8;
+/// Rows of a capture: 1.5 GB with the tables made of them.
+pub const ALL_ROWS: usize = 32 * MOST_ROWS as usize;
 /// Rows that every direction may have, however many there are.
 const LEAST_ROWS: u32 = 512;
 /// Rounds that stay in one stretch: a few cycles of a window of 1,000 packets, or the 25 ms of two reductions at the
