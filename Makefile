@@ -42,6 +42,7 @@ test: check rust-test py-test ## every check and every test
 
 check: $(VENV)/.dev ## formatting, lint, types, layers
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
+	cargo fmt --manifest-path $(NATIVE)/loom/Cargo.toml --check
 	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
 	# In release: the build of the package has compiled half of it.
 	cargo clippy --quiet --release --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
@@ -51,8 +52,9 @@ check: $(VENV)/.dev ## formatting, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-rust-test: ## tests of both crates
+rust-test: ## tests of both crates, and of what threads share in every order (loom)
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
+	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
 	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
 
 py-test: $(VENV)/.dev build ## tests of everything else

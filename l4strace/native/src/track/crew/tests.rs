@@ -138,7 +138,7 @@ fn notes(fatal: Option<u64>) -> Vec<Notes> {
 
 /// Several times what the queues hold, for one lane or for all of them.
 fn flood(ports: u16) -> impl Iterator<Item = Packet> {
-    let frames = 1..=4 * (MOST_QUEUED * BATCH) as u64;
+    let frames = 1..=4 * (Pace::default().most_queued * BATCH) as u64;
     frames.map(move |frame| {
         let key = crate::packet::FlowKey { src_port: (frame % u64::from(ports)) as u16, ..packet(A).key };
         Packet { frame, key, ..Packet::default() }
@@ -156,13 +156,13 @@ fn every_packet_arrives_once_and_in_order() {
         assert_eq!(lanes.len(), LANES);
         assert!(lanes.iter().all(|lane| lane.frames.is_sorted()));
         let frames: usize = lanes.iter().map(|lane| lane.frames.len()).sum();
-        assert_eq!(frames, 4 * MOST_QUEUED * BATCH);
+        assert_eq!(frames, 4 * Pace::default().most_queued * BATCH);
     }
 }
 
 #[test]
 fn a_bug_on_any_thread_ends_the_work() {
-    for fatal in [1, 1000, 4 * (MOST_QUEUED * BATCH) as u64] {
+    for fatal in [1, 1000, 4 * (Pace::default().most_queued * BATCH) as u64] {
         let feed = |crew: &mut Crew<'_, '_, Notes>| {
             flood(50).for_each(|p| crew.packets(&[p]));
             Ok::<_, ()>(())
