@@ -27,15 +27,24 @@ class Logged(NamedTuple):
 
 @kept
 def logged(capture: Capture) -> tuple[Logged, ...]:
-    """Every flow direction with samples, by its first sample."""
+    """Flow directions whose samples show a detector or the scale of an alpha, by first sample."""
     samples = capture.kernel.select("flow", "forward", "alpha_bits", *replay.NEEDED)
     known = samples.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
-    return tuple(_logged(part) for part in known.partition_by(KEY, maintain_order=True))
+    # In one query for all: a log of other congestion controls can hold thousands of flows.
+    widths = (
+        known.group_by(KEY, maintain_order=True)
+        .agg(bits=pl.col("alpha_bits").drop_nulls().first(), any=replay.usable().any())
+        .filter(pl.col("bits").is_not_null() | pl.col("any"))
+    )
+    if widths.is_empty():
+        return ()
+    shown = known.join(widths.select(KEY), on=KEY, how="semi", maintain_order="left")
+    parts = shown.partition_by(KEY, maintain_order=True)
+    return tuple(
+        Logged(source, flow, forward, part, bits, _steps(part, bits))
+        for part, (source, flow, forward, bits, _) in zip(parts, widths.iter_rows(), strict=True)
+    )
 
 
-def _logged(samples: pl.DataFrame) -> Logged:
-    source, flow, forward = samples.select(KEY).row(0)
-    widths = samples["alpha_bits"].drop_nulls()
-    bits = int(widths[0]) if widths.len() else None
-    steps = replay.identified(replay.replayed(replay.recorded(samples)), bits)
-    return Logged(source, flow, forward, samples, bits, steps)
+def _steps(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:
+    return replay.identified(replay.replayed(replay.recorded(samples)), bits)

@@ -37,17 +37,20 @@ NEEDED = (
 PER_ACK = ["probe", "ack", "poll"]
 
 
+def usable() -> pl.Expr:
+    """Samples of a detector: they have its score and what the score follows from."""
+    return pl.col("classic_ecn_raw").is_not_null() & pl.col("mdev_pace_us").is_not_null()
+
+
 def recorded(kernel: pl.DataFrame) -> pl.DataFrame:
     """Steps of one flow direction's samples, in order, with the columns of INPUTS.
 
     `before` and `after` are classic_ecn in the kernel's scale around the step.
     """
     kernel = kernel.select(NEEDED)
-    usable = kernel.filter(
-        pl.col("classic_ecn_raw").is_not_null() & pl.col("mdev_pace_us").is_not_null()
-    )
-    armed = usable.filter(pl.col("saw_ce").fill_null(True))
-    probed = set(usable["event"].unique())
+    shown = kernel.filter(usable())
+    armed = shown.filter(pl.col("saw_ce").fill_null(True))
+    probed = set(shown["event"].unique())
     for event in ("detect", "alpha"):
         steps = armed.filter(pl.col("event") == event) if event in probed else armed.clear()
         if not steps.is_empty():

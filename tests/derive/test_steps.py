@@ -37,6 +37,22 @@ def test_both_tables_take_one_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls == [2]
 
 
+def test_flows_of_other_congestion_controls_cost_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    recorded = replay.recorded
+    monkeypatch.setattr(
+        replay, "recorded", lambda part: asked.append(part.height) or recorded(part)
+    )
+    prague = logged().kernel
+    others = frames.frame(
+        "kernel", ts_ns=list(range(50)), event="probe", flow=list(range(1, 51)), snd_cwnd=10
+    )
+    capture = frames.capture(kernel=pl.concat([others.head(20), prague, others.tail(30)]))
+    assert [(part.flow, part.bits) for part in steps.logged(capture)] == [(0, 20)]
+    assert asked == [3]
+    assert steps.logged(frames.capture(kernel=others)) == ()
+
+
 @pytest.mark.parametrize(("alpha", "bits"), [([0, 0, 0], 24), ([1 << 20] * 3, 20)])
 def test_the_width_of_alpha_is_the_one_that_the_importer_found(alpha: list[int], bits: int) -> None:
     """An alpha of 0 has no ratio from which the width could be computed."""
