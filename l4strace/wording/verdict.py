@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from l4strace.evidence import Capture
@@ -50,15 +51,23 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     whole = len(analysis.rules) >= analysis.known_rules
+    doubts = any(finding.severity >= Severity.WARNING for finding in analysis.findings)
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
         nothing = "nothing found" if worst is None and not whole else "nothing wrong found"
-        sentence = _of_the_rules(analysis, f"{nothing} {judged}{limits}.")
-        return Verdict(sentence, worst, _fact(analysis), frame, whole)
+        sentence = _of_the_rules(analysis, f"{DOUBTED if doubts else nothing} {judged}{limits}.")
+        mild = None if worst is None else min(worst, Severity.NOTICE)
+        return Verdict(sentence, mild, _fact(analysis), frame, whole)
     starves = frame is not None and frame.starves
     calm = "no error and no warning" if starves else "nothing seriously wrong"
-    sentence = _of_the_rules(analysis, f"{calm} {judged}{limits}. {message}")
-    return Verdict(sentence, top.severity, top, frame, whole)
+    opening = f"{DOUBTED if doubts else calm} {judged}{limits}"
+    return Verdict(
+        _of_the_rules(analysis, f"{opening}. {message}"), top.severity, top, frame, whole
+    )
+
+
+DOUBTED = "no error or warning of more than low confidence"
+"""In place of an all-clear, where what may be wrong is too uncertain to lead."""
 
 
 OF_SENDERS = ("L4S1", "L4S2", "L4S3")
@@ -98,18 +107,16 @@ def _of_the_rules(analysis: Analysis, sentence: str) -> str:
 def headline(analysis: Analysis) -> Finding | None:
     """The finding that explains most: worst first, causes before consequences.
 
-    A notice of low confidence and mere information do not lead: the frame has what they add.
+    What is of low confidence and mere information do not lead: the frame has what they add.
     """
-    return min(filter(_may_lead, analysis.findings), key=cause_first, default=None)
+    able = (f for f in _certain(analysis) if f.severity >= Severity.NOTICE)
+    return min(able, key=cause_first, default=None)
 
 
 def _fact(analysis: Analysis) -> Finding | None:
     """What a run without a fault is known by: the sentence leaves it to the frame and a link."""
-    known = (f for f in analysis.findings if f.confidence > Confidence.LOW)
-    return min(known, key=cause_first, default=None)
+    return min(_certain(analysis), key=cause_first, default=None)
 
 
-def _may_lead(finding: Finding) -> bool:
-    if finding.severity >= Severity.WARNING:
-        return True
-    return finding.severity is Severity.NOTICE and finding.confidence > Confidence.LOW
+def _certain(analysis: Analysis) -> Iterator[Finding]:
+    return (finding for finding in analysis.findings if finding.confidence > Confidence.LOW)

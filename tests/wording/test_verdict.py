@@ -21,9 +21,27 @@ def test_a_cause_comes_before_its_consequence():
     assert verdict(Analysis(found), 3).sentence == "message of L4S301"
 
 
-def test_low_confidence_comes_last():
+def test_low_confidence_does_not_lead():
     found = (finding("L4S301", Severity.ERROR, Confidence.LOW), finding("L4S501", Severity.ERROR))
     assert verdict(Analysis(found), 3).sentence == "message of L4S501"
+    for severity in (Severity.WARNING, Severity.ERROR):
+        weak = finding("L4S503", severity, Confidence.LOW)
+        alone = verdict(Analysis((weak,)), 3)
+        doubted = "No error or warning of more than low confidence in 3 flows."
+        assert (alone.sentence, alone.severity) == (doubted, Severity.NOTICE)
+        assert not alone.leads
+        mild = verdict(Analysis((weak, finding("L4S405", Severity.NOTICE))), 3)
+        assert mild.sentence == f"{doubted} message of L4S405"
+
+
+def test_a_change_of_the_path_leads_the_spike_that_it_made():
+    """A recording of 2020: 47.8 to 4.83 Mbit/s, and the verdict was the spike."""
+    spike = finding("L4S503", Severity.NOTICE, Confidence.MEDIUM)
+    change, jitter = finding("L4S408", Severity.NOTICE), finding("L4S405", Severity.NOTICE)
+    assert verdict(Analysis((spike, jitter, change)), 1).finding == change
+    assert verdict(Analysis((spike, jitter)), 1).finding == spike
+    long = replace(spike, severity=Severity.WARNING)
+    assert verdict(Analysis((long, change)), 1).finding == long
 
 
 def test_notices_do_not_make_a_verdict_alone():
