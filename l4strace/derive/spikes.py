@@ -105,6 +105,7 @@ def _events(peaks: pl.DataFrame) -> pl.DataFrame:
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
         pl.col("delay_us").max().alias("height_us"),
+        pl.col("start_ns").get(highest).alias("highest_ns"),
         pl.col("flow").unique().sort().alias("hit"),
         pl.len().alias("rounds"),
         pl.col("first_frame").min(),
@@ -125,13 +126,17 @@ def _during(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
-    """The flow that doubled its window, or else began, in the second before each event."""
+    """The flow that doubled its window, or else began, in the second before each event.
+
+    One that doubled its window may begin in the event, before its highest delay: a small flow that
+    begins earlier only opens the event (simulated run s8103-047).
+    """
     starts = rounds.group_by(*KEY, "path").agg(
         pl.col("start_ns").min().alias("began_ns"),
         pl.col("end_ns").filter("doubling").max().alias("doubled_ns"),
         pl.col("acked_packets").sum().alias("carried"),
     )
-    spans = events.select(*EVENT, "hit", "start_ns", "end_ns", hardest="flow")
+    spans = events.select(*EVENT, "hit", "start_ns", "end_ns", "highest_ns", hardest="flow")
     near = spans.join(starts, on=PATH).with_columns(
         pl.col("hit").list.contains(pl.col("flow")).alias("own"),
         (pl.col("began_ns") > pl.col("start_ns") - LOOK_BACK_NS).alias("new"),
@@ -139,9 +144,13 @@ def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
     )
     large = pl.col("carried") >= company.MIN_ACKED_PACKETS
     near = near.filter(
-        pl.col("began_ns") <= pl.col("start_ns"),
-        (pl.col("own") & pl.col("grew"))
-        | (pl.col("new") & (pl.col("flow") != pl.col("hardest")) & large),
+        (pl.col("own") & pl.col("grew") & (pl.col("began_ns") <= pl.col("highest_ns")))
+        | (
+            pl.col("new")
+            & (pl.col("began_ns") <= pl.col("start_ns"))
+            & (pl.col("flow") != pl.col("hardest"))
+            & large
+        ),
     )
     # Of several that doubled their windows, the one that had most in flight.
     near = near.join(_peak_flights(near, rounds), on=[*EVENT, "flow", "forward"], how="left")

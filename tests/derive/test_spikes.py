@@ -118,6 +118,28 @@ def test_of_two_flows_with_as_much_in_flight_the_earlier_one_is_the_cause(first:
     assert table(*flows).row(0, named=True)["culprit"] == first
 
 
+def test_a_small_flow_that_opens_the_event_is_not_the_cause_of_its_height() -> None:
+    """Simulated run s8103-047: 10 packets of a paced flow, blamed for the 158 ms of a later one."""
+    doubles = {"slow_start": [True] * 10 + [False] * 190}
+    paced = rounds(
+        200,
+        **waits([30_000.0] * 5 + [400.0] * 195),
+        slow_start=[True] * 2 + [False] * 198,
+        inflight_max_packets=[10] * 2 + [2] * 198,
+    )
+    bulk = rounds(
+        200,
+        begin_ns=200 * MS,
+        flow=1,
+        **waits([400.0] * 5 + [150_000.0] * 30 + [400.0] * 165),
+        **doubles,
+        inflight_max_packets=[10] * 5 + [31] * 5 + [10] * 190,
+    )
+    row = table(paced, bulk).row(0, named=True)
+    assert (row["start_ns"], row["hit"]) == (0, "0, 1")
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 31)
+
+
 def test_a_flow_that_just_began_is_the_cause() -> None:
     newcomer = rounds(100, begin_ns=990 * MS, flow=1, **waits([400.0] * 100))
     row = table(rounds(200, **waits(HIGH)), newcomer).row(0, named=True)
