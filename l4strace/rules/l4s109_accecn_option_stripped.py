@@ -21,7 +21,7 @@ cannot show that options were removed.
 
 What to do
 ----------
-Find the middlebox that removes unknown TCP options (kinds 172 and 174) or merges ACKs.
+Find the middlebox that removes or rewrites TCP options (kinds 172 and 174), or merges ACKs.
 
 References
 ----------
@@ -51,7 +51,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Severity.WARNING,
             Confidence.HIGH,
             f"The path changes AccECN options: it {_done(row)}.",
-            "Find the middlebox that removes unknown TCP options or merges ACKs.",
+            "Find the middlebox that removes or rewrites TCP options, or merges ACKs.",
             source=row["near"],
             flow=row["flow"],
             forward=row["forward"],

@@ -13,7 +13,8 @@ zeroed option ignores the option for the rest of the connection.
 Evidence
 --------
 `directions.option_zeroed` and `option_implausible`, out of `accecn_options`; `option_fault_frame`;
-`flows.handshake`.
+`flows.handshake`. With captures at both ends, `paths.option_changed`: options that left intact were
+rewritten on the path.
 
 When it is wrong
 ----------------
@@ -23,7 +24,8 @@ and the rule ignores implausible counters.
 
 What to do
 ----------
-Update the stack that writes the option, or look for a middlebox that zeroes unknown options.
+Update the stack that writes the option, or look for a middlebox that zeroes unknown options;
+captures at both ends show which of them it is.
 
 References
 ----------
@@ -36,11 +38,16 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.vantage import first
+from l4strace.derive.vantage import first, nearest
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.wording.quantities import count
 
 CODE = "L4S110"
+ZEROED = ("reports 0 in its", "report 0 in their", " first counter, which starts at 1")
+IMPLAUSIBLE = ("runs backwards or reports", "run backwards or report", " more bytes than were sent")
+"""What one and what several options do."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -52,25 +59,42 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     rows = rows.filter((pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0))
     rows = first(evidence, rows)
-    return [_finding(row) for row in rows.iter_rows(named=True)]
+    intact = _rewritten(evidence)
+    return [_finding(row, tuple(row[name] for name in KEY) in intact) for row in rows.to_dicts()]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _rewritten(evidence: Evidence) -> set[tuple[Any, ...]]:
+    """Directions with options that the path rewrote, at the captures behind it.
+
+    Where the capture nearest to the host shows the fault, too, the host made it.
+    """
+    changed = evidence.paths.filter(pl.col("option_changed") > 0).select(DIRECTION)
+    behind = evidence.directions.join(changed, on=DIRECTION, how="semi").join(
+        nearest(evidence), on=KEY, how="anti"
+    )
+    return set(behind.select(KEY).rows())
+
+
+def _finding(row: dict[str, Any], by_path: bool) -> Finding:
     zeroed, implausible = row["option_zeroed"] or 0, row["option_implausible"] or 0
+    total = row["accecn_options"] or 0
     what = [
-        text
-        for number, text in (
-            (zeroed, f"{zeroed:,} report 0 in their first counter, which starts at 1"),
-            (implausible, f"{implausible:,} run backwards or report more bytes than were sent"),
+        _some(number, total, *texts)
+        for number, *texts in (
+            (zeroed, *ZEROED),
+            (implausible, *IMPLAUSIBLE),
         )
         if number
     ]
+    why = ". They left the host intact: the path rewrites them" if by_path else ""
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"Of {row['accecn_options'] or 0:,} AccECN options, {' and '.join(what)}.",
-        "Update the stack that writes the option, or look for a middlebox that zeroes it.",
+        f"Of {count(total, 'AccECN option')}, {', and '.join(what)}{why}.",
+        "Find the middlebox that rewrites TCP options."
+        if by_path
+        else "Update the stack that writes the option, or look for a middlebox that zeroes it.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -80,6 +104,12 @@ def _finding(row: dict[str, Any]) -> Finding:
             Measure("implausible options", implausible, "", "0"),
         ),
     )
+
+
+def _some(number: int, total: int, one: str, several: str, rest: str) -> str:
+    """`1 reports 0 in its ...`, `all report 0 in their ...`."""
+    which = "all" if number == total > 1 else f"{number:,}"
+    return f"{which} {one if number == 1 else several}{rest}"
 
 
 RULE = Rule(CODE, "accecn-option-implausible", "Impossible AccECN counters.", check, __doc__)

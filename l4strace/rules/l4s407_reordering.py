@@ -12,7 +12,7 @@ congestion. L4S senders may be held to a time instead of three duplicate ACKs, a
 
 Evidence
 --------
-`noise.late_packets` and `late_share`.
+`noise.late_packets` and `late_share`; of the flows of one `noise.path`, the one with most.
 
 When it is wrong
 ----------------
@@ -38,6 +38,8 @@ from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.keys import PATH
+from l4strace.wording.quantities import count, share
 
 CODE = "L4S407"
 MIN_PACKETS = 10
@@ -46,20 +48,27 @@ crosses its original is one packet."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction with late packets."""
+    """One finding for each path with late packets, on the flow that has most."""
     late = subjects.noise(evidence).filter(
         (pl.col("late_packets") >= MIN_PACKETS) & (pl.col("late_share") >= REORDERED)
     )
-    return [_finding(row) for row in late.iter_rows(named=True)]
+    late = late.sort("late_packets", *subjects.DIRECTION, descending=[True, False, False])
+    most = late.with_columns(flows=pl.col("flow").n_unique().over(PATH)).unique(
+        PATH, keep="first", maintain_order=True
+    )
+    return [_finding(row) for row in most.iter_rows(named=True)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:
+    more = row["flows"] - 1
+    whose = f" of flow {row['flow']}" if more else ""
+    alike = f", and so did packets of {count(more, 'more flow')}" if more else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"The path reorders packets: {row['late_packets']:,} data packets "
-        f"({100 * row['late_share']:.1f} %) arrived behind later ones.",
+        f"The path reorders packets: {count(row['late_packets'], 'data packet')} "
+        f"({share(row['late_share'])}){whose} arrived behind later ones{alike}.",
         "Find the link that stripes or retransmits below IP; check that the sender uses RACK.",
         source=row["source"],
         flow=row["flow"],

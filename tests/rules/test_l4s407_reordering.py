@@ -11,9 +11,17 @@ def scene(**columns: object):
     return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
 
 
-def test_fires_for_each_direction_with_late_packets() -> None:
-    found, _ = check(scene(late_packets=[300, 20], late_share=[0.146, 0.01]))
-    assert "300 data packets (14.6 %) arrived behind later ones" in found.message
+def test_fires_once_for_each_path() -> None:
+    """Simulated run s8103-105: 31 findings for one path."""
+    (found,) = check(scene(late_packets=[20, 300], late_share=[0.01, 0.146]))
+    assert (found.flow, found.message) == (
+        1,
+        "The path reorders packets: 300 data packets (15 %) of flow 1 arrived behind later ones, "
+        "and so did packets of 1 more flow.",
+    )
+    (alone,) = check(scene(late_packets=[300, 2], late_share=[0.146, 0.001]))
+    assert "300 data packets (15 %) arrived behind later ones." in alone.message
+    assert len(check(scene(late_packets=300, late_share=0.1, path=["a>b", "b>a"]))) == 2
 
 
 @pytest.mark.parametrize(("packets", "share"), [(9, 0.01), (100, 0.0005), (0, 0.0)])
