@@ -57,7 +57,7 @@ def _refute(mates: list[Row]) -> None:
     for row in mates:
         if row["kind"] in UNMARKABLE and not _not_markable(row):
             row |= _unknown(
-                "Cannot be determined: other flows of the path are marked, this is not."
+                "Cannot be determined: other traffic of the path is marked, this flow is not."
             )
 
 

@@ -55,7 +55,7 @@ SELDOM, OFTEN_MARKED = 0.1, 0.2
 it does ECT(1), and up to which it does not. By eye: one overshoot is in one slot, a shared step
 marks in most."""
 
-UNHEARD = "the path clears the feedback of classic flows, so nothing shows how it marks them"
+UNHEARD = "the path clears the feedback of classic traffic, so nothing shows how that is marked"
 
 OFTEN = 0.5
 """Part of the slots in which ECT(1) packets are marked, and are so at less than half the rate of
@@ -175,7 +175,7 @@ def marked_instead(f: Features) -> Verdict | None:
     outrun = f["classic_outrun"] >= OFTEN * f["classic_own_marked"]
     if not (ect0 and often and seldom and outrun):
         return None
-    reason = "Often marked, while ECT(0) flows of more than twice its rate hardly get a mark."
+    reason = "Often marked, while ECT(0) traffic of more than twice its rate hardly gets a mark."
     return "l4s", PARTLY, reason
 
 
@@ -204,7 +204,7 @@ def _marked_in_the_shorter(f: Features) -> Verdict | None:
     if not border.isolated(f, "classic_own_queue_us", "classic_queue_us"):
         return None
     longer = quantity(f["classic_queue_us"] - f["classic_own_queue_us"], "us")
-    reason = f"Often marked, while ECT(0) flows wait {longer} longer and hardly get a mark."
+    reason = f"Often marked, while ECT(0) traffic waits {longer} longer and hardly gets a mark."
     return "l4s", OWN_MARKS, reason
 
 
@@ -212,7 +212,7 @@ def _one_step(f: Features, mate: str) -> Verdict | None:
     """Low marks in a queue that flows of the other kind share."""
     if not border.in_one_queue(f, mate):
         return None
-    shown = f"{border.at(f)}, and other flows wait as long at the same time: one queue"
+    shown = f"{border.at(f)}, and other traffic waits as long at the same time: one queue"
     if not border.tolerated(f):
         return "shallow", OWN_MARKS, f"{shown} (delays {sharing.words(f, mate)})."
     times = sorted((f[f"{mate}_own_marked"], f[f"{mate}_marked_slots"]))
@@ -230,9 +230,10 @@ def _not_ect1_shallow(f: Features) -> Verdict | None:
     if sharing.compared(f, "scalable") and f["scalable_marks"] >= MIN_MARKS and low:
         alike = sharing.words(f, "scalable")
         if f["marked_rounds"] < OFTEN_MARKED * f["rounds"] and not border.uncoupled(f):
-            return "l4s", PARTLY, f"{border.at(f)}, but far less often than those of ECT(1) flows."
+            reason = f"{border.at(f)}, but far less often than those of ECT(1) traffic."
+            return "l4s", PARTLY, reason
         if not sharing.one_queue(f, "scalable"):
-            shown = f"{border.at(f)}, as those of ECT(1) flows do; delays {alike}"
+            shown = f"{border.at(f)}, as those of ECT(1) traffic do; delays {alike}"
             return _apart(f, "scalable", f["stepped"], shown)
     if border.tolerated(f):
         reason = f"{border.at(f)}, yet longer queues often get none"
@@ -248,14 +249,14 @@ def _beside_classic(f: Features) -> Verdict:
     # A window of a packet or two waits for delayed ACKs, which is no queue.
     isolated = border.isolated(f, "classic_own_queue_us", "classic_queue_us")
     if isolated and not border.uncoupled(f):
-        reason = f"{border.at(f)}, while classic flows wait {other} in a queue of their own."
+        reason = f"{border.at(f)}, while classic traffic waits {other} in a queue of its own."
         return "l4s", TWO_QUEUES, reason
     if shared_queue := _one_step(f, "classic"):
         return shared_queue
     if _never_drains(f):
         alike = sharing.words(f, "classic")
-        shown = f"{border.at(f)} and the other flows wait as long at the same time, always marked"
-        return "shallow", PARTLY, f"{shown} (delays {alike})."
+        shown = f"{border.at(f)} and the other traffic waits as long at the same time"
+        return "shallow", PARTLY, f"{shown}, always marked (delays {alike})."
     delay = f["classic_mark_delay_us"]
     also = (
         delay is not None
@@ -268,24 +269,24 @@ def _beside_classic(f: Features) -> Verdict:
             f"Cannot be determined: {border.lower(border.at(f))}; {border.alike(f)}."
         )
     if not also:
-        hardly = "cannot be marked" if f["classic_ect0"] == 0 else "are hardly marked"
+        hardly = "cannot be marked" if f["classic_ect0"] == 0 else "is hardly marked"
         if unheard(f):
             return border.unknown(f"Cannot be determined: {border.lower(border.at(f))}; {UNHEARD}.")
         if not f["classic_ect0"] and f["classic_queue_us"] < f["classic_own_queue_us"]:
             return border.unknown(
-                f"Cannot be determined: {border.lower(border.at(f))}; the other flows wait "
+                f"Cannot be determined: {border.lower(border.at(f))}; the other traffic waits "
                 f"less ({other}) and cannot be marked."
             )
         if not f["classic_ect0"] and border.beyond(f, "classic") and sharing.alike(f, "classic"):
             return border.unknown(
-                f"Cannot be determined: {border.lower(border.at(f))}, and flows that cannot be "
-                f"marked wait about as long ({sharing.words(f, 'classic')})."
+                f"Cannot be determined: {border.lower(border.at(f))}, and traffic that cannot be "
+                f"marked waits about as long ({sharing.words(f, 'classic')})."
             )
-        return "l4s", PARTLY, f"{border.at(f)}; classic flows wait {other} and {hardly}."
-    shared = f"{border.at(f)} and classic flows are marked about as early"
+        return "l4s", PARTLY, f"{border.at(f)}; classic traffic waits {other} and {hardly}."
+    shared = f"{border.at(f)} and classic traffic is marked about as early"
     often = f["classic_high_unmarked"] >= max(MIN_HIGH, HARDLY * f["classic_high"])
     if often and not border.uncoupled(f):
-        return "l4s", PARTLY, f"{border.at(f)}; classic flows often wait longer without a mark."
+        return "l4s", PARTLY, f"{border.at(f)}; classic traffic often waits longer without a mark."
     alike = sharing.words(f, "classic")
     if sharing.one_queue(f, "classic"):
         confidence = SEEN_BY_OTHERS if sharing.sure(f, "classic") else PARTLY
@@ -347,7 +348,7 @@ def beside_l4s(f: Features) -> Verdict | None:
     delay = ect1_marked_at(f)
     if delay is None or border.uncoupled(f):
         return None
-    reason = "ECT(1) flows of the path are marked as an L4S AQM marks them, this flow is not."
+    reason = "ECT(1) traffic of the path is marked as an L4S AQM marks it; this flow is not."
     return "l4s", PARTLY, reason
 
 

@@ -100,7 +100,7 @@ def _all_marked(f: Features) -> Verdict:
             "l4s",
             OWN_MARKS,
             f"Nearly every packet is CE at {quantity(f['queue_delay_us'], 'us')} of queue delay, "
-            f"while classic flows wait {quantity(f['classic_queue_us'], 'us')} in their own.",
+            f"while classic traffic waits {quantity(f['classic_queue_us'], 'us')} in its own.",
         )
     return border.unknown("Every packet is CE, so the marks show nothing about a queue.")
 
@@ -181,7 +181,7 @@ def _from_marks(f: Features) -> Verdict:
         return (
             "classic",
             PARTLY,
-            f"{border.at(f)}, and the other flows wait as long at the same time.",
+            f"{border.at(f)}, and the other traffic waits as long at the same time.",
         )
     return (
         low_marks.behind_noise(f)
@@ -240,7 +240,7 @@ def _thresholds_apart(f: Features) -> Verdict | None:
     # The delay of the other flows has its own estimate in their own rows.
     other = "classic" if mate == "classic" else "ECT(1)"
     apart = "later" if mate == "classic" else "earlier"
-    reason = f"{border.at(f)}, those of {other} flows far {apart}: two queues."
+    reason = f"{border.at(f)}, those of {other} traffic far {apart}: two queues."
     return "l4s", PARTLY if beyond else TWO_QUEUES, reason
 
 
@@ -278,12 +278,12 @@ def _own_queue(f: Features) -> Verdict | None:
         dual = mate == "scalable" and f["marked_as"] != "ect1" and not border.uncoupled(f)
         if dual and at and at <= f["mark_limit_us"]:
             own = quantity(f[f"{mate}_own_queue_us"], "us")
-            waits = f"this flow waits {own}, ECT(1) flows {queue_delay(f[f'{mate}_queue_us'])}"
+            waits = f"this flow waits {own}, ECT(1) traffic {queue_delay(f[f'{mate}_queue_us'])}"
             reason = f"{border.at(f)}; {waits}: two queues."
             return "l4s", SEEN_BY_OTHERS, reason
         late = f["marking_delay_us"] - f["noise_us"] > f["mark_limit_us"]
         if late and not (sharing.out_of_turn(f, mate) or sharing.unfair(f, mate)):
-            reason = f"{border.at(f)}, while other flows wait only {other}: separate queues."
+            reason = f"{border.at(f)}, while other traffic waits only {other}: separate queues."
             return "per-flow", OWN_MARKS, reason
     return None
 
@@ -309,7 +309,7 @@ def _deep_marks(f: Features) -> Verdict:
         dual = f["marked_as"] != "ect1" and "scalable" in mates
         if dual and f["scalable_high_unmarked"] < MIN_HIGH:
             return border.unknown(
-                f"Cannot be determined: {border.lower(at)}; the ECT(1) flows wait too little to "
+                f"Cannot be determined: {border.lower(at)}; the ECT(1) traffic waits too little to "
                 "show whether they have a queue of their own."
             )
         if border.overtaken(f):
@@ -362,17 +362,17 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     # One queue of all is that of flows of either kind.
     apart = any(sharing.far_apart(f, c) for c in company[1:])
     if sharing.one_queue(f, mates) and (not noisy or sure) and not apart:
-        reason = f"{at} and the other flows wait as long at the same time (delays {alike})."
+        reason = f"{at} and the other traffic waits as long at the same time (delays {alike})."
         return "classic", SEEN_BY_OTHERS if sure else OWN_MARKS, reason
     for other in company[1:]:
         late = (f[f"{mates}_mark_delay_us"] or 0.0) > f["mark_limit_us"] + f["noise_us"]
         if late and sharing.sure(f, other):
             alike = sharing.words(f, other)
-            reason = f"{at} and other flows wait as long at the same time (delays {alike})."
+            reason = f"{at} and other traffic waits as long at the same time (delays {alike})."
             return "classic", PARTLY, reason
     low = low_marks.ect1_marked_at(f)
     if own and low is not None:
-        reason = f"{at}, those of ECT(1) flows far earlier: two queues."
+        reason = f"{at}, those of ECT(1) traffic far earlier: two queues."
         return "l4s", PARTLY, reason
     if sharing.out_of_turn(f, mates):
         # Flows of one class wait in one queue then, and so do all where no step marks ECT(1).
@@ -383,7 +383,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
             return "classic", PARTLY if noisy else OWN_MARKS, reason
         own = False
     if own and (not noisy or f["queue_high_us"] > 2 * f["noise_us"]):
-        reason = f"{at} and the other flows' delay differs ({alike})."
+        reason = f"{at} and the delay of the other traffic differs ({alike})."
         return "per-flow", PARTLY if noisy else OWN_MARKS, reason
     if begun := _begun(f):
         return begun

@@ -110,7 +110,7 @@ def not_ect(f: Features, classic: bool, scalable: bool) -> Verdict:
             # In a queue that never falls below the border, a step marks as late.
             and f[f"{mate}_high_unmarked"] >= MIN_LOST_ROUNDS
         ):
-            reason = "Not-ECT packets cannot be marked, but flows that share their queue delay are."
+            reason = "Not-ECT packets cannot be marked, but other traffic of the same delay is."
             return "classic", OWN_MARKS, reason
     if f["lost"] == 0 and (f["queue_max_us"] or 0.0) < _standing(f):
         return "none", OWN_MARKS, "No loss and a flat RTT: nothing queues here."

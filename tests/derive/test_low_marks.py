@@ -287,7 +287,7 @@ def test_a_queue_that_never_drains_and_marks_everybody_is_one_step() -> None:
 
 def test_flows_that_cannot_be_marked_are_not_hardly_marked() -> None:
     waits = {"classic_queue_us": 2_000.0, "classic_own_queue_us": 1_000.0}
-    for markable, words in ((50, "are hardly marked"), (0, "cannot be marked")):
+    for markable, words in ((50, "is hardly marked"), (0, "cannot be marked")):
         kind, _, reason = low_marks.verdict(features(**waits, classic_ect0=markable))
         assert kind == "l4s"
         assert words in reason

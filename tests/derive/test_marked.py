@@ -383,7 +383,7 @@ def test_the_queues_of_both_flows_show_that_there_are_two() -> None:
     }
     kind, _, reason = marked.verdict(features(**changed))
     assert kind == "l4s"
-    assert reason.endswith("this flow waits 20 ms, ECT(1) flows 350 us: two queues.")
+    assert reason.endswith("this flow waits 20 ms, ECT(1) traffic 350 us: two queues.")
 
 
 def test_the_jitter_that_hides_a_queue_is_that_of_the_path() -> None:
@@ -398,3 +398,11 @@ def test_the_jitter_that_hides_a_queue_is_that_of_the_path() -> None:
     assert marked.verdict(hidden)[2].startswith(
         "Cannot be determined: 2.86 ms of jitter hides the queue"
     )
+
+
+def test_the_others_are_traffic_because_they_may_be_one_flow() -> None:
+    """Simulated run s8101-203 of two flows: "the other flows wait as long"."""
+    others = {"classic_slots": 100, "classic_queue_us": 7_000.0, "classic_own_queue_us": 7_000.0}
+    kind, _, reason = marked.verdict(features(**others, classic_gap=0.02, classic_corr=1.0))
+    assert kind == "classic"
+    assert "and the other traffic waits as long at the same time (delays 2 %" in reason
