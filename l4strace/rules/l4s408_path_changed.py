@@ -32,25 +32,19 @@ RFC 9330 section 6.3 (links of varying capacity); heistp/sce-l4s-bakeoff, scenar
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
+from l4strace.rules.support.paths import Phase
 from l4strace.wording.quantities import count
 
 CODE = "L4S408"
 CLEAR = 1.6
 """Ratio of capacities from which the change is beyond doubt: by eye, twice what one cut makes."""
 
-BURST = 1 / 8
-"""Part by which trains of eight packets are too fast where nothing else shows the capacity: as in
-L4S504. Lab runs s1501-063 and s1501-032: "at least" 46.3 of 39.9 and 55.8 of 48.8 Mbit/s."""
-
 MOST_NAMED = 3
 """Changes that a message names one by one."""
-
-Phase = dict[str, Any]
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -81,7 +75,9 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
         span_ns=(phases[1]["start_ns"], phases[-1]["start_ns"]),
         measures=(
             *(
-                Measure(f"capacity, phase {number}{_least(phase)}", _bps(phase), "bit/s")
+                Measure(
+                    f"capacity, phase {number}{_least(phase)}", paths.capacity_bps(phase), "bit/s"
+                )
                 for number, phase in enumerate(phases[:4], 1)
             ),
             Measure("changes", len(steps)),
@@ -91,32 +87,24 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
 
 def _text(evidence: Evidence, phases: list[Phase]) -> str:
     if len(phases) > MOST_NAMED + 1:
-        rates = sorted(_bps(phase) for phase in phases)
+        rates = sorted(paths.capacity_bps(phase) for phase in phases)
         return (
             f"The capacity of the path for payload changed {count(len(phases) - 1, 'time')} "
             f"between {paths.rate(rates[0])} and {paths.rate(rates[-1])}, first at "
             f"{subjects.moment(evidence, phases[1]['start_ns'])}."
         )
     parts = [
-        f"{'fell' if after['capacity_bps'] < before['capacity_bps'] else 'rose'} to {_size(after)} "
-        f"at {subjects.moment(evidence, after['start_ns'])}"
+        f"{'fell' if after['capacity_bps'] < before['capacity_bps'] else 'rose'} to "
+        f"{paths.capacity(after)} at {subjects.moment(evidence, after['start_ns'])}"
         for before, after in pairwise(phases)
     ]
-    return f"The capacity of the path for payload was {_listed([_size(phases[0]), *parts])}."
+    return (
+        f"The capacity of the path for payload was {_listed([paths.capacity(phases[0]), *parts])}."
+    )
 
 
 def _least(phase: Phase) -> str:
     return "" if phase["capacity_shown"] else ", at least"
-
-
-def _size(phase: Phase) -> str:
-    least = "" if phase["capacity_shown"] else "at least "
-    return f"{least}{paths.rate(_bps(phase))}"
-
-
-def _bps(phase: Phase) -> float:
-    """The capacity, or what is sure to be less."""
-    return float(phase["capacity_bps"]) * (1.0 if phase["capacity_shown"] else 1 - BURST)
 
 
 def _listed(parts: list[str]) -> str:

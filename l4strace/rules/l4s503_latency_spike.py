@@ -13,6 +13,7 @@ Averages hide them. A single drop of the link rate can delay every packet of the
 Evidence
 --------
 `spikes.path`, `start_ns`, `end_ns`, `height_us`, `one_way`, `usual_us`, `hit`, `lost` and `cause`.
+Of a path that became slower, `phases.capacity_bps`, `capacity_shown` and `changed`.
 
 When it is wrong
 ----------------
@@ -78,7 +79,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
         f"Latency spike of {length:.1f} s from {start}: {reached} "
-        f"(usually {milliseconds(row['usual_us'])}). {CAUSES[row['cause']]}."
+        f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."
         f"{events.others(row, row['flow'])}{lost}{more}",
         "Check the window and the marks at its start.",
         source=row["source"],
@@ -92,6 +93,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("length", length, "s"),
         ),
     )
+
+
+def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
+    fell = events.fall(evidence, row) if row["cause"] == "rate-drop" else ""
+    return f"Likely cause: {fell}" if fell else CAUSES[row["cause"]]
 
 
 RULE = Rule(CODE, "latency-spike", "A spike of queue delay.", check, __doc__)

@@ -50,10 +50,6 @@ MIN_LOW_NS = 2_500_000_000
 MIN_SHARE = 0.3
 """Share of the time that must be wasted: by eye; less is slow start and single reductions."""
 
-BURST = 1 / 8
-"""Part by which a token bucket makes trains of eight packets (track/train.rs) too fast: while the
-link is not full, it lets one packet pass at once. Lab runs below capacity: 0.12 to 0.14."""
-
 MIN_RATE_BPS = 1e6
 """Rate below which one packet takes 12 ms and slots are too coarse: by eye."""
 
@@ -119,8 +115,7 @@ def _capacity(phase: dict[str, Any]) -> str:
         return paths.rate(most)
     if _grew(phase):
         return f"at least {paths.rate(most)}, which they reached without filling the path"
-    least = (1 - BURST) * most
-    return f"about {paths.rates(least, most)}, as packet trains show"
+    return f"about {paths.rates(paths.capacity_bps(phase), most)}, as packet trains show"
 
 
 RULE = Rule(CODE, "under-utilisation", "Flows left capacity unused.", check, __doc__)

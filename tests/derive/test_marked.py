@@ -398,11 +398,3 @@ def test_the_jitter_that_hides_a_queue_is_that_of_the_path() -> None:
     assert marked.verdict(hidden)[2].startswith(
         "Cannot be determined: 2.86 ms of jitter hides the queue"
     )
-
-
-def test_the_others_are_traffic_because_they_may_be_one_flow() -> None:
-    """Simulated run s8101-203 of two flows: "the other flows wait as long"."""
-    others = {"classic_slots": 100, "classic_queue_us": 7_000.0, "classic_own_queue_us": 7_000.0}
-    kind, _, reason = marked.verdict(features(**others, classic_gap=0.02, classic_corr=1.0))
-    assert kind == "classic"
-    assert "and the other traffic waits as long at the same time (delays 2 %" in reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from l4strace.derive import sharing
+from l4strace.derive import marked, sharing
 from tests.support.features import PLAIN
 
 EQUAL_RATES = {"classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.2}
@@ -238,3 +238,13 @@ def test_unequal_rates_or_equal_windows_do_not_contradict_one_queue() -> None:
     for other in ({"scalable_uneven": 0.12}, {"scalable_unlike": 0.03}, {"scalable_waiting": 9}):
         assert sharing.sure(UNEQUAL_WINDOWS | other, "scalable"), other
         assert sharing.one_queue(UNEQUAL_WINDOWS | other, "scalable"), other
+
+
+def test_the_others_are_traffic_because_they_may_be_one_flow() -> None:
+    """Simulated run s8101-203 of two flows: "the other flows wait as long"."""
+    deep = {"marked_as": "ect1", "marks": 20, "all_marks": 20, "acked": 5_000, "began": True}
+    deep |= {"queue_delay_us": 7_000.0, "queue_high_us": 9_000.0, "marking_delay_us": 8_000.0}
+    deep |= {"high_rounds": 50, "high_acked": 1_000, "high_marks": 20, "high_unmarked": 40}
+    kind, _, reason = marked.verdict(features(0.02, 1.0) | deep)
+    assert kind == "classic"
+    assert "and the other traffic waits as long at the same time (delays 2 %" in reason

@@ -5,6 +5,7 @@ import polars as pl
 from l4strace.model import Severity
 from l4strace.rules.l4s503_latency_spike import check
 from tests.support.frames import MS, evidence, frame
+from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS
 
 
@@ -65,3 +66,21 @@ def test_silent_on_slow_start_which_l4s204_reports() -> None:
 
 def test_silent_without_spikes() -> None:
     assert check(scene(frame("spikes").clear())) == []
+
+
+def test_a_spike_names_the_fall_of_capacity_that_made_it() -> None:
+    """A recording of 2020: "the bottleneck became slower", from 47.8 to 4.83 Mbit/s."""
+    fell = phases(47.8, 4.83, 47.8)
+
+    def message(**columns: object) -> str:
+        slow = spikes(1500, path=fell["path"][0], start_ns=5_200 * MS, **columns)
+        (found,) = check(evidence(flows=FLOWS, directions=DIRECTIONS, spikes=slow, phases=fell))
+        return found.message
+
+    words = "Likely cause: the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=5.0 s"
+    assert words in message()
+    assert "capacity" not in message(cause="new-flow")
+    fell = phases(47.8, 44.0, 4.83)
+    assert "fell from 47.8 Mbit/s to 44 Mbit/s" in message()
+    fell = phases(4.83, 47.8)
+    assert "Likely cause: the bottleneck became slower" in message()

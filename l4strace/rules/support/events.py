@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
+from l4strace.derive.spikes import LOOK_BACK_NS
 from l4strace.evidence import Evidence
+from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import listed
 
 LONG_US = 1e6
@@ -26,6 +29,30 @@ def height(evidence: Evidence, row: dict[str, Any], named: int | None) -> str:
     us = row["height_us"]
     size = f"{us / 1e6:.2f} s" if us >= LONG_US else f"{us / 1000:.0f} ms"
     return f"queue delay{whose} reached {bound}{size}"
+
+
+def fall(evidence: Evidence, row: dict[str, Any]) -> str:
+    """`the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=19.8 s`, or nothing.
+
+    The fall nearest to the start of the spike, of those that derive.spikes takes for its cause.
+    """
+    falls = [
+        (before, after)
+        for known in paths.phases(evidence)
+        for before, after in pairwise(known)
+        if (after["source"], after["path"]) == (row["source"], row["path"])
+        and after["changed"] == "capacity"
+        and after["capacity_bps"] < before["capacity_bps"]
+        and abs(after["start_ns"] - row["start_ns"]) <= LOOK_BACK_NS
+        and after["start_ns"] <= row["end_ns"]
+    ]
+    if not falls:
+        return ""
+    before, after = min(falls, key=lambda pair: abs(pair[1]["start_ns"] - row["start_ns"]))
+    return (
+        f"the capacity of the path fell from {paths.capacity(before)} to {paths.capacity(after)} "
+        f"at {subjects.moment(evidence, after['start_ns'])}"
+    )
 
 
 def _without_sack(evidence: Evidence, row: dict[str, Any]) -> bool:

@@ -21,6 +21,15 @@ MOSTLY_BUSY = 0.8
 that then show a packet of 1.5 ms and more, one has packets of less than 1.25 ms."""
 
 
+BURST = 1 / 8
+"""Part by which a token bucket makes trains of eight packets (track/train.rs) too fast, where
+nothing but trains shows the capacity: while the link is not full, it lets one packet pass at once.
+Lab runs below capacity: 0.12 to 0.14; s1501-063 and s1501-032: 46.3 of 39.9 and 55.8 of 48.8
+Mbit/s."""
+
+Phase = dict[str, Any]
+
+
 def largest(evidence: Evidence) -> pl.DataFrame:
     """The direction that carried most data of each path, seen nearest to its sender."""
     known = company.directions(evidence).select(*KEY, "path", "data_packets")
@@ -30,7 +39,7 @@ def largest(evidence: Evidence) -> pl.DataFrame:
 
 
 @kept
-def phases(evidence: Evidence) -> list[list[dict[str, Any]]]:
+def phases(evidence: Evidence) -> list[list[Phase]]:
     """The phases of each path in order of time, with the `flow` and `forward` that stand for it.
 
     One answer for all callers: to be read only.
@@ -68,6 +77,16 @@ def slowest(evidence: Evidence) -> pl.DataFrame:
     shown = evidence.phases.group_by(PATH).agg(link_us=packet.max())
     known = company.directions(evidence).select(*KEY, "path")
     return known.join(shown, on=PATH).drop("path")
+
+
+def capacity_bps(phase: Phase) -> float:
+    """The capacity, or what is sure to be less."""
+    return float(phase["capacity_bps"]) * (1.0 if phase["capacity_shown"] else 1 - BURST)
+
+
+def capacity(phase: Phase) -> str:
+    """`47.8 Mbit/s`, `at least 3.43 Mbit/s`."""
+    return f"{'' if phase['capacity_shown'] else 'at least '}{rate(capacity_bps(phase))}"
 
 
 def rate(bps: float) -> str:
