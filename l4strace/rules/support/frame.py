@@ -16,8 +16,8 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Frame, Severity
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import BUG_ADDS, unused_by
-from l4strace.schema.words import BOTTLENECKS
+from l4strace.rules.support.fallback_states import BUG_ADDS, DEPTH_US, unused_by
+from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording import vantages
 from l4strace.wording.quantities import count, marking_delay, quantity, share
 
@@ -29,6 +29,11 @@ LONG = 100
 HELD_BACK = 0.5
 """Share of a flow's rounds that its application or receive window limits, from which that, not the
 path, gives its rate: most."""
+SUITED = ("classic", "shallow", "per-flow", CLASSIC_OR_PER_FLOW)
+"""Bottlenecks behind which a fallback is meant to act: as in L4S308."""
+MOST = 0.9
+"""Share of the steps above 8 from which the score is right behind them. By eye: some steps pass
+before a detector has seen the queue."""
 NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
@@ -198,19 +203,25 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
             flows = [finding.flow for finding in found if finding.flow is not None]
             where = f" ({_flows(flows)})" if flows else ""
             if not sure:
-                what = (PERHAPS_RECORDED if active else PERHAPS).get(rule, what)
+                perhaps = PERHAPS_RECORDED if active else PERHAPS
+                what = perhaps.get(rule, f"not certain: {what}")
             elif all((finding.flow, finding.forward) in unused_by(evidence) for finding in found):
                 what = UNUSED_SCORE.get(rule, what)
             return _sentence(f"{what}{where}", active)
     if not active and evidence.kernel["classic_ecn"].is_not_null().any():
         return "Idle: the kernel log shows no step of the detector."
-    packets = next((_first_fact(f.message) for f in findings if f.rule == "L4S308"), "")
     if active:
-        return _sentence(active)
+        right = ", as intended behind this bottleneck" if _intended(evidence) else ""
+        return _sentence(active + right)
+    packets = next((f for f in findings if f.rule == "L4S308"), None)
     return (
-        _sentence(packets)
-        or "Not shown: no kernel log with Prague's score, and no clear reductions."
-    )
+        _sentence(_of_packets(packets)) if packets else ""
+    ) or "Not shown: no kernel log with Prague's score, and no clear reductions."
+
+
+def _of_packets(finding: Finding) -> str:
+    fact = _first_fact(finding.message)
+    return f"not certain: {_inline(fact)}" if finding.confidence == Confidence.LOW else fact
 
 
 def _first_fact(message: str) -> str:
@@ -221,9 +232,7 @@ def _first_fact(message: str) -> str:
 
 def _recorded(evidence: Evidence) -> str:
     """How often the score that the kernel recorded was above the threshold."""
-    recorded = evidence.detector.filter(
-        (pl.col("origin") == "kernel") & pl.col("score").is_not_null()
-    )
+    recorded = _steps(evidence)
     steps = recorded["score"]
     if steps.is_empty():
         return ""
@@ -234,6 +243,25 @@ def _recorded(evidence: Evidence) -> str:
         most = f"{float(steps.max()):.1f}".removesuffix(".0")  # type: ignore[arg-type]
         return f"the kernel's score never exceeds {most} (threshold 8)"
     return f"the kernel's score is above 8 in {share(above)} of its steps{_of_bug(recorded)}"
+
+
+def _steps(evidence: Evidence) -> pl.DataFrame:
+    return evidence.detector.filter((pl.col("origin") == "kernel") & pl.col("score").is_not_null())
+
+
+def _intended(evidence: Evidence) -> bool:
+    """Whether a fallback is meant to act behind the bottleneck of each flow, and does.
+
+    With the scaling bug the score is high behind any AQM: that with correct thresholds counts.
+    """
+    score = pl.coalesce("score_fixed", "score")
+    above = (score > SCALABLE_THRESHOLD).mean().alias("above")
+    high = _steps(evidence).group_by(subjects.DIRECTION).agg(above)
+    places = high.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
+    late = (pl.col("kind") != "per-flow") | (pl.col("marking_delay_us") >= DEPTH_US)
+    shown = pl.col("confidence") >= subjects.LIKELY_CONFIDENCE
+    suited = pl.col("kind").is_in(SUITED) & late & shown & (pl.col("above") >= MOST)
+    return bool(places.select(suited.fill_null(False).all()).item())
 
 
 def _of_bug(recorded: pl.DataFrame) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -173,6 +175,40 @@ def test_a_recorded_score_is_not_called_unknown() -> None:
         "Conditions of the path keep the score up, whatever the AQM is (flow 0); the kernel's "
         "score is above 8 in 100 % of its steps."
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "score_fixed", "right"),
+    [
+        (bottleneck("classic"), 17.0, True),
+        (bottleneck("per-flow", marking_delay_us=6_000.0), 17.0, True),
+        (bottleneck("per-flow", marking_delay_us=900.0), 17.0, False),
+        (bottleneck("classic"), 0.0, False),
+        (bottleneck("classic", confidence=0.5), 17.0, False),
+        (bottleneck("l4s"), 17.0, False),
+    ],
+)
+def test_a_score_that_is_right_is_said_to_be(
+    place: pl.DataFrame, score_fixed: float, right: bool
+) -> None:
+    """Simulated run s8101-203: 100 % of the steps behind PIE, and not a word on whether it should.
+
+    The scaling bug leaves no finding but its own there.
+    """
+    found = framed(scene(bottlenecks=place, detector=steps(score_fixed=score_fixed)), ())
+    assert found is not None
+    assert ("its steps, as intended behind this bottleneck." in found.fallback) == right
+
+
+def test_what_is_of_low_confidence_is_not_stated_as_a_fact() -> None:
+    for rule, words in (
+        ("L4S304", "Not certain: inactive behind a classic AQM (flow 0)."),
+        ("L4S308", "Not certain: message of L4S308."),
+    ):
+        low = replace(finding(rule), confidence=Confidence.LOW)
+        found = framed(scene(), (low,))
+        assert found is not None
+        assert found.fallback == words
 
 
 def test_a_score_that_the_path_gives_and_no_reduction_uses_is_not_active() -> None:
