@@ -200,7 +200,8 @@ def _when(evidence: Evidence, row: dict[str, Any]) -> str:
     """When first and how much of the time, where the replayed score explains the reductions."""
     if row["references"] != "correct" or row["replayed_since_ns"] is None:
         return ""
-    since = subjects.moment(evidence, row["replayed_since_ns"])
+    # It acts at marks: a score that is high before the first one that counts changes nothing yet.
+    since = subjects.moment(evidence, max(row["replayed_since_ns"], row["first_ns"] or 0))
     part = replayed_part_of_time(row)
     return f", first at {since}{' and' if part else ''}{part}"
 

@@ -6,7 +6,7 @@ import pytest
 from l4strace.derive import company
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import check
-from tests.support.frames import evidence
+from tests.support.frames import MS, evidence
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starving, steps
 
@@ -173,6 +173,15 @@ def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> Non
     assert "(the score flaps between 0.0 and 17.0)" in found.message
     (unsure,) = check(scene("fifo", WRONG, detector=table))
     assert "from t=" not in unsure.message, "another score than the replayed one acts"
+
+
+def test_the_fallback_acts_first_within_the_time_of_the_finding() -> None:
+    """Simulated run s8103-011: "t=0.9 s to t=7.7 s", and "first at t=0.8 s"."""
+    table = steps(origin="packets", score=None, score_fixed=17.0)
+    for first_ns, since in ((900 * MS, "t=0.9 s"), (0, "t=0.000 s")):
+        (found,) = check(scene("classic", FLOOR | {"first_ns": first_ns}, detector=table))
+        assert f"first at {since}" in found.message
+        assert found.span_ns == (first_ns, 10_000 * MS)
 
 
 @pytest.mark.parametrize(("samples", "words"), [(4, "too few marked rounds"), (464, "no law")])
