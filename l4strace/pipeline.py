@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import proof, rules
-from l4strace.derive import alphas, company, one_way, queue_delay, vantage
+from l4strace.derive import alphas, company, guard, one_way, queue_delay, vantage
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load
 from l4strace.model import Analysis, Finding, Rule, Skipped
@@ -28,6 +28,7 @@ from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
 from l4strace.timings import timed
 from l4strace.wording.order import worst_first
+from l4strace.wording.quantities import count
 
 DERIVE = "derive"
 """Stands for the rule in a `Skipped` that names a broken table."""
@@ -52,8 +53,8 @@ def read(
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     """Adds what only the whole run shows to `rounds` and `paths`, and the derived tables.
 
-    A table that breaks on odd data stays empty, and `judge` reports it, so that the rest of the
-    diagnosis is not lost; ``strict`` lets it raise.
+    A table that breaks on odd data stays empty, or loses the row that broke, and `judge` reports
+    it, so that the rest of the diagnosis is not lost; ``strict`` lets it raise.
     """
     # What the tables keep for each other ends with them: it takes as much memory as `rounds`.
     capture = replace(capture)
@@ -111,19 +112,25 @@ def _paths(capture: Capture, strict: bool) -> pl.DataFrame:
 
 
 def _derived(name: str, capture: Capture, broken: dict[str, str] | None) -> pl.DataFrame:
-    """One derived table; empty where odd data breaks it, which ``broken`` then states."""
+    """One derived table, less what odd data breaks: a row, or all; ``broken`` then states it."""
     module = import_module(f"l4strace.derive.{name}")
+    faults: list[Exception] = []
     try:
-        with timed(name):
-            return TABLES[name].conform(module.table(capture))
+        with timed(name), guard.noting(None if broken is None else faults):
+            table = TABLES[name].conform(module.table(capture))
     except Exception as error:
         if broken is None:
             raise
-        text = (str(error).splitlines() or [""])[0]
-        broken[name] = (
-            f"the table {name} failed ({type(error).__name__}: {text}): please report this"
-        )
+        broken[name] = f"the table {name} failed {_why(error)}"
         return TABLES[name].empty()
+    if faults and broken is not None:
+        broken[name] = f"{count(len(faults), 'row')} of the table {name} failed {_why(faults[0])}"
+    return table
+
+
+def _why(error: Exception) -> str:
+    text = (str(error).splitlines() or [""])[0]
+    return f"({type(error).__name__}: {text}): please report this"
 
 
 def judge(

@@ -17,6 +17,7 @@ from l4strace.derive import (
     agreement,
     border,
     company,
+    guard,
     low_marks,
     marked,
     phases,
@@ -61,7 +62,7 @@ def table(capture: Capture) -> pl.DataFrame:
     changes = Counter(zip(of_path["source"], of_path["path"], strict=True))
     beside = {_at(row) for row in company.directions(capture).filter(_ECT1).to_dicts()}
     known = [row | {"phases": changes[_at(row)]} for row in features.iter_rows(named=True)]
-    judged = [_row(row, _at(row) in beside) for row in known]
+    judged = guard.each(lambda row: _row(row, _at(row) in beside), known, _failed)
     rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
@@ -115,6 +116,17 @@ def _too_short(row: Features) -> dict[str, Any]:
         "reason": reason,
         "marking_delay_us": None,
         "ce_share": min(1.0, row["marks"] / row["acked"]),
+    }
+
+
+def _failed(row: Features) -> dict[str, Any]:
+    """In place of a direction whose verdict odd data broke."""
+    return row | {
+        "kind": "unknown",
+        "confidence": NO_VERDICT,
+        "reason": "Cannot be determined: a fault of l4strace; please report this.",
+        "marking_delay_us": None,
+        "ce_share": min(1.0, row["marks"] / row["acked"]) if row["acked"] else None,
     }
 
 
