@@ -14,17 +14,22 @@ marked in bursts on a jittery link, or one with the fallback's 31 %.
 
 Evidence
 --------
-`phases.capacity_bps`, `capacity_shown`, `ramp_ns`, `rate_bps`, `low_ns`, `low_share`, `start_ns`
-and `end_ns`; `directions.clock_steps` and `clock_ahead_ns`.
+`phases.capacity_bps`, `capacity_shown`, `ramp_ns`, `rate_bps`, `low_ns`, `low_share`, `start_ns`,
+`end_ns`, `marks` and `losses`; `noise.jitter_us` and `release_us`, which make packets arrive faster
+than the path carries them; `rounds.acked_bytes`, which show a steady rate; `directions.clock_steps`
+and `clock_ahead_ns`.
 
 When it is wrong
 ----------------
 If traffic outside the capture took the rate for a while. A capacity that no busy slot shows comes
-from packet trains, which aggregation can make too fast: the confidence is then low.
+from packet trains, which aggregation can make too fast: on a path with jitter or bursts the
+confidence is low. An application that asks for no more leaves capacity unused, too: its rate is
+steady.
 
 What to do
 ----------
-Check the reductions (L4S308) and the step threshold of the AQM (1 ms is low for bursty links).
+Check the reductions (L4S308) and the step threshold of the AQM (1 ms is low for bursty links);
+at a steady rate, what the application asks for.
 
 References
 ----------
@@ -35,9 +40,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import clocks, paths
+from l4strace.rules.support import clocks, paths, subjects
 from l4strace.wording.moments import span
 
 CODE = "L4S504"
@@ -49,6 +56,22 @@ MIN_LOW_NS = 2_500_000_000
 
 MIN_SHARE = 0.3
 """Share of the time that must be wasted: by eye; less is slow start and single reductions."""
+
+FAST_US = 500.0
+"""Jitter from which packets that it brings together make a path look faster. In simulated runs
+70 times too fast at 0.63 ms (s8102-024), right at 0.25 ms (s8103-173)."""
+
+SEVERE = 0.25
+"""Part of the capacity up to which unused capacity is a warning. By eye: most of it is idle."""
+
+STEADY, STEADY_UNMARKED = 0.1, 0.5
+"""Spread of the rate (from the 10th to the 90th percentile, by its median) up to which something
+but congestion control sets it: with and without marks or losses to respond to. Of 118 simulated
+paths with unused capacity, paced flows and those with a set rate have at most 0.41, bulk flows
+without a mark and without jitter at least 0.75."""
+
+SLICE_NS = 500_000_000
+"""Time over which a rate is taken: several round trips of most paths."""
 
 MIN_RATE_BPS = 1e6
 """Rate below which one packet takes 12 ms and slots are too coarse: by eye."""
@@ -78,24 +101,59 @@ def _wasted(phase: dict[str, Any]) -> bool:
 
 
 def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
+    noisy = _noisy(evidence, phase) and not _grew(phase)
+    steady = _steady(evidence, phase)
+    part = phase["rate_bps"] / paths.capacity_bps(phase)
+    idle = part <= SEVERE and not (noisy or steady or _grew(phase))
+    why = " Its rate is steady, as where an application or a pacing rate sets it." * steady
     return Finding(
         CODE,
-        Severity.NOTICE,
-        Confidence.MEDIUM if phase["capacity_shown"] else Confidence.LOW,
-        f"The path was not full: for {100 * phase['low_share']:.0f} % of the time it carried less "
-        f"than {LOW_PERCENT} % of its capacity although the queue was empty. From "
-        f"{span(evidence, phase['start_ns'], phase['end_ns'])} it carried "
-        f"{paths.rate(phase['rate_bps'])} of {_capacity(phase)}.",
-        "Check how slow start ended, the depth of the reductions, and the AQM's threshold.",
+        Severity.WARNING if idle else Severity.NOTICE,
+        Confidence.LOW if noisy else Confidence.MEDIUM,
+        f"The path was not full: from {span(evidence, phase['start_ns'], phase['end_ns'])} it "
+        f"carried {paths.rate(phase['rate_bps'])} of {_capacity(phase, noisy)}. For "
+        f"{100 * phase['low_share']:.0f} % of the time that was less than {LOW_PERCENT} % although "
+        f"the queue was empty.{why}",
+        "Check whether the application or a pacing rate limits the sender."
+        if steady
+        else "Check how slow start ended, the depth of the reductions, and the AQM's threshold.",
         source=phase["source"],
         flow=phase["flow"],
         forward=phase["forward"],
         span_ns=(phase["start_ns"], phase["end_ns"]),
         measures=(
             Measure("mean rate", phase["rate_bps"], "bit/s"),
-            Measure(_measured(phase), phase["capacity_bps"], "bit/s"),
+            Measure(_measured(phase, noisy), phase["capacity_bps"], "bit/s"),
         ),
     )
+
+
+def _noisy(evidence: Evidence, phase: dict[str, Any]) -> bool:
+    """Jitter or bursts bring packets closer together than the path sends them."""
+    of = subjects.noise(evidence).filter(
+        (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
+    )
+    found = of["release_us"].is_not_null() | (of["jitter_us"] >= FAST_US).fill_null(False)
+    return bool(found.any())
+
+
+def _steady(evidence: Evidence, phase: dict[str, Any]) -> bool:
+    """The rate of the largest flow neither grows nor falls: congestion control does both."""
+    rounds = subjects.rounds(evidence).filter(
+        (pl.col("flow") == phase["flow"]) & (pl.col("forward") == phase["forward"]),
+        pl.col("start_ns") >= phase["start_ns"],
+        pl.col("end_ns") <= phase["end_ns"],
+    )
+    part = (pl.col("start_ns") - phase["start_ns"]) // SLICE_NS
+    slices = rounds.group_by(part.alias("part")).agg(
+        rate=pl.col("acked_bytes").sum() / (pl.col("end_ns") - pl.col("start_ns")).sum()
+    )
+    rates = slices.sort("part")["rate"].slice(1)  # the first one is the start of the flow
+    low, usual, high = (rates.quantile(q) for q in (0.1, 0.5, 0.9))
+    if low is None or high is None or not usual:
+        return False
+    signaled = phase["marks"] or phase["losses"]
+    return bool(high - low <= (STEADY if signaled else STEADY_UNMARKED) * usual)
 
 
 def _grew(phase: dict[str, Any]) -> bool:
@@ -103,18 +161,22 @@ def _grew(phase: dict[str, Any]) -> bool:
     return not phase["capacity_shown"] and (phase["ramp_ns"] or 0) >= phase["low_ns"]
 
 
-def _measured(phase: dict[str, Any]) -> str:
+def _measured(phase: dict[str, Any], noisy: bool) -> str:
+    if noisy:
+        return "capacity, at most"
     if phase["capacity_shown"]:
         return "capacity"
     return "capacity, at least" if _grew(phase) else "capacity, at most"
 
 
-def _capacity(phase: dict[str, Any]) -> str:
+def _capacity(phase: dict[str, Any], noisy: bool) -> str:
     most = phase["capacity_bps"]
+    if noisy:
+        return f"at most {paths.rate(most)} (jitter and bursts make the path look faster)"
     if phase["capacity_shown"]:
         return paths.rate(most)
     if _grew(phase):
-        return f"at least {paths.rate(most)}, which they reached without filling the path"
+        return f"at least {paths.rate(most)}, which the flows reached without filling the path"
     return f"about {paths.rates(paths.capacity_bps(phase), most)}, as packet trains show"
 
 

@@ -1,46 +1,92 @@
 """A path left idle."""
 
 import polars as pl
+import pytest
 
-from l4strace.model import Confidence, Skipped
+from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s504_under_utilisation import check
-from tests.support.frames import MS, evidence
+from tests.support.frames import MS, evidence, rounds
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
 
 LOW = {"rate_bps": 6e6, "low_ns": 4_500 * MS, "low_share": 0.9}
 """6 of 50 Mbit/s."""
 
 
-def found(**columns: object):
+def found(noise: pl.DataFrame | None = None, rounds: pl.DataFrame | None = None, **columns: object):
+    tables = {"noise": path_noise() if noise is None else noise}
+    tables |= {} if rounds is None else {"rounds": rounds}
     return check(
-        evidence(flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0, **(LOW | columns)))
+        evidence(
+            flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0, **(LOW | columns)), **tables
+        )
     )
 
 
 def test_fires_on_long_lows_with_an_empty_queue() -> None:
     (finding,) = found()
     assert finding.message == (
-        "The path was not full: for 90 % of the time it carried less than 60 % of its capacity "
-        "although the queue was empty. From t=0.000 s to t=5.0 s it carried 6 Mbit/s of 50 Mbit/s."
+        "The path was not full: from t=0.000 s to t=5.0 s it carried 6 Mbit/s of 50 Mbit/s. For "
+        "90 % of the time that was less than 60 % although the queue was empty."
     )
     assert [m.value for m in finding.measures] == [6e6, 50e6]
     assert finding.confidence is Confidence.MEDIUM
 
 
-def test_a_capacity_from_trains_alone_is_less_certain() -> None:
+def test_a_capacity_from_trains_alone_is_a_range() -> None:
     (finding,) = found(capacity_shown=False)
-    assert finding.confidence is Confidence.LOW
-    assert finding.message.endswith(
-        "it carried 6 Mbit/s of about 43.8 to 50 Mbit/s, as packet trains show."
+    assert finding.confidence is Confidence.MEDIUM
+    assert "it carried 6 Mbit/s of about 43.8 to 50 Mbit/s, as packet trains show." in (
+        finding.message
     )
 
 
 def test_the_rate_that_growing_flows_reach_is_the_least_that_the_path_carries() -> None:
     (finding,) = found(capacity_shown=False, ramp_ns=4_600 * MS)
-    assert finding.confidence is Confidence.LOW
-    assert "6 Mbit/s of at least 50 Mbit/s, which they reached without" in finding.message
+    assert "6 Mbit/s of at least 50 Mbit/s, which the flows reached without" in finding.message
     assert finding.measures[1].name == "capacity, at least"
+
+
+@pytest.mark.parametrize("noise", [{"release_us": 7_000.0}, {"jitter_us": 630.0}])
+def test_jitter_and_bursts_make_a_path_look_faster(noise: dict[str, float]) -> None:
+    """Simulated run s8101-006: "59.9 Mbit/s of 47.6 Gbit/s", on a link of 86 Mbit/s with bursts."""
+    (finding,) = found(noise=path_noise(**noise))
+    assert finding.confidence is Confidence.LOW
+    assert "of at most 50 Mbit/s (jitter and bursts make the path look faster)." in finding.message
+    assert finding.measures[1].name == "capacity, at most"
+    (quiet,) = found(noise=path_noise(jitter_us=240.0))
+    assert quiet.confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("mbit", "noise", "severity"),
+    [
+        (1.7, {}, Severity.WARNING),
+        (6.0, {}, Severity.NOTICE),
+        (1.7, {"jitter_us": 630.0}, Severity.NOTICE),
+    ],
+)
+def test_a_path_that_is_mostly_idle_is_a_warning(
+    mbit: float, noise: dict[str, float], severity: Severity
+) -> None:
+    """Simulated run s8103-002: 1.7 of 14.8 Mbit/s, a notice of low confidence."""
+    rate = {"rate_bps": 1e6 * mbit, "capacity_bps": 14.8e6, "capacity_shown": False}
+    (finding,) = found(noise=path_noise(**noise), **rate)
+    assert finding.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("grows", "marks", "steady"), [(0, 9, True), (2_000, 0, True), (2_000, 9, False)]
+)
+def test_a_steady_rate_is_what_an_application_asks_for(
+    grows: int, marks: int, steady: bool
+) -> None:
+    """Simulated run s8101-212: a paced flow was to check how slow start ended."""
+    sent = rounds(200, acked_bytes=[10_000 + grows * (i // 50) for i in range(200)])
+    (finding,) = found(rounds=sent, rate_bps=1.6e6, marks=marks)
+    assert ("Its rate is steady" in finding.message) == steady
+    assert finding.action.startswith("Check whether the application" if steady else "Check how")
+    assert finding.severity is (Severity.NOTICE if steady else Severity.WARNING)
 
 
 def test_silent_on_a_full_path_single_dips_and_coarse_rates() -> None:
