@@ -12,13 +12,14 @@ marked instead of dropped, and it does not slow down.
 
 Evidence
 --------
-`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets`;
-`flows.handshake`.
+`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets` and
+`data_ce`; `flows.handshake`.
 
 When it is wrong
 ----------------
 With a few packets in flight a reduction is not visible: rounds with fewer than 8 are left out. A
-flow that its application limits does not show its window.
+flow that its application limits does not show its window. Where data arrives at the capture with
+CE, the queue lies before it: senders that set CWR are not judged there.
 
 What to do
 ----------
@@ -52,6 +53,8 @@ NO_CUT = 0.1
 """Half of the smallest reduction in use: RFC 8511 gives up a fifth, CUBIC three tenths (RFC 9438),
 Reno a half (RFC 3168 section 6.1.2)."""
 
+BEHIND = "the queue lies before this capture, and what is in flight behind it is not the window"
+
 MAJORITY = 0.8
 """Share of the echoes without a reduction, by eye: one in five may fall together with a pause."""
 
@@ -81,9 +84,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             pl.col("ts_ns").max().alias("last_ns"),
         )
         .filter((pl.col("echoes") >= MIN_CUTS) & (pl.col("ignored") >= MAJORITY))
-        .join(evidence.directions.select(*subjects.KEY, "cwr_packets"), on=subjects.KEY, how="left")
+        .join(
+            evidence.directions.select(*subjects.KEY, "cwr_packets", "data_ce"),
+            on=subjects.KEY,
+            how="left",
+        )
     )
-    return [_finding(row) for row in ignored.iter_rows(named=True)]
+    return [
+        Skipped(CODE, BEHIND, row["flow"])
+        if row["data_ce"] and row["cwr_packets"]
+        else _finding(row)
+        for row in ignored.iter_rows(named=True)
+    ]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

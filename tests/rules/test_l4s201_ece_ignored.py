@@ -1,14 +1,15 @@
 """ECE without an answer."""
 
-from l4strace.model import Confidence
+from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s201_ece_ignored import check
 from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, packet_cuts
 
 
-def scene(cwr: int = 0, **columns: object):
+def scene(cwr: int = 0, ce: int = 0, **columns: object):
+    seen = frame("directions", cwr_packets=cwr, data_ce=ce)
     directions = DIRECTIONS.with_columns(
-        cwr_packets=frame("directions", cwr_packets=cwr)["cwr_packets"][0]
+        cwr_packets=seen["cwr_packets"][0], data_ce=seen["data_ce"][0]
     )
     cuts = packet_cuts(10, **({"flow": 1, "cause": "ece"} | columns))
     return evidence(flows=FLOWS, directions=directions, cuts=cuts)
@@ -23,6 +24,17 @@ def test_fires_when_the_flight_never_falls_and_no_cwr_is_sent() -> None:
 def test_fires_with_less_confidence_when_cwr_claims_a_cut() -> None:
     (found,) = check(scene(cwr=9))
     assert found.confidence is Confidence.MEDIUM
+
+
+def test_not_judged_behind_the_queue() -> None:
+    """Lab run s2501-122, a router's capture: CUBIC set CWR and "ignored ECE", by its flight there.
+
+    A sender that sends no CWR at all ignores ECE wherever it is seen.
+    """
+    (skipped,) = check(scene(cwr=4, ce=6))
+    assert isinstance(skipped, Skipped)
+    (found,) = check(scene(cwr=0, ce=6))
+    assert found.confidence is Confidence.HIGH
 
 
 def test_silent_on_cuts_small_windows_and_one_long_echo() -> None:

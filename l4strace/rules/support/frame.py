@@ -16,7 +16,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Frame, Severity
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import BUG_ADDS, DEPTH_US, unused_by
+from l4strace.rules.support.fallback_states import BUG_ADDS, DEPTH_US, MIN_STEPS, unused_by
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording import vantages
 from l4strace.wording.quantities import count, marking_delay, quantity, share
@@ -26,6 +26,8 @@ LARGE = 0.1
 that starves counts however small it is. By eye."""
 LONG = 100
 """Characters of a fact that one line and a half hold."""
+UNKNOWN = {"unknown": 1, "no-ecn": 2}
+"""Kinds that are none, in the order in which they follow the others."""
 HELD_BACK = 0.5
 """Share of a flow's rounds that its application or receive window limits, from which that, not the
 path, gives its rate: most."""
@@ -51,9 +53,9 @@ PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a cl
 """The same, where all that a rule found is of low confidence."""
 PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whatever the AQM is"}
 """Of those, with the score that the kernel recorded."""
-IDLE = {"L4S301": "its score is higher than the path explains, yet no reduction uses it"}
+IDLE = {"L4S301": "the score is higher than the path explains, yet no reduction uses it"}
 """The same, where a rule reports nothing worse than a notice."""
-UNUSED_SCORE = {"L4S303": "its score is high because of the path, yet no reduction uses it"}
+UNUSED_SCORE = {"L4S303": "the score is high because of the path, yet no reduction uses it"}
 """The same, where that holds for all flows of the findings."""
 
 
@@ -81,8 +83,8 @@ def _limits(evidence: Evidence) -> str:
         return _at_receiver(evidence) or "Not shown: no flow has enough round trips with data."
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
-        kinds.setdefault(row["kind"] or "unknown", []).append(row)
-    ordered = sorted(kinds.items(), key=lambda kind: kind[0] == "unknown")
+        kinds.setdefault(_kind(row), []).append(row)
+    ordered = sorted(kinds.items(), key=lambda kind: UNKNOWN.get(kind[0], 0))
     return _sentence("; ".join(_limit(kind, rows, len(kinds) > 1) for kind, rows in ordered))
 
 
@@ -107,12 +109,22 @@ def _at_receiver(evidence: Evidence) -> str:
     )
 
 
+def _kind(row: dict[str, Any]) -> str:
+    """Its own for packets without ECN, whose reason holds for no other flow."""
+    kind: str = row["kind"] or "unknown"
+    return "no-ecn" if kind == "unknown" and _without_ecn(row["reason"] or "") else kind
+
+
+def _without_ecn(reason: str) -> bool:
+    return reason.startswith("Not-ECT")
+
+
 def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     sure = max(row["confidence"] or 0.0 for row in rows)
-    if kind == "unknown":
+    if kind in UNKNOWN:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
         reason = reason.removeprefix("Cannot be determined: ")
-        text = f"not shown: {reason if reason.startswith('Not-ECT') else _inline(reason)}"
+        text = f"not shown: {reason if _without_ecn(reason) else _inline(reason)}"
     else:
         text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"
     return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
@@ -185,7 +197,8 @@ def _alone(evidence: Evidence, short: str) -> str:
         return ""
     seconds = (first["last_ns"] - first["first_ns"]) / 1e9
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
-    others = "sends beside short flows" if short else "is the only large flow"
+    only = "is the only large flow" if carried.height > 1 else "is the only flow with data"
+    others = "sends beside short flows" if short else only
     return f"flow {first['flow']} {others}{rate}"
 
 
@@ -246,7 +259,12 @@ def _recorded(evidence: Evidence) -> str:
 
 
 def _steps(evidence: Evidence) -> pl.DataFrame:
-    return evidence.detector.filter((pl.col("origin") == "kernel") & pl.col("score").is_not_null())
+    """Steps with a recorded score, less those of flows too short to reach 8 if there are others."""
+    recorded = evidence.detector.filter(
+        (pl.col("origin") == "kernel") & pl.col("score").is_not_null()
+    )
+    long = recorded.filter(pl.len().over(subjects.DIRECTION) >= MIN_STEPS)
+    return recorded if long.is_empty() else long
 
 
 def _intended(evidence: Evidence) -> bool:

@@ -131,7 +131,7 @@ def test_a_score_that_no_reduction_uses_does_not_misfire() -> None:
     found = framed(scene(), (idle,))
     assert found is not None
     assert found.fallback == (
-        "Its score is higher than the path explains, yet no reduction uses it (flow 0)."
+        "The score is higher than the path explains, yet no reduction uses it (flow 0)."
     )
 
 
@@ -200,6 +200,40 @@ def test_a_score_that_is_right_is_said_to_be(
     assert ("its steps, as intended behind this bottleneck." in found.fallback) == right
 
 
+def test_the_steps_of_short_flows_do_not_dilute_those_of_a_long_one() -> None:
+    """Lab run s2501-046: 70 % in the finding, 47 % in the frame."""
+    short = steps(6, score=0.0, score_after=0.0).with_columns(flow=pl.lit(1, pl.UInt32))
+    found = framed(scene(detector=stack(steps(score_fixed=17.0), short)), ())
+    assert found is not None
+    assert "above 8 in 100 % of its steps" in found.fallback
+    alone = framed(scene(detector=short), ())
+    assert alone is not None
+    assert alone.fallback == "The kernel's score is 0 throughout: no fallback acts."
+
+
+def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
+    """Lab run s2501-080: "Not-ECT packets cannot be marked", of an ECT(1) flow, too."""
+    nothing = {"kind": "unknown", "marking_delay_us": None, "confidence": 0.0}
+    both = stack(
+        frame("bottlenecks", **nothing, flow=0, reason="Not-ECT packets cannot be marked."),
+        frame("bottlenecks", **nothing, flow=1, reason="Cannot be determined: 2 marks."),
+    )
+    found = framed(scene(bottlenecks=both), ())
+    assert found is not None
+    assert found.limits == (
+        "Not shown: 2 marks (flow 1); not shown: Not-ECT packets cannot be marked (flow 0)."
+    )
+
+
+def test_a_flow_that_is_alone_is_not_called_the_large_one() -> None:
+    first = DIRECTIONS.head(1).with_columns(
+        data_packets=pl.lit(100, pl.UInt64), payload_bytes=pl.lit(10**6, pl.UInt64)
+    )
+    found = framed(scene(directions=first), ())
+    assert found is not None
+    assert found.sharing.startswith("Flow 0 is the only flow with data")
+
+
 def test_what_is_of_low_confidence_is_not_stated_as_a_fact() -> None:
     for rule, words in (
         ("L4S304", "Not certain: inactive behind a classic AQM (flow 0)."),
@@ -215,7 +249,7 @@ def test_a_score_that_the_path_gives_and_no_reduction_uses_is_not_active() -> No
     high = Finding("L4S303", Severity.NOTICE, Confidence.MEDIUM, "m", flow=0, forward=True)
     made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0}
     for law, begins in (
-        ("alpha/2", "Its score is high because of the path, yet no"),
+        ("alpha/2", "The score is high because of the path, yet no"),
         ("floor", "Active, and"),
     ):
         cuts = frame("cuts", law=law, **made)
