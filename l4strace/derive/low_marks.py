@@ -106,7 +106,7 @@ def verdict(f: Features) -> Verdict:
         )
     if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
         return border.unknown(
-            f"Cannot be determined: all marks fell within a tenth of {f['seconds']:.0f} s."
+            f"Cannot be determined: all marks fell within a tenth of the {f['seconds']:.0f} s."
         )
     if slow(f) and (f["far_unmarked"] >= MIN_HIGH or _as_late_as_codel(f)):
         return border.unknown(

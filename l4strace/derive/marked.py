@@ -298,8 +298,8 @@ def _deep_marks(f: Features) -> Verdict:
             f["marking_delay_us"] = f["first_marking_us"]
             return low_marks.verdict(f)
         return border.unknown(
-            f"Cannot be determined: {border.lower(at)}, but no queue beyond the border of "
-            f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may lie below it."
+            f"Cannot be determined: {border.lower(at)}, but no queue above "
+            f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may be lower."
         )
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
     waits = [c for c in mates if sharing.waited(f, c) or sharing.sure(f, c)]

@@ -66,6 +66,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     bursts = bool(fills and peak and peak < fills)
     flight = f"{'it sent in bursts, ' if bursts else ''}up to {peak or 0:,} packets were in flight"
     reached = events.height(evidence, row, row["culprit"])
+    prague = row["culprit"] in subjects.scalable(evidence)["flow"]
+    alpha = "; check how alpha starts (L4S205)" if prague else ""
     return Finding(
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
@@ -73,7 +75,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"Slow start {'overshot' if certain else 'probably overshot'}: {flight}{full}, and "
         f"{reached} for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
-        "Pace slow start and leave it earlier; with Prague check how alpha starts (L4S205).",
+        f"Pace slow start and leave it earlier{alpha}.",
         source=row["source"],
         flow=row["culprit"],
         forward=row["forward"],

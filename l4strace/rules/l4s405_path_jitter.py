@@ -72,8 +72,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"The path has {jitter:.1f} ms of jitter (threshold {MIN_US / 1000:.0f} ms) that is not "
-        f"queue: {by}.",
+        f"The path has {jitter:.1f} ms of jitter (threshold {MIN_US / 1000:.0f} ms) that no "
+        f"queue causes: {by}.",
         f"{adds} for radio links and busy hosts.",
         source=row["source"],
         flow=row["flow"],
@@ -85,4 +85,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "path-jitter", "The path adds jitter that is not queue.", check, __doc__)
+RULE = Rule(CODE, "path-jitter", "The path adds jitter that no queue causes.", check, __doc__)

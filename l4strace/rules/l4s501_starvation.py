@@ -67,6 +67,9 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     since = subjects.moment(evidence, row["starved_since_ns"])
     lasted = row["end_ns"] - row["starved_since_ns"]
+    scalable = set(subjects.scalable(evidence)["flow"])
+    prague = bool(scalable & {row["flow"], row["other_flow"]})
+    fallback = " and what the fallback did (L4S3xx)" if prague else ""
     lasting = lasted >= LASTING * (row["end_ns"] - row["start_ns"])
     return Finding(
         CODE,
@@ -74,7 +77,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Confidence.HIGH if lasting else Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
         f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
-        "Check what the bottleneck is (L4S401) and what the fallback did (L4S3xx).",
+        f"Check what the bottleneck is (L4S401){fallback}.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

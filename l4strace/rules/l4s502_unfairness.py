@@ -36,6 +36,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S502"
 UNFAIR_JAIN = 0.82
@@ -73,8 +74,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"{subjects.titled(evidence, row['flow'])} had {row['rate_bps'] / 1e6:.1f} Mbit/s beside "
-        f"{row['other_rate_bps'] / 1e6:.1f} Mbit/s of "
+        f"{subjects.titled(evidence, row['flow'])} had {quantity(row['rate_bps'], 'bit/s')} "
+        f"beside {quantity(row['other_rate_bps'], 'bit/s')} of "
         f"{subjects.named(evidence, row['other_flow'])}.",
         "Compare base RTTs and bottlenecks of the two flows.",
         source=row["source"],

@@ -128,3 +128,10 @@ def test_fires_on_bursts_that_the_path_would_hold() -> None:
 def test_a_peak_is_above_what_was_expected(peak: int, expected: str) -> None:
     (found,) = check(scene(peak_packets=peak))
     assert found.measures[0].expected == expected
+
+
+def test_alpha_is_to_be_checked_of_l4s_senders_only() -> None:
+    """Lab run s2501-101: Reno without ECN, "with Prague check how alpha starts"."""
+    for culprit, alpha in ((0, True), (1, False)):
+        (found,) = check(scene(culprit=culprit))
+        assert ("alpha" in found.action) == alpha

@@ -31,3 +31,12 @@ def test_silent_when_nobody_starves() -> None:
 
 def test_skips_a_lone_flow() -> None:
     assert isinstance(check(evidence())[0], Skipped)
+
+
+def test_no_fallback_is_to_be_checked_where_no_flow_is_l4s() -> None:
+    """Lab run s2501-101: Reno beside CUBIC, neither with ECT(1)."""
+    plain = DIRECTIONS.with_columns(data_ect1=0)
+    for directions, words in ((DIRECTIONS, "what the fallback did"), (plain, "(L4S401).")):
+        (found,) = check(evidence(flows=FLOWS, directions=directions, coexistence=starving(1, 0)))
+        assert words in found.action
+    assert "fallback" not in found.action
