@@ -175,6 +175,19 @@ def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
     return cuts.with_columns(distances.select(law=pl.coalesce(*names, pl.lit("none"))))
 
 
+def with_regrowth(cuts: pl.DataFrame) -> pl.DataFrame:
+    """`cuts` whose kernel rows of law `none` take the law that fits if the window grew meanwhile.
+
+    A log without a sample for each ACK shows the window after a cut up to a detector step later.
+    For pictures: what proves a law needs it to the bit.
+    """
+    loose = _explain(
+        cuts.with_columns(fraction_hi=pl.col("fraction") + REGROWN / pl.col("cwnd_before"))
+    )
+    late = (pl.col("origin") == "kernel") & (pl.col("law") == "none")
+    return cuts.with_columns(law=pl.when(late).then(loose["law"]).otherwise("law"))
+
+
 def _distance(expected: pl.Expr) -> pl.Expr:
     """How far the fraction lies from ``expected``; null when its bounds exclude it."""
     inside = expected.is_between(pl.col("fraction_lo") - EXACT, pl.col("fraction_hi") + EXACT)

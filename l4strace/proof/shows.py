@@ -10,7 +10,11 @@ from l4strace.wording.quantities import count
 
 FIN, SYN, RST, ACK, ECE, CWR = 0x001, 0x002, 0x004, 0x010, 0x040, 0x080
 CE = 3
-REQUESTS = {0b000: "no ECN", 0b011: "classic ECN", 0b111: "AccECN"}
+REQUESTS = {
+    0b000: "does not ask for ECN",
+    0b011: "asks for classic ECN",
+    0b111: "asks for AccECN",
+}
 """ACE of a SYN (RFC 9768 section 3.1.1)."""
 REFLECTS = {0b010: "Not-ECT", 0b011: "ECT(1)", 0b100: "ECT(0)", 0b110: "CE"}
 """ACE of a SYN/ACK or final ACK under AccECN: the codepoint that the packet before arrived with
@@ -44,14 +48,16 @@ def _plain(row: dict[str, Any], flags: int) -> str:
 
 
 def _syn(row: dict[str, Any]) -> Iterator[str]:
-    asked = REQUESTS.get(row["ace"], "AccECN, with a reserved code")
-    yield f"asks for {asked}, as {ECN_FIELD[row['ip_ecn']]} here"
+    asked = REQUESTS.get(row["ace"], "asks for AccECN, with a reserved code")
+    yield f"{asked}, as {ECN_FIELD[row['ip_ecn']]} here"
 
 
 def _synack(row: dict[str, Any], handshake: dict[str, Any]) -> Iterator[str]:
     ace = row["ace"]
     if handshake.get("mode") == "accecn" and ace in REFLECTS:
         yield f"accepts AccECN; the SYN arrived as {REFLECTS[ace]}"
+    elif ace == 0 and handshake.get("syn_ace") == 0:
+        yield "answers without ECN"
     else:
         yield REFUSALS.get(ace, f"answers with ACE {ace:03b}")
 

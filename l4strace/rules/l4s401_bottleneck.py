@@ -21,9 +21,9 @@ their RTTs, and equal RTTs from one queue whatever their rates. The handshakes o
 are too short to be compared show whether they waited in the queue of a long flow. The time of a
 packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
-`directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate. What
-cannot be determined is worded for the direction with most `directions.payload_bytes`. No kernel
-state is used.
+`directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate, and
+one without `phases.capacity_shown` only a bound. What cannot be determined is worded for the
+direction with most `directions.payload_bytes`. No kernel state is used.
 
 When it is wrong
 ----------------
@@ -48,7 +48,7 @@ import polars as pl
 from l4strace.derive import company
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.quantities import marking_delay
 
@@ -67,6 +67,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         maintain_order="left",
     )
     known = known.join(_marked(evidence), on=subjects.KEY[1:], how="left", maintain_order="left")
+    filled = paths.filled(evidence)
+    known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
     known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
     results: list[Finding | Skipped] = [_finding(row) for row in known.iter_rows(named=True)]
     unknown = judged.filter(pl.col("kind") == "unknown")
@@ -115,7 +117,9 @@ def _finding(row: dict[str, Any]) -> Finding:
         if row["marked_share"] is not None:
             measures.append(Measure("marked share", row["marked_share"], "share"))
     if row["rate_bps"] and not row["changing"]:
-        measures.append(Measure("rate of the path, payload", row["rate_bps"], "bit/s"))
+        # A path that is never full shows its rate only by packet trains.
+        most = ", at most" if row["filled"] is False else ""
+        measures.append(Measure(f"rate of the path, payload{most}", row["rate_bps"], "bit/s"))
     return Finding(
         CODE,
         Severity.INFO,

@@ -97,3 +97,12 @@ def test_kernel_cuts_replace_those_of_packets() -> None:
     marks = [0] * 9 + [3] + [0] * 10
     table = cuts.table(seen(rounds(20, ce_best=marks), kernel=kernel_cut(10, 9.9, alpha=0.02)))
     assert table["origin"].to_list() == ["kernel"]
+
+
+def test_a_window_seen_late_has_the_law_that_regrowth_leaves() -> None:
+    """Lab run s2501-115: "35 by none of Prague's laws", of 40 by the fallback."""
+    late = cuts.table(capture(kernel=kernel_cut(24, 17.4, alpha=0.02, classic_ecn=17.0)))
+    assert late["law"].to_list() == ["none"], "rules ask for it to the bit"
+    assert cuts.with_regrowth(late)["law"].to_list() == ["floor"]
+    other = cuts.table(capture(kernel=kernel_cut(24, 19.5, alpha=0.02, classic_ecn=17.0)))
+    assert cuts.with_regrowth(other)["law"].to_list() == ["none"]

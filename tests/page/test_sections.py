@@ -180,7 +180,7 @@ def test_captions_hold_the_numbers_of_the_charts(case: Case) -> None:
 
 def test_the_detector_names_the_build(case: Case, quiet: Case) -> None:
     assert detector.build(case).flows[0].build == (
-        "the arithmetic of 9 steps matches the 24-bit buggy build"
+        "The arithmetic of 9 steps matches the 24-bit buggy build"
     )
     assert detector.build(quiet).flows[0].build == ""
 

@@ -73,3 +73,13 @@ def test_fires_without_one_rate_for_a_path_that_changes(
     (found,) = check(evidence(**tables, phases=phases(*capacities)))
     rates = [m.value for m in found.measures if m.name == "rate of the path, payload"]
     assert rates == shown
+
+
+def test_the_rate_of_a_path_that_is_never_full_is_a_bound() -> None:
+    """Simulated run s8103-002: "16.2 Mbit/s" from packet trains, of 14.8."""
+    for filled, words in ((True, "rate of the path, payload"), (False, "payload, at most")):
+        size = phases(50.0, capacity_shown=filled)
+        found = check(
+            evidence(flows=FLOWS, directions=DIRECTIONS, phases=size, bottlenecks=bottleneck("l4s"))
+        )
+        assert found[0].measures[-1].name.endswith(words)

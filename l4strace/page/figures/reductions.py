@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.cuts import with_regrowth
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
@@ -62,7 +63,7 @@ def describe(direction: Direction) -> str:
 
 def _by_law(direction: Direction) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
     """The reductions of each law that occurs; Prague's laws do not apply to another sender."""
-    cuts = direction.cuts.drop_nulls("fraction")
+    cuts = with_regrowth(direction.cuts.drop_nulls("fraction"))
     if not direction.scalable:
         return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []
     by_law = cuts.partition_by("law", as_dict=True)

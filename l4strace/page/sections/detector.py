@@ -72,6 +72,7 @@ def _build(direction: Direction) -> str:
         return ""
     counts = named["build"].value_counts().sort("count", "build", descending=[True, False])
     return "; ".join(
-        f"the arithmetic of {count(steps, 'step')} matches the {build} build"
-        for build, steps in counts.iter_rows()
+        f"{'the' if place else 'The'} arithmetic of {count(steps, 'step')} matches the {build} "
+        "build"
+        for place, (build, steps) in enumerate(counts.iter_rows())
     )

@@ -73,9 +73,9 @@ class Sight(NamedTuple):
 
 MODES = {
     "accecn": "AccECN",
-    "classic": "classic ECN",
-    "none": "no ECN",
-    "unknown": "not known",
+    "classic": "Classic ECN",
+    "none": "No ECN",
+    "unknown": "Not known",
 }
 
 

@@ -45,9 +45,14 @@ def throughput(link: Link) -> Chart:
 
 
 def _used(link: Link) -> str:
-    if link.utilization is None:
-        return "No queue shows the capacity of the path: how much of it was used is unknown."
-    return f"{share(link.utilization, 1)} of the path's capacity was used while it is known."
+    if link.utilization is not None:
+        return f"{share(link.utilization, 1)} of the path's capacity was used where it is known."
+    if link.phases:
+        return (
+            "The capacity is what packet trains suggest; no queue confirms it, so how much of it "
+            "was used is unknown."
+        )
+    return "No queue shows the capacity of the path: how much of it was used is unknown."
 
 
 def delay(link: Link) -> Chart | None:
@@ -69,7 +74,7 @@ def delay(link: Link) -> Chart | None:
         reference(figure, level, name)
     jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)
     noise = f" Jitter of {duration(jitter)} is part of it." if jitter else ""
-    caption = f"Mean queue delay of the round that a packet was in. {'; '.join(facts)}.{noise}"
+    caption = f"Mean queue delay of the round that a packet was in. {_listed(facts)}.{noise}"
     return _chart("delay", "Queue delay, cumulative", figure, caption)
 
 
@@ -111,8 +116,14 @@ def round_trips(link: Link) -> Chart | None:
     if not traces:
         return None
     figure = timeline(traces, "ms", link.case.axis, height=TALL, rangemode="normal")
-    caption = f"Data to acknowledgement. {'; '.join(facts)}."
+    caption = f"Data to acknowledgement. {_listed(facts)}."
     return _chart("round-trips", "Round-trip time, flow against flow", figure, caption)
+
+
+def _listed(facts: list[str]) -> str:
+    """Facts as one sentence, with a capital letter."""
+    text = "; ".join(facts)
+    return text[0].upper() + text[1:]
 
 
 def _middle_and_high(found: dict[float, float]) -> str:
