@@ -1,23 +1,35 @@
-"""Parts of polars that no command needs, executed when something is first asked of them."""
+"""Parts of polars and jinja2 that few commands need, executed when first asked for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    # What it is derived from imports a dozen modules; Python asks a loader for two methods only.
+    Loader = object
 
 LATER = {
+    "jinja2.bccache": ("BytecodeCache", "FileSystemBytecodeCache", "MemcachedBytecodeCache"),
+    "jinja2.compiler": ("CodeGenerator", "generate"),
+    "jinja2.lexer": ("Lexer", "TokenStream", "get_lexer"),
+    "jinja2.parser": ("Parser",),
     "polars.catalog.unity": ("Catalog",),
     "polars.io.database": ("read_database", "read_database_uri"),
     "polars.io.delta": ("read_delta", "scan_delta"),
     "polars.io.iceberg": ("delete_iceberg", "scan_iceberg"),
 }
-"""Packages of formats that l4strace does not read, and what polars takes out of them as it is
-imported: with what they import in turn (importlib.metadata, e-mail and zip among them) 47 modules
-and a sixth of its own import."""
+"""What a run does not need, and the names that the package takes out of it as it is imported.
+
+Of polars formats that l4strace does not read: with what they import in turn (importlib.metadata,
+e-mail and zip among them) 47 modules and a sixth of its own import. Of jinja2 what compiles
+templates, which the build has done."""
 
 
 class _Finder:
@@ -49,15 +61,19 @@ class _Late(Loader):
         """Puts stand-ins where the names will be."""
 
         def asked(name: str) -> Any:
+            # Whoever imports from a module asks whether it is a package; if so, it has this.
+            if name == "__path__":
+                raise AttributeError(name)
             if vars(module).pop("__getattr__", None) is not None:
                 self._loader.exec_module(module)
             return getattr(module, name)
 
-        def stand_in(name: str) -> Callable[..., Any]:
-            return lambda *args, **options: asked(name)(*args, **options)
-
-        vars(module).update({name: stand_in(name) for name in self._names})
+        vars(module).update({name: partial(_call, asked, name) for name in self._names})
         vars(module)["__getattr__"] = asked
+
+
+def _call(asked: Callable[[str], Any], name: str, *args: Any, **options: Any) -> Any:
+    return asked(name)(*args, **options)
 
 
 def load_late() -> None:

@@ -11,12 +11,13 @@ ASKED = """
 import sys
 from l4strace.later import LATER, load_late
 load_late()
-import polars
+import jinja2, polars
 late = {name: module for name, module in sys.modules.items() if name in LATER}
 assert not [name for name in sys.modules if name.startswith(tuple(f"{one}." for one in LATER))]
 assert "email" not in sys.modules
 for module in late.values():
-    module.__all__
+    assert "__getattr__" in vars(module), module
+    getattr(module, "__all__", None)
 named = [(name, vars(late[name])[one].__module__) for name in LATER for one in LATER[name]]
 print(all(module.startswith(name) for name, module in named))
 """
@@ -42,6 +43,16 @@ except SystemExit:
 """
 
 
+COMPILED = """
+import sys
+from l4strace.later import load_late
+load_late()
+import jinja2
+template = jinja2.Environment().from_string("{% for i in n %}{{ i + 1 }}{% endfor %}")
+print(template.render(n=[1, 2]))
+"""
+
+
 def printed(program: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
@@ -55,6 +66,10 @@ def test_a_package_that_is_put_off_is_whole_when_it_is_asked_for() -> None:
 
 def test_what_is_called_is_the_function_itself() -> None:
     assert printed(CALLED) == "True"
+
+
+def test_templates_that_nobody_prepared_are_compiled() -> None:
+    assert printed(COMPILED) == "23"
 
 
 def test_a_diagnosis_with_its_page_needs_none_of_them(tmp_path) -> None:

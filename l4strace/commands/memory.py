@@ -6,7 +6,6 @@ a memory limit the work is therefore done by a child process, and this one repor
 
 from __future__ import annotations
 
-import logging
 import os
 import resource
 import signal
@@ -42,6 +41,8 @@ def guard() -> None:
     sys.stderr = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
     os.dup2(output, 2)
     warnings.simplefilter("ignore")
+    import logging
+
     # hashlib logs a traceback for each hash whose library does not fit any more.
     logging.disable()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, pairwise, takewhile
-from statistics import median_low
 from typing import Any
 
 import polars as pl
@@ -194,7 +193,7 @@ def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
         size = max(most, capacity.estimate(delivered, trains))
     if level is None:
         # Flows that never fill the path had a queue where they were marked: at its own rate.
-        size = max(size, median_low(probes) if probes else 0.0)
+        size = max(size, sorted(probes)[(len(probes) - 1) // 2] if probes else 0.0)
     marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
     least = [s["least_us"] for s in slots if s["least_us"] is not None]
     return {

@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -62,8 +61,10 @@ def with_gaps(points: Points) -> Points:
     if len(points) < 3:
         return points
     steps = [later - earlier for earlier, later in pairwise(points.x)]
-    longest = max(median(steps) * GAP_FACTOR, GAP_SECONDS)
-    if max(steps) <= longest:
+    ordered = sorted(steps)
+    median = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    longest = max(median * GAP_FACTOR, GAP_SECONDS)
+    if ordered[-1] <= longest:
         return points
     xs, ys = points.x[:1], points.y[:1]
     for step, x, y in zip(steps, points.x[1:], points.y[1:], strict=True):
