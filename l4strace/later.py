@@ -1,7 +1,8 @@
-"""Parts of polars and jinja2 that few commands need, executed when first asked for."""
+"""What few commands need of polars and jinja2, made when it is first asked for."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -39,11 +40,12 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in LATER:
+        if name not in LATER and name != "polars":
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Late(spec.loader, LATER[name])
+            late = name in LATER
+            spec.loader = _Late(spec.loader, LATER[name]) if late else _Unsigned(spec.loader)
         return spec
 
 
@@ -70,6 +72,49 @@ class _Late(Loader):
 
         vars(module).update({name: partial(_call, asked, name) for name in self._names})
         vars(module)["__getattr__"] = asked
+
+
+class _Unsigned(Loader):
+    """Executes a package whose decorators note what 560 functions take, which nobody asks for."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """As the package's own loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """With signatures that are worked out when someone looks at them."""
+        signature = inspect.signature
+        inspect.signature = _Signature.of  # type: ignore[assignment]
+        try:
+            self._loader.exec_module(module)
+        finally:
+            inspect.signature = signature
+
+
+class _Signature(inspect.Signature):
+    """The signature of a function, as `inspect.signature` has it from its first use on."""
+
+    __slots__ = ("function",)
+
+    function: Callable[..., Any]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> _Signature:
+        """That of ``function``."""
+        late = cls.__new__(cls)
+        late.function = function
+        return late
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in inspect.Signature.__slots__:
+            raise AttributeError(name)
+        known = inspect.Signature.from_callable(self.function)
+        for slot in inspect.Signature.__slots__:
+            setattr(self, slot, getattr(known, slot))
+        return getattr(known, name)
 
 
 def _call(asked: Callable[[str], Any], name: str, *args: Any, **options: Any) -> Any:

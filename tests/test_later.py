@@ -43,6 +43,19 @@ except SystemExit:
 """
 
 
+SIGNED = """
+import inspect
+from l4strace.later import load_late
+load_late()
+signature = inspect.signature
+import polars as pl
+noted = [vars(m).get("__signature__") for m in vars(pl.Series).values() if inspect.isfunction(m)]
+late = [one for one in noted if one is not None]
+same = [str(one) == str(signature(one.function)) and one.parameters for one in late]
+print(signature is inspect.signature, len(late) > 100, all(same),
+      "decimals" in inspect.signature(pl.Series.round).parameters)
+"""
+
 COMPILED = """
 import sys
 from l4strace.later import load_late
@@ -66,6 +79,10 @@ def test_a_package_that_is_put_off_is_whole_when_it_is_asked_for() -> None:
 
 def test_what_is_called_is_the_function_itself() -> None:
     assert printed(CALLED) == "True"
+
+
+def test_a_signature_is_the_same_when_someone_looks_at_it() -> None:
+    assert printed(SIGNED) == "True True True True"
 
 
 def test_templates_that_nobody_prepared_are_compiled() -> None:
