@@ -123,7 +123,7 @@ def as_often(f: Features) -> bool:
     """ECT(0) packets are marked as often in time as ECT(1) packets, as one step marks both."""
     ect1 = f["marked_as"] == "ect1"
     mates = "classic" if ect1 else "scalable"
-    if f["marked_as"] == "not_ect" or not sharing.compared(f, mates):
+    if f["marked_as"] == "not_ect" or not sharing.compared(f, mates) or sharing.left_behind(f):
         return False
     if ect1 and not f["classic_ect0"]:
         return False

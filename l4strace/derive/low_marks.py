@@ -179,6 +179,14 @@ def marked_instead(f: Features) -> Verdict | None:
     return "l4s", PARTLY, reason
 
 
+def left_behind(f: Features) -> Verdict | None:
+    """Two queues that do not share the rate out, however noise blurs at which delay they mark."""
+    if not sharing.left_behind(f) or border.uncoupled(f):
+        return None
+    shown = "ECT(1) packets are marked at less than half the rate of others, which wait longer"
+    return "l4s", PARTLY, f"{border.at(f)}. {shown} at the same time: two queues."
+
+
 def _as_late_as_codel(f: Features) -> bool:
     """Marks that CoDel could have made, and longer queues without."""
     return bool(f["marking_delay_us"] > CODEL_US and border.tolerated(f))

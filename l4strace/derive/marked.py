@@ -46,7 +46,7 @@ def verdict(f: Features) -> Verdict | None:
     """The kind that the marks show; None where there are too few."""
     shown = _of_direction(f)
     if (shown is None or shown[0] == "unknown") and f["all_marks"]:
-        return border.spared(f) or shown
+        return border.spared(f) or low_marks.left_behind(f) or shown
     return shown
 
 

@@ -132,6 +132,25 @@ def out_of_turn(f: Features, mates: str) -> bool:
     return any((n or 0) >= max(MIN_OUTRUN, OFTEN * (of or 0)) for n, of in left_behind)
 
 
+def left_behind(f: Features) -> bool:
+    """ECT(1) packets are marked at less than half the rate of others, which wait longer elsewhere.
+
+    One queue has one delay at a time, and with a queue each what gets less than its share does not
+    wait to be marked: only a queue for ECT(1) packets and one for others do both. Measured: of 97
+    directions so, jitter or not, all had such queues or a step of their own for ECT(1) packets.
+    """
+    ect1 = f["marked_as"] == "ect1"
+    mates = "classic" if ect1 else "scalable"
+    if f["marked_as"] == "not_ect" or not compared(f, mates) or not far_apart(f, mates):
+        return False
+    waits = f[f"{mates}_own_queue_us"], f[f"{mates}_queue_us"]
+    of_ect1, of_others = waits if ect1 else waits[::-1]
+    marked = f[f"{mates}_own_marked" if ect1 else f"{mates}_marked_slots"]
+    outrun = f[f"{mates}_outrun" if ect1 else f"{mates}_outruns"]
+    often = marked >= OFTEN * f[f"{mates}_slots"] and outrun >= max(MIN_OUTRUN, OFTEN * marked)
+    return bool(often and of_ect1 < of_others and (f["serialisation_us"] or 0.0) < STEP_US)
+
+
 def unfair(f: Features, mates: str) -> bool:
     """Flows with packets waiting get rates that fair queueing does not give, even through noise.
 

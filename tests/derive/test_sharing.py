@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from l4strace.derive import marked, sharing
+from l4strace.derive import border, marked, sharing
 from tests.support.features import PLAIN
 
 EQUAL_RATES = {"classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.2}
@@ -248,3 +248,81 @@ def test_the_others_are_traffic_because_they_may_be_one_flow() -> None:
     kind, _, reason = marked.verdict(features(0.02, 1.0) | deep)
     assert kind == "classic"
     assert "and the other traffic waits as long at the same time (delays 2 %" in reason
+
+
+LEFT_BEHIND = {
+    "marked_as": "ect1",
+    "marks": 400,
+    **dict.fromkeys(("high_acked", "high_marks", "high_rounds", "high_unmarked"), 0),
+    "acked": 900,
+    "began": True,
+    "first_marking_us": 1_330.0,
+    "queue_high_us": 14_600.0,
+    "classic_high": 55,
+    "classic_high_unmarked": 0,
+    "all_marks": 485,
+    "marked_rounds": 253,
+    "rounds": 320,
+    "marking_delay_us": 7_100.0,
+    "noise_us": 18_400.0,
+    "queue_delay_us": 11_000.0,
+    "serialisation_us": 700.0,
+    "classic_slots": 68,
+    "classic_ect0": 68,
+    "classic_apart": 0.5,
+    "classic_gap": 0.57,
+    "classic_corr": 0.11,
+    "classic_queue_us": 29_000.0,
+    "classic_own_queue_us": 11_000.0,
+    "classic_marks": 98,
+    "classic_mark_delay_us": 18_200.0,
+    "classic_own_marked": 66,
+    "classic_marked_slots": 61,
+    "classic_outrun": 66,
+}
+"""Lab run s2501-157: DualPI2 at 17 Mbit/s with 8 ms of jitter, beside BBR."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        ({}, True),
+        ({"classic_outrun": 10}, False),  # fair queueing gives each its share
+        ({"classic_own_marked": 20, "classic_outrun": 20}, False),  # seldom marked
+        ({"classic_apart": 0.1}, False),  # one queue
+        ({"classic_queue_us": 9_000.0}, False),  # the others wait less
+        ({"serialisation_us": 2_000.0}, False),  # waits for a packet of another flow
+        ({"classic_slots": 9}, False),
+    ],
+)
+def test_two_queues_that_share_the_rate_unevenly_show_through_jitter(
+    changed: dict[str, object], shown: bool
+) -> None:
+    f = PLAIN | LEFT_BEHIND | changed
+    assert sharing.left_behind(f) is shown
+    found = marked.verdict(f)
+    assert found is not None
+    assert found[0] == ("l4s" if shown else "unknown")
+    # BBR overloads its queue, which marks in as many moments then.
+    assert border.as_often(f) is (not shown and f["classic_slots"] >= sharing.MIN_SLOTS)
+
+
+def test_marks_of_most_ect0_packets_contradict_two_queues() -> None:
+    """No coupled dual queue marks more than a quarter."""
+    found = marked.verdict(PLAIN | LEFT_BEHIND | {"ect0_ratio": 1.0, "ect0_marks": 500})
+    assert found is not None
+    assert found[0] == "unknown"
+
+
+def test_what_leaves_ect1_packets_behind_shows_the_same_two_queues() -> None:
+    turned = {
+        "scalable_" + name.removeprefix("classic_"): value
+        for name, value in LEFT_BEHIND.items()
+        if name.startswith("classic_")
+    }
+    turned |= {"scalable_queue_us": 11_000.0, "scalable_own_queue_us": 29_000.0}
+    turned |= {"scalable_marked_slots": 61, "scalable_outruns": 66, "scalable_outrun": 0}
+    other = PLAIN | turned | {"marked_as": "ect0", "serialisation_us": 700.0}
+    assert sharing.left_behind(other)
+    assert not sharing.left_behind(other | {"scalable_outruns": 10})
+    assert not sharing.left_behind(other | {"marked_as": "not_ect"})
