@@ -21,6 +21,9 @@ UNMARKABLE = ("unmarked", "dropping", "fifo")
 WHICH = ("classic", "per-flow")
 """Kinds of which `CLASSIC_OR_PER_FLOW` is one: no contradiction."""
 
+OPEN = ("unknown", CLASSIC_OR_PER_FLOW)
+"""Verdicts that name no kind."""
+
 
 def agreed(rows: list[Row]) -> list[Row]:
     """The rows with kinds that do not contradict the surest flow of their path."""
@@ -45,6 +48,38 @@ def agreed(rows: list[Row]) -> list[Row]:
     return rows
 
 
+def leaves_open(row: Row) -> bool:
+    """Its evidence fits no kind, two, or one of them only partly."""
+    return row["kind"] in OPEN or row["confidence"] <= PARTLY
+
+
+def within(row: Row, of_phases: list[Row]) -> Row:
+    """``row`` with the kind of the phase with most marks that shows one, if the whole hardly does.
+
+    ``of_phases``: what each phase of the path shows of the same flow. One that stays the same has
+    one kind of bottleneck; over all of them queues of two kinds, or at two rates, mix.
+    """
+    if not leaves_open(row):
+        return row
+    shown = [phase for phase in of_phases if phase["kind"] != "unknown" and _marked(phase)]
+    if row["kind"] == CLASSIC_OR_PER_FLOW:
+        shown = [phase for phase in shown if phase["kind"] in WHICH]
+    # Which of two kinds it is, a phase with fewer marks may show.
+    shown.sort(key=lambda phase: bool(phase["kind"] == CLASSIC_OR_PER_FLOW))
+    if not shown:
+        return row
+    return row | {
+        "kind": shown[0]["kind"],
+        "confidence": min(PARTLY, float(shown[0]["confidence"])),
+        "reason": f"{shown[0]['reason']} This is so in one phase of the path.",
+        "marking_delay_us": shown[0]["marking_delay_us"],
+    }
+
+
+def _marked(row: Row) -> bool:
+    return bool(row.get("all_marks", row["marks"]))
+
+
 def _shows(row: Row) -> bool:
     """Marks stand behind the verdict: later ones, or those while the flow started."""
     return bool(row["marks"] or (row.get("all_marks") and row["kind"] == "l4s"))
@@ -52,7 +87,7 @@ def _shows(row: Row) -> bool:
 
 def _refute(mates: list[Row]) -> None:
     """A queue that marks some flows of a path is none without ECN to others that it may mark."""
-    if not any(row.get("all_marks", row["marks"]) for row in mates):
+    if not any(map(_marked, mates)):
         return
     for row in mates:
         if row["kind"] in UNMARKABLE and not _not_markable(row):

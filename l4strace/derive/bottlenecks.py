@@ -8,7 +8,7 @@ that delay and those marks.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import polars as pl
@@ -37,6 +37,7 @@ from l4strace.derive.unmarked import (
 )
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
+from l4strace.schema.keys import KEY, PATH
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 STEP_SHARE = 0.2
@@ -56,15 +57,48 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["bottlenecks"]
     if capture.rounds.is_empty():
         return schema.empty()
-    features = queue_features.features(capture)
+    rounds = queue_features.rounds(capture)
+    features = queue_features.features(capture, rounds)
     others = queue_features.few_rounds(capture, features).to_dicts()
     of_path = phases.table(capture)
     changes = Counter(zip(of_path["source"], of_path["path"], strict=True))
     beside = {_at(row) for row in company.directions(capture).filter(_ECT1).to_dicts()}
     known = [row | {"phases": changes[_at(row)]} for row in features.iter_rows(named=True)]
     judged = guard.each(lambda row: _row(row, _at(row) in beside), known, _failed)
-    rows = agreement.agreed([*judged, *(_too_short(row) for row in others)])
+    rows = [*judged, *(_too_short(row) for row in others)]
+    asked = {_at(row) for row in rows if agreement.leaves_open(row) and changes[_at(row)] > 1}
+    by_phase = _by_phase(
+        capture, rounds, [p for p in of_path.to_dicts() if _at(p) in asked], beside
+    )
+    rows = agreement.agreed([agreement.within(row, by_phase[_flow(row)]) for row in rows])
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+
+
+def _by_phase(
+    capture: Capture,
+    rounds: pl.DataFrame,
+    parts: list[dict[str, Any]],
+    beside: set[tuple[int, str]],
+) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Verdicts on each direction in those ``parts`` of its path, the one with most marks first.
+
+    A bottleneck that moves, or changes its rate, shows two kinds of queue in one average.
+    """
+    found: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+    for number in sorted({part["phase"] for part in parts if part["marks"]}):
+        marks = {_at(part): part["marks"] for part in parts if part["phase"] == number}
+        paths = pl.DataFrame(list(marks), rounds.select(PATH).schema, orient="row")
+        now = rounds.filter(pl.col("phase") == number)
+        features = queue_features.features(
+            capture, now.join(paths, on=PATH, how="semi", maintain_order="left")
+        )
+        alone = [row | {"phases": 1} for row in features.iter_rows(named=True)]
+        judged = guard.each(lambda row: _row(row, _at(row) in beside), alone, _failed)
+        for row in agreement.agreed(judged):
+            found[_flow(row)].append((marks[_at(row)], row))
+    for verdicts in found.values():
+        verdicts.sort(key=lambda one: -one[0])
+    return defaultdict(list, {flow: [row for _, row in rows] for flow, rows in found.items()})
 
 
 _ECT1 = (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
@@ -72,6 +106,10 @@ _ECT1 = (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
 
 def _at(row: Features) -> tuple[int, str]:
     return row["source"], row["path"]
+
+
+def _flow(row: Features) -> tuple[Any, ...]:
+    return tuple(row[name] for name in KEY)
 
 
 def _row(f: Features, ect1: bool = False) -> dict[str, Any]:

@@ -7,8 +7,16 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, first_packets, noise, numbers, one_way, phases, queue_delay
-from l4strace.derive.border import MIN_ECT0_MARKS
+from l4strace.derive import (
+    company,
+    first_packets,
+    noise,
+    numbers,
+    one_way,
+    phases,
+    queue_delay,
+    whole_flows,
+)
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, of_round
@@ -28,11 +36,6 @@ PACKETS = 2.25
 """On a slow link the border is this many times of a packet: DualPI2 marks no queue of one packet,
 so one waits and one is sent when it marks (sch_dualpi2.c, must_drop and step by packets). Measured:
 at most 1.9 behind DualPI2 at 4 and 5 Mbit/s; CoDel's 5 ms are 2.25 packets at 5.5 Mbit/s."""
-
-FAR_US = 8000.0
-"""Beyond the border and the noise by this, a packet waited too long for jitter that was not seen to
-be the reason. Measured: behind DualPI2 with up to 10 ms of jitter one flow of 70 has three such
-rounds without a mark, and behind classic AQMs that mark nearly all packets each path has."""
 
 NEEDED = (
     *KEY,
@@ -59,16 +62,21 @@ and how long a flow with so few lasts that starves. By eye."""
 PARTS = 10
 """Parts of a direction's time in which marks are looked for: tenths."""
 
-MANY_ROUNDS = 5_000
-"""Rounds from which those of flows without a verdict are left out: below, that costs more."""
 
-
-def features(capture: Capture) -> pl.DataFrame:
-    """Everything that the verdict looks at, one row a direction with enough steady rounds."""
+def rounds(capture: Capture) -> pl.DataFrame:
+    """The rounds that features are made of, with `phase` and `steady` (it follows the start)."""
     seen = queue_delay.singles(capture).select(NEEDED)
     whole = _marking(one_way.without_acks(seen, one_way.bases(capture)))
-    whole = phases.assigned(capture, whole)
-    steady = whole.filter(queue_delay.steady(capture))
+    return phases.assigned(capture, whole).with_columns(steady=queue_delay.steady(capture))
+
+
+def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Everything that the verdict looks at, one row a direction with enough steady rounds.
+
+    ``of_rounds``: those of `rounds` that count; all where it is left out.
+    """
+    whole = rounds(capture) if of_rounds is None else of_rounds
+    steady = whole.filter("steady")
     rated = _rated(capture, steady, queue_delay.steady_rates(capture))
     all_rated = _rated(capture, whole, company.rates(whole))
     whole_path = rated.group_by("at").agg(
@@ -82,7 +90,7 @@ def features(capture: Capture) -> pl.DataFrame:
     )
     own = _own(rated)
     own = (
-        own.join(_start(all_rated, own["of"]), on="of", how="left")
+        own.join(whole_flows.features(all_rated, own["of"]), on="of", how="left")
         .join(whole_path, on="at", how="left")
         .join(peak, on="at", how="left")
         .join(one_way.marked_between(capture), on=["source", "path"], how="left")
@@ -215,8 +223,8 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
         "marks": pl.col("marks").sum(),
         "seconds": length / 1e9,
     }
-    if rounds.height >= MANY_ROUNDS:
-        rounds = _of_most(rounds, rounds.group_by("of").agg(**size).filter(enough)["of"])
+    if rounds.height >= whole_flows.MANY_ROUNDS:
+        rounds = whole_flows.of_most(rounds, rounds.group_by("of").agg(**size).filter(enough)["of"])
     queue, marked = pl.col("queue_delay_us"), pl.col("marks") > 0
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     parts = pl.col("part").filter(marked).n_unique()
@@ -251,15 +259,6 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _of_most(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
-    """``rounds`` without most that are of other directions than ``wanted``, as of short flows.
-
-    Where most are wanted, a copy costs more than what the others cost.
-    """
-    own = rounds["of"].is_in(wanted.implode())
-    return rounds.filter(own) if 2 * own.sum() < rounds.height else rounds
-
-
 def _border() -> pl.Expr:
     """Border of the shortest marking delays: that of the fastest phase with enough of the marks."""
     limit = pl.col("mark_limit_us")
@@ -291,78 +290,6 @@ def _queued_losses() -> pl.Expr:
     queued = (pl.col("at_loss_us") >= DEEP_QUEUE * QUEUE_US).fill_null(False)
     share = lost.filter(queued).sum() / lost.sum()
     return share.fill_nan(None).alias("path_queued_losses")
-
-
-def _start(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
-    """Largest queue and marks of each whole direction that is ``wanted``, its start included.
-
-    `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
-    marks, and how many had none. `ect0_marks`: marks of all ECT(0) packets of the path, and
-    `ect0_ratio`, their marked share over that of its ECT(1) packets; `ect0_most`: the largest
-    marked share of one direction of them, with as many marks as that needs. `crossed`: rounds in
-    which the queue passed the border long before the first mark. `far_unmarked`: rounds of all
-    flows of the path with that codepoint whose packets waited far beyond the border, without a
-    mark; `path_far_unmarked` of all that could be marked.
-    """
-    high, marked = company.high(), pl.col("marks") > 0
-    late = pl.col("marking_us") - pl.col("mark_limit_us") > 2 * pl.col("noise_us").fill_null(0.0)
-    below = pl.col("rtt_min_us") - pl.col("base_us") < pl.col("mark_limit_us")
-    # What a flow waits at least may be a longer path of its own.
-    own_us = pl.col("above_us") - (pl.col("floor_us") - pl.col("base_us"))
-    far = (
-        (own_us > FAR_US)
-        & ~marked
-        & (pl.col("acked_packets") >= company.ANSWERED_AT_ONCE)
-        # Retransmissions leave without ECT (RFC 3168 section 6.1.5).
-        & (pl.col("retransmits").fill_null(0) == 0)
-        & (pl.col("marked_as") != "not_ect")
-    ).fill_null(False)
-    codepoints = rounds.group_by("at", "marked_as").agg(
-        pl.col("marks", "acked_packets").sum(), far.sum().alias("far_unmarked")
-    )
-    ect0, ect1 = (_share(codepoint) for codepoint in ("ect0", "ect1"))
-    paths = codepoints.group_by("at").agg(
-        pl.col("marks").filter(pl.col("marked_as") == "ect0").sum().alias("ect0_marks"),
-        pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
-        pl.col("far_unmarked").sum().alias("path_far_unmarked"),
-    )
-    own = rounds if rounds.height < MANY_ROUNDS else _of_most(rounds, wanted)
-    own = own.group_by("of").agg(
-        pl.col("at", "marked_as").first(),
-        high.sum().alias("high_rounds"),
-        pl.col("acked_packets").filter(high).sum().alias("high_acked"),
-        pl.col("marks").filter(high).sum().alias("high_marks"),
-        (high & ~marked).sum().alias("high_unmarked"),
-        (marked & late & below).fill_null(False).sum().alias("crossed"),
-        pl.col("queue_delay_us").max().alias("queue_max_us"),
-        pl.col("start_ns").min().alias("first_ns"),
-        pl.col("start_ns").max().alias("last_ns"),
-        pl.col("marks").sum().alias("all_marks"),
-        pl.col("marking_us").min().alias("first_marking_us"),
-    )
-    shown = pl.col("marks") >= MIN_ECT0_MARKS
-    share = pl.col("marks") / pl.col("acked_packets")
-    of_ect0 = rounds.select("of", "at", "marked_as", "marks", "acked_packets")
-    most = (
-        of_ect0.filter(pl.col("marked_as") == "ect0")
-        .group_by("of")
-        .agg(pl.col("at").first(), pl.col("marks", "acked_packets").sum())
-        .group_by("at")
-        .agg(share.filter(shown).max().alias("ect0_most"))
-    )
-    of_codepoint = codepoints.select("at", "marked_as", "far_unmarked")
-    return (
-        own.join(of_codepoint, on=["at", "marked_as"], how="left")
-        .join(paths, on="at", how="left")
-        .join(most, on="at", how="left")
-        .drop("at", "marked_as")
-    )
-
-
-def _share(codepoint: str) -> pl.Expr:
-    """Marked share of all packets that left with ``codepoint``."""
-    of = pl.col("marked_as") == codepoint
-    return pl.col("marks").filter(of).sum() / pl.col("acked_packets").filter(of).sum()
 
 
 def _carried(capture: Capture) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.derive.agreement import agreed
+from l4strace.derive.agreement import agreed, within
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 
@@ -89,3 +89,28 @@ def test_marks_of_the_start_decide_for_flows_with_fewer() -> None:
     """Lab run s2001-157: three marks at a step while the flow started, and two of the other."""
     began = row("l4s", 0.6, marks=0, all_marks=3, marking_delay_us=None)
     assert kinds(began, row("unknown", 0.0, marks=0, all_marks=2)) == [("l4s", 0.6)] * 2
+
+
+def test_a_phase_shows_what_the_whole_leaves_open() -> None:
+    """Run s8104-126: a step that all share, and then a dual queue, looked like a queue per flow."""
+    shallow, later = row("shallow", 0.9, marking_delay_us=1_100.0), row("l4s", 0.9)
+    for whole in (row("unknown", 0.0), row("per-flow", 0.6)):
+        found = within(whole, [shallow, later])
+        assert (found["kind"], found["confidence"]) == ("shallow", 0.6)
+        assert found["marking_delay_us"] == 1_100.0
+        assert found["reason"] == "own This is so in one phase of the path."
+    for of_phases in ([], [row("unknown", 0.0)], [row("none", 0.8, marks=0)]):
+        assert within(row("unknown", 0.0), of_phases)["kind"] == "unknown"
+
+
+def test_a_phase_refutes_no_sure_evidence() -> None:
+    assert within(row("per-flow", 0.7), [row("shallow", 0.9)])["kind"] == "per-flow"
+
+
+def test_a_phase_shows_which_of_two_kinds_it_is() -> None:
+    either = row(CLASSIC_OR_PER_FLOW, 0.7)
+    assert within(either, [either, row("per-flow", 0.7)])["kind"] == "per-flow"
+    # Run s8103-217: all packets beyond the border marked, for a moment.
+    assert within(either, [row("l4s", 0.7)])["kind"] == CLASSIC_OR_PER_FLOW
+    assert within(row("unknown", 0.0), [either, row("classic", 0.7)])["kind"] == "classic"
+    assert within(row("unknown", 0.0), [either])["kind"] == CLASSIC_OR_PER_FLOW

@@ -69,47 +69,6 @@ def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:
     assert verdict(0, **tables, paths=paths)["kind"] == "shallow"
 
 
-def test_the_largest_marked_share_is_that_of_one_ect0_flow() -> None:
-    """Lab run s1601-005: CUBIC with a packet a round trip beside BBR with hundreds."""
-    large = of([6_000.0] * 80, ece_acks=1, ce_best=None, acked_packets=280)
-    small = of([6_000.0] * 80, flow=1, ece_acks=1, ce_best=None, acked_packets=4)
-    once = [int(i < 9) for i in range(30)]
-    few = of([6_000.0] * 30, flow=2, ece_acks=once, ce_best=None, acked_packets=1)
-    directions = stack(*(CUBIC.with_columns(flow=pl.lit(n, pl.UInt32)) for n in range(3)))
-    found = queue_features.features(
-        capture(flows=FLOWS, directions=directions, rounds=stack(large, small, few))
-    )
-    assert found["ect0_most"].unique().to_list() == pytest.approx([0.25])
-
-
-def test_the_largest_marked_share_takes_ten_marks() -> None:
-    """Nine marks of a packet a round trip are the start of a flow."""
-    for marks, share in ((9, None), (10, 10 / 120)):
-        once = [int(i < marks) for i in range(30)]
-        few = of([6_000.0] * 30, flow=1, ece_acks=once, ce_best=None, acked_packets=4)
-        near = of(sawtooth(200, 1_100), ce_best=0)
-        tables = {"directions": stack(PRAGUE, CUBIC), "rounds": stack(near, few)}
-        found = queue_features.features(capture(flows=FLOWS, **tables))
-        assert found["ect0_most"][0] == (share and pytest.approx(share))
-
-
-@pytest.mark.parametrize(("first", "unmarked"), [(20_000.0, 0), (0.0, 39)])
-def test_what_a_flow_always_waits_may_be_its_longer_path(first: float, unmarked: int) -> None:
-    """Lab run s1701-154: 19 ms more of path are no queue that DualPI2 left without a mark."""
-    near = sawtooth(200, 1_100)
-    far = [29_000.0 + wait for wait in near[:40]]
-    least = [10_000.0 + first, *(10_000.0 + wait for wait in far[1:])]
-    made = (
-        of(near, ce_best=marked_above(near, 900)),
-        of(far, flow=1, ce_best=0, rtt_min_us=least),
-    )
-    directions = stack(PRAGUE, PRAGUE.with_columns(flow=pl.lit(1, pl.UInt32)))
-    found = queue_features.features(
-        capture(flows=FLOWS, directions=directions, rounds=stack(*made))
-    )
-    assert found["far_unmarked"].to_list() == [unmarked, unmarked]
-
-
 def test_a_starved_flow_takes_the_kind_of_its_path() -> None:
     """Lab run s1001-062: 140 packets in 37 round trips of 175 ms, half of them marked."""
     queue = sawtooth(200, 1_100)
@@ -139,3 +98,18 @@ def test_the_border_of_each_phase_is_that_of_its_own_rate() -> None:
     (row,) = queue_features.features(capture(flows=FLOWS, **tables)).to_dicts()
     assert row["mark_limit_us"] == queue_features.L4S_MARK_US
     assert row["high_rounds"] > 600
+
+
+def test_a_phase_shows_its_kind_where_the_whole_mixes_two() -> None:
+    """Run s8103-047: DualPI2 before a CoDel without a mark; longer queues refuted the step."""
+    queue = [*sawtooth(500, 4_000, 600), *sawtooth(40_000, 90_000, 600)]
+    packets = [5] * 600 + [2] * 600
+    made = {
+        "acked_bytes": [n * 1_448 for n in packets],
+        "acked_packets": packets,
+        "ce_best": [2 if n < 600 and wait > 2_000 else 0 for n, wait in enumerate(queue)],
+        "train_bps": [n * 1_158_400.0 for n in packets],
+    }
+    row = verdict(directions=PRAGUE, rounds=of(queue, **made))
+    assert (row["kind"], row["confidence"]) == ("l4s", 0.6)
+    assert "in one phase" in str(row["reason"])
