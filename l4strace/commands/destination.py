@@ -136,7 +136,7 @@ class Destination:
                 self._pipe = _reader_of(self.path)
             return
         if kind == stat.S_IFDIR:
-            raise UsageError(f"{self.output}: is a folder", "Name a file with -o.")
+            raise UsageError(f"{self.output}: a folder, not a file", "Name a file with -o.")
         if not os.access(self.path.parent, os.W_OK | os.X_OK):
             why = "cannot be written" if self.path.parent.is_dir() else "does not exist"
             raise OutputError(f"{self.output}: its folder {why}", ANOTHER)

@@ -133,7 +133,7 @@ def _head(path: str) -> bytes:
     opened = Path(named.opened(path))
     try:
         if opened.is_dir():
-            raise InputError(f"{path}: is a folder", "Name the captures in it.")
+            raise InputError(f"{path}: a folder, not a file", "Name the captures in it.")
         with opened.open("rb"):
             pass
         return head(path)

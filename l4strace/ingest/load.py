@@ -57,7 +57,9 @@ def _see_to_rest(inputs: files.Inputs) -> None:
     if inputs.results:
         why, hint = "holds results of iperf3 and no packets", "`l4strace sweep` reads them."
         raise InputError(f"{inputs.results[0]}: {why}", f"Name a capture. {hint}")
-    raise InputError(f"{inputs.pages[0]}: is a page of l4strace", "Name the capture itself.")
+    raise InputError(
+        f"{inputs.pages[0]}: a page of l4strace, not a capture", "Name the capture itself."
+    )
 
 
 @contextmanager

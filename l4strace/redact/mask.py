@@ -65,7 +65,7 @@ def _file(given: str) -> bytes | None:
             return None
         raise UsageError(f"{given}: {error.strerror or error}") from error
     if not 0 < len(secret) <= MOST_KEY_FILE:
-        raise UsageError(f"{given}: is empty or larger than 1 MB", "A key has some 32 bytes.")
+        raise UsageError(f"{given}: empty or larger than 1 MB", "A key has some 32 bytes.")
     return secret
 
 

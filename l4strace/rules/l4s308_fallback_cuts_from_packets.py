@@ -183,8 +183,8 @@ def _scalable(evidence: Evidence, row: dict[str, Any]) -> Finding:
             row,
             Severity.WARNING,
             Confidence.MEDIUM,
-            "An ECT(1) sender does not fall back behind a classic AQM: its reductions follow "
-            f"alpha/2 in a queue that all flows share and that marks from {at:.1f} ms"
+            f"An ECT(1) sender does not fall back behind {CLASSIC[row['kind']]}: its reductions "
+            f"follow alpha/2 in a queue that all flows share and that marks from {at:.1f} ms"
             f"{subjects.starved_by(evidence, row['flow'])}. {why}",
         )
     return _finding(

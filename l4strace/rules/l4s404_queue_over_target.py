@@ -40,6 +40,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.wording.quantities import milliseconds
 
 CODE = "L4S404"
 TARGET_US = {
@@ -85,14 +86,15 @@ def _target(kind: str, ect1: bool) -> float:
 
 
 def _finding(row: dict[str, Any], allowed: float) -> Finding:
-    queue = row["queue_delay_us"] / 1000
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         "The queue does not drain: the median queue delay is "
-        f"{queue:.1f} ms (threshold {allowed / 1000:.1f} ms).",
-        "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
+        f"{milliseconds(row['queue_delay_us'])} (threshold {milliseconds(allowed)}).",
+        "Put an AQM at the bottleneck, or shorten its buffer."
+        if row["kind"] in UNMARKED
+        else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -101,7 +103,7 @@ def _finding(row: dict[str, Any], allowed: float) -> Finding:
                 "queue delay, median",
                 row["queue_delay_us"],
                 "us",
-                f"at most {allowed / 1000:.1f} ms",
+                f"at most {milliseconds(allowed)}",
             ),
         ),
     )

@@ -69,13 +69,14 @@ def _long(phase: Phase) -> bool:
 
 def _finding(evidence: Evidence, phase: Phase) -> Finding:
     seconds = phase["ramp_ns"] / 1e9
-    after = "its capacity rose" if phase["phase"] else "the first data"
+    ended = "" if phase["phase"] else _exit(evidence, phase)
+    after = "the capacity rose" if phase["phase"] else "the first data"
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"The flow took {seconds:.1f} s to fill a path of {paths.rate(phase['capacity_bps'])} "
-        f"after {after}.{'' if phase['phase'] else _exit(evidence, phase)}",
+        f"It took {seconds:.1f} s after {after} until the path of "
+        f"{paths.rate(phase['capacity_bps'])} was full.{ended}",
         "Look at the first marks and losses: they end slow start.",
         source=phase["source"],
         flow=phase["flow"],
@@ -95,7 +96,10 @@ def _exit(evidence: Evidence, phase: Phase) -> str:
     if ended.is_empty():
         return ""
     packets, at = ended.row(0, named=True)["inflight_max_packets"], ended["start_ns"][0]
-    return f" Slow start ended at {subjects.moment(evidence, at)} with {packets} packets in flight."
+    return (
+        f" Slow start of flow {phase['flow']} ended at {subjects.moment(evidence, at)} with "
+        f"{packets} packets in flight."
+    )
 
 
 RULE = Rule(CODE, "slow-ramp", "A flow took long to fill a free path.", check, __doc__)

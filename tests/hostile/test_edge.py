@@ -148,7 +148,7 @@ def test_a_host_file_that_is_named_is_read(tmp_path: Path, fixtures: Path, call,
 
 def test_a_page_alone_is_refused(call, sample: Path):
     call("diagnose", sample)
-    assert "is a page" in str(call("diagnose", sample.parent / "run.html").exception)
+    assert "a page of l4strace" in str(call("diagnose", sample.parent / "run.html").exception)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "[" * 99999, "{}" * 3, '{"a": 1e', "\x00"])

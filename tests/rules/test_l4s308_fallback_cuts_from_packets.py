@@ -46,7 +46,13 @@ def scene(
         ("fifo", FLOOR, {}, Severity.INFO, "fallback acts, first at t="),
         ("l4s", {}, {}, Severity.INFO, "does not act"),
         ("classic", {}, {}, Severity.WARNING, "exceeds 8 for 100 % of the time"),
-        ("shallow", {}, {}, Severity.WARNING, "does not fall back"),
+        (
+            "shallow",
+            {},
+            {},
+            Severity.WARNING,
+            "not fall back behind an AQM that marks classic flows",
+        ),
         ("classic", {}, {"confidence": 0.5}, Severity.INFO, "does not act"),
     ],
 )

@@ -14,12 +14,15 @@ def scene(kind: str, queue_us: float, flow: int = 0, **columns: object):
 
 @pytest.mark.parametrize(
     ("kind", "queue_us", "threshold"),
-    [("l4s", 5_000.0, "2.5 ms"), ("classic", 40_000.0, "30.5 ms"), ("fifo", 200_000.0, "100.0 ms")],
+    [("l4s", 5_000.0, "2.5 ms"), ("classic", 40_000.0, "30.5 ms"), ("fifo", 200_000.0, "100 ms")],
 )
 def test_fires_at_a_multiple_of_the_target(kind: str, queue_us: float, threshold: str) -> None:
     (found,) = check(scene(kind, queue_us))
     (measure,) = found.measures
     assert (measure.value, measure.expected) == (queue_us, f"at most {threshold}")
+    assert f"(threshold {threshold})" in found.message
+    # A recording of 2020: "check the AQM's target" of a FIFO.
+    assert ("AQM's target" in found.action) == (kind != "fifo")
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,15 @@ def found(*capacities: float, **columns: object):
 def test_fires_with_the_time_and_the_end_of_slow_start() -> None:
     (finding,) = found(50.0, ramp_ns=26_000 * MS)
     assert finding.message == (
-        "The flow took 26.0 s to fill a path of 50 Mbit/s after the first data. Slow start ended "
-        "at t=0.1 s with 10 packets in flight."
+        "It took 26.0 s after the first data until the path of 50 Mbit/s was full. Slow start of "
+        "flow 0 ended at t=0.1 s with 10 packets in flight."
     )
 
 
 def test_fires_after_a_rise_of_the_capacity() -> None:
     (finding,) = found(5.0, 50.0, ramp_ns=[100 * MS, 4_000 * MS])
     assert finding.message == (
-        "The flow took 4.0 s to fill a path of 50 Mbit/s after its capacity rose."
+        "It took 4.0 s after the capacity rose until the path of 50 Mbit/s was full."
     )
 
 
