@@ -103,4 +103,4 @@ def _marks_reported(capture: Capture, rows: pl.DataFrame) -> str:
     if both.is_empty() or not both.select(fits.all()).item():
         return ""
     marks = count(int(both["ce"].sum()), "CE packet")
-    return f"The feedback accounts for all {marks} that arrived."
+    return f"The feedback accounts for all {marks} that arrived on AccECN flows."

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.spikes import LOOK_BACK_NS
+from l4strace.derive.spikes import JOIN_NS, LOOK_BACK_NS
 from l4strace.evidence import Evidence
 from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import listed
@@ -34,7 +34,8 @@ def height(evidence: Evidence, row: dict[str, Any], named: int | None) -> str:
 def fall(evidence: Evidence, row: dict[str, Any]) -> str:
     """`the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=19.8 s`, or nothing.
 
-    The fall nearest to the start of the spike, of those that derive.spikes takes for its cause.
+    The fall nearest to the start of the spike, of those that derive.spikes takes for its cause; one
+    that shows clearly after it is not named as such.
     """
     falls = [
         (before, after)
@@ -43,8 +44,7 @@ def fall(evidence: Evidence, row: dict[str, Any]) -> str:
         if (after["source"], after["path"]) == (row["source"], row["path"])
         and after["changed"] == "capacity"
         and after["capacity_bps"] < before["capacity_bps"]
-        and abs(after["start_ns"] - row["start_ns"]) <= LOOK_BACK_NS
-        and after["start_ns"] <= row["end_ns"]
+        and -LOOK_BACK_NS <= after["start_ns"] - row["start_ns"] <= JOIN_NS
     ]
     if not falls:
         return ""
