@@ -38,6 +38,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count
 
 CODE = "L4S410"
@@ -50,11 +51,11 @@ BLUR_US = 2000.0
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction that loses packets on an idle path."""
+    """One finding for each idle path that loses packets, on the flow that lost most."""
     idle = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("idle_loss"))
     if idle.is_empty():
         return []
-    late = subjects.noise(evidence).select(*subjects.KEY, "late_share", "hides_us")
+    late = subjects.noise(evidence).select(*subjects.KEY, "path", "late_share", "hides_us")
     idle = idle.join(late, on=subjects.KEY, how="left").join(
         subjects.lost_between(evidence), on=subjects.DIRECTION, how="left"
     )
@@ -62,19 +63,27 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("lost").is_null() & (pl.col("late_share").fill_null(0.0) < FEW_LATE)
     )
     clear = pl.col("hides_us").fill_null(0.0) < BLUR_US
-    return [_finding(row) for row in idle.filter(real, clear).iter_rows(named=True)]
+    losing = idle.filter(real, clear).with_columns(
+        most=pl.coalesce("lost", "losses"), flows=pl.col("flow").n_unique().over(PATH)
+    )
+    ranked = losing.sort("most", *subjects.DIRECTION, descending=[True, False, False])
+    first = ranked.unique(PATH, keep="first", maintain_order=True)
+    return [_finding(row) for row in first.iter_rows(named=True)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:
     known = row["lost"] is not None
     lost = count(row["lost"] if known else row["losses"], "packet")
-    what = f"{lost} lost" if known else f"{lost} retransmitted"
+    more = row["flows"] - 1
+    whose = f" of flow {row['flow']}" if more else ""
+    alike = f", and so were packets of {count(more, 'more flow')}" if more else ""
+    what = f"{lost}{whose} {'lost' if known else 'retransmitted'}"
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH if known else Confidence.MEDIUM,
         f"The path loses packets without congestion: {what} at a queue delay of "
-        f"{row['loss_delay_us'] / 1000:.1f} ms (median).",
+        f"{row['loss_delay_us'] / 1000:.1f} ms (median){alike}.",
         "Look at the error counters of the links, and for a policer; capture at both ends.",
         source=row["source"],
         flow=row["flow"],

@@ -2,7 +2,7 @@
 
 from l4strace.model import Confidence
 from l4strace.rules.l4s410_loss_without_queue import check
-from tests.support.frames import evidence, frame
+from tests.support.frames import evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
 
 
@@ -26,6 +26,24 @@ def test_fires_with_the_packets_that_never_arrived() -> None:
     (found,) = check(scene(paths=frame("paths", near=0, far=1, lost=48)))
     assert found.confidence is Confidence.HIGH
     assert "48 packets lost" in found.message
+
+
+def test_fires_once_for_each_path() -> None:
+    """Lab run s2501-155: the same loss of one path, twice."""
+    both = stack(
+        *(
+            bottleneck("l4s", flow=flow, losses=losses, loss_delay_us=1_100.0, idle_loss=True)
+            for flow, losses in ((0, 13), (1, 14))
+        )
+    )
+    (found,) = check(scene(bottlenecks=both))
+    assert (found.flow, found.message) == (
+        1,
+        "The path loses packets without congestion: 14 packets of flow 1 retransmitted at a queue "
+        "delay of 1.1 ms (median), and so were packets of 1 more flow.",
+    )
+    apart = path_noise(path=["a>b", "c>d"])
+    assert len(check(scene(bottlenecks=both, noise=apart))) == 2
 
 
 def test_silent_where_a_queue_stood_or_packets_were_only_late() -> None:
