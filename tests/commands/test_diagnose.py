@@ -145,10 +145,12 @@ def test_what_is_no_capture_is_one_line(call, tmp_path: Path, content: bytes):
     assert isinstance(result.exception, InputError)
     assert "\n" not in str(result.exception)
     assert str(odd) in str(result.exception)
+    # "error: empty.pcap: is empty" is no sentence.
+    assert ": is " not in str(result.exception)
 
 
 def test_a_folder_is_one_line(call, tmp_path: Path):
-    assert "is a folder" in str(call("diagnose", tmp_path).exception)
+    assert "a folder, not a file" in str(call("diagnose", tmp_path).exception)
 
 
 def test_a_cut_capture_is_analyzed_and_reported(call, sample: Path, sentence: str):

@@ -220,13 +220,13 @@ impl Decoder {
 /// What a file that is no capture looks like, for the error message.
 fn describe(start: &[u8]) -> String {
     if start.is_empty() {
-        return "is empty".into();
+        return "the file is empty".into();
     }
     let text = start.iter().all(|&b| b == b'\t' || b == b'\n' || b == b'\r' || (32..127).contains(&b));
     let zeros = start.iter().all(|&b| b == 0);
     match (text, zeros) {
-        (true, _) => "is text, not a pcap or pcapng capture".into(),
+        (true, _) => "text, not a pcap or pcapng capture".into(),
         (_, true) => "begins with zero bytes, not a pcap or pcapng capture".into(),
-        _ => "is not a pcap or pcapng capture".into(),
+        _ => "not a pcap or pcapng capture".into(),
     }
 }

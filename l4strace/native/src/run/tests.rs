@@ -120,7 +120,7 @@ fn an_input_that_is_no_capture_is_named() {
     let error =
         run(&[memory("notes.txt", b"hello, world, this is text".to_vec())], Threads::most(1), &mut ()).err();
     let text = error.map(|e| e.to_string()).unwrap_or_default();
-    assert_eq!(text, "notes.txt: is text, not a pcap or pcapng capture");
+    assert_eq!(text, "notes.txt: text, not a pcap or pcapng capture");
 }
 
 /// Stops at once.

@@ -167,7 +167,7 @@ impl Handshake {
         match (self.requested(), self.decisive_synack()) {
             (Some(syn), Some(synack)) => self.decide_both(syn, synack.ace),
             (None, Some(synack)) => decide_synack(synack.ace),
-            (Some(0), None) => (Mode::None, "The SYN asked for no ECN (ACE 000).".into()),
+            (Some(0), None) => (Mode::None, "The SYN did not ask for ECN (ACE 000).".into()),
             (Some(syn), None) => self.decide_syn(syn),
             (None, None) => (Mode::Unknown, "The capture holds no handshake packet.".into()),
         }
@@ -178,7 +178,8 @@ impl Handshake {
             (0, s) if self.asked_accecn() && reflected(s).is_some() && s != 0b011 => {
                 (Mode::AccEcn, "answers the first SYN: AccECN")
             }
-            (0, _) => (Mode::None, "ends without ECN, which the SYN did not ask for"),
+            (0, 0) => (Mode::None, "answers without ECN"),
+            (0, _) => (Mode::None, "answers with ECN flags that the SYN did not ask for"),
             (0b011, 0b001 | 0b101) => (Mode::Classic, "accepts classic ECN"),
             (0b011, _) => (Mode::None, "does not accept classic ECN"),
             (_, 0b010 | 0b011 | 0b100 | 0b110) => (Mode::AccEcn, "accepts AccECN"),
@@ -195,7 +196,7 @@ impl Handshake {
     fn asked(&self, last: u8) -> String {
         let first = self.syn.map_or(last, |s| s.ace);
         let request = match first {
-            0 => "The SYN asked for no ECN (ACE 000)".to_owned(),
+            0 => "The SYN did not ask for ECN (ACE 000)".to_owned(),
             0b011 => "The SYN asked for classic ECN (ACE 011)".to_owned(),
             0b111 => "The SYN asked for AccECN (ACE 111)".to_owned(),
             other => format!("The SYN carries ACE {other:03b}, which a server takes as a request for AccECN"),
@@ -328,6 +329,14 @@ mod tests {
     #[test]
     fn the_answer_to_the_first_syn_may_come_after_its_downgraded_repetition() {
         assert_eq!(run(&[7, 0], &[2], Some(2)).decide().0, Mode::AccEcn);
+    }
+
+    #[test]
+    fn an_answer_without_ecn_is_no_refusal_where_none_was_asked_for() {
+        let (mode, reason) = run(&[0], &[0], Some(0)).decide();
+        assert_eq!(mode, Mode::None);
+        assert!(reason.ends_with("did not ask for ECN (ACE 000); the server answers without ECN (SYN/ACK ACE 000)."));
+        assert!(run(&[0], &[1], Some(0)).decide().1.contains("flags that the SYN did not ask for"));
     }
 
     #[test]
