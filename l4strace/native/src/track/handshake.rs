@@ -335,7 +335,8 @@ mod tests {
     fn an_answer_without_ecn_is_no_refusal_where_none_was_asked_for() {
         let (mode, reason) = run(&[0], &[0], Some(0)).decide();
         assert_eq!(mode, Mode::None);
-        assert!(reason.ends_with("did not ask for ECN (ACE 000); the server answers without ECN (SYN/ACK ACE 000)."));
+        assert!(reason
+            .ends_with("did not ask for ECN (ACE 000); the server answers without ECN (SYN/ACK ACE 000)."));
         assert!(run(&[0], &[1], Some(0)).decide().1.contains("flags that the SYN did not ask for"));
     }
 
