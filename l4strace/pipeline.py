@@ -57,7 +57,7 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     it, so that the rest of the diagnosis is not lost; ``strict`` lets it raise.
     """
     # What the tables keep for each other ends with them: it takes as much memory as `rounds`.
-    capture = replace(capture)
+    given, capture = capture, replace(capture)
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     broken: dict[str, str] = {}
     made = partial(_derived, capture=capture, broken=None if strict else broken)
@@ -69,6 +69,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     # Both follow from `flows` and `directions` and are as small as these.
     for kept in (company.directions, vantage.nearest):
         hand_on(kept, capture, evidence)
+    # The proof asks for it once more.
+    hand_on(vantage.nearest, capture, given)
     return evidence
 
 

@@ -62,7 +62,7 @@ def table(capture: Capture) -> pl.DataFrame:
     others = queue_features.few_rounds(capture, features).to_dicts()
     of_path = phases.table(capture)
     changes = Counter(zip(of_path["source"], of_path["path"], strict=True))
-    beside = {_at(row) for row in company.directions(capture).filter(_ECT1).to_dicts()}
+    beside = set(company.directions(capture).filter(_ECT1).select("source", "path").unique().rows())
     known = [row | {"phases": changes[_at(row)]} for row in features.iter_rows(named=True)]
     judged = guard.each(lambda row: _row(row, _at(row) in beside), known, _failed)
     rows = [*judged, *(_too_short(row) for row in others)]

@@ -11,6 +11,7 @@ networks, as at a provider's edge (one path taken for two).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
 import polars as pl
@@ -130,6 +131,8 @@ def counters(capture: Capture) -> pl.DataFrame:
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
     mangled = known.filter(((zeroed & accecn) | silent).fill_null(False))
+    if mangled.is_empty():
+        return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
     rounds = capture.rounds.select(*KEY, "ce_bytes")
     shown = rounds.join(mangled.select(KEY), on=KEY, how="semi").group_by(KEY)
     mangled = mangled.join(
@@ -207,22 +210,29 @@ def _networks(addresses: pl.Series) -> pl.Series:
     if not ipv4.null_count():
         return ipv4
     others = addresses.filter(ipv4.is_null()).unique().drop_nulls().to_list()
-    networks = {address: _fast(address) for address in others}
+    networks = dict(zip(others, _ipv6(others), strict=True))
     return ipv4.fill_null(addresses.replace_strict(networks, default=None, return_dtype=pl.String))
 
 
-def _fast(address: str) -> str:
-    """The same as `network`, which takes 40 us: 0.7 s of a run with 20,000 IPv6 hosts."""
+def _ipv6(addresses: list[str]) -> Iterator[str]:
+    """As `network` of each, which takes 40 us: 0.7 s of a run with 20,000 IPv6 hosts."""
     # Only here: a run without IPv6 has no use for it.
     from socket import AF_INET6, inet_ntop, inet_pton
 
-    try:
-        packed = inet_pton(AF_INET6, address)
-    except (OSError, ValueError):
-        return network(address)
-    if packed.startswith(MAPPED):
-        return network(address)
-    return f"{inet_ntop(AF_INET6, packed[:8] + bytes(8))}/{PREFIX[6]}"
+    known: dict[bytes, str] = {}
+    for address in addresses:
+        try:
+            packed = inet_pton(AF_INET6, address)
+        except (OSError, ValueError):
+            yield network(address)
+            continue
+        if packed.startswith(MAPPED):
+            yield network(address)
+            continue
+        first = packed[:8]
+        if first not in known:
+            known[first] = f"{inet_ntop(AF_INET6, first + bytes(8))}/{PREFIX[6]}"
+        yield known[first]
 
 
 def network(address: str) -> str:

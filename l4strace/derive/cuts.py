@@ -135,6 +135,9 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
 
 def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame:
     """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
+    if kernel.is_empty():
+        unknown = pl.lit(None, kernel.schema["classic_ecn"])
+        return cuts.sort("ts_ns").with_columns(unknown.alias("classic_ecn"))
     states = kernel.select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
     ).filter(pl.col("flow").is_not_null() & pl.col("kernel_alpha").is_not_null())

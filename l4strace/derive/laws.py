@@ -86,8 +86,10 @@ def table(capture: Capture) -> pl.DataFrame:
     senders = company.directions(capture).select(*KEY, "sender")
     for known in (likelihoods, senders):
         judged = judged.join(known, on=KEY, how="left", maintain_order="left")
-    own, hosts = (_decided(_by_family(t, laws)) for t in (judged, _of_hosts(judged, laws)))
-    return LAWS.conform(_with_hosts(own, hosts))
+    own, hosts = _decided(_by_family(judged, laws)), _of_hosts(judged, laws)
+    if hosts.is_empty():
+        return LAWS.conform(own.with_columns(by_host=pl.lit(False)))
+    return LAWS.conform(_with_hosts(own, _decided(_by_family(hosts, laws))))
 
 
 def _of_hosts(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:

@@ -100,6 +100,7 @@ def _never_waited_less(above: pl.Expr, smallest: pl.Expr) -> pl.Expr:
     return (seen & (above >= APART * waits)).fill_null(False)
 
 
+@kept
 def _directions(capture: Capture) -> pl.DataFrame:
     """Of each direction, `near` (its rounds hold queue), `overtaken`, and whether SACK is `cut`."""
     return company.directions(capture).select(

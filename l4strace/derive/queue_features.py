@@ -18,8 +18,8 @@ from l4strace.derive import (
     whole_flows,
 )
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
-from l4strace.evidence import Capture
-from l4strace.schema.keys import KEY, of_round
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY, PATH, of_round
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles in place of smallest and largest, which one odd round decides. By eye."""
@@ -48,12 +48,11 @@ NEEDED = (
 """Columns of a round that are asked for: every join and filter copies all that are there."""
 
 COMPARED = (
-    *KEY,
     *("of", "at", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
-    *("marking_us", "above_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us"),
+    *("marking_us", "above_us", "rtt_min_us", "rtt_max_us", "base_us"),
     *("acked_bytes", "limited_by", "floor_us", "phase"),
 )
-"""Those that `company.neighbours` asks for, likewise."""
+"""Those that `company.neighbours` asks for beside the rate, likewise."""
 
 MANY_MARKS, STARVED_S = 10, 2.0
 """Marks that show where marking sets in however few packets a flow sends: a tenth of them is one;
@@ -105,9 +104,8 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
     )
     full = own.filter(pl.col("acked") >= company.MIN_STEADY_PACKETS)["of"]
     # A filter copies each column: only those that are asked for.
-    near = rated.select(*COMPARED, "carried_bps").filter(pl.col("of").is_in(full.implode()))
-    near = near.with_columns(rate_bps="carried_bps")
-    near = near.select(COMPARED)
+    near = rated.select(*COMPARED, rate_bps="carried_bps")
+    near = near.filter(pl.col("of").is_in(full.implode()))
     return (
         own.drop("at")
         .join(first_packets.begun_beside(capture, all_rated, own), on="of", how="left")
@@ -157,28 +155,38 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `carried_bps` that of the round's own phase, as the time of a packet is another in each.
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
-    path = ["source", "path"]
     directions = (
-        company.directions(capture)
-        .select(*KEY, "path", numbers.paths(capture))
+        _sized(capture)
         .join(rates, on="at", how="left", maintain_order="left")
-        .join(phases.capacities(capture), on=path, how="left", maintain_order="left")
-        .with_columns(rate_bps=pl.max_horizontal("rate_bps", "capacity_bps"))
-        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
-        .select("rate_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0))
+        .select(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"), "noise_us")
     )
     rated = rounds.hstack(directions[rounds["of"]])
-    carried = phases.carried(capture)
-    if carried.is_empty():
-        rated = rated.with_columns(pl.lit(None, pl.Float64()).alias("carried_bps"))
-    else:
-        rated = rated.join(carried, on=[*path, "phase"], how="left", maintain_order="left")
-    packet = company.packet_us(pl.col("carried_bps"))
-    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * packet)
-    rated = rated.with_columns(pl.coalesce("carried_bps", "rate_bps").alias("carried_bps"))
-    rated = rated.with_columns(limit.alias("mark_limit_us"))
-    above = pl.col("rtt_min_us") - pl.col("base_us") - pl.col("mark_limit_us")
-    return rated.with_columns((above - pl.col("noise_us")).alias("above_us"))
+    carried, bps = phases.carried(capture), pl.col("rate_bps")
+    if not carried.is_empty():
+        on = ["source", "path", "phase"]
+        rated = rated.join(carried, on=on, how="left", maintain_order="left")
+        bps = pl.coalesce("carried_bps", bps)
+    limit = pl.max_horizontal(pl.lit(L4S_MARK_US), PACKETS * company.packet_us(bps))
+    above = pl.col("rtt_min_us") - pl.col("base_us") - limit
+    return rated.with_columns(
+        bps.alias("carried_bps"),
+        limit.alias("mark_limit_us"),
+        (above - pl.col("noise_us")).alias("above_us"),
+    )
+
+
+@kept
+def _sized(capture: Capture) -> pl.DataFrame:
+    """Of each direction, the number of its path, the capacity there, and `noise_us`."""
+    return (
+        company.directions(capture)
+        .select(*KEY, "path", numbers.paths(capture))
+        .join(phases.capacities(capture), on=PATH, how="left", maintain_order="left")
+        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
+        .select(
+            "at", "capacity_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0)
+        )
+    )
 
 
 def _marking(rounds: pl.DataFrame) -> pl.DataFrame:

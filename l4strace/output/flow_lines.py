@@ -30,7 +30,8 @@ def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> lis
     known = capture.flows["flow"].unique(maintain_order=True)
     # A kernel log alone has flows without directions.
     first = dict.fromkeys([*accused, *largest.head(most), *known.head(most)])
-    return sorted(islice((flow for flow in first if flow in known), most))
+    there = set(known.filter(known.is_in(list(first))))
+    return sorted(islice((flow for flow in first if flow in there), most))
 
 
 def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str, ...]]:

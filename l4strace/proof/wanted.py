@@ -42,9 +42,10 @@ class Lookup(NamedTuple):
 def of_findings(capture: Capture, analysis: Analysis) -> tuple[tuple[Lookup, ...], str]:
     """Lookups in the order of the findings, and why some captures are left out, or nothing."""
     readable_sources = _sources(capture)
+    flows = sorted({f.flow for f in analysis.findings if f.flow is not None})
     near = {
         (flow, forward): source
-        for source, flow, forward in nearest(capture).select("source", "flow", "forward").rows()
+        for source, flow, forward, _ in nearest(capture).filter(pl.col("flow").is_in(flows)).rows()
     }
     found = []
     for place in readable(analysis.findings, MOST_OF_A_RULE, MOST_FINDINGS):

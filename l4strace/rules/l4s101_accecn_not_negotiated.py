@@ -76,34 +76,47 @@ L4S_CONTROLS = ("prague", "prague-reno", "bbr3", "bbr2")
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each conversation without the AccECN that its client requested."""
-    refused = evidence.flows.filter(
-        (pl.col("syn_ace") == REQUEST) & pl.col("mode").is_in(["classic", "none"])
-    ).with_columns(forward=True)
-    refused = first(evidence, refused).drop("forward")
-    senders = evidence.kernel.select("flow", "cc").filter(
-        pl.col("cc").is_in(L4S_CONTROLS) & pl.col("flow").is_not_null()
-    )
-    controls = dict(senders.unique("flow", keep="first").iter_rows())
-    data = (
-        evidence.directions.filter("forward")
-        .group_by("flow")
-        .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
-    )
-    late = _late(evidence).join(data, on="flow").filter(pl.col("data_packets") >= MIN_PACKETS)
+    requested = pl.col("syn_ace") == REQUEST
+    refused = _shown(evidence, requested & pl.col("mode").is_in(["classic", "none"]))
+    bleached = _shown(evidence, (pl.col("mode") == "accecn") & (pl.col("final_ack_ace") == 0))
+    late = _late(evidence)
+    controls: dict[int, str] = {}
+    if refused.height or late.height:
+        controls = _controls(evidence)
+        data = (
+            evidence.directions.filter("forward")
+            .group_by("flow")
+            .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
+        )
+        refused = refused.join(data, on="flow", how="left")
+        late = late.join(data, on="flow").filter(pl.col("data_packets") >= MIN_PACKETS)
     return [
-        *(
-            _finding(row, controls.get(row["flow"]))
-            for row in refused.join(data, on="flow", how="left").iter_rows(named=True)
-        ),
-        *(_final_ack(row) for row in _bleached_final_acks(evidence).iter_rows(named=True)),
+        *(_finding(row, controls.get(row["flow"])) for row in refused.iter_rows(named=True)),
+        *(_final_ack(row) for row in bleached.iter_rows(named=True)),
         *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
         *(_without_handshake(row, controls.get(row["flow"])) for row in late.iter_rows(named=True)),
     ]
 
 
+def _shown(evidence: Evidence, what: pl.Expr) -> pl.DataFrame:
+    """Flows of which a capture shows it, as the one nearest to the client did."""
+    rows = evidence.flows.filter(what)
+    return first(evidence, rows.with_columns(forward=True)).drop("forward") if rows.height else rows
+
+
+def _controls(evidence: Evidence) -> dict[int, str]:
+    """The first L4S congestion control that the log shows of each flow."""
+    senders = evidence.kernel.select("flow", "cc").filter(
+        pl.col("cc").is_in(L4S_CONTROLS) & pl.col("flow").is_not_null()
+    )
+    return dict(senders.unique("flow", keep="first").iter_rows())
+
+
 def _late(evidence: Evidence) -> pl.DataFrame:
     """Flows of which no capture shows a handshake packet, nor their ECN mode by other packets."""
     bare = pl.col("syn_ace").is_null() & pl.col("synack_ace").is_null()
+    if evidence.flows.filter(bare & (pl.col("mode") == "unknown")).is_empty():
+        return evidence.flows.clear()
     unknown = evidence.flows.group_by("flow", maintain_order=True).agg(
         pl.col("source").first(), (bare & (pl.col("mode") == "unknown")).all().alias("late")
     )
@@ -130,14 +143,6 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
     )
 
 
-def _bleached_final_acks(evidence: Evidence) -> pl.DataFrame:
-    """Flows over AccECN whose final ACK reached the capture without its code."""
-    bare = evidence.flows.filter(
-        (pl.col("mode") == "accecn") & (pl.col("final_ack_ace") == 0)
-    ).with_columns(forward=True)
-    return first(evidence, bare).drop("forward")
-
-
 def _final_ack(row: dict[str, Any]) -> Finding:
     """A server that gets ACE 000 here cannot trust the feedback of its own data."""
     sent = row["vantage"] == "client"
@@ -160,9 +165,10 @@ def _final_ack(row: dict[str, Any]) -> Finding:
 def _unanswered(evidence: Evidence) -> list[int]:
     """Flows that requested AccECN and of which no capture shows an answer."""
     asked = evidence.flows.filter(pl.col("syn_ace") == REQUEST)
-    silent = asked.group_by("flow").agg(
-        (pl.col("synack_ace").is_null() & (pl.col("mode") == "unknown")).all().alias("silent")
-    )
+    unanswered = pl.col("synack_ace").is_null() & (pl.col("mode") == "unknown")
+    if asked.filter(unanswered).is_empty():
+        return []
+    silent = asked.group_by("flow").agg(unanswered.all().alias("silent"))
     return silent.filter("silent").sort("flow")["flow"].to_list()
 
 

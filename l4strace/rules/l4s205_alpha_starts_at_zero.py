@@ -107,10 +107,13 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
         *("round", "start_ns", "end_ns", "first_frame", "last_frame"),
         *("inflight_max_packets", "ce_best"),
     )
+    marked = needed.filter(pl.col("ce_best") > 0)
+    if marked.is_empty():
+        return marked
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
-    marked = needed.filter(pl.col("ce_best") > 0).join(senders, on=subjects.KEY, how="semi")
-    rounds = needed.join(marked.select(subjects.KEY).unique(), on=subjects.KEY, how="semi")
+    marked = marked.select(subjects.KEY).unique().join(senders, on=subjects.KEY, how="semi")
+    rounds = needed.join(marked, on=subjects.KEY, how="semi")
     flight = pl.col("inflight_max_packets")
     later = rounds.sort(*subjects.KEY, "round").with_columns(
         of_round(+LATE_ROUNDS, flight).alias("later"),

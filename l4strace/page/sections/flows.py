@@ -144,6 +144,8 @@ def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> Amount:
 
 def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:
     """Congestion controls that the kernel log names, by flow and direction."""
+    if case.evidence.kernel.is_empty():
+        return {}
     own = case.evidence.kernel.filter(
         pl.col("flow").is_in(listed["flow"].implode()) & pl.col("cc").is_not_null()
     ).unique(["flow", "forward", "cc"], maintain_order=True)

@@ -310,6 +310,8 @@ def unused(row: dict[str, Any]) -> bool:
 @kept
 def unused_by(evidence: Evidence) -> frozenset[tuple[int, bool]]:
     """Directions (`flow`, `forward`) in which no reduction that the log shows used the score."""
+    if steps(evidence).is_empty():
+        return frozenset()
     rows = steps(evidence).join(floorless(evidence), on="log", how="left")
     rows = rows.join(marks_since(evidence), on=BY, how="left")
     return frozenset(

@@ -61,13 +61,14 @@ class Steps:
         """Meet an L4S queue, too."""
         return self.ect1.filter(pl.col("kind") == "l4s")
 
-    @property
+    @cached_property
     def answer(self) -> str:
         """One of the answers of `Status`."""
         if self.met.height:
             return "yes"
         if self.ect1.height:
-            return "partly" if set(self.ect1["flow"]) - self.path_faults[BLEACHED] else "no"
+            erased = pl.col("flow").is_in(self.path_faults[BLEACHED])
+            return "no" if self.ect1.select(erased.all()).item() else "partly"
         # ECT(1) without a handshake in the capture may be L4S, and CE hides how a packet left.
         hidden = (pl.col("ect1") & ~pl.col("shown")) | (
             pl.col("accecn") & (pl.col("codepoint") == CE)
