@@ -48,6 +48,8 @@ def delays(capture: Capture) -> pl.DataFrame:
 
     By packets or by rounds: a queue that overshoots marks many packets in few rounds.
     """
+    if capture.paths.is_empty():
+        return pl.DataFrame(schema=_DELAYS | {"really_lost": capture.paths.schema["lost"]})
     return (
         capture.paths.rename({"near": "source"})
         .join(bases(capture), on=KEY, how="inner")
@@ -68,6 +70,8 @@ def marked_between(capture: Capture) -> pl.DataFrame:
 
     Classic feedback says only that there were some, and a path that zeroes ACE erases it.
     """
+    if capture.paths.is_empty():
+        return pl.DataFrame(schema=_BETWEEN)
     paths = company.directions(capture).select(*KEY, "path")
     counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
     sums = counted.unique(KEY, keep="first").group_by("source", "path")
@@ -164,6 +168,19 @@ def bases(capture: Capture) -> pl.DataFrame:
     )
 
 
+_BETWEEN = {
+    "source": pl.UInt16(),
+    "path": pl.String(),
+    "ect0_between": pl.Int64(),
+    "ect0_between_ratio": pl.Float64(),
+}
+_DELAYS = {
+    "source": pl.UInt16(),
+    "flow": pl.UInt32(),
+    "forward": pl.Boolean(),
+    "marked_owd_us": pl.Float64(),
+    "marked_owd_median_us": pl.Float64(),
+}
 _EMPTY = {
     "source": pl.UInt16(),
     "flow": pl.UInt32(),

@@ -54,6 +54,20 @@ def capacities(capture: Capture) -> pl.DataFrame:
     return table(capture).group_by(PATH).agg(pl.col("capacity_bps").sort_by(length).last())
 
 
+@kept
+def sized(capture: Capture) -> pl.DataFrame:
+    """Of each direction, the number of its path, the capacity there, and `noise_us`."""
+    return (
+        company.directions(capture)
+        .select(*KEY, "path", numbers.paths(capture))
+        .join(capacities(capture), on=PATH, how="left", maintain_order="left")
+        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
+        .select(
+            "at", "capacity_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0)
+        )
+    )
+
+
 def carried(capture: Capture) -> pl.DataFrame:
     """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
     changed = pl.col("capacity_bps").n_unique().over(PATH) > 1

@@ -11,15 +11,14 @@ from l4strace.derive import (
     company,
     first_packets,
     noise,
-    numbers,
     one_way,
     phases,
     queue_delay,
     whole_flows,
 )
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
-from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY, PATH, of_round
+from l4strace.evidence import Capture
+from l4strace.schema.keys import KEY, of_round
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles in place of smallest and largest, which one odd round decides. By eye."""
@@ -156,7 +155,7 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
     directions = (
-        _sized(capture)
+        phases.sized(capture)
         .join(rates, on="at", how="left", maintain_order="left")
         .select(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"), "noise_us")
     )
@@ -172,20 +171,6 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
         bps.alias("carried_bps"),
         limit.alias("mark_limit_us"),
         (above - pl.col("noise_us")).alias("above_us"),
-    )
-
-
-@kept
-def _sized(capture: Capture) -> pl.DataFrame:
-    """Of each direction, the number of its path, the capacity there, and `noise_us`."""
-    return (
-        company.directions(capture)
-        .select(*KEY, "path", numbers.paths(capture))
-        .join(phases.capacities(capture), on=PATH, how="left", maintain_order="left")
-        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
-        .select(
-            "at", "capacity_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0)
-        )
     )
 
 

@@ -50,6 +50,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
     cut = evidence.stats.filter(pl.col("name").is_in(CUT_FILE) & (pl.col("count") > 0))
+    if cut.is_empty():
+        return []
     paths = dict(evidence.sources.select("source", "path").iter_rows())
     return [
         Finding(
@@ -71,6 +73,8 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
     headers = evidence.stats.filter(pl.col("name") == Stat.HEADERS_CUT).select("source", "count")
+    if headers.is_empty() and not evidence.directions["options_cut"].max():
+        return []
     options = evidence.directions.select("source", pl.col("options_cut").alias("count"))
     cut = (
         pl.concat([headers, options])

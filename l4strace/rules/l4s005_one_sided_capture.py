@@ -54,6 +54,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
     )
     lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= ENOUGH))
+    if lone.is_empty():
+        return []
     found: list[Finding | Skipped] = []
     for (source,), rows in lone.sort("source", "flow").group_by("source", maintain_order=True):
         if rows.height > SINGLE:

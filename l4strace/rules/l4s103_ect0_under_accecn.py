@@ -48,16 +48,18 @@ ECT1 = 1
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction."""
+    sent = evidence.directions.filter(
+        (pl.col("data_ect0") >= FEW) & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
+    )
+    if sent.is_empty():
+        return []
     prague = evidence.kernel["flow"].filter(evidence.kernel["cc"] == "prague").drop_nulls().unique()
     flows = evidence.flows.filter(pl.col("mode") == "accecn").select(
         "source", "flow", "syn_ecn", "synack_ecn"
     )
     own_syn = pl.when(pl.col("forward")).then("syn_ecn").otherwise("synack_ecn")
     found = (
-        evidence.directions.filter(
-            (pl.col("data_ect0") >= FEW) & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
-        )
-        .join(flows, on=["source", "flow"])
+        sent.join(flows, on=["source", "flow"])
         .filter(
             (own_syn == ECT1)
             | (pl.col("data_ect1") > 0)

@@ -72,6 +72,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
+    if evidence.paths.is_empty():
+        return []
     cleared = pl.col("ect1_to_not_ect") + pl.col("ect0_to_not_ect")
     rows = evidence.paths.with_columns(cleared=cleared).filter(paths.changed(pl.col("cleared")))
     return [

@@ -64,6 +64,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
+    if evidence.paths.is_empty():
+        return []
     changed = pl.col("ect1_to_ect0") + pl.col("ect0_to_ect1")
     rows = evidence.paths.with_columns(changed=changed).filter(pl.col("changed") > 0)
     return [

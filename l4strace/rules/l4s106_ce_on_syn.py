@@ -53,6 +53,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn"),
     ):
         rows = evidence.flows.filter((pl.col(sent) == CE) | (pl.col(arrived) == CE))
+        if rows.is_empty():
+            continue
         rows = first(evidence, rows.with_columns(forward=forward))
         found += [_finding(row, forward, packet, row[sent]) for row in rows.iter_rows(named=True)]
     return found

@@ -52,15 +52,23 @@ IMPLAUSIBLE = ("runs backwards or reports", "run backwards or report", " more by
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction that carries such options."""
+    faulty = (pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0)
+    rows = evidence.directions.filter(faulty)
+    if rows.is_empty():
+        return []
     began = evidence.flows.select("source", "flow", seen=pl.col("handshake") == "full")
-    rows = evidence.directions.join(began, on=["source", "flow"], how="left").with_columns(
+    rows = rows.join(began, on=["source", "flow"], how="left").with_columns(
         # Counters of a flow that began earlier report bytes that this capture never saw.
         option_implausible=pl.when("seen").then("option_implausible").otherwise(0)
     )
-    rows = rows.filter((pl.col("option_zeroed") > 0) | (pl.col("option_implausible") > 0))
-    rows = first(evidence, rows)
-    intact = _rewritten(evidence)
-    return [_finding(row, tuple(row[name] for name in KEY) in intact) for row in rows.to_dicts()]
+    rows = first(evidence, rows.filter(faulty))
+    if rows.is_empty():
+        return []
+    by_path = _rewritten(evidence)
+    return [
+        _finding(row, tuple(row[name] for name in KEY) in by_path)
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def _rewritten(evidence: Evidence) -> set[tuple[Any, ...]]:

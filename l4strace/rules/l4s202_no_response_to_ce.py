@@ -49,14 +49,16 @@ BURSTY = "a link releases packets in bursts, and what is in flight between them 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight does not fall as its marks ask."""
-    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     asked = pl.col("half_alpha") * pl.col("window_packets")
+    ignored = subjects.once(evidence, evidence.laws).filter(
+        (pl.col("law") == "none") & (asked >= MIN_PACKETS)
+    )
+    if ignored.is_empty():
+        return []
+    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     bursty = subjects.noise(evidence).filter(pl.col("release_us").is_not_null())
-    ignored = (
-        subjects.once(evidence, evidence.laws)
-        .filter((pl.col("law") == "none") & (asked >= MIN_PACKETS))
-        .join(begun, on=["source", "flow"], how="semi")
-        .join(bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left")
+    ignored = ignored.join(begun, on=["source", "flow"], how="semi").join(
+        bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left"
     )
     return [
         _finding(row) if row["release_us"] is None else Skipped(CODE, BURSTY, row["flow"])

@@ -67,11 +67,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .filter(pl.col("segments") >= MIN_PACKETS)
         .with_columns(known.alias("marked"), (known / pl.col("segments")).alias("share"))
         .filter(pl.col("share") >= SHARE)
-        .sort("share", descending=True)
-        .unique(subjects.DIRECTION, keep="first", maintain_order=True)
     )
     if all_ce.is_empty():
         return []
+    ranked = all_ce.sort("share", descending=True)
+    all_ce = ranked.unique(subjects.DIRECTION, keep="first", maintain_order=True)
     packets = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
     all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")

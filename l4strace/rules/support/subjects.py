@@ -65,6 +65,7 @@ def scalable(evidence: Evidence) -> pl.DataFrame:
     return once(evidence, evidence.directions.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
 
 
+@kept
 def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     """One bottleneck a direction, keyed by flow and direction only."""
     return once(evidence, evidence.bottlenecks).drop("source")
