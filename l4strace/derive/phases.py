@@ -14,8 +14,9 @@ from typing import Any
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import capacity, changes, company, noise, numbers, silences, usage
-from l4strace.derive.changes import Change, Slot
+from l4strace.derive import capacity, changes, company, full_slots, noise, numbers, silences, usage
+from l4strace.derive.changes import Change
+from l4strace.derive.full_slots import LASTING, QUEUE_US, Slot
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, PATH
@@ -99,7 +100,7 @@ def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
     for slot in slots:
-        slot["busy"] = changes.busy(slot)
+        slot["busy"] = full_slots.busy(slot)
     found = _ordered(
         [
             *changes.capacity_changes(slots),
@@ -108,16 +109,25 @@ def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
         ]
     )
     rows = list(_rows(slots, found))
-    # A capacity that is much the same again did not change.
     kept_changes = [
         change
         for change, before, after in zip(found, rows, rows[1:], strict=False)
-        if change.what != "capacity"
-        or not (_alike(before, after) or _ends(before, after, slots, change.first))
+        if not _undone(change, before, after, slots)
     ]
     if len(kept_changes) < len(found):
         rows = list(_rows(slots, kept_changes))
     return rows
+
+
+def _undone(
+    change: Change, before: dict[str, Any], after: dict[str, Any], slots: list[Slot]
+) -> bool:
+    """What is much the same in the whole of both phases did not change."""
+    if change.what == "capacity":
+        return _alike(before, after) or _ends(before, after, slots, change.first)
+    if change.what == "base RTT":
+        return bool(abs(before["base_rtt_us"] - after["base_rtt_us"]) < silences.STEP_US)
+    return False
 
 
 def _ordered(found: list[Change]) -> list[Change]:
@@ -136,15 +146,15 @@ def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first
     """
     there, left = (
         [s["flows"] for s in part]
-        for part in (slots[max(0, first - changes.LASTING) : first], slots[first : first + ENDING])
+        for part in (slots[max(0, first - LASTING) : first], slots[first : first + ENDING])
     )
     most = max(there, default=0)
     whole = list(takewhile(lambda s: s["flows"] >= most, slots[first:]))
     fell = last["capacity_bps"] < before["capacity_bps"]
     count = len(slots) - first
     unseen = count <= ENDING and not last["capacity_shown"]
-    stood = sum(s["busy"] and (s["queue_us"] or 0.0) >= changes.QUEUE_US for s in whole)
-    fewer = count <= 2 * ENDING and min(left) < most and stood < changes.LASTING
+    stood = sum(s["busy"] and (s["queue_us"] or 0.0) >= QUEUE_US for s in whole)
+    fewer = count <= 2 * ENDING and min(left) < most and stood < LASTING
     return bool(fell and (unseen or fewer))
 
 
@@ -157,11 +167,11 @@ TOP, TOP_RATIO = 3, 1.5
 """The third fastest slot counts where it is this much above what busy slots show: such a path was
 marked or slowed down at a lower rate than it carries. By eye, above the smear of slots."""
 
-ENDING = 2 * changes.LASTING
+ENDING = 2 * LASTING
 """Last slots of a path in which a fall must show its level. By eye: twice those that it lasts."""
 
 ALIKE = 1.25
-"""Ratio of two capacities that are not called a change: as `changes.ROSE`."""
+"""Ratio of two capacities that are not called a change: as `full_slots.ROSE`."""
 
 
 def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
@@ -180,14 +190,14 @@ def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
 def _size(slots: list[Slot], trains: list[float]) -> float:
     """Capacity of a phase with busy slots."""
     busy = [s for s in slots if s["busy"]]
-    standing = [s["delivered_bps"] for s in busy if (s["queue_us"] or 0.0) >= changes.QUEUE_US]
+    standing = [s["delivered_bps"] for s in busy if (s["queue_us"] or 0.0) >= QUEUE_US]
     level = capacity.plateau(standing) if 2 * len(standing) >= len(busy) else None
     return level or capacity.estimate([s["delivered_bps"] for s in busy], trains)
 
 
 def _credible(slots: list[Slot], trains: str) -> list[float]:
     """Rates of ``trains`` that the noise of the path does not make: they last longer than it."""
-    longest = capacity.PROBE_PACKETS * changes.FRAME_BITS * 1e6
+    longest = capacity.PROBE_PACKETS * full_slots.FRAME_BITS * 1e6
     noted = [s[trains] for s in slots if s[trains]]
     jitter = slots[0]["noise_us"] / noise.HIDES
     return [t for t in noted if jitter < noise.NOTED_US or longest / t >= jitter]
@@ -199,7 +209,7 @@ def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
     full = [s["delivered_bps"] for s in slots if s["busy"]]
     level = changes.shown(slots)
     size = _size(slots, trains) if level is not None else 0.0
-    if known_bps and not (level and changes.queued(slots)):
+    if known_bps and not (level and full_slots.queued(slots)):
         size = max(size, known_bps)
     # No slot delivers more than the path carries; one may hold bits of its neighbor.
     most = sorted(delivered)[-TOP:][0]

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from l4strace.derive.capacity import quantile
-from l4strace.derive.changes import QUEUE_US, Change, Slot
+from l4strace.derive.changes import Change
+from l4strace.derive.full_slots import QUEUE_US, Slot
 
 MIN_MARKED = 5
 """Slots with marks from which their absence has a meaning. By eye."""

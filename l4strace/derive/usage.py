@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.derive.changes import HELD_BACK, QUEUE_US, Slot
+from l4strace.derive.full_slots import HELD_BACK, QUEUE_US, Slot
 
 BEGUN, FULL = 0.05, 0.8
 """Parts of the capacity between which flows grow: by eye, above control traffic, and below the

@@ -42,6 +42,14 @@ def test_what_is_no_fall(after: dict[str, object]) -> None:
     assert changes.capacity_changes(slots(FULL, calm, after, {"count": 12})) == []
 
 
+def test_marked_packets_that_leave_as_fast_as_before_show_no_fall() -> None:
+    """Simulated run s8103-206: short flows at 10 of 18 Mbit/s, marked for their bursts."""
+    for probe, count in ((50e6, 0), (5e6, 1), (None, 1)):
+        bursts = SLOW | {"probe_bps": probe}
+        found = changes.capacity_changes(slots(FULL, QUEUE | {"probe_bps": probe}, bursts))
+        assert len(found) == count
+
+
 def test_a_fall_without_the_queue_that_it_must_leave_is_none() -> None:
     assert changes.capacity_changes(slots(FULL, SLOW)) == []
 

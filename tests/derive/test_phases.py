@@ -18,6 +18,15 @@ def test_a_path_is_split_where_its_capacity_changes() -> None:
     assert table["marks"].to_list() == pytest.approx([500, 500, 500], abs=2)
 
 
+def test_a_base_rtt_that_returns_did_not_change() -> None:
+    """Simulated run s8104-061: "rose from 150.5 to 150.5 ms" when the queue of a FIFO stood."""
+    low = {"count": 30, "marks": 0.0}
+    high = low | {"floor_us": 20_000.0, "queue_us": 20_000.0, "least_us": 30_000.0}
+    assert [row["changed"] for row in phases._of_path(slots(low, high))] == [None, "base RTT"]
+    again = low | {"count": 3}
+    assert [row["changed"] for row in phases._of_path(slots(low, high, again))] == [None]
+
+
 @pytest.mark.parametrize(("last", "count"), [(50, 1), (200, 2)])
 def test_flows_that_end_are_no_fall_of_the_capacity(last: int, count: int) -> None:
     """Lab run s1101-071: "fell to at least 2.3 Mbit/s" half a second before its end."""

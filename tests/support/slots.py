@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.derive import changes
+from l4strace.derive import full_slots
 from tests.support.frames import MS
 
 WIDTH = 100 * MS
@@ -44,4 +44,4 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "noise_us": 0.0,
     }
     slot = plain | {name: value for name, value in values.items() if name != "count"}
-    return slot | {"busy": changes.busy(slot)}
+    return slot | {"busy": full_slots.busy(slot)}
