@@ -60,7 +60,9 @@ def slots(capture: Capture) -> pl.DataFrame:
     (what even the fastest packet of one of the flows waited, above the smallest RTT of that
     flow), `floor_us` (the same of all flows), `peak_us` (largest mean RTT of a round above it),
     `base_us` (smallest RTT of the path; these four are null at the receiver), `held_back`
-    (share of the time in which applications or receivers limited the flows).
+    (share of the time in which applications or receivers limited the flows), `full_bps`
+    (what all flows delivered while a round lasted whose packets all waited and were mostly marked;
+    of several the one whose fastest packet waited longest; null without).
     """
     if capture.rounds.is_empty():
         return pl.DataFrame(schema=_EMPTY)
@@ -86,6 +88,7 @@ _EMPTY = {
     **dict.fromkeys(
         ("least_us", "queue_us", "floor_us", "peak_us", "base_us", "held_back"), pl.Float64()
     ),
+    "full_bps": pl.Float64(),
 }
 
 

@@ -41,6 +41,10 @@ def surged(past: list[Slot], around: list[Slot]) -> float | None:
         return None
     before, after = used(past), around[1:]
     first = [s for s in after[:SURGE] if s["held_back"] < HELD_BACK and not _repairs(s)]
+    # What a whole round in the queue delivers is exact; a slot may hold the end of the queue.
+    rates = [float(s["full_bps"]) for s in first if s["full_bps"]]
+    if rates and min(rates) <= before / ROSE:
+        return min(rates)
     shown = [s for s in first if _grew(past, s, before)]
     if all(slot["lost"] >= OVERFLOWS * slot["acked"] for slot in after):
         shown = after

@@ -40,6 +40,27 @@ def test_the_queue_is_that_of_the_flow_that_waits_most() -> None:
     assert found["floor_us"][5] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("marks", "lost", "rate"),
+    [
+        pytest.param(30, 0, 2 * RATE, id="and most of them were marked"),
+        pytest.param(10, 0, None, id="as jitter makes them wait"),
+        pytest.param(30, 1, None, id="a repair has no rate of its own"),
+    ],
+)
+def test_a_round_whose_packets_all_waited(marks: int, lost: int, rate: float | None) -> None:
+    """It is the one at 1 s; the other flow delivers meanwhile, too."""
+    waits = [10_000.0] * 100 + [13_000.0] + [10_000.0] * 99
+    marked, repairs = ([0] * 100 + [count] + [0] * 99 for count in (marks, lost))
+    queued = rounds(200, rtt_min_us=waits, retransmits=repairs, ce_best=marked, train_bps=RATE)
+    found = capacity.slots(
+        capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(queued, rounds(200, flow=1)))
+    )
+    shown = {row["slot"]: row["full_bps"] for row in found.iter_rows(named=True)}
+    assert shown.pop(10) == (rate and pytest.approx(rate))
+    assert set(shown.values()) == {None}
+
+
 def test_a_window_that_flights_exceed_does_not_hold_back() -> None:
     """The scale of the window is not known where the SYN was cut."""
     unscaled = rounds(200, limited_by="rwnd", rwnd_bytes=2_000, inflight_max_bytes=57_920)

@@ -41,6 +41,7 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "peak_us": 500.0,
         "base_us": 10_000.0,
         "held_back": 0.0,
+        "full_bps": None,
         "noise_us": 0.0,
     }
     slot = plain | {name: value for name, value in values.items() if name != "count"}

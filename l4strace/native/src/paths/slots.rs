@@ -29,6 +29,11 @@ const ONE_TRAIN: u32 = 3 * PROBE_PACKETS;
 const GROWTH: std::ops::RangeInclusive<f64> = 0.3..=0.8;
 const UNEVEN: f64 = 1.5;
 
+/// Wait of the fastest packet of a round, and the part of its packets that are marked, from which the
+/// path was full all along: the step of DualPI2 (sch_dualpi2.c), and most. Jitter marks nothing.
+const FULL_US: f64 = 1000.0;
+const FULL_MARKS: f64 = 0.5;
+
 /// Columns of `rounds`, and the number of each round's direction.
 pub struct Rounds<'a> {
     pub of: Column<'a, u32>,
@@ -83,6 +88,7 @@ pub struct Slot {
     pub peak_us: Option<f64>,
     pub base_us: Option<f64>,
     pub held_back: f64,
+    pub full_bps: Option<f64>,
     bytes: Sum,
     held: Sum,
     weight: Sum,
@@ -139,6 +145,15 @@ struct Seen {
     peak_us: Option<f64>,
 }
 
+/// The round of a slot in which the path was full for longest, and what all flows delivered meanwhile.
+#[derive(Clone, Copy)]
+struct Full {
+    wait_us: f64,
+    start_ns: i64,
+    end_ns: i64,
+    bytes: f64,
+}
+
 /// The rounds of one path.
 struct Path<'a> {
     rounds: &'a Rounds<'a>,
@@ -156,6 +171,7 @@ impl Path<'_> {
         let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0).div_euclid(width);
         let end = rows().map(|row| (rounds.end_ns.or_zero(row) - 1).div_euclid(width)).max().unwrap_or(begin);
         let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
+        let mut full = vec![None; slots.len()];
         let flow = |rows: &Vec<usize>| rows.first().and_then(|row| rounds.flow.get(*row));
         directed.sort_by_key(flow);
         for directed in directed.chunk_by(|a, b| flow(a) == flow(b)) {
@@ -164,6 +180,9 @@ impl Path<'_> {
                 let base = rows.iter().fold(None, |base, row| least(base, rounds.rtt_min_us.get(*row)));
                 for (i, row) in rows.iter().enumerate() {
                     let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
+                    let ending = (rounds.end_ns.or_zero(*row) - 1).div_euclid(width);
+                    let most = &mut full[(ending - begin) as usize];
+                    *most = longer(*most, self.full(*row, &seen, width));
                     for number in self.touched(*row, width) {
                         let slot = &mut slots[(number - begin) as usize];
                         self.add(slot, number * width, (number + 1) * width, *row, &seen);
@@ -173,7 +192,9 @@ impl Path<'_> {
             }
             add_flow(&mut slots, begin, of_flow);
         }
+        self.delivered(&directed, &mut full, width, begin);
         for (i, slot) in slots.iter_mut().enumerate() {
+            slot.full_bps = full[i].map(|full| full.bytes * 8e9 / (full.end_ns - full.start_ns) as f64);
             slot.at = at;
             slot.slot = begin + i as i64;
             slot.start_ns = slot.slot * width;
@@ -240,6 +261,41 @@ impl Path<'_> {
         seen
     }
 
+    /// A round whose packets all waited and were mostly marked, and whose rate no repair blurs; if one
+    /// or two slots hold it.
+    fn full(&self, row: usize, seen: &Seen, width: i64) -> Option<Full> {
+        let rounds = self.rounds;
+        let wait_us = seen.queue_us.filter(|wait| *wait >= FULL_US)?;
+        let packets = rounds.acked_packets.or_zero(row);
+        let marked = packets >= PROBE_PACKETS && seen.marks >= FULL_MARKS * f64::from(packets);
+        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
+        let short = (end_ns - 1).div_euclid(width) - start_ns.div_euclid(width) <= 1;
+        (marked && short && !seen.held && seen.train_bps.is_some()).then_some(Full {
+            wait_us,
+            start_ns,
+            end_ns,
+            bytes: 0.0,
+        })
+    }
+
+    /// Counts what all flows delivered in the full round of each slot.
+    fn delivered(&self, directed: &[Vec<usize>], full: &mut [Option<Full>], width: i64, begin: i64) {
+        if full.iter().all(Option::is_none) {
+            return;
+        }
+        for row in directed.iter().flatten() {
+            let (start, end) = (self.rounds.start_ns.or_zero(*row), self.rounds.end_ns.or_zero(*row));
+            let bytes = self.rounds.acked_bytes.or_zero(*row) as f64 / (end - start) as f64;
+            let touched = self.touched(*row, width);
+            // A full round that ends in the next slot may begin in this one.
+            for number in *touched.start()..=touched.end() + 1 {
+                if let Some(Some(full)) = full.get_mut((number - begin) as usize) {
+                    full.bytes += bytes * (end.min(full.end_ns) - start.max(full.start_ns)).max(0) as f64;
+                }
+            }
+        }
+    }
+
     /// More in flight than the window offered: its scale is not known (the SYN was cut or missed).
     fn held(&self, row: usize) -> bool {
         let rounds = self.rounds;
@@ -279,6 +335,11 @@ impl Path<'_> {
         slot.weight += weight;
         slot.held += if seen.held { weight } else { 0.0 };
     }
+}
+
+fn longer(one: Option<Full>, other: Option<Full>) -> Option<Full> {
+    let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
+    Some(if b.wait_us > a.wait_us { b } else { a })
 }
 
 /// Adds what one flow shows in each of its slots: its median train, and its shortest wait.

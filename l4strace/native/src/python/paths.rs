@@ -71,6 +71,7 @@ fn path_slots(py: Python<'_>, rounds: Given, directions: Given, min_packets: u64
     t.f64("peak_us", found.iter().map(|s| s.peak_us));
     t.f64("base_us", found.iter().map(|s| s.base_us));
     t.f64("held_back", found.iter().map(|s| s.held_back));
+    t.f64("full_bps", found.iter().map(|s| s.full_bps));
     t.finish()
 }
 
