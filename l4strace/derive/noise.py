@@ -111,7 +111,7 @@ def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             .mul(STEPS)
             .alias("steps_us"),
             (pl.col("rtt_min_us") - pl.col("base_us")).alias("floor_us"),
-            (pl.col("train_bps") / pl.col("rate_bps")).alias("train"),
+            (pl.col("train_bps") / pl.col("rate_bps")).alias("train_times"),
         )
     )
 
@@ -124,7 +124,7 @@ def _quiet(of: str) -> pl.Expr:
 def _verdict() -> list[pl.Expr]:
     one_way = pl.col("owd_us").is_not_null()
     bursty = (
-        (pl.col("train") >= TRAIN_TIMES)
+        (pl.col("train_times") >= TRAIN_TIMES)
         & (pl.col("rtt_us") >= NOTED_US)
         # Released together, the last packet of a burst hardly waited; in order, all wait.
         & (pl.col("floor_us") < pl.col("usual_us") / 2)

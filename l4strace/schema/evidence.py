@@ -217,6 +217,7 @@ NOISE = Table(
         Column("common_us", F64, "us", "The smallest jitter that a flow of the path shows: what a queue of one flow alone does not explain, nor one that grows or drains."),
         Column("hides_us", F64, "us", "What this noise can add to a delay measured by RTT: 2.5 times `jitter_us`."),
         Column("hides_owd_us", F64, "us", "The same for a one-way delay; without two captures the same value."),
+        Column("train_times", F64, "", "Rate of the fastest eight deliveries of a round over what the path carried, median: a queue lets packets out at the rate of the path."),
         Column("release_us", F64, "us", "Period at which packets are released in bursts (slots of a radio link, aggregated ACKs); null where they are not."),
         Column("late_packets", U64, "packet", "Data packets that arrived behind later ones, by the capture that saw most; a capture at the sender sees none."),
         Column("late_share", F64, "", "Of the data packets."),

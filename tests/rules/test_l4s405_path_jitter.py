@@ -22,6 +22,14 @@ def test_fires_and_names_the_path_that_adds_it() -> None:
     assert found.action.startswith("Look in the ACK direction for")
 
 
+def test_fires_where_packets_arrive_faster_than_any_queue_lets_them_out() -> None:
+    """Simulated run s8104-043: 6 ms apart at 420 times the rate of the path, behind a queue."""
+    (found,) = check(scene(common_us=0.0, jitter_us=6_300.0, train_times=420.0))
+    assert "6.3 ms of jitter" in found.message
+    assert check(scene(common_us=0.0, jitter_us=6_300.0, train_times=1.1)) == []
+    assert check(scene(common_us=0.0, jitter_us=6_300.0, train_times=None)) == []
+
+
 def test_silent_on_a_steady_path_and_on_a_bursty_link() -> None:
     assert check(scene(common_us=800.0)) == []
     assert check(scene(common_us=3_200.0, release_us=8_000.0)) == []
