@@ -53,7 +53,8 @@ def _slow_start(slots: list[Slot]) -> int:
 
 def _low(slot: Slot, capacity_bps: float) -> bool:
     """The path was not nearly full, and no queue stood that would show it slower than thought."""
-    return bool(slot["queue_us"] < QUEUE_US and slot["delivered_bps"] < LOW * capacity_bps)
+    empty = slot["queue_us"] < max(QUEUE_US, slot["noise_us"])
+    return bool(empty and slot["delivered_bps"] < LOW * capacity_bps)
 
 
 def _ramp(slots: list[Slot], capacity_bps: float) -> int | None:

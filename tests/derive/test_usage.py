@@ -29,6 +29,12 @@ def test_low_time_with_a_queue_or_held_back_or_seen_at_the_receiver_is_none() ->
         assert usage.of(slots(FULL, LOW | other, FULL), 50e6)["low_ns"] == 0
 
 
+def test_what_jitter_adds_is_no_queue() -> None:
+    """Simulated run s8104-092: 9 ms of jitter on a path that its flow never fills."""
+    noisy = LOW | {"queue_us": 5_000.0, "noise_us": 9_000.0}
+    assert usage.of(slots(FULL, noisy, FULL), 50e6)["low_ns"] == 40 * 100 * MS
+
+
 def test_flows_that_never_fill_the_path_are_judged_from_the_end_of_slow_start() -> None:
     """They reach 50 Mbit/s and grow by one packet a round trip: slow start would take ten (1 s)."""
     growing = slots(*RAMP)

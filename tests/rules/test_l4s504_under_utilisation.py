@@ -33,6 +33,12 @@ def test_fires_on_long_lows_with_an_empty_queue() -> None:
     assert finding.confidence is Confidence.MEDIUM
 
 
+def test_fires_on_lows_of_two_seconds() -> None:
+    """Simulated run s8104-177: 1.7 of 2.9 Mbit/s, below 60 % for 2.1 s after slow start."""
+    assert len(found(low_ns=2_100 * MS, low_share=0.41)) == 1
+    assert found(low_ns=1_900 * MS, low_share=0.41) == []
+
+
 def test_a_capacity_from_trains_alone_is_a_range() -> None:
     (finding,) = found(capacity_shown=False)
     assert finding.confidence is Confidence.MEDIUM
