@@ -3,8 +3,9 @@
 What it checks
 --------------
 How far the RTTs of one round trip lie apart while the queue hardly moves, without the time of two
-packets, for every flow of a path: from 1 ms and the time of one packet on. Where packets arrive
-four times as fast as the path carries them, one flow is enough: no queue lets them out like that.
+packets, for every flow of a path: from 1 ms and the time of one packet of each other flow on. Where
+packets arrive four times as fast as the path carries them, one flow is enough: no queue lets them
+out like that.
 
 Why it matters
 --------------
@@ -62,11 +63,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     packet = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
     noise = subjects.noise(evidence).join(packet, on=subjects.DIRECTION, how="left")
     packet_us = pl.col("serialisation_us").max().over("source", "path")
-    held = pl.when(pl.col("train_times") >= TRAIN_TIMES).then(pl.col("jitter_us"))
-    shown = pl.max_horizontal("common_us", held)
+    # A scheduler lets a packet of each other flow pass before the next one of a flow.
+    others = pl.col("jitter_us").count().over("source", "path").cast(pl.Int64) - 1
+    common, held = pl.col("common_us"), pl.col("jitter_us")
+    above = pl.max_horizontal(pl.lit(MIN_US), packet_us)
+    shown = (
+        pl.when(common >= pl.max_horizontal(above, others * packet_us))
+        .then(common)
+        .when((pl.col("train_times") >= TRAIN_TIMES) & (held >= above))
+        .then(held)
+    )
     noisy = noise.with_columns(shown_us=shown).filter(
-        pl.col("release_us").is_null(),
-        pl.col("shown_us") >= pl.max_horizontal(pl.lit(MIN_US), packet_us),
+        pl.col("release_us").is_null(), pl.col("shown_us").is_not_null()
     )
     return [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
 

@@ -35,6 +35,15 @@ def test_silent_on_a_steady_path_and_on_a_bursty_link() -> None:
     assert check(scene(common_us=3_200.0, release_us=8_000.0)) == []
 
 
+def test_silent_where_a_packet_of_each_other_flow_takes_as_long() -> None:
+    """Simulated run s8105-223: five queues of fq_codel take turns, with 4 ms for a packet each."""
+    place = bottleneck("per-flow", flow=1, serialisation_us=4_000.0)
+    for flows, found in ((5, 0), (2, 1)):
+        noise = path_noise(common_us=5_800.0, flow=list(range(flows)), rounds=100)
+        tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+        assert len(check(evidence(noise=noise, **tables))) == found
+
+
 def test_silent_where_one_packet_takes_as_long() -> None:
     """Lab run s1001-026: 1.8 ms where a packet of another flow takes 4.5 ms."""
     noise = path_noise(common_us=1_800.0)
