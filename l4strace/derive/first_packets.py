@@ -8,15 +8,13 @@ whether a long flow has a queue of its own.
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import company
+from l4strace.derive import border, company
+from l4strace.derive.unmarked import OWN_MARKS, Features, Verdict
 from l4strace.evidence import Capture
-
-Features = dict[str, Any]
+from l4strace.wording.quantities import count
 
 MIN_FIRST, MOST, NEARLY_NONE = 3, 0.8, 0.15
 """Slots in which a flow began, the part of them that agrees, and the part that may contradict. By
@@ -47,6 +45,18 @@ def begun_beside(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> 
     )
     rounds = rounds.select(NEEDED).rechunk()
     return pl.DataFrame(_native.path_begun(rounds, directions.rechunk(), MIN_FIRST))
+
+
+def verdict(f: Features) -> Verdict | None:
+    """What the first packets of flows that began meanwhile show of a flow with marks."""
+    at, begun = border.at(f), count(f["first_slots"] or 0, "flow")
+    if own_queue(f):
+        free = f"{f['first_passed']} of {begun} that began meanwhile did not wait"
+        return "per-flow", OWN_MARKS, f"{at}, while {free}: separate queues."
+    if one_queue(f):
+        waited = f"{f['first_met']} of {begun} that began meanwhile waited as long"
+        return "classic", OWN_MARKS, f"{at}, and {waited}."
+    return None
 
 
 def one_queue(f: Features) -> bool:

@@ -22,7 +22,7 @@ from l4strace.derive.unmarked import (
     Verdict,
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import count, quantity, queue_delay
+from l4strace.wording.quantities import quantity, queue_delay
 
 MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
@@ -297,6 +297,8 @@ def _deep_marks(f: Features) -> Verdict:
             # In a queue that never drains, most marks come far above the step.
             f["marking_delay_us"] = f["first_marking_us"]
             return low_marks.verdict(f)
+        if step := low_marks.overloaded_step(f):
+            return step
         return border.unknown(
             f"Cannot be determined: {border.lower(at)}, but no queue above "
             f"{quantity(f['mark_limit_us'], 'us')} went unmarked: the threshold may be lower."
@@ -304,8 +306,12 @@ def _deep_marks(f: Features) -> Verdict:
     mates = [c for c in ("scalable", "classic") if sharing.compared(f, c)]
     waits = [c for c in mates if sharing.waited(f, c) or sharing.sure(f, c)]
     if not waits:
-        if begun := _begun(f):
+        if begun := first_packets.verdict(f):
             return begun
+        # A dual queue may be what leaves ECT(0) flows and ECT(1) flows unequal.
+        one_of = ("scalable", "classic") if f["marked_as"] == "ect1" else ("classic",)
+        if any(sharing.far_from_even(f, c) for c in one_of):
+            return "classic", PARTLY, f"{at} and the flows get rates far from equal."
         dual = f["marked_as"] != "ect1" and "scalable" in mates
         if dual and f["scalable_high_unmarked"] < MIN_HIGH:
             return border.unknown(
@@ -326,18 +332,6 @@ def _deep_marks(f: Features) -> Verdict:
         alone = "the flows mostly wait too little to show" if mates else "no other long flow shows"
         return CLASSIC_OR_PER_FLOW, OWN_MARKS, f"{at}; {alone} whether others share the queue."
     return _deep_beside(f, waits)
-
-
-def _begun(f: Features) -> Verdict | None:
-    """What the first packets of flows that began meanwhile show."""
-    at, begun = border.at(f), count(f["first_slots"] or 0, "flow")
-    if first_packets.own_queue(f):
-        free = f"{f['first_passed']} of {begun} that began meanwhile did not wait"
-        return "per-flow", OWN_MARKS, f"{at}, while {free}: separate queues."
-    if first_packets.one_queue(f):
-        waited = f"{f['first_met']} of {begun} that began meanwhile waited as long"
-        return "classic", OWN_MARKS, f"{at}, and {waited}."
-    return None
 
 
 def _all_beyond(f: Features) -> bool:
@@ -385,7 +379,7 @@ def _deep_beside(f: Features, company: list[str]) -> Verdict:
     if own and (not noisy or f["queue_high_us"] > 2 * f["noise_us"]):
         reason = f"{at} and the delay of the other traffic differs ({alike})."
         return "per-flow", PARTLY if noisy else OWN_MARKS, reason
-    if begun := _begun(f):
+    if begun := first_packets.verdict(f):
         return begun
     if noisy:
         return border.unknown(_hidden(f, "whether the flows share the queue"))

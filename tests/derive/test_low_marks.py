@@ -114,6 +114,10 @@ def test_another_flow_beside_marked_ect1_flows_meets_an_l4s_aqm() -> None:
     assert found[0] == "l4s"
     assert low_marks.beside_l4s(features(**beside, scalable_mark_delay_us=9_000.0)) is None
     assert low_marks.beside_l4s(features(scalable_mark_delay_us=900.0)) is None
+    # Run s8201-066: packets that cannot be marked, in a queue shorter than where marks begin.
+    plain = beside | {"marked_as": "not_ect", "scalable_mark_delay_us": 900.0}
+    assert low_marks.beside_l4s(features(**plain, scalable_own_queue_us=800.0)) is None
+    assert low_marks.beside_l4s(features(**plain, scalable_own_queue_us=1_000.0)) is not None
     # Lab run s1201-053: the ECT(0) packets are marked as often.
     alike = beside | {"ect0_ratio": 1.05, "ect0_marks": 600}
     assert low_marks.beside_l4s(features(**alike, scalable_mark_delay_us=900.0)) is None
@@ -203,7 +207,8 @@ def test_a_path_that_clears_feedback_hides_how_classic_flows_are_marked() -> Non
     kind, _, reason = low_marks.verdict(features(**beside))
     assert kind == "unknown"
     assert reason.startswith("Cannot be determined: marks begin at")
-    for heard in ({"classic_marks": 1}, {"classic_ect0": 0}, {"classic_queue_us": 15_000.0}):
+    plain = {"classic_ect0": 0, "classic_queue_us": 1_500.0}
+    for heard in ({"classic_marks": 1}, plain, {"classic_queue_us": 15_000.0}):
         assert low_marks.verdict(features(**beside | heard))[0] == "l4s"
 
 
@@ -255,6 +260,9 @@ def test_flows_that_cannot_be_marked_and_wait_less_leave_the_kind_open() -> None
     beside = {"classic_ect0": 0, "classic_own_queue_us": 800.0, "classic_queue_us": 144.0}
     assert low_marks.verdict(features(**beside))[0] == "unknown"
     assert low_marks.verdict(features(**beside | {"classic_queue_us": 2_700.0}))[0] == "l4s"
+    # Run s8201-066: both mostly wait far less than where marks begin.
+    less = beside | {"classic_own_queue_us": 194.0, "classic_queue_us": 209.0}
+    assert low_marks.verdict(features(**less))[0] == "unknown"
 
 
 def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -> None:

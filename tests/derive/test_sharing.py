@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from l4strace.derive import border, marked, sharing
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.features import PLAIN
 
 EQUAL_RATES = {"classic_waiting": 40, "classic_uneven": 0.01, "classic_unlike": 0.2}
@@ -326,3 +327,24 @@ def test_what_leaves_ect1_packets_behind_shows_the_same_two_queues() -> None:
     assert sharing.left_behind(other)
     assert not sharing.left_behind(other | {"scalable_outruns": 10})
     assert not sharing.left_behind(other | {"marked_as": "not_ect"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({}, "classic"),
+        ({"classic_waiting": 4}, CLASSIC_OR_PER_FLOW),
+        ({"classic_uneven": 2.9}, CLASSIC_OR_PER_FLOW),
+        ({"classic_waiting": 0, "classic_uneven": None}, CLASSIC_OR_PER_FLOW),
+    ],
+)
+def test_a_few_slots_show_one_queue_by_rates_that_fair_queueing_never_gives(
+    changed: dict[str, object], kind: str
+) -> None:
+    """Run s8105-104: CoDel with 390 ms of queue, so that ten seconds are seven slots."""
+    deep = {"marking_delay_us": 386_000.0, "queue_delay_us": 307_000.0, "classic_slots": 7}
+    left = {"high_acked": 274, "high_marks": 4, "high_rounds": 20, "high_unmarked": 17}
+    few = {"noise_us": 0.0, "classic_waiting": 6, "classic_uneven": 3.9}
+    found = marked.verdict(PLAIN | LEFT_BEHIND | deep | left | few | changed)
+    assert found is not None
+    assert found[0] == kind
