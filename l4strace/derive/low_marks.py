@@ -6,7 +6,7 @@ in one queue (a shallow step), or gives every flow a queue.
 
 from __future__ import annotations
 
-from l4strace.derive import border, sharing
+from l4strace.derive import border, sharing, step_shape
 from l4strace.derive.border import HALF, HARDLY, MIN_HIGH, MIN_PACKETS
 from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.derive.unmarked import (
@@ -31,27 +31,9 @@ MOMENT_S = 5.0
 """Length of a direction from which marks in one tenth of its time only do not stand for the rest.
 By eye: shorter ones are slow start and little more."""
 
-MANY, ALL = 100, 0.95
-"""Packets beyond the border, and the part of them with marks, that show a step. Measured beyond
-3 ms: 0.96 and more behind most steps, 0.43 at most behind CoDel, PIE and RED."""
-
-OFTEN_STOPPED = 30
-"""Marks from which a flow fills its path, as its window would grow without. Measured: of 130 flows
-of ECT(1) packets with as many that never waited beyond the border and the noise, none met a classic
-AQM."""
-
-LATE_NOISE_US = 5000.0
-"""Noise up to which a late capture shows how even the queue stays. Measured on 78 directions of
-ECT(1) packets in captures that began late: the largest delay lies 13 ms and more above the smallest
-for the 19 behind a classic AQM in one queue or in a queue each; 23 stayed within the border and
-such noise, all behind steps."""
-
 CODEL_US = 5000.0
 """Shortest delay at which a classic AQM with usual settings marks: CoDel's target (RFC 8289 section
 4.4). Up to it, a packet that waited a little for something else may have passed an L4S AQM."""
-
-CODEL_INTERVAL_S = 0.1
-"""CoDel's shortest usual interval (RFC 8289 section 4.3)."""
 
 ALSO_MARKED = 2
 """Multiple of the L4S threshold up to which classic packets share the marking queue. By eye."""
@@ -77,7 +59,7 @@ def verdict(f: Features) -> Verdict:
     limit = f["mark_limit_us"]
     # A queue that hides in the smallest RTT is no longer than that RTT.
     hidden = 0.0 if f["began"] or f["flat"] else f["floor_us"]
-    if f["marking_delay_us"] + hidden > limit and not never_beyond(f):
+    if f["marking_delay_us"] + hidden > limit and not step_shape.never_beyond(f):
         return _marked_in_the_shorter(f) or border.unknown(
             "Cannot be determined: the capture began late, and the smallest RTT that it holds may "
             "already contain queue."
@@ -95,7 +77,7 @@ def verdict(f: Features) -> Verdict:
             return border.unknown(
                 "Cannot be determined: ECE comes back in most round trips, whatever the queue."
             )
-        if all_beyond(f):
+        if step_shape.all_beyond(f):
             others = f"{border.at(f)} for packets that are not ECT(1)"
             return "shallow", OWN_MARKS, f"{others}. Every packet that waited longer was marked."
         if f["marking_median_us"] <= ALSO_MARKED * limit + f["noise_us"]:
@@ -110,7 +92,7 @@ def verdict(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, mostly at {quantity(f['marking_median_us'], 'us')}.",
         )
-    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S and not never_beyond(f):
+    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S and not step_shape.never_beyond(f):
         return border.unknown(
             f"Cannot be determined: all marks fell within a tenth of the {f['seconds']:.0f} s."
         )
@@ -126,9 +108,11 @@ def behind_noise(f: Features) -> Verdict | None:
     """Noise moved the marks past the border, yet no queue stood beyond it without them."""
     if f["marked_as"] != "ect1":
         return None
-    if all_beyond(f):
+    if step_shape.moved_step(f):
+        shown = "Round trips that wait as long have marks, hardly any waits longer: a step."
+    elif step_shape.all_beyond(f):
         shown = "Every packet that waited longer was marked."
-    elif never_beyond(f):
+    elif step_shape.never_beyond(f):
         longest = quantity(f["queue_max_us"], "us")
         since = "slow start and jitter" if f["began"] else "jitter"
         shown = f"No round trip waited longer than {longest}, {since} included."
@@ -136,29 +120,6 @@ def behind_noise(f: Features) -> Verdict | None:
         return None
     kind, confidence, reason = _step(f, PARTLY)
     return kind, confidence, f"{reason} {shown}"
-
-
-def never_beyond(f: Features) -> bool:
-    """No queue ever stood beyond the border, noise apart, in spite of marks.
-
-    Slow start passes the target of every classic AQM: CoDel, PIE and RED wait before they mark. In
-    a capture that began late the smallest RTT may hold queue, but no classic AQM keeps it so even.
-    """
-    often = f["marks"] >= OFTEN_STOPPED and (f["began"] or f["noise_us"] <= LATE_NOISE_US)
-    return bool(often and f["queue_max_us"] <= f["mark_limit_us"] + f["noise_us"])
-
-
-def all_beyond(f: Features) -> bool:
-    """Every packet beyond the border was marked: an L4S AQM does that, and CoDel does not.
-
-    CoDel marks the n-th packet an interval (100 ms or more) over the root of n after the one before
-    (RFC 8289 section 5.3): until it marks every packet, it takes two squares of that interval over
-    the time of a packet.
-    """
-    all_marked = f["high_marks"] >= ALL * f["high_acked"] >= ALL * MANY
-    packet_s = (f["serialisation_us"] or 0.0) / 1e6
-    early = f["seconds"] * packet_s < 2 * CODEL_INTERVAL_S**2
-    return bool(all_marked and early) and not f["classic_feedback"]
 
 
 def _step(f: Features, alone: float) -> Verdict:

@@ -7,7 +7,7 @@ packets; a queue per flow delays each flow on its own.
 
 from __future__ import annotations
 
-from l4strace.derive import border, first_packets, low_marks, sharing, unmarked
+from l4strace.derive import border, first_packets, low_marks, sharing, step_shape, unmarked
 from l4strace.derive.border import HALF, HARDLY, MIN_HIGH
 from l4strace.derive.low_marks import MIN_MARKS
 from l4strace.derive.noise import HIDES, REORDERED
@@ -169,6 +169,7 @@ def _from_marks(f: Features) -> Verdict:
         return low_marks.verdict(f)
     # Others that wait as long as this flow rule out jitter of a few milliseconds.
     late = delay > low_marks.CODEL_US or _waits_with_others(f)
+    late = late and not step_shape.moved_step(f)
     if late and (delay - f["noise_us"] > limit or _seldom_marked(f)):
         return _deep_marks(f)
     if (
@@ -324,7 +325,7 @@ def _deep_marks(f: Features) -> Verdict:
                 f"Cannot be determined: {border.lower(at)}, but {late}, and ACKs wait for the "
                 "latest of them."
             )
-        if low_marks.all_beyond(f):
+        if step_shape.all_beyond(f):
             return border.unknown(
                 f"Cannot be determined: {border.lower(at)}, and every packet that waited longer "
                 "was marked, as by a step that lies lower."
@@ -341,7 +342,7 @@ def _all_beyond(f: Features) -> bool:
     """
     first = f["first_marking_us"]
     early = f["began"] and first is not None and first <= f["mark_limit_us"]
-    return bool(early) and low_marks.all_beyond(f)
+    return bool(early) and step_shape.all_beyond(f)
 
 
 def _deep_beside(f: Features, company: list[str]) -> Verdict:

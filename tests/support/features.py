@@ -33,6 +33,8 @@ PLAIN: dict[str, Any] = {
     "scalable_least_us": 0.0,
     "classic_least_us": 0.0,
     "marks": 0,
+    "stepped": None,
+    "marking_median_us": None,
     "scalable_uneven": None,
     "classic_uneven": None,
     "scalable_waiting": 0,
