@@ -12,6 +12,7 @@ from l4strace.derive.first_packets import MIN_FIRST
 from l4strace.evidence import Capture
 from l4strace.schema.keys import PATH, of_round
 from l4strace.schema.vantage import receiver
+from tests.support import full_rounds
 
 LOW = 0.1
 BIN_NS, APART_US, APART_PACKETS, BACKLOG_PACKETS, OUTRUN = 100_000_000, 1000.0, 2, 2, 2.0
@@ -57,6 +58,7 @@ def slots(capture: Capture) -> pl.DataFrame:
             ((pl.col("slot") + 1) * pl.col("width")).alias("end_ns"),
             (pl.col("bytes") * 8e9 / pl.col("width")).alias("delivered_bps"),
         )
+        .join(full_rounds.rates(parts), on=["at", "slot"], how="left")
         .rename({"acked_packets": "acked"})
         .sort("at", "slot")
     )
