@@ -92,7 +92,7 @@ def verdict(f: Features) -> Verdict:
             PARTLY,
             f"{border.at(f)}, mostly at {quantity(f['marking_median_us'], 'us')}.",
         )
-    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S and not step_shape.never_beyond(f):
+    if f["marked_parts"] <= 1 and f["seconds"] >= MOMENT_S:
         return border.unknown(
             f"Cannot be determined: all marks fell within a tenth of the {f['seconds']:.0f} s."
         )
