@@ -19,7 +19,6 @@ STEP: dict[str, Any] = {
     **dict.fromkeys(("high_rounds", "high_unmarked", "high_acked", "high_marks"), 0),
 }
 LATE = {"began": False, "flat": False}
-MOMENT = {"marked_parts": 1}
 LONG = {
     "first_marking_us": 1_400.0,
     "marking_delay_us": 27_000.0,
@@ -51,13 +50,6 @@ def test_delays_more_even_than_those_of_any_classic_aqm_are_those_of_a_step(
 ) -> None:
     """Runs s8104-189 and s8104-202: a late capture, and 2 ms of jitter or ACKs that jitter."""
     assert low_marks.verdict(PLAIN | STEP | EVEN | LATE | changed)[0] == kind
-
-
-def test_marks_of_one_moment_count_where_no_longer_queue_was_ever_met() -> None:
-    """Lab run s2501-155: the link became faster than what the flows send."""
-    assert low_marks.verdict(PLAIN | STEP | EVEN | MOMENT)[0] == "l4s"
-    longer = EVEN | {"queue_max_us": 13_000.0}
-    assert low_marks.verdict(PLAIN | STEP | MOMENT | longer)[0] == "unknown"
 
 
 @pytest.mark.parametrize(
