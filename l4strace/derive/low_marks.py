@@ -316,10 +316,11 @@ def _apart(f: Features, mate: str, stepped: float | None, shown: str) -> Verdict
             f"Cannot be determined: {border.lower(shown)}, and beyond what an L4S AQM lets a queue "
             "grow to."
         )
-    if sharing.out_of_turn(f, mate) and not border.uncoupled(f):
+    unfair = sharing.out_of_turn(f, mate) or sharing.far_from_even(f, mate)
+    if unfair and not border.uncoupled(f):
         reason = f"{shown}. A flow is marked although others get more than twice its rate."
         return "l4s", PARTLY, reason
-    if (stepped or 0.0) >= STEPPED:
+    if (stepped or 0.0) >= STEPPED and not unfair:
         return "per-flow", PARTLY, f"{shown}. Every longer classic queue is marked."
     if border.uncoupled(f):
         return border.unknown(

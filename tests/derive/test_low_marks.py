@@ -271,6 +271,12 @@ def test_a_flow_marked_at_a_fraction_of_the_rate_of_others_has_no_fair_queue() -
     left_behind = {"classic_outrun": 40, "classic_own_marked": 40}
     assert low_marks.verdict(features(**beside))[0] == "per-flow"
     assert low_marks.verdict(features(**beside | left_behind))[0] == "l4s"
+    # Run s8202-052: on a slow link marks at such rates show nothing, but those of a few slots do.
+    few = left_behind | {"serialisation_us": 2_400.0, "classic_waiting": 6, "classic_uneven": 3.7}
+    assert low_marks.verdict(features(**beside | few))[0] == "l4s"
+    # Run s8101-082: ECT(0) packets are marked often, too.
+    often = beside | left_behind | {"ect0_ratio": 0.36}
+    assert low_marks.verdict(features(**often))[0] == "unknown"
 
 
 def test_delays_alike_beyond_what_an_l4s_aqm_allows_are_no_dual_queue() -> None:
