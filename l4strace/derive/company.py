@@ -209,9 +209,13 @@ def _networks(addresses: pl.Series) -> pl.Series:
     ipv4 = addresses.str.extract(IPV4, 1) + ".0/24"
     if not ipv4.null_count():
         return ipv4
-    others = addresses.filter(ipv4.is_null()).unique().drop_nulls().to_list()
-    networks = dict(zip(others, _ipv6(others), strict=True))
-    return ipv4.fill_null(addresses.replace_strict(networks, default=None, return_dtype=pl.String))
+    rows = list(zip(addresses.to_list(), ipv4.to_list(), strict=True))
+    others = list({address for address, found in rows if found is None and address is not None})
+    known: dict[str | None, str | None] = {
+        None: None,
+        **dict(zip(others, _ipv6(others), strict=True)),
+    }
+    return pl.Series([found or known[address] for address, found in rows], dtype=pl.String)
 
 
 def _ipv6(addresses: list[str]) -> Iterator[str]:

@@ -28,15 +28,14 @@ def directions(capture: Capture) -> pl.Series:
 def paths(capture: Capture) -> pl.Series:
     """Of each row of `company.directions`, the number of its path in the order of `PATH`."""
     of = company.directions(capture).select(PATH)
-    known = of.unique().sort(PATH).with_row_index("at")
-    return of.join(known, on=PATH, how="left", maintain_order="left")["at"]
+    return of.join(named(capture), on=PATH, how="left", maintain_order="left")["at"]
 
 
 @kept
 def named(capture: Capture) -> pl.DataFrame:
     """`PATH` of each number (`at`) of `paths`."""
-    of = company.directions(capture).select(*PATH, at=paths(capture))
-    return of.unique("at").sort("at")
+    known = company.directions(capture).select(PATH).unique().sort(PATH)
+    return known.with_row_index("at")
 
 
 def marked_sorted(numbers: pl.Series) -> pl.Series:
@@ -68,9 +67,15 @@ def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.Data
     put together are left out: they do not show what one round does to the next.
     """
     rounds = capture.rounds.select(*KEY, *columns).hstack([by_key(capture)])
-    wanted = wanted[directions(capture)] & capture.rounds.select(single()).to_series()
+    wanted = wanted[directions(capture)] & _singles(capture)
     found = ordered(rounds.filter(wanted))
     return found.with_columns(marked_sorted(found["of"]))
+
+
+@kept
+def _singles(capture: Capture) -> pl.Series:
+    """Which rounds are single ones."""
+    return capture.rounds.select(single()).to_series()
 
 
 def single() -> pl.Expr:

@@ -160,6 +160,8 @@ def samples(evidence: Evidence) -> pl.DataFrame:
     Only samples with an alpha count. Where the log shows `init` (prague_init), earlier samples are
     left out: they show the private area of the socket before it was filled.
     """
+    if evidence.kernel.is_empty():
+        return alphas(evidence)
     return _summarized(_with_alpha(evidence).filter((pl.col("cc") != DCTCP).fill_null(True)))
 
 
