@@ -348,3 +348,16 @@ def test_a_few_slots_show_one_queue_by_rates_that_fair_queueing_never_gives(
     found = marked.verdict(PLAIN | LEFT_BEHIND | deep | left | few | changed)
     assert found is not None
     assert found[0] == kind
+
+
+def test_ect1_packets_that_wait_longer_than_others_have_no_dual_queue() -> None:
+    """Run s8102-072: a slow link, a queue for each of five flows; waits look like noise."""
+    deep = {"marking_delay_us": 19_000.0, "noise_us": 54_000.0, "classic_outrun": 0}
+    waits = {"classic_queue_us": 13_700.0, "classic_own_queue_us": 42_200.0}
+    slow = {"mark_limit_us": 5_700.0, "serialisation_us": 2_500.0, "began": True}
+    found = marked.verdict(PLAIN | LEFT_BEHIND | deep | waits | slow)
+    assert found is not None
+    assert found[0] == "per-flow"
+    low = {"marking_delay_us": 5_600.0}
+    shown = marked._own_queue(PLAIN | LEFT_BEHIND | deep | waits | slow | low)
+    assert shown is None
