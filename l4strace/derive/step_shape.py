@@ -52,7 +52,8 @@ def never_beyond(f: Features) -> bool:
     a capture that began late the smallest RTT may hold queue, but no classic AQM keeps it so even.
     """
     often = f["marks"] >= OFTEN_STOPPED and (f["began"] or f["noise_us"] <= LATE_NOISE_US)
-    return bool(often and f["queue_max_us"] <= f["mark_limit_us"] + f["noise_us"])
+    most = f["queue_max_us"]
+    return bool(often and most is not None and most <= f["mark_limit_us"] + f["noise_us"])
 
 
 def all_beyond(f: Features) -> bool:

@@ -41,6 +41,7 @@ EVEN = {"marks": 30, "queue_max_us": 2_900.0, "classic_slots": 0}
         ({}, "l4s"),
         ({"marks": 29}, "unknown"),
         ({"queue_max_us": 3_100.0}, "unknown"),
+        ({"queue_max_us": None}, "unknown"),
         ({"queue_max_us": 7_900.0, "noise_us": 5_000.0}, "l4s"),
         ({"queue_max_us": 7_900.0, "noise_us": 5_100.0}, "unknown"),
     ],
