@@ -57,6 +57,9 @@ longer, while jitter that keeps their order gathers them behind one of many dela
 NOTED_US = 1000.0
 """Jitter from which packets count as released in bursts: DualPI2's step (sch_dualpi2.c)."""
 
+USUAL_MSS = 1460
+"""Bytes of a packet of Ethernet, where the handshake was not captured."""
+
 REORDERED = 0.001
 """Share of late packets that is noted (L4S407), and from which a retransmission need not mean a
 loss. By eye."""
@@ -159,6 +162,21 @@ def _verdict() -> list[pl.Expr]:
     ]
 
 
+def _on_the_wire(capture: Capture) -> pl.Expr | pl.Series:
+    """`data_packets` of each direction, with the parts of super-packets: ACKs report those."""
+    if not capture.directions["super_packets"].sum():
+        return pl.col("data_packets")
+    sizes = capture.flows.select("source", "flow", "mss_client", "mss_server")
+    segment = pl.when("forward").then("mss_server").otherwise("mss_client").fill_null(USUAL_MSS)
+    parts = pl.when(pl.col("super_packets") > 0).then(pl.col("payload_bytes") // segment)
+    return (
+        capture.directions.select(*KEY, "data_packets", "super_packets", "payload_bytes")
+        .join(sizes, on=["source", "flow"], how="left", maintain_order="left")
+        .select(pl.max_horizontal("data_packets", parts).alias("data_packets"))
+        .to_series()
+    )
+
+
 def _reordered(capture: Capture) -> pl.DataFrame:
     """Packets of each direction that arrived late: as a capture behind the reordering saw them, or
     as ACKs reported them to any capture, which knows no retransmission from a late packet's copy.
@@ -169,7 +187,7 @@ def _reordered(capture: Capture) -> pl.DataFrame:
     repaired = (pl.col("super_packets") > 0) & (pl.col("overtaken") <= pl.col("retransmits"))
     rows = capture.directions.select(
         *KEY,
-        "data_packets",
+        _on_the_wire(capture),
         "out_of_order",
         "super_packets",
         pl.when(repaired.fill_null(False)).then(0).otherwise("overtaken").alias("overtaken"),

@@ -111,6 +111,21 @@ def test_late_packets_come_from_the_capture_behind_the_reordering() -> None:
     assert (found["late_packets"], found["late_share"]) == (130, 0.13)
 
 
+def test_parts_of_super_packets_are_late_of_what_was_on_the_wire() -> None:
+    """Lab run s2601-099: "17,166 data packets (164 %) arrived behind later ones"."""
+    merged = {"data_packets": 10_000, "payload_bytes": 72_000_000, "super_packets": 9_000}
+    sent = frame("directions", overtaken=17_000, retransmits=25, **merged)
+    for mss, share in ((1440, 0.34), (None, 17_000 / 49_315)):
+        flows = frame("flows", mss_server=mss)
+        found = row(of(500.0), flows=flows, directions=sent)
+        assert found["late_share"] == pytest.approx(share, rel=1e-4)
+        plain = sent.with_columns(
+            super_packets=pl.lit(0, pl.UInt64()), overtaken=pl.lit(1_000, pl.UInt64())
+        )
+        found = row(of(500.0), flows=flows, directions=plain)
+        assert found["late_share"] == pytest.approx(0.1)
+
+
 def test_repaired_parts_of_super_packets_are_not_late() -> None:
     for repaired, late in ((77, 0), (4, 35)):
         sent = frame("directions", overtaken=35, super_packets=900, retransmits=repaired)

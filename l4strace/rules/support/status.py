@@ -197,11 +197,14 @@ def _nobody_asked(evidence: Evidence, flows: pl.DataFrame) -> str:
         sent = carrying if ect1 else "none has ECT(1) data"
         return f"no handshake of {_named(flows)} was captured, {sent}"
     also = f", although {carrying}" if ect1 else ""
-    missing = f" ({count(unseen, 'handshake')} not captured)" if unseen else ""
-    nobody = f"none of {_named(flows)} asked"
     if flows.height == 1:
         nobody = f"flow {flows['flow'][0]} did not ask"
-    return f"{nobody} for AccECN{missing}{also}{_settings(evidence)}"
+    elif unseen:
+        seen = f"{flows.height - unseen:,} of {_named(flows)}"
+        nobody = f"none of the captured handshakes ({seen}) asked"
+    else:
+        nobody = f"none of {_named(flows)} asked"
+    return f"{nobody} for AccECN{also}{_settings(evidence)}"
 
 
 def _settings(evidence: Evidence) -> str:

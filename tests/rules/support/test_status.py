@@ -113,6 +113,15 @@ def test_a_setting_that_excludes_the_request_is_named() -> None:
     assert status(other).sentence == "No: flow 0 did not ask for AccECN."
 
 
+def test_a_flow_whose_handshake_nobody_saw_is_not_said_to_have_asked_for_nothing() -> None:
+    """Lab run s2601-143 began late: "none of 2 flows with data asked" for a flow that had."""
+    silent = flow(1, syn=0, mode="none", ect1=0)
+    late = run(flow(syn=None, mode="unknown", ect1=0), silent)
+    assert status(late).sentence == (
+        "No: none of the captured handshakes (1 of 2 flows with data) asked for AccECN."
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "kind", "answer", "end"),
     [
