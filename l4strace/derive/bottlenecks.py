@@ -48,6 +48,9 @@ START_PACKETS = 10
 """ECT(1) packets of a direction that a second queue would have shown to: an initial window
 (RFC 6928). Fewer are a control connection."""
 
+MOST_PHASES = 8
+"""Phases of a path that are asked, those with most marks: a link can change all day. By eye."""
+
 ONE_OF_TWO = ("classic", "per-flow", "shallow", CLASSIC_OR_PER_FLOW)
 """What the classic queue of a DualPI2 may look like to the flows in it."""
 
@@ -84,21 +87,33 @@ def _by_phase(
 
     A bottleneck that moves, or changes its rate, shows two kinds of queue in one average.
     """
-    found: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
-    for number in sorted({part["phase"] for part in parts if part["marks"]}):
-        marks = {_at(part): part["marks"] for part in parts if part["phase"] == number}
-        paths = pl.DataFrame(list(marks), rounds.select(PATH).schema, orient="row")
-        now = rounds.filter(pl.col("phase") == number)
-        features = queue_features.features(
-            capture, now.join(paths, on=PATH, how="semi", maintain_order="left")
-        )
-        alone = [row | {"phases": 1} for row in features.iter_rows(named=True)]
-        judged = guard.each(lambda row: _row(row, _at(row) in beside), alone, _failed)
-        for row in agreement.agreed(judged):
-            found[_flow(row)].append((marks[_at(row)], row))
-    for verdicts in found.values():
-        verdicts.sort(key=lambda one: -one[0])
-    return defaultdict(list, {flow: [row for _, row in rows] for flow, rows in found.items()})
+    paths: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
+    for part in sorted(parts, key=lambda part: -part["marks"]):
+        if part["marks"]:
+            paths[_at(part)].append(part)
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for place in range(MOST_PHASES):
+        now = [(*at, ranked[place]["phase"]) for at, ranked in paths.items() if len(ranked) > place]
+        for row in _within(capture, rounds, now, beside):
+            found[_flow(row)].append(row)
+    return found
+
+
+def _within(
+    capture: Capture,
+    rounds: pl.DataFrame,
+    now: list[tuple[int, str, int]],
+    beside: set[tuple[int, str]],
+) -> list[dict[str, Any]]:
+    """Verdicts on the directions of paths, each in one phase (source, path, phase)."""
+    if not now:
+        return []
+    chosen = pl.DataFrame(now, rounds.select(*PATH, "phase").schema, orient="row")
+    part = rounds.join(chosen, on=[*PATH, "phase"], how="semi", maintain_order="left")
+    features = queue_features.features(capture, part).iter_rows(named=True)
+    alone = [row | {"phases": 1} for row in features]
+    judged = guard.each(lambda row: _row(row, _at(row) in beside), alone, _failed)
+    return agreement.agreed(judged)
 
 
 _ECT1 = (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)

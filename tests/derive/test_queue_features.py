@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace.derive import bottlenecks, company, phases, queue_delay, queue_features
+from l4strace.evidence import Capture
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, dropped, marked_above, of, sawtooth, verdict
 
@@ -113,3 +114,23 @@ def test_a_phase_shows_its_kind_where_the_whole_mixes_two() -> None:
     row = verdict(directions=PRAGUE, rounds=of(queue, **made))
     assert (row["kind"], row["confidence"]) == ("l4s", 0.6)
     assert "in one phase" in str(row["reason"])
+
+
+def test_a_path_that_changes_all_day_is_asked_in_few_of_its_phases(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = capture(flows=FLOWS, directions=PRAGUE, rounds=of(sawtooth(200, 1100, 2_000)))
+    table = queue_features.rounds(made)
+    table = table.with_columns(phase=(pl.int_range(pl.len()) // 50).cast(table["phase"].dtype))
+    asked: list[int] = []
+    features = queue_features.features
+
+    def noted(run: Capture, part: pl.DataFrame) -> pl.DataFrame:
+        asked.extend(part["phase"].unique())
+        return features(run, part)
+
+    monkeypatch.setattr(queue_features, "features", noted)
+    place = {"source": 0, "path": table["path"][0]}
+    parts = [place | {"phase": n, "marks": n % 17} for n in range(40)]
+    bottlenecks._by_phase(made, table, parts, set())
+    assert asked == [16, 33, 15, 32, 14, 31, 13, 30]
