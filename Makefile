@@ -52,7 +52,7 @@ check: $(VENV)/.dev ## formatting, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-rust-test: ## tests of both crates, and of what threads share in every order (loom)
+rust-test: ## tests of both crates, and of what threads share (loom)
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
 	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
 	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml

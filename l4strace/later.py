@@ -75,7 +75,7 @@ class _Late(Loader):
 
 
 class _Unsigned(Loader):
-    """Executes a package whose decorators note what 560 functions take, which nobody asks for."""
+    """Imports a package whose decorators record signatures of 560 functions, which go unused."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader

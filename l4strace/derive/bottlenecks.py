@@ -94,12 +94,12 @@ def _by_phase(
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for place in range(MOST_PHASES):
         now = [(*at, ranked[place]["phase"]) for at, ranked in paths.items() if len(ranked) > place]
-        for row in _within(capture, rounds, now, beside):
+        for row in _in_one_phase(capture, rounds, now, beside):
             found[_flow(row)].append(row)
     return found
 
 
-def _within(
+def _in_one_phase(
     capture: Capture,
     rounds: pl.DataFrame,
     now: list[tuple[int, str, int]],

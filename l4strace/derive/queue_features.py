@@ -51,7 +51,7 @@ COMPARED = (
     *("marking_us", "above_us", "rtt_min_us", "rtt_max_us", "base_us"),
     *("acked_bytes", "limited_by", "floor_us", "phase"),
 )
-"""Those that `company.neighbours` asks for beside the rate, likewise."""
+"""Those that `company.neighbours` needs beside the rate, likewise."""
 
 MANY_MARKS, STARVED_S = 10, 2.0
 """Marks that show where marking sets in however few packets a flow sends: a tenth of them is one;

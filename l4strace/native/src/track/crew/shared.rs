@@ -6,7 +6,7 @@
 //! enough, a helper that the system refuses to start is one fewer, and one that sleeps while a few packets
 //! wait keeps nobody waiting.
 //!
-//! `l4strace/native/loom` tries that in every order in which threads can meet.
+//! `l4strace/native/loom` tries that in every order of the caller and one helper, and in many of two.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -154,6 +154,7 @@ impl<T: Follow> Shared<T> {
         };
         Shared { pace, state: Mutex::new(state), work: Condvar::new(), back: Condvar::new() }
     }
+
     /// Lanes are shared from here on.
     pub fn begin(&self, lanes: Vec<T>) {
         self.lock().lanes = lanes.into_iter().map(Lane::new).collect();
