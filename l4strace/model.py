@@ -116,7 +116,7 @@ class Status(NamedTuple):
     flows: int = 0
     """Conversations with data; all conversations where none carried data."""
     asked: int = 0
-    """Of those, that asked for AccECN in their handshake."""
+    """Of those, that requested AccECN in their handshake."""
     accecn: int = 0
     """Of those, that got it."""
     ect1: int = 0

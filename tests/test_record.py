@@ -40,7 +40,7 @@ def test_a_run_can_be_recorded_again(tmp_path: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert host_state() == before
     if done.returncode == CANNOT and "struct_ops register" in done.stderr:
-        pytest.skip("this kernel takes no struct_ops congestion control that asks for AccECN")
+        pytest.skip("this kernel takes no struct_ops congestion control that requests AccECN")
     assert done.returncode == 0, done.stderr
     run = tmp_path / "accecn-clean"
     truth = json.loads((run / "truth.json").read_text())

@@ -11,9 +11,9 @@ from l4strace.wording.quantities import count
 FIN, SYN, RST, ACK, ECE, CWR = 0x001, 0x002, 0x004, 0x010, 0x040, 0x080
 CE = 3
 REQUESTS = {
-    0b000: "does not ask for ECN",
-    0b011: "asks for classic ECN",
-    0b111: "asks for AccECN",
+    0b000: "does not request ECN",
+    0b011: "requests classic ECN",
+    0b111: "requests AccECN",
 }
 """ACE of a SYN (RFC 9768 section 3.1.1)."""
 REFLECTS = {0b010: "Not-ECT", 0b011: "ECT(1)", 0b100: "ECT(0)", 0b110: "CE"}
@@ -48,7 +48,7 @@ def _plain(row: dict[str, Any], flags: int) -> str:
 
 
 def _syn(row: dict[str, Any]) -> Iterator[str]:
-    asked = REQUESTS.get(row["ace"], "asks for AccECN, with a reserved code")
+    asked = REQUESTS.get(row["ace"], "requests AccECN, with a reserved code")
     yield f"{asked}, as {ECN_FIELD[row['ip_ecn']]} here"
 
 

@@ -42,7 +42,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         controls = programs.CongestionControls(folder)
         controls.__enter__()
     except (RuntimeError, OSError) as error:
-        pytest.skip(f"no congestion control here that asks for AccECN: {error}")
+        pytest.skip(f"no congestion control here that requests AccECN: {error}")
     try:
         delay = programs.compile_delay(folder / "delay")
         topology = Topology(delay, 20, 10_000)

@@ -32,7 +32,7 @@ def test_top_level_keys_are_the_contract():
 
 
 def test_the_status_has_its_answer_and_its_counts():
-    known = Status("no", "No: flow 0 did not ask for AccECN.", flows=1)
+    known = Status("no", "No: flow 0 did not request AccECN.", flows=1)
     document = json.loads(as_json.render(evidence(), Analysis((), status=known)))
     assert document["status"] == {
         "answer": "no", "sentence": known.sentence,

@@ -24,9 +24,9 @@ def test_opens_with_the_verdict_and_lists_findings():
 
 
 def test_whether_this_is_l4s_comes_first():
-    status = Status("no", "No: flow 0 did not ask for AccECN.")
+    status = Status("no", "No: flow 0 did not request AccECN.")
     shown = markdown.render(RUN, Analysis((finding("bleached here"),), status=status))
-    assert shown.startswith("**L4S:** No: flow 0 did not ask for AccECN.\n\n**bleached here**")
+    assert shown.startswith("**L4S:** No: flow 0 did not request AccECN.\n\n**bleached here**")
 
 
 def test_markup_in_names_shows_as_it_is():

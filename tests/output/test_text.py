@@ -32,12 +32,12 @@ def test_the_verdict_comes_first():
     assert " ".join(shown.split("\n\n")[0].split()) == BLEACHED.message
 
 
-STATUS = Status("no", "No: flow 0 did not ask for AccECN.")
+STATUS = Status("no", "No: flow 0 did not request AccECN.")
 
 
 def test_whether_this_is_l4s_stands_above_the_verdict():
     shown = text.render(RUN, Analysis((BLEACHED,), status=STATUS))
-    assert shown.splitlines()[0] == "L4S:        No: flow 0 did not ask for AccECN."
+    assert shown.splitlines()[0] == "L4S:        No: flow 0 did not request AccECN."
     assert " ".join(shown.split("\n\n")[1].split()) == BLEACHED.message
 
 

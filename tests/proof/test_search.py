@@ -36,7 +36,7 @@ def test_bleaching_is_proved_by_the_handshake(bleached: tuple[Evidence, Analysis
     proof = pipeline.prove(evidence, analysis, copy=False).proof
     assert proof is not None
     assert [(one.named, one.shows) for one in proof.packets[0]] == [
-        (True, "asks for AccECN, as ECT(1) here"),
+        (True, "requests AccECN, as ECT(1) here"),
         (False, "accepts AccECN; the SYN arrived as Not-ECT"),
         (False, "the SYN/ACK arrived as ECT(1)"),
     ]

@@ -26,8 +26,8 @@ def shown(handshake: dict[str, Any] = ACCECN, **columns: Any) -> str:
 @pytest.mark.parametrize(
     ("handshake", "columns", "text"),
     [
-        (ACCECN, {"tcp_flags": SYN, "ace": 7}, "asks for AccECN, as ECT(1) here"),
-        (CLASSIC, {"tcp_flags": SYN, "ace": 3}, "asks for classic ECN, as ECT(1) here"),
+        (ACCECN, {"tcp_flags": SYN, "ace": 7}, "requests AccECN, as ECT(1) here"),
+        (CLASSIC, {"tcp_flags": SYN, "ace": 3}, "requests classic ECN, as ECT(1) here"),
         (ACCECN, {"tcp_flags": SYNACK, "ace": 2}, "accepts AccECN; the SYN arrived as Not-ECT"),
         (CLASSIC, {"tcp_flags": SYNACK, "ace": 1}, "answers with classic ECN"),
         ({"mode": "none", "syn_ace": 7}, {"tcp_flags": SYNACK, "ace": 0}, "refuses ECN"),

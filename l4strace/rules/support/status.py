@@ -1,6 +1,6 @@
 """Is this L4S at all: how far the flows of a run get on the way to an L4S queue.
 
-Four steps make a flow L4S: its handshake asks for AccECN, the other end accepts (RFC 9331 section
+Four steps make a flow L4S: its handshake requests AccECN, the other end accepts (RFC 9331 section
 4.2), its data is ECT(1) (section 4.1), and an L4S queue meets it. The status counts the
 conversations that pass each step and gives the reason why none gets further.
 """
@@ -20,7 +20,7 @@ from l4strace.schema.words import BOTTLENECKS, CODEPOINTS
 from l4strace.wording.quantities import count
 
 REQUEST = 0b111
-"""ACE of a SYN that asks for AccECN (RFC 9768 section 3.1.1)."""
+"""ACE of a SYN that requests AccECN (RFC 9768 section 3.1.1)."""
 REQUESTING = 3
 """The value of net.ipv4.tcp_ecn with which a host requests AccECN: TCP_ECN_IN_ACCECN_OUT_ACCECN in
 include/net/tcp_ecn.h."""
@@ -43,7 +43,7 @@ class Steps:
 
     @cached_property
     def asked(self) -> pl.DataFrame:
-        """Asked for AccECN."""
+        """Requested AccECN."""
         return self.flows.filter("asked")
 
     @cached_property
@@ -145,7 +145,7 @@ def _clauses(steps: Steps) -> list[str]:
     if alone and steps.accecn.height:
         clauses = [f"flow {largest['flow']} negotiated AccECN"]
     else:
-        clauses = [f"{who} asked for AccECN"]
+        clauses = [f"{who} requested AccECN"]
     if steps.accecn.is_empty():
         reason = (largest["reason"] or "The handshake does not show why").rstrip(".")
         missed = "but did not get it" if alone else "but none got it"
@@ -198,13 +198,13 @@ def _nobody_asked(evidence: Evidence, flows: pl.DataFrame) -> str:
         return f"no handshake of {_named(flows)} was captured, {sent}"
     also = f", although {carrying}" if ect1 else ""
     if flows.height == 1:
-        nobody = f"flow {flows['flow'][0]} did not ask"
+        nobody = f"flow {flows['flow'][0]} did not request"
     elif unseen:
         seen = f"{flows.height - unseen:,} of {_named(flows)}"
-        nobody = f"none of the captured handshakes ({seen}) asked"
+        nobody = f"none of the captured handshakes ({seen}) requested"
     else:
-        nobody = f"none of {_named(flows)} asked"
-    return f"{nobody} for AccECN{also}{_settings(evidence)}"
+        nobody = f"none of {_named(flows)} requested"
+    return f"{nobody} AccECN{also}{_settings(evidence)}"
 
 
 def _settings(evidence: Evidence) -> str:

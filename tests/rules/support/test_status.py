@@ -44,7 +44,7 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
         (
             run(flow(), flow(1, syn=3, mode="classic", ect1=0), bottlenecks=queue("l4s", 0.7)),
             "yes",
-            "Yes: of 2 flows with data 1 asked for AccECN, 1 got it, 1 of these sends ECT(1), "
+            "Yes: of 2 flows with data 1 requested AccECN, 1 got it, 1 of these sends ECT(1), "
             "and 1 probably meets an L4S queue (flow 0).",
         ),
         (
@@ -73,7 +73,7 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
         (
             run(flow(mode="classic", ect1=0, mode_reason="The server answers so.")),
             "no",
-            "No: flow 0 asked for AccECN, but did not get it. The server answers so.",
+            "No: flow 0 requested AccECN, but did not get it. The server answers so.",
         ),
         (
             run(flow(syn=None, mode="unknown")),
@@ -105,12 +105,12 @@ def test_a_setting_that_excludes_the_request_is_named() -> None:
         flow(syn=0, mode="none", ect1=0), flow(1, syn=0, mode="none", ect1=0), host_files=(host,)
     )
     assert status(silent).sentence == (
-        "No: none of 2 flows with data asked for AccECN: net.ipv4.tcp_ecn is 2 (Linux 6.18.44, "
+        "No: none of 2 flows with data requested AccECN: net.ipv4.tcp_ecn is 2 (Linux 6.18.44, "
         "run.host.json)."
     )
     asking = {**host, "sysctls": {"net.ipv4.tcp_ecn": "3"}}
     other = run(flow(syn=0, mode="none", ect1=0), host_files=(asking,))
-    assert status(other).sentence == "No: flow 0 did not ask for AccECN."
+    assert status(other).sentence == "No: flow 0 did not request AccECN."
 
 
 def test_a_flow_whose_handshake_nobody_saw_is_not_said_to_have_asked_for_nothing() -> None:
@@ -118,7 +118,7 @@ def test_a_flow_whose_handshake_nobody_saw_is_not_said_to_have_asked_for_nothing
     silent = flow(1, syn=0, mode="none", ect1=0)
     late = run(flow(syn=None, mode="unknown", ect1=0), silent)
     assert status(late).sentence == (
-        "No: none of the captured handshakes (1 of 2 flows with data) asked for AccECN."
+        "No: none of the captured handshakes (1 of 2 flows with data) requested AccECN."
     )
 
 

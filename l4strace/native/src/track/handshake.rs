@@ -149,7 +149,7 @@ impl Handshake {
         }
     }
 
-    /// Some SYN asked for AccECN.
+    /// Some SYN requested AccECN.
     pub fn asked_accecn(&self) -> bool {
         [self.syn, self.retry].into_iter().flatten().any(|s| is_request(s.ace))
     }
@@ -167,7 +167,7 @@ impl Handshake {
         match (self.requested(), self.decisive_synack()) {
             (Some(syn), Some(synack)) => self.decide_both(syn, synack.ace),
             (None, Some(synack)) => decide_synack(synack.ace),
-            (Some(0), None) => (Mode::None, "The SYN did not ask for ECN (ACE 000).".into()),
+            (Some(0), None) => (Mode::None, "The SYN did not request ECN (ACE 000).".into()),
             (Some(syn), None) => self.decide_syn(syn),
             (None, None) => (Mode::Unknown, "The capture holds no handshake packet.".into()),
         }
@@ -179,7 +179,7 @@ impl Handshake {
                 (Mode::AccEcn, "answers the first SYN: AccECN")
             }
             (0, 0) => (Mode::None, "answers without ECN"),
-            (0, _) => (Mode::None, "answers with ECN flags that the SYN did not ask for"),
+            (0, _) => (Mode::None, "answers with ECN flags that the SYN did not request"),
             (0b011, 0b001 | 0b101) => (Mode::Classic, "accepts classic ECN"),
             (0b011, _) => (Mode::None, "does not accept classic ECN"),
             (_, 0b010 | 0b011 | 0b100 | 0b110) => (Mode::AccEcn, "accepts AccECN"),
@@ -196,9 +196,9 @@ impl Handshake {
     fn asked(&self, last: u8) -> String {
         let first = self.syn.map_or(last, |s| s.ace);
         let request = match first {
-            0 => "The SYN did not ask for ECN (ACE 000)".to_owned(),
-            0b011 => "The SYN asked for classic ECN (ACE 011)".to_owned(),
-            0b111 => "The SYN asked for AccECN (ACE 111)".to_owned(),
+            0 => "The SYN did not request ECN (ACE 000)".to_owned(),
+            0b011 => "The SYN requested classic ECN (ACE 011)".to_owned(),
+            0b111 => "The SYN requested AccECN (ACE 111)".to_owned(),
             other => format!("The SYN carries ACE {other:03b}, which a server takes as a request for AccECN"),
         };
         if first == last {
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn the_reserved_code_is_named() {
         let (_, reason) = run(&[7], &[0b101], Some(2)).decide();
-        let expected = "The SYN asked for AccECN (ACE 111); the server accepts AccECN with a reserved code \
+        let expected = "The SYN requested AccECN (ACE 111); the server accepts AccECN with a reserved code \
                         (SYN/ACK ACE 101).";
         assert_eq!(reason, expected);
     }
@@ -336,8 +336,8 @@ mod tests {
         let (mode, reason) = run(&[0], &[0], Some(0)).decide();
         assert_eq!(mode, Mode::None);
         assert!(reason
-            .ends_with("did not ask for ECN (ACE 000); the server answers without ECN (SYN/ACK ACE 000)."));
-        assert!(run(&[0], &[1], Some(0)).decide().1.contains("flags that the SYN did not ask for"));
+            .ends_with("did not request ECN (ACE 000); the server answers without ECN (SYN/ACK ACE 000)."));
+        assert!(run(&[0], &[1], Some(0)).decide().1.contains("flags that the SYN did not request"));
     }
 
     #[test]
