@@ -20,6 +20,7 @@ from l4strace import proof, rules
 from l4strace.derive import alphas, company, guard, one_way, queue_delay, vantage
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load
+from l4strace.ingest.tracked import Progress, Tracked
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
@@ -36,9 +37,6 @@ DERIVE = "derive"
 COSTLIEST = "bottlenecks"
 """The derived table that takes as long as all others."""
 
-Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in all (0: not known)."""
-
 
 def read(
     paths: Sequence[str], progress: Progress | None = None, companions: bool = True
@@ -48,6 +46,11 @@ def read(
     Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
     return load.load(paths, progress, companions)
+
+
+def tables(packets: Tracked, progress: Progress | None = None) -> Capture:
+    """The same of captures that are tracked already."""
+    return load.beside(packets, progress)
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:

@@ -50,6 +50,15 @@ def most() -> int | None:
     return _most or (int(stated) or None if stated.isdecimal() else None)
 
 
+def spare(paths: Iterable[str]) -> bool:
+    """Whether a second thread gains by work beside the reading of ``paths``."""
+    return most() != 1 and _processors() > 1 and _bytes(paths) > SMALL_BYTES
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _bytes(paths: Iterable[str]) -> float:
     """Size of regular files; infinite where one is a pipe, which may bring any number of bytes."""
     total = 0.0

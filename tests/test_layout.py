@@ -39,7 +39,6 @@ ELSEWHERE = {
     "capture/": "capture/test_live.py",
     "commands/capture.py": "capture/test_live.py",
     "commands/destination.py": "hostile/test_places.py",
-    "commands/inputs.py": "commands/test_redact.py",
     "commands/memory.py": "hostile/test_edge.py",
     "commands/page_file.py": "commands/test_diagnose.py",
     "ingest/host_file.py": "hostile/test_edge.py",

@@ -101,6 +101,11 @@ class Part(NamedTuple):
     from_s: From = None
     to_s: To = None
 
+    def check(self) -> None:
+        """Raises UsageError where no part can be what was asked for, before anything is read."""
+        if any(self):
+            self.selection()
+
     def selection(self) -> Selection:
         """As the other stages take it. Raises UsageError."""
         from l4strace.selection import Selection
@@ -141,10 +146,11 @@ class Rules(NamedTuple):
 
     def checked(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Words of `--select` and of `--ignore`. Raises UsageError for one that names no rule."""
-        from l4strace import rules
-
         chosen, ignored = tuple(words(self.select)), tuple(words(self.ignore))
-        rules.select(chosen, ignored)
+        if chosen or ignored:
+            from l4strace import rules
+
+            rules.select(chosen, ignored)
         return chosen, ignored
 
 

@@ -1,24 +1,23 @@
-"""The files of one run -> Capture: packets tracked, logs joined, host files parsed."""
+"""The files of one run -> Capture: tables of tracked packets, logs joined, host files parsed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from l4strace import _native, console, threads
+from l4strace import console
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import files, host_file, named, untrusted
+from l4strace.ingest import host_file, tracked, untrusted
 from l4strace.ingest.digest import with_digests
+from l4strace.ingest.tracked import Progress, Tracked
 from l4strace.schema import TABLES
 from l4strace.schema.capture import STATS
 from l4strace.schema.words import Stat
-
-Progress = Callable[[int, int], None]
 
 
 def load(
@@ -29,9 +28,13 @@ def load(
     Raises InputError for a path that cannot be read or is neither capture nor log. A companion that
     nobody named is left out when it cannot be read; `stats` has why.
     """
-    inputs = files.of_run(paths, companions)
-    _see_to_rest(inputs)
-    capture = _track(inputs.captures, progress) if inputs.captures else _capture({})
+    return beside(tracked.track(paths, progress, companions), progress)
+
+
+def beside(packets: Tracked, progress: Progress | None = None) -> Capture:
+    """The tables of tracked ``packets``, with the logs and host files of their run."""
+    inputs = packets.inputs
+    capture = _tables(packets)
     hosts = [host_file.read(path) for path in inputs.hosts]
     if inputs.logs or inputs.logs_beside:
         from l4strace.ingest.join import attach
@@ -46,20 +49,6 @@ def load(
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
     return replace(capture, sources=with_digests(capture.sources), host_files=tuple(hosts))
-
-
-def _see_to_rest(inputs: files.Inputs) -> None:
-    """Raises InputError when nothing but pages and results is left; else notes the results."""
-    if inputs.captures or inputs.logs or inputs.hosts:
-        for path in inputs.results:
-            console.note(f"{path}: results of iperf3, left out: `l4strace sweep` reads them.")
-        return
-    if inputs.results:
-        why, hint = "holds results of iperf3 and no packets", "`l4strace sweep` reads them."
-        raise InputError(f"{inputs.results[0]}: {why}", f"Name a capture. {hint}")
-    raise InputError(
-        f"{inputs.pages[0]}: a page of l4strace, not a capture", "Name the capture itself."
-    )
 
 
 @contextmanager
@@ -89,15 +78,13 @@ def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
     return replace(capture, stats=pl.concat([capture.stats, added]))
 
 
-def _track(paths: list[str], progress: Progress | None) -> Capture:
-    try:
-        tables = _native.track([named.opened(path) for path in paths], progress, threads.most())
-    except InputError as error:
-        raise InputError(named.readable(str(error)), error.hint) from error
-    frames = {name: pl.DataFrame(table) for name, table in tables.items()}
+def _tables(packets: Tracked) -> Capture:
+    if not packets.tables:
+        return _capture({})
+    frames = {name: pl.DataFrame(table) for name, table in packets.tables.items()}
     # The tracker's running estimate is for `watch`: the queue delay needs the whole run.
     frames["rounds"] = frames["rounds"].drop("queue_delay_us")
-    shown = dict(enumerate(paths))
+    shown = dict(enumerate(packets.inputs.captures))
     path = pl.col("source").cast(pl.Int64).replace_strict(shown, return_dtype=pl.String)
     frames["sources"] = frames["sources"].with_columns(path=path)
     frames["flows"] = _placed(frames["flows"])

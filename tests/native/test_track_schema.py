@@ -28,3 +28,13 @@ def test_progress_can_end_the_reading(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     _native.track([str(path)], lambda done, total: bool(calls.append((done, total))))
     assert calls == [(24, 24)]
+
+
+def test_progress_is_not_asked_for_every_few_packets(tmp_path: Path) -> None:
+    """Each call waits for Python, where another thread may be at work."""
+    path = tmp_path / "many.pcap"
+    path.write_bytes(EMPTY_PCAP)
+    calls: list[tuple[int, int]] = []
+    _native.track([str(path)] * 100, lambda done, total: calls.append((done, total)))
+    assert calls[0] == (24, 2400)
+    assert len(calls) < 100

@@ -1,5 +1,7 @@
 //! `track()`: captures in, the tables of the Capture stage out.
 
+use std::time::{Duration, Instant};
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +17,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Reads captures once and returns the tables sources, flows, directions, rounds, paths and stats.
 ///
-/// `progress(read, total)` is called now and then with bytes of all files (`total` 0 when unknown);
+/// `progress(read, total)` is called at most every [`OFTEN`] with bytes of all files (`total` 0 when unknown);
 /// when it returns False, reading ends as if the files ended there. `threads` is how many at most track
 /// (default: one for each processor); the tables do not depend on it.
 #[pyfunction]
@@ -28,27 +30,51 @@ fn track<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let inputs: Vec<Input> = paths.into_iter().map(Input::Path).collect();
     let threads = threads.map_or_else(Threads::default, Threads::most);
-    let run = native(py, || run(&inputs, threads, &mut Progress(progress)))?;
+    let mut watcher = Progress { function: progress, last: None };
+    let run = native(py, || run(&inputs, threads, &mut watcher))?;
     caught(|| tables::all(py, &run))
 }
 
+/// Time between two calls of Python: each waits for its lock, which another thread may hold for 5 ms.
+const OFTEN: Duration = Duration::from_millis(50);
+
 /// Reports to a caller how far reading has come; an exception of the caller, or Ctrl-C, is passed on.
-struct Progress(Option<Py<PyAny>>);
+struct Progress {
+    function: Option<Py<PyAny>>,
+    /// When Python was called last.
+    last: Option<Instant>,
+}
+
+impl Progress {
+    fn due(&mut self) -> bool {
+        let due = self.last.is_none_or(|last| last.elapsed() >= OFTEN);
+        if due {
+            self.last = Some(Instant::now());
+        }
+        due
+    }
+}
 
 impl Watcher for Progress {
     type Error = Failed;
 
     /// False when the caller wants to stop.
     fn progress(&mut self, read: u64, total: u64) -> Result<bool, Failed> {
-        self.pause()?;
-        let Some(function) = &self.0 else { return Ok(true) };
+        if !self.due() {
+            return Ok(true);
+        }
         Python::attach(|py| {
+            py.check_signals()?;
+            let Some(function) = &self.function else { return Ok(true) };
             let answer = function.call1(py, (read, total))?;
             Ok(answer.is_none(py) || answer.is_truthy(py)?)
         })
     }
 
     fn pause(&mut self) -> Result<(), Failed> {
-        Ok(Python::attach(|py| py.check_signals())?)
+        if self.due() {
+            Python::attach(|py| py.check_signals())?;
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,56 @@
+"""The captures of one run, tracked by the native module.
+
+Needs no polars: of a large capture the packets are read while polars is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from l4strace import _native, console, threads
+from l4strace.errors import InputError
+from l4strace.ingest import files, named
+
+Progress = Callable[[int, int], None]
+"""Called with bytes done and bytes in all (0: not known)."""
+
+
+class Tracked(NamedTuple):
+    """The files of a run, and what was made of the captures among them."""
+
+    inputs: files.Inputs
+    tables: Mapping[str, Any]
+    """sources, flows, directions, rounds, paths and stats as Arrow; empty without a capture."""
+
+
+def track(
+    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+) -> Tracked:
+    """Reads the captures among ``paths``; with ``companions`` what lies beside them is found, too.
+
+    Raises InputError for a path that cannot be read or is neither capture nor log.
+    """
+    inputs = files.of_run(paths, companions)
+    _see_to_rest(inputs)
+    if not inputs.captures:
+        return Tracked(inputs, {})
+    opened = [named.opened(path) for path in inputs.captures]
+    try:
+        return Tracked(inputs, _native.track(opened, progress, threads.most()))
+    except InputError as error:
+        raise InputError(named.readable(str(error)), error.hint) from error
+
+
+def _see_to_rest(inputs: files.Inputs) -> None:
+    """Raises InputError when nothing but pages and results is left; else notes the results."""
+    if inputs.captures or inputs.logs or inputs.hosts:
+        for path in inputs.results:
+            console.note(f"{path}: results of iperf3, left out: `l4strace sweep` reads them.")
+        return
+    if inputs.results:
+        why, hint = "holds results of iperf3 and no packets", "`l4strace sweep` reads them."
+        raise InputError(f"{inputs.results[0]}: {why}", f"Name a capture. {hint}")
+    raise InputError(
+        f"{inputs.pages[0]}: a page of l4strace, not a capture", "Name the capture itself."
+    )
