@@ -5,6 +5,8 @@
 pub struct Rounds {
     /// By directional id (2 * flow, plus one for server to client): start, end and row, by start.
     spans: Vec<Vec<(i64, i64, usize)>>,
+    /// By directional id, the round that was looked up last: packets come by time.
+    last: Vec<usize>,
     delays: Vec<Delay>,
 }
 
@@ -31,7 +33,7 @@ pub struct RoundDelay {
 impl Rounds {
     /// Rounds as (local flow, forward, start, end), in the order of the table's rows.
     pub fn new(rounds: impl Iterator<Item = (u32, bool, i64, i64)>) -> Self {
-        let mut found = Rounds { spans: Vec::new(), delays: Vec::new() };
+        let mut found = Rounds::default();
         for (row, (flow, forward, start, end)) in rounds.enumerate() {
             found.delays.push(Delay::default());
             let id = 2 * flow as usize + usize::from(!forward);
@@ -43,17 +45,24 @@ impl Rounds {
         for spans in &mut found.spans {
             spans.sort_unstable();
         }
+        found.last = vec![0; found.spans.len()];
         found
     }
 
     /// Adds one packet's delay to the round in which this capture saw it.
     pub fn add(&mut self, id: u32, ts_ns: i64, owd_ns: i64, marked: bool) {
-        let Some(spans) = self.spans.get(id as usize) else { return };
-        let after = spans.partition_point(|span| span.0 <= ts_ns);
-        if let Some(&(_, end, row)) = after.checked_sub(1).map(|at| &spans[at]) {
-            if ts_ns <= end {
-                self.delays[row].add(owd_ns, marked);
-            }
+        let Some((spans, last)) = self.spans.get(id as usize).zip(self.last.get_mut(id as usize)) else {
+            return;
+        };
+        let begun = |at: usize| spans.get(at).is_some_and(|span| span.0 <= ts_ns);
+        if !begun(*last) || begun(*last + 1) {
+            let after = spans.partition_point(|span| span.0 <= ts_ns);
+            let Some(at) = after.checked_sub(1) else { return };
+            *last = at;
+        }
+        let (_, end, row) = spans[*last];
+        if ts_ns <= end {
+            self.delays[row].add(owd_ns, marked);
         }
     }
 
@@ -111,6 +120,7 @@ mod tests {
         rounds.add(0, 150, 7_000, false);
         rounds.add(0, 160, 9_000, true);
         rounds.add(0, 999, 1, false);
+        rounds.add(0, 50, 1, false);
         rounds.add(1, 150, 5, false);
         let base = |id| if id == 0 { Some(5_000) } else { None };
         let expected = RoundDelay { min_us: 2.0, mean_us: 3.0, max_us: 4.0, marked_min_us: Some(4.0) };

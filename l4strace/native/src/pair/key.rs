@@ -71,8 +71,9 @@ fn key(packet: &Packet, direction: u32, seq: u32, length: u32) -> u64 {
     mix(a, u64::from(direction) << 40 ^ u64::from(length) << 12 ^ u64::from(flags))
 }
 
+/// Two words as one, of which each bit depends on both.
 #[inline]
-fn mix(a: u64, b: u64) -> u64 {
+pub fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xc2b2_ae3d_27d4_eb4f);
     product as u64 ^ (product >> 64) as u64
 }

@@ -6,6 +6,7 @@
 
 mod clock;
 mod delay;
+mod hash;
 mod histogram;
 mod key;
 mod link;
