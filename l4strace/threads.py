@@ -6,9 +6,16 @@ Nothing that l4strace finds depends on it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 OF_POLARS = "POLARS_MAX_THREADS"
 """Environment variable that polars reads once, when it is first imported."""
@@ -53,6 +60,28 @@ def most() -> int | None:
 def spare(paths: Iterable[str]) -> bool:
     """Whether a second thread gains by work beside the reading of ``paths``."""
     return most() != 1 and _processors() > 1 and _bytes(paths) > SMALL_BYTES
+
+
+def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[tuple[A, B]]:
+    """Each of ``items`` with what ``function`` makes of it, in their order.
+
+    Another thread, where one is allowed, is at work on the next while the caller is on one; the
+    items themselves come from the caller's.
+    """
+    if most() == 1 or _processors() == 1:
+        yield from ((item, function(item)) for item in items)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        before: list[tuple[A, Future[B]]] = []
+        for item in items:
+            before.append((item, pool.submit(function, item)))
+            if len(before) > 1:
+                done, coming = before.pop(0)
+                yield done, coming.result()
+        for done, coming in before:
+            yield done, coming.result()
 
 
 def _processors() -> int:

@@ -143,3 +143,28 @@ def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path)
     monkeypatch.setattr(threads, "SMALL_BYTES", 50)
     monkeypatch.setattr(threads, "_processors", lambda: 1)
     assert not threads.spare([str(file)])
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_one_item_ahead_in_their_order(monkeypatch, processors):
+    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    asked = []
+
+    def items():
+        for item in range(5):
+            asked.append(item)
+            yield item
+
+    made = threads.ahead(lambda item: item * item, items())
+    assert next(made) == (0, 0)
+    assert asked == list(range(processors))
+    assert list(made) == [(1, 1), (2, 4), (3, 9), (4, 16)]
+    assert list(threads.ahead(str, [])) == []
+
+
+def test_what_fails_ahead_fails_in_its_turn(monkeypatch):
+    monkeypatch.setattr(threads, "_processors", lambda: 2)
+    made = threads.ahead(lambda item: 1 // item, [1, 0, 1])
+    assert next(made) == (1, 1)
+    with pytest.raises(ZeroDivisionError):
+        next(made)

@@ -31,6 +31,11 @@ def blocks(path: str, log: Log, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """
     lines = untrusted.Lines(path, size)
     yield from lines
+    ended(lines, log)
+
+
+def ended(lines: untrusted.Lines, log: Log) -> None:
+    """Notes how the file was read and what was lost, once all ``lines`` are there."""
     log.compression, log.bytes_read = lines.compression, lines.bytes_read
     most = untrusted.MOST_LINE >> 20
     log.lose(Stat.LINES_UNREAD, lines.long, "loss", f"Lines of more than {most} MB.")
@@ -39,11 +44,10 @@ def blocks(path: str, log: Log, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         log.lose(Stat.TRUNCATED_FILE, 1, "loss", lines.error)
 
 
-def frame(block: bytes, schema: pl.Schema, log: Log) -> pl.DataFrame:
-    """One row per line with the columns of ``schema``; lines that do not fit are counted."""
+def frame(block: bytes, schema: pl.Schema) -> tuple[pl.DataFrame, int]:
+    """One row per line with the columns of ``schema``, and how many lines do not fit."""
     fields = [(name, KINDS[type(dtype)]) for name, dtype in schema.items()]
     table, unread = _native.records(block, fields)
-    log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
     found = pl.DataFrame(table)
     # A literal takes no room, whatever the number of rows.
     absent = [
@@ -51,4 +55,4 @@ def frame(block: bytes, schema: pl.Schema, log: Log) -> pl.DataFrame:
         for name, dtype in schema.items()
         if name not in found.columns
     ]
-    return found.with_columns(absent).select(schema.names())
+    return found.with_columns(absent).select(schema.names()), unread

@@ -32,7 +32,8 @@ def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
     for block in filter(bytes.strip, blocks(path, log)):
-        frame = rows_of(block, LINE, log)
+        frame, unread = rows_of(block, LINE)
+        log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
         _aggregates(block, frame.filter(pl.col("type").is_in(MAPS)).height, log)
         lost = frame.filter(pl.col("type") == "lost_events").height
         log.lose(Stat.EVENTS_LOST, lost, "loss", "bpftrace lost events.")

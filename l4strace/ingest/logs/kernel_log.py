@@ -7,12 +7,15 @@ the line of each fault.
 from __future__ import annotations
 
 import sys
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import polars as pl
 
+from l4strace import threads
 from l4strace.ingest import untrusted
-from l4strace.ingest.logs.blocks import BAD_LINES, blocks
+from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended
 from l4strace.ingest.logs.blocks import frame as rows_of
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
@@ -38,16 +41,18 @@ MOST_AGGREGATES = 10_000
 def read(path: str) -> Log:
     """Reads one log. Raises ValueError when its first line is no header of this format."""
     log, keeper = Log(path, "kernel-log", complete=False), Keeper()
-    header: dict[str, Any] | None = None
-    for block in blocks(path, log):
-        if header is None:
-            first, _, block = block.partition(b"\n")
-            header = _header(first, log)
-        frame = _frame(block, header["fields"], log)
+    lines = untrusted.Lines(path, BLOCK_BYTES)
+    found = iter(lines)
+    first = next(found, None)
+    if first is None:
+        raise ValueError("an empty kernel log")
+    line, _, rest = first.partition(b"\n")
+    rows = partial(rows_of, schema=_schema(_header(line, log)["fields"]))
+    for block, (frame, unread) in threads.ahead(rows, chain([rest], found)):
+        log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
         keeper.add(_samples(frame))
         _control(frame, block, log)
-    if header is None:
-        raise ValueError("an empty kernel log")
+    ended(lines, log)
     log.samples = keeper.finish()
     if not log.complete and not any(name == Stat.TRUNCATED_FILE for name, *_ in log.stats):
         log.lose(Stat.NO_TRAILER, 1, "loss", "The log was cut short: its trailer is missing.")
@@ -82,14 +87,14 @@ def _take_width(bits: object, log: Log) -> None:
         )
 
 
-def _frame(block: bytes, fields: dict[str, Any], log: Log) -> pl.DataFrame:
-    """One row per line, with the declared fields; lines that are no objects are counted."""
+def _schema(fields: dict[str, Any]) -> pl.Schema:
+    """Columns of the declared fields and of those that are known."""
     kinds = {name: kind for name, kind in fields.items() if isinstance(kind, str)}
     declared = {name: TYPES[kind] for name, kind in kinds.items() if kind in TYPES}
     known = {name: dtype for name, dtype in SAMPLES.items() if name != "extra"}
     # A column keeps its type whatever the header claims.
     wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (declared | known).items()}
-    return rows_of(block, pl.Schema(wide | {"type": pl.String()} | CONTROL), log)
+    return pl.Schema(wide | {"type": pl.String()} | CONTROL)
 
 
 def _samples(frame: pl.DataFrame) -> pl.DataFrame:
