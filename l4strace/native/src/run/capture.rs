@@ -30,7 +30,7 @@ impl Capture {
             first_ns: flow.first_ns,
             last_ns: flow.last_ns,
         };
-        self.tracker.flows.iter().map(member).collect()
+        self.tracker.flows.iter().map(|flow| member(flow)).collect()
     }
 
     /// Rows of `stats`: what reading and tracking could not use.

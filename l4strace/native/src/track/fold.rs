@@ -60,11 +60,10 @@ impl Tracker {
 }
 
 impl Flow {
-    /// The same conversation where `numbers` has the new numbers.
-    pub(super) fn renumbered(mut self, numbers: &[u32]) -> Self {
+    /// `numbers` has the new numbers.
+    pub(super) fn renumber(&mut self, numbers: &[u32]) {
         self.id = numbers[self.id as usize];
         self.successor = self.successor.map(|id| numbers[id as usize]);
-        self
     }
 
     /// Neither side sent data, nor acknowledged more than SYN and FIN.

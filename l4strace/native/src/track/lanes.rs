@@ -83,7 +83,7 @@ impl Tracker {
             folded: lanes.iter().map(|lane| lane.folded).sum(),
             ..Tracker::default()
         };
-        let mut flows: Vec<Vec<Option<Flow>>> = Vec::with_capacity(lanes.len());
+        let mut flows: Vec<Vec<Option<Box<Flow>>>> = Vec::with_capacity(lanes.len());
         for (mut lane, numbers) in lanes.into_iter().zip(&numbers) {
             let new = |old: u32| numbers[old as usize];
             lane.rounds.iter_mut().for_each(|row| row.flow = new(row.flow));
@@ -92,7 +92,10 @@ impl Tracker {
             flows.push(lane.flows.into_iter().map(Some).collect());
         }
         for (lane, old) in order {
-            merged.flows.extend(flows[lane][old as usize].take().map(|flow| flow.renumbered(&numbers[lane])));
+            if let Some(mut flow) = flows[lane][old as usize].take() {
+                flow.renumber(&numbers[lane]);
+                merged.flows.push(flow);
+            }
         }
         if merged.rounds.len() >= ALL_ROWS {
             merged.thin();

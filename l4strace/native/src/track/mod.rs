@@ -19,6 +19,7 @@ mod holes;
 mod keys;
 mod lanes;
 mod mix;
+mod packed;
 mod prefetch;
 mod reduction;
 mod reports;
@@ -66,7 +67,9 @@ use waiting::Waiting;
 #[derive(Default)]
 pub struct Tracker {
     pub table: FlowTable,
-    pub flows: Vec<Flow>,
+    /// Each where it is, however many there are: lanes are put together without a copy.
+    #[allow(clippy::vec_box)]
+    pub flows: Vec<Box<Flow>>,
     pub rounds: Rows,
     limits: Limits,
     mix: Mix,
@@ -128,7 +131,7 @@ impl Tracker {
         self.mix.turn(at.flow);
         if at.new {
             let serial = u64::from(at.flow) + self.folded;
-            self.flows.push(Flow::new(at.flow, serial, p));
+            self.flows.push(Box::new(Flow::new(at.flow, serial, p)));
         }
         at
     }
@@ -144,6 +147,6 @@ impl Tracker {
     /// Drops the rounds so far, which the caller has seen.
     pub fn forget_rounds(&mut self) {
         self.rounds.clear();
-        self.flows.iter_mut().for_each(Flow::forget_rounds);
+        self.flows.iter_mut().for_each(|flow| flow.forget_rounds());
     }
 }

@@ -46,7 +46,7 @@ impl Tracker {
         }
         let at = self.table.restart(flow, first, *side);
         self.flows[flow as usize].successor = Some(at.flow);
-        let mut new = Flow::new(at.flow, u64::from(at.flow) + self.folded, first);
+        let mut new = Box::new(Flow::new(at.flow, u64::from(at.flow) + self.folded, first));
         new.all(&held, &mut self.rounds);
         self.flows.push(new);
     }

@@ -16,6 +16,9 @@ pub struct Member {
 /// Numbers the conversations of all captures by first packet; the same conversation in two captures
 /// gets one number. Returns, per capture, the number of each of its conversations.
 pub fn unify(captures: &[Vec<Member>]) -> Vec<Vec<u32>> {
+    if let [members] = captures {
+        return vec![alone(members)];
+    }
     let mut groups: Vec<Group> = Vec::new();
     let mut index = Index::default();
     for (source, members) in captures.iter().enumerate() {
@@ -134,6 +137,17 @@ impl Group {
     }
 }
 
+/// The same where there is one capture, whose conversations are all different.
+fn alone(members: &[Member]) -> Vec<u32> {
+    let mut order: Vec<(i64, usize)> = members.iter().map(|m| m.first_ns).zip(0..).collect();
+    order.sort_unstable();
+    let mut numbers = vec![0; members.len()];
+    for (&(_, flow), n) in order.iter().zip(0..) {
+        numbers[flow] = n;
+    }
+    numbers
+}
+
 fn number(captures: &[Vec<Member>], groups: &[Group]) -> Vec<Vec<u32>> {
     let mut order: Vec<usize> = (0..groups.len()).collect();
     // Of conversations that begin in the same instant, the one found first comes first.
@@ -176,6 +190,14 @@ mod tests {
         assert_eq!(unify(&[tagged, vec![in_vlan(0, Some(8))]]), [vec![0, 1], vec![1]]);
         let late = |ids: [u16; 2]| ids.map(|id| in_vlan(id, None)).to_vec();
         assert_eq!(unify(&[late([10, 20]), late([20, 10])]), [vec![0, 1], vec![1, 0]]);
+    }
+
+    #[test]
+    fn the_conversations_of_one_capture_are_numbered_as_beside_another() {
+        let begins = [3, 1, 2, 1, 3, 0];
+        let members = || begins.iter().map(|&s| member(1, Some(7), s, 9)).collect();
+        assert_eq!(unify(&[members()]), [vec![4, 1, 3, 2, 5, 0]]);
+        assert_eq!(unify(&[members()])[0], unify(&[members(), vec![]])[0]);
     }
 
     #[test]

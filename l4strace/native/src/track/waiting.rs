@@ -1,35 +1,49 @@
 //! Packets of many conversations, held back until those of one can be followed together.
 //!
 //! A conversation's state is a few kilobytes. When thousands of them take turns, every packet would fetch
-//! its own from memory; of some ten thousand packets several share one. Conversations do not look at each
+//! its own from memory; of some hundred thousand packets a dozen share one. Conversations do not look at each
 //! other, so their packets may be followed out of turn.
 
 use super::direction::Direction;
 use super::flow::Flow;
+use super::packed::Packed;
 use super::prefetch::prefetch;
 use super::Tracker;
 use crate::packet::Packet;
 
 /// Packets of each conversation that wait, on average.
-const EACH: usize = 4;
-/// Packets that wait at most in one capture (a [`Turn`] counts to 65,536).
-pub const MOST_WAITING: usize = 1 << 16;
+const EACH: usize = 16;
+/// Packets that wait at most in one capture, each in a cache line and eight bytes.
+pub const MOST_WAITING: usize = 1 << 18;
+/// Part of them (a quarter) that may carry more than a line holds.
+const MORE: usize = 4;
 
 /// Packets looked at together: what is asked of memory together comes together.
 const AHEAD: usize = 16;
+/// Steps from a packet to what its conversation keeps: the conversation, its senders, what these sent.
+const LEVELS: usize = 3;
+
+/// Conversations to every packet that waits, beyond which to sort is faster than to count.
+const SPARSE: usize = 8;
 
 #[derive(Default)]
 pub struct Waiting {
-    packets: Vec<Packet>,
+    packets: Vec<Packed>,
+    /// What those are that carry more.
+    whole: Vec<Packet>,
+    /// In the order of the capture.
     turns: Vec<Turn>,
+    /// The same in their own order, and by conversation where its next one goes: kept for their room.
+    ordered: Vec<Turn>,
+    places: Vec<u32>,
 }
 
 /// A packet that waits, ordered by conversation and, within one, as captured.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     flow: u32,
-    at: u16,
-    side: u8,
+    /// Its number among those that wait, and in the last bit its side.
+    at: u32,
 }
 
 impl Tracker {
@@ -44,10 +58,8 @@ impl Tracker {
             hashes[..packets.len()].iter().for_each(|&hash| self.table.keys.prefetch_key(hash));
             for (p, &hash) in packets.iter().zip(&hashes) {
                 let at = self.intern(p, hash);
-                let held = self.waiting.packets.len() as u16;
-                self.waiting.turns.push(Turn { flow: at.flow, at: held, side: u8::from(!at.forward) });
-                self.waiting.packets.push(*p);
-                if self.waiting.packets.len() >= self.limits.waiting.min(EACH * self.flows.len()) {
+                self.waiting.add(p, at.flow, u32::from(!at.forward));
+                if self.waiting.is_full(self.limits.waiting.min(EACH * self.flows.len())) {
                     self.flush();
                 }
             }
@@ -59,27 +71,86 @@ impl Tracker {
         if self.waiting.packets.is_empty() {
             return;
         }
-        let Waiting { mut packets, mut turns } = std::mem::take(&mut self.waiting);
-        turns.sort_unstable();
-        for turns in turns.chunks(AHEAD) {
-            ask(&self.flows, &packets, turns);
-            for turn in turns {
-                self.follow(&packets[usize::from(turn.at)], turn.flow, usize::from(turn.side));
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.order(self.flows.len());
+        let chunk = |number: usize| waiting.ordered.chunks(AHEAD).nth(number).unwrap_or_default();
+        // What a level asks for is here when the next level, some packets later, looks at it.
+        for number in 0..waiting.ordered.len().div_ceil(AHEAD) + LEVELS {
+            waiting.ask(&self.flows, chunk(number));
+            dirs(&self.flows, chunk(number.wrapping_sub(1))).for_each(Direction::prefetch);
+            dirs(&self.flows, chunk(number.wrapping_sub(2))).for_each(Direction::prefetch_sent);
+            for turn in chunk(number.wrapping_sub(LEVELS)) {
+                self.follow(&waiting.packet(turn), turn.flow, (turn.at & 1) as usize);
             }
         }
-        turns.clear();
-        packets.clear();
-        self.waiting = Waiting { packets, turns };
+        waiting.clear();
+        self.waiting = waiting;
     }
 }
 
-/// Asks for the packets and conversations of some turns, then for what lies behind these, level by level.
-fn ask(flows: &[Flow], packets: &[Packet], turns: &[Turn]) {
-    let dirs = || turns.chunk_by(|a, b| a.flow == b.flow).flat_map(|t| &flows[t[0].flow as usize].dirs);
-    turns.iter().for_each(|turn| prefetch(&packets[usize::from(turn.at)]));
-    turns.chunk_by(|a, b| a.flow == b.flow).for_each(|t| prefetch(&flows[t[0].flow as usize]));
-    dirs().for_each(Direction::prefetch);
-    dirs().for_each(Direction::prefetch_sent);
+impl Waiting {
+    #[inline]
+    fn add(&mut self, p: &Packet, flow: u32, side: u32) {
+        let at = (self.packets.len() as u32) << 1 | side;
+        self.turns.push(Turn { flow, at });
+        let packed = Packed::of(p).unwrap_or_else(|| {
+            self.whole.push(*p);
+            Packed::elsewhere(self.whole.len() as u32 - 1)
+        });
+        self.packets.push(packed);
+    }
+
+    /// So many wait at `most`.
+    #[inline]
+    fn is_full(&self, most: usize) -> bool {
+        self.packets.len() >= most || self.whole.len() * MORE >= most
+    }
+
+    #[inline]
+    fn packet(&self, turn: &Turn) -> Packet {
+        let packed = &self.packets[turn.at as usize >> 1];
+        packed.place().map_or_else(|| packed.packet(), |place| self.whole[place])
+    }
+
+    /// Puts the turns in their order; there are so many conversations.
+    fn order(&mut self, flows: usize) {
+        let Waiting { turns, ordered, places, .. } = self;
+        ordered.clear();
+        if flows > SPARSE * turns.len() {
+            ordered.extend_from_slice(turns);
+            return ordered.sort_unstable();
+        }
+        places.clear();
+        places.resize(flows, 0);
+        turns.iter().for_each(|turn| places[turn.flow as usize] += 1);
+        let mut before = 0;
+        for place in places.iter_mut() {
+            before += std::mem::replace(place, before);
+        }
+        ordered.resize(turns.len(), Turn::default());
+        for turn in turns {
+            let place = &mut places[turn.flow as usize];
+            ordered[*place as usize] = *turn;
+            *place += 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.packets.clear();
+        self.whole.clear();
+        self.turns.clear();
+    }
+
+    /// Asks for the packets and conversations of some turns.
+    fn ask(&self, flows: &[Box<Flow>], turns: &[Turn]) {
+        turns.iter().for_each(|turn| prefetch(&self.packets[turn.at as usize >> 1]));
+        turns.chunk_by(|a, b| a.flow == b.flow).for_each(|t| prefetch(&*flows[t[0].flow as usize]));
+    }
+}
+
+/// Both directions of the conversations of some turns.
+fn dirs<'a>(flows: &'a [Box<Flow>], turns: &'a [Turn]) -> impl Iterator<Item = &'a Direction> {
+    turns.chunk_by(|a, b| a.flow == b.flow).flat_map(|t| &flows[t[0].flow as usize].dirs)
 }
 
 #[cfg(test)]
@@ -142,5 +213,16 @@ mod tests {
                 assert!(tracker.waiting.packets.len() <= EACH * tracker.flows.len());
             }
         }
+    }
+
+    #[test]
+    fn turns_are_in_the_same_order_however_many_conversations_there_are() {
+        let turn = |at: u32| Turn { flow: at.wrapping_mul(0x9e37_79b9) >> 24, at };
+        let mut waiting = Waiting { turns: (0..5000).map(turn).collect(), ..Waiting::default() };
+        waiting.order(256);
+        let counted = waiting.ordered.clone();
+        waiting.order(SPARSE * 5000 + 1);
+        assert_eq!(counted, waiting.ordered);
+        assert!(counted.is_sorted());
     }
 }

@@ -76,7 +76,7 @@ fn an_injected_syn_does_not_take_the_ports() {
     go_on(&mut talk, 50, 50);
     talk.end();
     let data = |flow: &Flow| flow.dirs[0].totals.data_packets;
-    assert_eq!(talk.tracker.flows.iter().map(data).collect::<Vec<_>>(), [100, 0]);
+    assert_eq!(talk.tracker.flows.iter().map(|flow| data(flow)).collect::<Vec<_>>(), [100, 0]);
     assert_eq!(talk.fed_back(), (0, 0, 0, 0));
 }
 
