@@ -188,6 +188,9 @@ class LogLines:
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
+def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
+    """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
+
 def path_slots(rounds: ArrowRows, directions: ArrowRows, min_packets: int) -> ArrowTable:
     """The columns of `derive.capacity.slots`, with `at` for a path; tables in one chunk."""
 

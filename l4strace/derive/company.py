@@ -11,7 +11,6 @@ networks, as at a provider's edge (one path taken for two).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
 import polars as pl
@@ -52,12 +51,6 @@ PREFIX = {4: 24, 6: 64}
 RATE = pl.col("rate_bps")
 """Rate of the path of a row, as `rates` gives it."""
 
-MAPPED = bytes(10) + b"\xff\xff"
-"""What an IPv4-mapped IPv6 address begins with (RFC 4291 section 2.5.5.2)."""
-
-IPV4 = r"^(\d+\.\d+\.\d+)\.\d+$"
-"""The first 24 bits of an address; `network` gives the same."""
-
 
 @kept
 def directions(capture: Capture) -> pl.DataFrame:
@@ -78,8 +71,7 @@ def directions(capture: Capture) -> pl.DataFrame:
         "syn_arrived_ecn",
         "synack_ecn",
         "synack_arrived_ecn",
-        _networks(capture.flows["client"]).alias("near"),
-        _networks(capture.flows["server"]).alias("far"),
+        *_networks(capture.flows),
     )
     joined = capture.directions.join(ends, on=["source", "flow"], how="left")
     source = pl.when("forward").then("near").otherwise("far")
@@ -203,40 +195,12 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(_native.path_company(rounds.rechunk()))
 
 
-def _networks(addresses: pl.Series) -> pl.Series:
-    """The network of each address; null stays null."""
-    # IPv4 by its text: parsing would take longer than a scan of 10,000 hosts is worth.
-    ipv4 = addresses.str.extract(IPV4, 1) + ".0/24"
-    if not ipv4.null_count():
-        return ipv4
-    rows = list(zip(addresses.to_list(), ipv4.to_list(), strict=True))
-    others = list({address for address, found in rows if found is None and address is not None})
-    known: dict[str | None, str | None] = {
-        None: None,
-        **dict(zip(others, _ipv6(others), strict=True)),
-    }
-    return pl.Series([found or known[address] for address, found in rows], dtype=pl.String)
-
-
-def _ipv6(addresses: list[str]) -> Iterator[str]:
-    """As `network` of each, which takes 40 us: 0.7 s of a run with 20,000 IPv6 hosts."""
-    # Only here: a run without IPv6 has no use for it.
-    from socket import AF_INET6, inet_ntop, inet_pton
-
-    known: dict[bytes, str] = {}
-    for address in addresses:
-        try:
-            packed = inet_pton(AF_INET6, address)
-        except (OSError, ValueError):
-            yield network(address)
-            continue
-        if packed.startswith(MAPPED):
-            yield network(address)
-            continue
-        first = packed[:8]
-        if first not in known:
-            known[first] = f"{inet_ntop(AF_INET6, first + bytes(8))}/{PREFIX[6]}"
-        yield known[first]
+def _networks(flows: pl.DataFrame) -> list[pl.Series]:
+    """`near` and `far`: the networks of `client` and `server`; null stays null."""
+    # As `network` of each, which takes 40 us: 0.7 s of a run with 20,000 hosts.
+    made, known = _native.path_networks(flows.select("client", "server"))
+    names = pl.Series([network(name) if odd else name for name, odd in known], dtype=pl.String)
+    return [names.gather(number).alias(number.name) for number in pl.DataFrame(made)]
 
 
 def network(address: str) -> str:

@@ -61,8 +61,11 @@ def test_networks_are_those_of_the_parsed_addresses() -> None:
     zeros = ["::", "::1", "::1.2.3.4", "::ffff:0:1.2.3.4", "1::2", "0:0:1:2:3::", "1:0:0:0:1::2"]
     mapped = ["fd00::1", "::ffff:10.0.1.9", "2001:db8:0:ff::1", "2001:0db8:0:0:a::1"]
     addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, *odd, *zeros, *mapped])
-    networks = company._networks(addresses).to_list()
-    assert networks == [a if a is None else company.network(a) for a in addresses]
+    near, far = company._networks(
+        pl.DataFrame({"client": addresses, "server": addresses.reverse()})
+    )
+    assert near.to_list() == [a if a is None else company.network(a) for a in addresses]
+    assert far.to_list() == near.to_list()[::-1]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ pub mod company;
 pub mod delays;
 pub mod first;
 pub mod floors;
+pub mod networks;
 pub mod noise;
 mod numbers;
 pub mod phases;

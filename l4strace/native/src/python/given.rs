@@ -82,6 +82,13 @@ impl Given {
         Ok(self.bool(name)?.into_iter().map(|value| value.unwrap_or(false)).collect())
     }
 
+    /// A column of texts, as polars lays them out.
+    pub fn texts<'a>(&'a self, name: &str) -> PyResult<impl Iterator<Item = Option<&'a str>>> {
+        let column = |batch: &'a RecordBatch| batch.column_by_name(name)?.as_string_view_opt();
+        let found: Option<Vec<_>> = self.batches.iter().map(column).collect();
+        Ok(found.ok_or_else(|| missing(name, "Utf8View"))?.into_iter().flat_map(|part| part.iter()))
+    }
+
     fn chunk(&self) -> PyResult<&RecordBatch> {
         match &self.batches[..] {
             [batch] => Ok(batch),

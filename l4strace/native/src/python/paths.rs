@@ -7,10 +7,12 @@ use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::paths::company::{self, Company, Neighbours};
+use crate::paths::networks::{Name, Networks};
 use crate::paths::phases::Phases;
 use crate::paths::{delays, first, floors, noise, rates, slots};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(path_networks, m)?)?;
     m.add_function(wrap_pyfunction!(path_slots, m)?)?;
     m.add_function(wrap_pyfunction!(path_phases, m)?)?;
     m.add_function(wrap_pyfunction!(path_noise, m)?)?;
@@ -20,6 +22,24 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_floors, m)?)?;
     m.add_function(wrap_pyfunction!(path_so_far, m)?)?;
     m.add_function(wrap_pyfunction!(path_rates, m)?)
+}
+
+/// Of each row the numbers `near` and `far` of the networks of `client` and `server`; the name of each
+/// number, and whether it is an address of which only `company.network` knows the network.
+#[pyfunction]
+fn path_networks(flows: Given) -> PyResult<(ArrowTable, Vec<(String, bool)>)> {
+    let mut known = Networks::default();
+    let mut t = Columns::default();
+    for (end, address) in [("near", "client"), ("far", "server")] {
+        let numbers: Vec<Option<u32>> =
+            flows.texts(address)?.map(|text| text.map(|text| known.number(text))).collect();
+        t.u32(end, numbers.into_iter());
+    }
+    let names = known.names.into_iter().map(|name| match name {
+        Name::Network(name) => (name, false),
+        Name::Odd(address) => (address, true),
+    });
+    Ok((t.finish()?, names.collect()))
 }
 
 /// Slots of the paths that carry so many packets.
