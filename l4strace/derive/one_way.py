@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, noise, queue_delay
+from l4strace.derive import company, noise, numbers, queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, of_round
 
@@ -133,11 +133,15 @@ def bases(capture: Capture) -> pl.DataFrame:
     if not one_way and not (reordered["late_packets"] >= queue_delay.OVERTAKEN).any():
         return pl.DataFrame(schema=_EMPTY)
     of = company.directions(capture).select(*KEY, "path")
-    of = of.join(reordered, on=KEY, how="left")
-    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
-    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
+    of = of.join(reordered, on=KEY, how="left", maintain_order="left")
     late = pl.col("late_packets").fill_null(0)
     overtakes = late.max().over("source", "path") >= queue_delay.OVERTAKEN
+    if not one_way:
+        seen = of[numbers.directions(capture).unique().drop_nulls()]
+        none = (pl.lit(None, dtype).alias(name) for name, dtype in _OF_BOTH_ENDS.items())
+        return seen.select(*KEY, overtakes.alias("overtakes"), *none)
+    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
+    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
     empty = pl.col("rtt_min_us") - pl.col("base_us") <= queue_delay.FLAT_US
     owd, marked = pl.col("owd_min_us"), pl.col("marked_owd_min_us")
     few = late.first() < LOW * marked.count()
@@ -181,10 +185,13 @@ _DELAYS = {
     "marked_owd_us": pl.Float64(),
     "marked_owd_median_us": pl.Float64(),
 }
+_OF_BOTH_ENDS = dict.fromkeys(
+    ("owd_marked_us", "owd_base_us", "owd_floor_us", "owd_low_us"), pl.Float64()
+)
 _EMPTY = {
     "source": pl.UInt16(),
     "flow": pl.UInt32(),
     "forward": pl.Boolean(),
     "overtakes": pl.Boolean(),
-    **dict.fromkeys(("owd_marked_us", "owd_base_us", "owd_floor_us", "owd_low_us"), pl.Float64()),
+    **_OF_BOTH_ENDS,
 }
