@@ -65,7 +65,7 @@ def slots(capture: Capture) -> pl.DataFrame:
     of several the one whose fastest packet waited longest; null without).
     """
     if capture.rounds.is_empty():
-        return pl.DataFrame(schema=_EMPTY)
+        return pl.DataFrame(schema=COLUMNS)
     of, at = numbers.directions(capture), numbers.paths(capture)
     limited = pl.col("limited_by")
     rounds = capture.rounds.select(*NEEDED, of=of, app=limited == "app", rwnd=limited == "rwnd")
@@ -75,10 +75,10 @@ def slots(capture: Capture) -> pl.DataFrame:
     made = _native.path_slots(rounds.rechunk(), directions.rechunk(), company.MIN_ACKED_PACKETS)
     named = numbers.named(capture)
     found = pl.DataFrame(made).join(named, on="at", how="left", maintain_order="left")
-    return found.select(list(_EMPTY))
+    return found.select(list(COLUMNS))
 
 
-_EMPTY = {
+COLUMNS = {
     "source": pl.UInt16(),
     "path": pl.String(),
     "flows": pl.UInt32(),
@@ -90,6 +90,7 @@ _EMPTY = {
     ),
     "full_bps": pl.Float64(),
 }
+"""Columns of `slots`."""
 
 
 def estimate(delivered: list[float], trains: list[float]) -> float:

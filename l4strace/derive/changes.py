@@ -8,8 +8,7 @@ queue, so its low slots are not busy. It also fell when less is delivered while 
 however soon the senders back off. Measured on 550 emulated runs: 111 of 115 falls to 0.6 of the
 capacity or less are found, and no change in the 404 runs without one.
 
-Lists of slots are rows of `capacity.slots` of one path, each with `busy` and `noise_us` (what the
-noise of the path adds to a delay).
+Lists of slots are those of one path.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class Change(NamedTuple):
 
 def shown(slots: list[Slot]) -> float | None:
     """Capacity that the busy ones of ``slots`` show; None where they show none."""
-    return _level([s["delivered_bps"] for s in slots if s["busy"]][-RECENT:], FLAT)
+    return _level([s.delivered_bps for s in slots if s.busy][-RECENT:], FLAT)
 
 
 def _level(busy: list[float], flat: float) -> float | None:
@@ -95,7 +94,7 @@ def capacity_changes(slots: list[Slot]) -> list[Change]:
     """Falls and rises of the capacity, without steps on the way from one level to the next."""
     found: list[Change] = []
     for change in _capacity_steps(slots):
-        before = found[-1].at_ns if found else slots[0]["start_ns"]
+        before = found[-1].at_ns if found else slots[0].start_ns
         if change.at_ns - before >= SETTLED_NS or not found:
             found.append(change)
     return found
@@ -106,13 +105,13 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
     index = 1
     least, most = 0.0, INFINITE
     fallen: float | None = None
-    rates = [slot["delivered_bps"] for slot in slots]
-    busy = [slot["delivered_bps"] for slot in slots if slot["busy"]]
+    rates = [slot.delivered_bps for slot in slots]
+    busy = [slot.delivered_bps for slot in slots if slot.busy]
     # Of each slot and those after it, as many as a new level must last.
     lasting = [rates[later:] for later in range(LASTING)]
     least_of, most_of = list(map(min, *lasting)), list(map(max, *lasting))
     # How many slots were busy before each one.
-    until = [0, *accumulate(int(slot["busy"]) for slot in slots)]
+    until = [0, *accumulate(int(slot.busy) for slot in slots)]
     while index + LASTING < len(slots):
         lowest, highest = least_of[index + 1], most_of[index + 1]
         if lowest < ROSE * least and highest > FELL * most and index % LASTING:
@@ -149,7 +148,7 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             at_ns = _moment(around[0], old, surge or _mean(around[1:]))
             yield Change(index + 1, at_ns, "capacity", surge)
             first = index = index + 1
-            fallen = surge or quantile([s["delivered_bps"] for s in around[1:]], 0.5)
+            fallen = surge or quantile([s.delivered_bps for s in around[1:]], 0.5)
         elif (
             level is not None
             and lowest >= ROSE * level
@@ -157,8 +156,8 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
             and _outlasts(slots, index + 1, ROSE * level)
         ):
             begin = _begin_of_rise(slots, first, index, level)
-            if first or slots[begin]["start_ns"] - slots[0]["start_ns"] >= START_NS:
-                yield Change(begin, slots[begin]["start_ns"], "capacity")
+            if first or slots[begin].start_ns - slots[0].start_ns >= START_NS:
+                yield Change(begin, slots[begin].start_ns, "capacity")
             first, index, fallen = begin, index + 1, None
         index += 1
 
@@ -166,16 +165,18 @@ def _capacity_steps(slots: list[Slot]) -> Iterator[Change]:
 def _fell(past: list[Slot], slots: list[Slot], level: float, later: list[Slot]) -> bool:
     """From the second of ``slots`` on the path is slower; the first may hold the change."""
     after = slots[1:]
-    trains, probes = ([s[of] for s in after if s[of]] for of in ("train_bps", "probe_bps"))
+    trains, probes = (
+        [getattr(s, of) for s in after if getattr(s, of)] for of in ("train_bps", "probe_bps")
+    )
     # Rounds that repair losses show no train.
-    shown_at_once, trains = bool(trains), trains or [s["train_bps"] or 0.0 for s in later]
+    shown_at_once, trains = bool(trains), trains or [s.train_bps or 0.0 for s in later]
     fast = max(quantile(trains, 0.5), quantile(probes, 0.5)) > FELL_TRAINS * level
     if fast or not _full(after):
         return False
     # What was in flight leaves at the new rate: the queue grows, whatever marks it gets.
-    peaks = [s["peak_us"] for s in slots if s["peak_us"] is not None]
-    base = min((s["base_us"] for s in slots if s["base_us"] is not None), default=0.0)
-    now = max(quantile([s["delivered_bps"] for s in after], 0.5), 1.0)
+    peaks = [s.peak_us for s in slots if s.peak_us is not None]
+    base = min((s.base_us for s in slots if s.base_us is not None), default=0.0)
+    now = max(quantile([s.delivered_bps for s in after], 0.5), 1.0)
     excess = (level / now - 1) * base
     if not peaks or max(peaks) >= max(TRANSIENT * excess, QUEUE_US):
         return True
@@ -187,14 +188,14 @@ def _fell(past: list[Slot], slots: list[Slot], level: float, later: list[Slot]) 
 
 def _full(slots: list[Slot]) -> bool:
     """Enough of ``slots`` are busy, or left no gap."""
-    whole_time = sum(s["busy"] or gapless(s) for s in slots) >= GAPLESS_PART * len(slots)
-    return whole_time or sum(s["busy"] for s in slots) >= BUSY_PART * len(slots)
+    whole_time = sum(s.busy or gapless(s) for s in slots) >= GAPLESS_PART * len(slots)
+    return whole_time or sum(s.busy for s in slots) >= BUSY_PART * len(slots)
 
 
 def _newly_lost(past: list[Slot], slots: list[Slot]) -> float:
     """Packets lost in ``slots``, without what the path lost at that pace before."""
-    before = [s["lost"] for s in past[-LASTING:]]
-    return float(sum(s["lost"] for s in slots) - len(slots) * sum(before) / len(before))
+    before = [s.lost for s in past[-LASTING:]]
+    return float(sum(s.lost for s in slots) - len(slots) * sum(before) / len(before))
 
 
 def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
@@ -203,7 +204,7 @@ def _fell_from_use(past: list[Slot], around: list[Slot]) -> bool:
     It need not have been full: no path delivers more than it carries. An AQM that holds a queue of
     two packets lets one wait for a packet and a part of another; jitter is no queue.
     """
-    standing = [s["delivered_bps"] for s in around[1:] if s["busy"] and waits(s)]
+    standing = [s.delivered_bps for s in around[1:] if s.busy and waits(s)]
     if len(past) < LASTING or len(standing) < STANDING_PART * (len(around) - 1):
         return False
     middle = quantile(standing, 0.5)
@@ -220,32 +221,32 @@ def _lasts_below(past: list[Slot], around: list[Slot], later: list[Slot]) -> boo
     after = around[1:] + later
     if len(past) < LASTING or len(after) < 2 * LASTING:
         return False
-    before, rates = used(past), [s["delivered_bps"] for s in after]
-    trains = max(s["train_bps"] or 0.0 for s in after)
+    before, rates = used(past), [s.delivered_bps for s in after]
+    trains = max(s.train_bps or 0.0 for s in after)
     if max(rates) > FELL * before or trains > FELL_TRAINS * before:
         return False
     most, now = GAPLESS_PART * len(after), max(quantile(rates, 0.5), 1.0)
-    full = sum(s["busy"] or waits(s) for s in after) >= most
+    full = sum(s.busy or waits(s) for s in after) >= most
     if not full or max(rates) - min(rates) > FLAT * now:
         return False
-    base = min((s["base_us"] for s in around if s["base_us"] is not None), default=0.0)
+    base = min((s.base_us for s in around if s.base_us is not None), default=0.0)
     dropped_us = _newly_lost(past, around) * FRAME_BITS / now * 1e6
     return sum(map(waits, after)) >= most or dropped_us >= DROPPED * (before / now - 1) * base
 
 
 def _crosses(slot: Slot, new: float) -> bool:
     """The fall to ``new`` lies in ``slot``: it delivered more than those after it."""
-    return bool(slot["delivered_bps"] > ROSE * new)
+    return bool(slot.delivered_bps > ROSE * new)
 
 
 def _mean(slots: list[Slot]) -> float:
-    return float(sum(s["delivered_bps"] for s in slots)) / len(slots)
+    return float(sum(s.delivered_bps for s in slots)) / len(slots)
 
 
 def _moment(slot: Slot, level: float, new: float) -> int:
     """When in ``slot`` the rate fell: the bits that it delivered at the two levels show it."""
-    part = (slot["delivered_bps"] - new) / (level - new)
-    return int(slot["start_ns"] + min(max(part, 0.0), 1.0) * (slot["end_ns"] - slot["start_ns"]))
+    part = (slot.delivered_bps - new) / (level - new)
+    return int(slot.start_ns + min(max(part, 0.0), 1.0) * (slot.end_ns - slot.start_ns))
 
 
 def _outlasts(slots: list[Slot], begin: int, level: float) -> bool:
@@ -255,20 +256,20 @@ def _outlasts(slots: list[Slot], begin: int, level: float) -> bool:
     the sum of both may exceed what the path carries, for as long as a round lasts.
     """
     trips = [
-        s["base_us"] + (s["queue_us"] or 0.0)
+        s.base_us + (s.queue_us or 0.0)
         for s in slots[begin : begin + LASTING]
-        if s["base_us"] is not None
+        if s.base_us is not None
     ]
-    until = slots[begin]["start_ns"] + 1000 * min(trips, default=0.0)
-    if until > slots[-1]["end_ns"]:
+    until = slots[begin].start_ns + 1000 * min(trips, default=0.0)
+    if until > slots[-1].end_ns:
         return False
-    over = takewhile(lambda s: s["start_ns"] < until, islice(slots, begin, None))
-    return all(s["delivered_bps"] >= level for s in over)
+    over = takewhile(lambda s: s.start_ns < until, islice(slots, begin, None))
+    return all(s.delivered_bps >= level for s in over)
 
 
 def _begin_of_rise(slots: list[Slot], first: int, index: int, level: float) -> int:
     """The first slot above the old level: growth from there to ``index`` was never below it."""
     begin = index + 1
-    while begin - 1 > first and slots[begin - 1]["delivered_bps"] > ABOVE * level:
+    while begin - 1 > first and slots[begin - 1].delivered_bps > ABOVE * level:
         begin -= 1
     return begin

@@ -2,13 +2,15 @@
 
 What full slots deliver is the capacity of the path.
 
-Slots are rows of `capacity.slots`, each with `busy` and `noise_us` (what the noise of the path adds
-to a delay).
+`of_rows` makes slots of rows of `capacity.slots`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import starmap
+from typing import NamedTuple
+
+import polars as pl
 
 from l4strace.derive.capacity import quantile
 
@@ -49,32 +51,62 @@ FRAME_BITS = 1514 * 8
 HELD_BACK = 0.5
 """Share of a slot from which senders count as limited by themselves."""
 
-Slot = dict[str, Any]
+
+class Slot(NamedTuple):
+    """A row of `capacity.slots`, whose columns it has."""
+
+    source: int
+    path: str
+    flows: int
+    slot: int
+    start_ns: int
+    end_ns: int
+    first_ns: int
+    last_ns: int
+    delivered_bps: float
+    train_bps: float | None
+    probe_bps: float | None
+    marks: float
+    acked: float
+    lost: float
+    least_us: float | None
+    queue_us: float | None
+    floor_us: float | None
+    peak_us: float | None
+    base_us: float | None
+    held_back: float
+    full_bps: float | None
+    noise_us: float
+    """What the noise of the path adds to a delay."""
+    busy: bool
+    """The path itself limited what was delivered in the slot."""
 
 
-def busy(slot: Slot) -> bool:
-    """The path itself limited what was delivered in the slot.
+def of_rows(slots: pl.DataFrame) -> list[Slot]:
+    """Rows of `capacity.slots` with `noise_us` (null: none)."""
+    noise_us = pl.col("noise_us").fill_null(0.0)
+    plain = Slot._fields[: Slot._fields.index("noise_us")]
+    # Column by column: row by row polars takes twice as long.
+    columns = slots.select(*plain, noise_us=noise_us, busy=_busy(noise_us)).get_columns()
+    return list(starmap(Slot, zip(*(column.to_list() for column in columns), strict=True)))
 
-    A queue in which the packets of all flows wait fills it, though a window limits one of them.
+
+def _busy(noise_us: pl.Expr) -> pl.Expr:
+    """A queue in which the packets of all flows wait fills the path, though a window limits one.
+
+    Else marks fill it, or that even the fastest packet waited.
     """
-    if slot["held_back"] < HELD_BACK:
-        return bool(slot["marks"] > 0 or _stands(slot))
-    return _stands(slot) and bool((slot["floor_us"] or 0.0) >= QUEUE_US)
+    waited = pl.col("queue_us").fill_null(0.0)
+    packet = FRAME_BITS / pl.max_horizontal("delivered_bps", 1.0) * 1e6
+    stands = waited >= pl.max_horizontal(QUEUE_US, noise_us, QUEUE_PACKETS * packet)
+    all_wait = stands & (pl.col("floor_us").fill_null(0.0) >= QUEUE_US)
+    free = pl.col("held_back") < HELD_BACK
+    return pl.when(free).then((pl.col("marks") > 0) | stands).otherwise(all_wait)
 
 
 def packet_us(slot: Slot) -> float:
     """Time of a full packet at what the slot delivered."""
-    return FRAME_BITS / max(float(slot["delivered_bps"]), 1.0) * 1e6
-
-
-def _stands(slot: Slot) -> bool:
-    """Even the fastest packet waited."""
-    waited = slot["queue_us"] or 0.0
-    return bool(
-        waited >= QUEUE_US
-        and waited >= slot["noise_us"]
-        and waited >= QUEUE_PACKETS * packet_us(slot)
-    )
+    return FRAME_BITS / max(float(slot.delivered_bps), 1.0) * 1e6
 
 
 def queued(slots: list[Slot]) -> bool:
@@ -82,14 +114,14 @@ def queued(slots: list[Slot]) -> bool:
 
     Marks alone also come to the packets of a burst on a path that is far from full.
     """
-    busy = [s for s in slots if s["busy"]][-RECENT:]
-    waited = [s["peak_us"] is None or s["peak_us"] >= HALF_PACKET * packet_us(s) for s in busy]
+    busy = [s for s in slots if s.busy][-RECENT:]
+    waited = [s.peak_us is None or s.peak_us >= HALF_PACKET * packet_us(s) for s in busy]
     return bool(2 * sum(waited) >= len(waited))
 
 
 def waits(slot: Slot) -> bool:
     """Even the fastest packet waited for more than the one that was just being sent."""
-    return bool((slot["queue_us"] or 0.0) >= max(QUEUE_US, packet_us(slot), slot["noise_us"]))
+    return bool((slot.queue_us or 0.0) >= max(QUEUE_US, packet_us(slot), slot.noise_us))
 
 
 def gapless(slot: Slot) -> bool:
@@ -97,17 +129,17 @@ def gapless(slot: Slot) -> bool:
 
     So the queue was never empty for long, though the shortest of its delays is near 0.
     """
-    train, rate = slot["train_bps"] or 0.0, slot["delivered_bps"]
+    train, rate = slot.train_bps or 0.0, slot.delivered_bps
     alike = abs(train - rate) <= GAPLESS * rate
-    waited = (slot["peak_us"] or 0.0) >= max(QUEUE_US, QUEUE_PACKETS * packet_us(slot))
-    return bool(slot["held_back"] < HELD_BACK and alike and waited)
+    waited = (slot.peak_us or 0.0) >= max(QUEUE_US, QUEUE_PACKETS * packet_us(slot))
+    return bool(slot.held_back < HELD_BACK and alike and waited)
 
 
 def used(past: list[Slot]) -> float:
     """What the last slots delivered."""
-    return quantile([s["delivered_bps"] for s in past[-LASTING:]], 0.5)
+    return quantile([s.delivered_bps for s in past[-LASTING:]], 0.5)
 
 
 def whole(slots: list[Slot]) -> bool:
     """Their rates are those of their own time: a round that repairs losses smears its own."""
-    return sum(s["train_bps"] is not None for s in slots) >= BUSY_PART * len(slots)
+    return sum(s.train_bps is not None for s in slots) >= BUSY_PART * len(slots)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, pairwise, takewhile
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -27,20 +28,13 @@ def table(capture: Capture) -> pl.DataFrame:
     """The phases of all paths, in the schema of `phases`."""
     schema = TABLES["phases"]
     slots = capacity.slots(capture)
-    noisy = slots.join(_noise(capture), on=PATH, how="left", maintain_order="left").with_columns(
-        pl.col("noise_us").fill_null(0.0)
+    each = full_slots.of_rows(
+        slots.join(_noise(capture), on=PATH, how="left", maintain_order="left")
     )
-    # Column by column: row by row polars takes twice as long.
-    names, values = noisy.columns, (column.to_list() for column in noisy.get_columns())
-    each = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
     rows: list[dict[str, Any]] = []
-    for _, path in groupby(each, _path):
+    for _, path in groupby(each, attrgetter(*PATH)):
         rows += _of_path(list(path))
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
-
-
-def _path(slot: Slot) -> tuple[int, str]:
-    return slot["source"], slot["path"]
 
 
 def _noise(capture: Capture) -> pl.DataFrame:
@@ -99,8 +93,6 @@ def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_path(slots: list[Slot]) -> list[dict[str, Any]]:
-    for slot in slots:
-        slot["busy"] = full_slots.busy(slot)
     found = _ordered(
         [
             *changes.capacity_changes(slots),
@@ -145,15 +137,15 @@ def _ends(before: dict[str, Any], last: dict[str, Any], slots: list[Slot], first
     to flows that send less.
     """
     there, left = (
-        [s["flows"] for s in part]
+        [s.flows for s in part]
         for part in (slots[max(0, first - LASTING) : first], slots[first : first + ENDING])
     )
     most = max(there, default=0)
-    whole = list(takewhile(lambda s: s["flows"] >= most, slots[first:]))
+    whole = list(takewhile(lambda s: s.flows >= most, slots[first:]))
     fell = last["capacity_bps"] < before["capacity_bps"]
     count = len(slots) - first
     unseen = count <= ENDING and not last["capacity_shown"]
-    stood = sum(s["busy"] and (s["queue_us"] or 0.0) >= QUEUE_US for s in whole)
+    stood = sum(s.busy and (s.queue_us or 0.0) >= QUEUE_US for s in whole)
     fewer = count <= 2 * ENDING and min(left) < most and stood < LASTING
     return bool(fell and (unseen or fewer))
 
@@ -176,7 +168,7 @@ ALIKE = 1.25
 
 def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
     edges = [0, *(change.first for change in found), len(slots)]
-    starts = [slots[0]["first_ns"], *(change.at_ns for change in found), slots[-1]["last_ns"]]
+    starts = [slots[0].first_ns, *(change.at_ns for change in found), slots[-1].last_ns]
     for number, (a, b) in enumerate(pairwise(edges)):
         known = found[number - 1].shown_bps if number else None
         yield _row(slots[a:b], known) | {
@@ -189,24 +181,24 @@ def _rows(slots: list[Slot], found: list[Change]) -> Iterator[dict[str, Any]]:
 
 def _size(slots: list[Slot], trains: list[float]) -> float:
     """Capacity of a phase with busy slots."""
-    busy = [s for s in slots if s["busy"]]
-    standing = [s["delivered_bps"] for s in busy if (s["queue_us"] or 0.0) >= QUEUE_US]
+    busy = [s for s in slots if s.busy]
+    standing = [s.delivered_bps for s in busy if (s.queue_us or 0.0) >= QUEUE_US]
     level = capacity.plateau(standing) if 2 * len(standing) >= len(busy) else None
-    return level or capacity.estimate([s["delivered_bps"] for s in busy], trains)
+    return level or capacity.estimate([s.delivered_bps for s in busy], trains)
 
 
 def _credible(slots: list[Slot], trains: str) -> list[float]:
     """Rates of ``trains`` that the noise of the path does not make: they last longer than it."""
     longest = capacity.PROBE_PACKETS * full_slots.FRAME_BITS * 1e6
-    noted = [s[trains] for s in slots if s[trains]]
-    jitter = slots[0]["noise_us"] / noise.HIDES
+    noted = [getattr(s, trains) for s in slots if getattr(s, trains)]
+    jitter = slots[0].noise_us / noise.HIDES
     return [t for t in noted if jitter < noise.NOTED_US or longest / t >= jitter]
 
 
 def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
-    delivered = [s["delivered_bps"] for s in slots]
+    delivered = [s.delivered_bps for s in slots]
     trains, probes = (_credible(slots, name) for name in ("train_bps", "probe_bps"))
-    full = [s["delivered_bps"] for s in slots if s["busy"]]
+    full = [s.delivered_bps for s in slots if s.busy]
     level = changes.shown(slots)
     size = _size(slots, trains) if level is not None else 0.0
     if known_bps and not (level and full_slots.queued(slots)):
@@ -218,11 +210,11 @@ def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
     if level is None:
         # Flows that never fill the path had a queue where they were marked: at its own rate.
         size = max(size, sorted(probes)[(len(probes) - 1) // 2] if probes else 0.0)
-    marks, acked = sum(s["marks"] for s in slots), sum(s["acked"] for s in slots)
-    least = [s["least_us"] for s in slots if s["least_us"] is not None]
+    marks, acked = sum(s.marks for s in slots), sum(s.acked for s in slots)
+    least = [s.least_us for s in slots if s.least_us is not None]
     return {
-        "source": slots[0]["source"],
-        "path": slots[0]["path"],
+        "source": slots[0].source,
+        "path": slots[0].path,
         "capacity_bps": size,
         "capacity_shown": level is not None,
         "rate_bps": sum(delivered) / len(delivered),
@@ -230,6 +222,6 @@ def _row(slots: list[Slot], known_bps: float | None) -> dict[str, Any]:
         "base_rtt_us": min(least, default=None),
         "marks": round(marks),
         "ce_share": marks / acked if acked else None,
-        "losses": round(sum(s["lost"] for s in slots)),
+        "losses": round(sum(s.lost for s in slots)),
         **usage.of(slots, size, level is not None),
     }

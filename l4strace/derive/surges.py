@@ -40,32 +40,33 @@ def surged(past: list[Slot], around: list[Slot]) -> float | None:
     if len(past) < SEEN:
         return None
     before, after = used(past), around[1:]
-    first = [s for s in after[:SURGE] if s["held_back"] < HELD_BACK and not _repairs(s)]
+    first = [s for s in after[:SURGE] if s.held_back < HELD_BACK and not _repairs(s)]
     # What a whole round in the queue delivers is exact; a slot may hold the end of the queue.
-    rates = [float(s["full_bps"]) for s in first if s["full_bps"]]
+    rates = [float(s.full_bps) for s in first if s.full_bps]
     if rates and min(rates) <= before / ROSE:
         return min(rates)
     shown = [s for s in first if _grew(past, s, before)]
-    if all(slot["lost"] >= OVERFLOWS * slot["acked"] for slot in after):
+    if all(slot.lost >= OVERFLOWS * slot.acked for slot in after):
         shown = after
     below = 1 / ROSE if whole(shown) else FELL
-    rates = [float(slot["delivered_bps"]) for slot in shown]
+    rates = [float(slot.delivered_bps) for slot in shown]
     return min(rates) if rates and max(rates) <= below * before else None
 
 
 def _repairs(slot: Slot) -> bool:
-    return bool(slot["lost"] > REPAIRED * slot["acked"])
+    return bool(slot.lost > REPAIRED * slot.acked)
 
 
 def _grew(past: list[Slot], slot: Slot, before: float) -> bool:
     """The queue of ``slot`` is longer than any of late."""
     stood, peak = (
-        max(s[waited] or 0.0 for s in past[-LASTING:]) for waited in ("queue_us", "peak_us")
+        max(getattr(s, waited) or 0.0 for s in past[-LASTING:])
+        for waited in ("queue_us", "peak_us")
     )
-    grown = (slot["queue_us"] or 0.0) - stood
+    grown = (slot.queue_us or 0.0) - stood
     if _flooded(slot, before):
-        grown = max(grown, (slot["peak_us"] or 0.0) - peak)
-    return bool(grown >= max(QUEUE_US, 2 * packet_us(slot), slot["noise_us"]))
+        grown = max(grown, (slot.peak_us or 0.0) - peak)
+    return bool(grown >= max(QUEUE_US, 2 * packet_us(slot), slot.noise_us))
 
 
 def _flooded(slot: Slot, before: float) -> bool:
@@ -73,5 +74,5 @@ def _flooded(slot: Slot, before: float) -> bool:
 
     The queue of a slot that a sender floods by itself drains as fast as ever.
     """
-    slower = 0.0 < (slot["train_bps"] or 0.0) <= FELL_TRAINS * before
-    return bool(slower and slot["marks"] >= FLOOD * slot["acked"])
+    slower = 0.0 < (slot.train_bps or 0.0) <= FELL_TRAINS * before
+    return bool(slower and slot.marks >= FLOOD * slot.acked)

@@ -304,7 +304,7 @@ def test_a_queue_that_stands_in_a_full_window_fills_the_path() -> None:
     found = changes.capacity_changes(slots(FULL | held, late, SLOW | held, FULL | held))
     assert [c.first for c in found] == [34, 66]
     (alone,) = slots(held | {"floor_us": 0.0})
-    assert not alone["busy"]
+    assert not alone.busy
 
 
 def test_a_flight_that_was_dropped_but_for_a_part_shows_a_fall() -> None:

@@ -20,7 +20,7 @@ from tests.support.slots import slots
     ],
 )
 def test_a_slot_is_busy(values: dict[str, float], busy: bool) -> None:
-    assert slots(values)[0]["busy"] is busy
+    assert slots(values)[0].busy is busy
 
 
 def test_one_packet_at_the_rate_of_the_slot() -> None:

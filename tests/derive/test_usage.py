@@ -37,9 +37,7 @@ def test_what_jitter_adds_is_no_queue() -> None:
 
 def test_flows_that_never_fill_the_path_are_judged_from_the_end_of_slow_start() -> None:
     """They reach 50 Mbit/s and grow by one packet a round trip: slow start would take ten (1 s)."""
-    growing = slots(*RAMP)
-    for slot in growing:
-        slot["least_us"] = 100_000.0
+    growing = slots(*(slot | {"least_us": 100_000.0} for slot in RAMP))
     assert usage.of(growing, 50e6, shown=True)["low_ns"] == 0
     found = usage.of(growing, 50e6, shown=False)
     assert found["low_ns"] == (23 - 10) * 100 * MS

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.derive import full_slots
+import polars as pl
+
+from l4strace.derive import capacity, full_slots
 from tests.support.frames import MS
 
 WIDTH = 100 * MS
 
 
-def slots(*stretches: dict[str, Any]) -> list[dict[str, Any]]:
+def slots(*stretches: dict[str, Any]) -> list[full_slots.Slot]:
     """Slots of ``stretches`` after each other: `count` each, other values over a full path."""
     made: list[dict[str, Any]] = []
     for stretch in stretches:
         for _ in range(stretch.get("count", 1)):
             made.append(_slot(len(made), stretch))
-    return made
+    schema = capacity.COLUMNS | {"noise_us": pl.Float64()}
+    return full_slots.of_rows(pl.DataFrame(made, schema=schema))
 
 
 def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
@@ -44,5 +47,4 @@ def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
         "full_bps": None,
         "noise_us": 0.0,
     }
-    slot = plain | {name: value for name, value in values.items() if name != "count"}
-    return slot | {"busy": full_slots.busy(slot)}
+    return plain | {name: value for name, value in values.items() if name != "count"}
