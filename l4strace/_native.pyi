@@ -237,6 +237,17 @@ def path_rates(rounds: ArrowRows, high: float) -> ArrowTable:
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""
 
+def quantiles(rows: ArrowRows, shares: Sequence[float]) -> list[float]:
+    """Of each of ``shares``: the `value` below which that part of the `weight` lies.
+
+    Weights are whole numbers; without one above 0 the list is empty.
+    """
+
+def per_interval(
+    rows: ArrowRows, interval: float, columns: Sequence[str]
+) -> tuple[int, list[list[int]]]:
+    """Number of the first interval in which a row `ended`, and from it on sums of ``columns``."""
+
 class AddressMap:
     """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
 

@@ -184,6 +184,8 @@ def with_regrowth(cuts: pl.DataFrame) -> pl.DataFrame:
     A log without a sample for each ACK shows the window after a cut up to a detector step later.
     For pictures: what proves a law needs it to the bit.
     """
+    if not ((cuts["origin"] == "kernel") & (cuts["law"] == "none")).any():
+        return cuts
     loose = _explain(
         cuts.with_columns(fraction_hi=pl.col("fraction") + REGROWN / pl.col("cwnd_before"))
     )

@@ -54,8 +54,9 @@ class Direction:
     @cached_property
     def row(self) -> dict[str, Any]:
         """The row of `flows`."""
-        here = (pl.col("source") == self.source) & (pl.col("flow") == self.flow)
-        return self.evidence.flows.filter(here).row(0, named=True)
+        flows = self.evidence.flows
+        here = (flows["source"] == self.source) & (flows["flow"] == self.flow)
+        return chosen(flows, here).row(0, named=True)
 
     @cached_property
     def name(self) -> str:
@@ -72,15 +73,13 @@ class Direction:
     @cached_property
     def rounds(self) -> pl.DataFrame:
         """`rounds` near the sender, with ``x``."""
-        return self._timed(self.evidence.rounds, self._at(self.source), "start_ns")
+        return self._timed(self.evidence.rounds, "start_ns", self.source)
 
     @cached_property
     def far_rounds(self) -> pl.DataFrame:
         """`rounds` near the receiver, with ``x``; empty with one input."""
         rounds = self.evidence.rounds
-        if self.far is None:
-            return rounds.clear().with_columns(self.axis.column("start_ns"))
-        return self._timed(rounds, self._at(self.far), "start_ns")
+        return self._timed(rounds.clear() if self.far is None else rounds, "start_ns", self.far)
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
@@ -88,36 +87,34 @@ class Direction:
 
         Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area.
         """
-        samples = self._timed(self.evidence.kernel, self._own, "ts_ns")
+        samples = self._timed(self.evidence.kernel, "ts_ns")
+        if samples.is_empty():
+            return samples
         begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
         return samples if begun is None else samples.filter(pl.col("ts_ns") > begun)
 
     @cached_property
     def detector(self) -> pl.DataFrame:
         """`detector` steps: the kernel's where it recorded any, else replayed from packets."""
-        return self._best(self._timed(self.evidence.detector, self._own, "ts_ns"))
+        return self._best(self._timed(self.evidence.detector, "ts_ns"))
 
     @cached_property
     def cuts(self) -> pl.DataFrame:
         """`cuts`: the kernel's where it recorded any, else those estimated from packets."""
-        return self._best(self._timed(self.evidence.cuts, self._own, "ts_ns"))
+        return self._best(self._timed(self.evidence.cuts, "ts_ns"))
 
     @cached_property
     def arrived_ce(self) -> int | None:
         """Data packets that arrived with CE at the capture near the receiver; null without one."""
         if self.far is None:
             return None
-        rows = self.evidence.directions.filter(self._at(self.far))
+        rows = self._rows(self.evidence.directions, self.far)
         return int(rows["data_ce"][0]) if rows.height else None
 
     @cached_property
     def ece_acks(self) -> int:
         """ACKs of the receiver that carry classic ECE."""
-        back = self.evidence.directions.filter(
-            (pl.col("source") == self.source)
-            & (pl.col("flow") == self.flow)
-            & (pl.col("forward") != self.forward)
-        )
+        back = rows_of(self.evidence.directions, self.flow, not self.forward, self.source)
         return int(back["ece_acks"].sum() or 0)
 
     @cached_property
@@ -141,7 +138,7 @@ class Direction:
         named = {*samples["cc"].drop_nulls().unique(), *self._control_of_host()}
         if named:
             return not named.isdisjoint(PRAGUE)
-        own = self.evidence.laws.filter(self._own)
+        own = self._rows(self.evidence.laws)
         return self.scalable and own["law"].is_in(PRAGUE_LAWS).any()
 
     def _control_of_host(self) -> list[str]:
@@ -155,32 +152,47 @@ class Direction:
     @cached_property
     def bottleneck(self) -> dict[str, Any] | None:
         """The row of `bottlenecks`, or null."""
-        rows = self.evidence.bottlenecks.filter(self._at(self.source))
+        rows = self._rows(self.evidence.bottlenecks, self.source)
         return rows.row(0, named=True) if rows.height else None
 
     @cached_property
     def jitter_us(self) -> float | None:
         """Jitter of the path from where it is noted (L4S405); it is part of every RTT."""
-        found = self.evidence.noise.filter(self._at(self.source))["common_us"].max()
+        found = self._rows(self.evidence.noise, self.source)["common_us"].max()
         return found if isinstance(found, float) and found >= NOTED_US else None
 
-    @property
-    def _own(self) -> pl.Expr:
-        """Rows of this direction, whichever input they come from."""
-        return (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
+    def _rows(self, table: pl.DataFrame, source: int | None = None) -> pl.DataFrame:
+        """Rows of this direction, as one input saw it or whichever they come from."""
+        return rows_of(table, self.flow, self.forward, source)
 
-    def _at(self, source: int) -> pl.Expr:
-        """Rows of this direction as one input saw it."""
-        return (pl.col("source") == source) & self._own
-
-    def _timed(self, table: pl.DataFrame, wanted: pl.Expr, stamp: str) -> pl.DataFrame:
-        """The wanted rows in the order of ``x``, in which they mostly are."""
-        timed = table.lazy().filter(wanted).with_columns(self.axis.column(stamp)).collect()
+    def _timed(self, table: pl.DataFrame, stamp: str, source: int | None = None) -> pl.DataFrame:
+        """Rows of this direction in the order of ``x``, in which they mostly are."""
+        own = self._rows(table, source)
+        if own.is_empty():
+            return own.hstack([pl.Series("x", [], pl.Float64)])
+        timed = own.with_columns(self.axis.column(stamp))
         return timed if timed["x"].is_sorted() else timed.sort("x", maintain_order=True)
 
     def _best(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What the kernel recorded; else what this input shows; else what there is."""
-        for better in (pl.col("origin") == "kernel", pl.col("source") == self.source):
-            if (found := rows.filter(better)).height:
-                return found
+        for better in (rows["origin"] == "kernel", rows["source"] == self.source):
+            if better.any():
+                return chosen(rows, better)
         return rows
+
+
+def rows_of(
+    table: pl.DataFrame, flow: int, forward: bool, source: int | None = None
+) -> pl.DataFrame:
+    """Rows of one direction, as input ``source`` saw it or whichever they come from."""
+    wanted = (table["flow"] == flow) & (table["forward"] == forward)
+    return chosen(table, wanted if source is None else wanted & (table["source"] == source))
+
+
+def chosen(table: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """The ``wanted`` rows; where they lie together, as a direction's mostly do, not a copy."""
+    count, first = int(wanted.sum()), wanted.arg_max()
+    if not count or first is None:
+        return table.clear()
+    together = wanted.slice(first, count).sum() == count
+    return table.slice(first, count) if together else table.filter(wanted)

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod chart;
 mod follower;
 mod given;
 mod ktext;
@@ -19,6 +20,7 @@ mod track;
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     seam::register(m)?;
+    chart::register(m)?;
     follower::register(m)?;
     ktext::register(m)?;
     paths::register(m)?;

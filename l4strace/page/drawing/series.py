@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -49,6 +49,13 @@ def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Poi
     if frame[y].null_count():
         xs = [x for x, value in zip(xs, ys, strict=True) if value is not None]
         ys = [value for value in ys if value is not None]
+    return points(xs, ys, most, scale)
+
+
+def points(xs: Sequence[float], ys: Sequence[float], most: int, scale: float = 1.0) -> Points:
+    """``ys`` times ``scale`` over ``xs``, thinned to ``most`` points."""
+    if len(ys) <= most:
+        return Points(list(xs), [y * scale for y in ys])
     kept = thin(ys, most)
     return Points([xs[i] for i in kept], [ys[i] * scale for i in kept])
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import polars as pl
+
+from l4strace import _native
 
 MOST = 1000
 """Intervals in the whole run: a chart has about as many columns."""
@@ -19,23 +23,32 @@ def interval_of(rounds: pl.DataFrame, length: float) -> float:
     return max(length / MOST, spans, SHORTEST_S)
 
 
-def per_interval(rounds: pl.DataFrame, interval: float) -> pl.DataFrame:
-    """``goodput_bps`` and ``retransmits`` over intervals of so many seconds; ``x``: middle.
+class Rates(NamedTuple):
+    """Intervals in order: their middle ``x`` (s), rate, and packets retransmitted in them."""
+
+    x: list[float]
+    goodput_bps: list[float]
+    retransmits: list[int]
+
+
+def per_interval(rounds: pl.DataFrame, interval: float) -> Rates:
+    """Goodput and retransmissions over intervals of so many seconds.
 
     A round's bytes count where the round ends: that is when they were acknowledged.
     """
-    ended = pl.col("x") + (pl.col("end_ns") - pl.col("start_ns")) / 1e9
-    slot = (ended / interval).floor().cast(pl.Int64)
-    sums = pl.col("acked_bytes", "retransmits").sum()
-    found = rounds.lazy().group_by(slot.alias("slot")).agg(sums).collect()
-    sums_of = {slot: (acked, again) for slot, acked, again in found.rows()}
-    slots = range(min(sums_of), max(sums_of) + 1) if sums_of else range(0)
-    rows = [sums_of.get(slot, (0, 0)) for slot in slots]
-    return pl.DataFrame(
-        {
-            "x": [(slot + 0.5) * interval for slot in slots],
-            "goodput_bps": [acked * 8 / interval for acked, _ in rows],
-            "retransmits": [again for _, again in rows],
-        },
-        schema={"x": pl.Float64, "goodput_bps": pl.Float64, "retransmits": pl.Int64},
-    )
+    ended = rounds["x"] + (rounds["end_ns"] - rounds["start_ns"]) / 1e9
+    middles, (acked, again) = sums(rounds, ended, interval, "acked_bytes", "retransmits")
+    return Rates(middles, [8 * count / interval for count in acked], again)
+
+
+def sums(
+    rounds: pl.DataFrame, ended: pl.Series, interval: float, *columns: str
+) -> tuple[list[float], list[list[int]]]:
+    """Middles of the intervals that rounds ``ended`` in (s), and sums of ``columns`` in each.
+
+    From the first interval with a round to the last; 0 where no round ended.
+    """
+    rows = pl.DataFrame([ended.alias("ended"), *(rounds[name] for name in columns)])
+    first, found = _native.per_interval(rows, interval, columns)
+    middles = [(slot + 0.5) * interval for slot in range(first, first + len(found[0]))]
+    return middles, found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
-from l4strace.page.drawing.series import dots, line, points_of
+from l4strace.page.drawing.series import dots, line, points
 from l4strace.page.drawing.smooth import interval_of, per_interval
 from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
@@ -24,10 +22,12 @@ def draw(direction: Direction) -> Figure | None:
     if not direction.rounds["goodput_bps"].count():
         return None
     rates = per_interval(direction.rounds, _interval(direction))
-    traces = [line(points_of(rates, "goodput_bps", direction.points, MBIT), "goodput", MEASURED)]
-    lossy = rates.filter(pl.col("retransmits") > 0)
-    if lossy.height:
-        data = points_of(lossy, "goodput_bps", direction.points, MBIT)
+    most = direction.points
+    traces = [line(points(rates.x, rates.goodput_bps, most, MBIT), "goodput", MEASURED)]
+    lossy = [(x, bps) for x, bps, again in zip(*rates, strict=True) if again]
+    if lossy:
+        xs, ys = zip(*lossy, strict=True)
+        data = points(xs, ys, most, MBIT)
         traces.append(dots(data, "with retransmissions", LOSS, "triangle-down"))
     return timeline(traces, "Mbit/s", direction.axis)
 

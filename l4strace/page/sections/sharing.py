@@ -9,7 +9,7 @@ from l4strace.page.chart import Chart
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS
-from l4strace.page.drawing.series import line, points_of
+from l4strace.page.drawing.series import line, points
 from l4strace.page.drawing.smooth import interval_of, per_interval
 from l4strace.wording.amounts import bit_rate, duration
 
@@ -36,15 +36,11 @@ def build(case: Case) -> SharingSection:
     # Shorter than the rounds of a flow, they would show each as a peak above the capacity.
     spans = (interval_of(d.rounds, case.axis.length) for d in directions)
     interval = max(case.axis.length / INTERVALS, 0.05, *spans)
-    traces = [
-        line(
-            points_of(per_interval(d.rounds, interval), "goodput_bps", d.points, MBIT),
-            d.label,
-            stroke,
-            width=2.2,
-        )
-        for d, stroke in zip(directions, FLOWS, strict=False)
-    ]
+    traces = []
+    for one, stroke in zip(directions, FLOWS, strict=False):
+        rates = per_interval(one.rounds, interval)
+        curve = points(rates.x, rates.goodput_bps, one.points, MBIT)
+        traces.append(line(curve, one.label, stroke, width=2.2))
     figure = timeline(traces, "Mbit/s", case.axis, height=230)
     means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
     every = duration(interval * 1e6)

@@ -5,8 +5,9 @@ use std::fmt::Display;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt8Type};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::DataType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -56,6 +57,17 @@ impl Given {
         u32: UInt32Type, u32;
         i64: Int64Type, i64;
         f64: Float64Type, f64;
+    }
+
+    /// Whole numbers of any width; 0 where one is not present.
+    pub fn counts(&self, name: &str) -> PyResult<Vec<u64>> {
+        let kind =
+            self.batches.first().and_then(|batch| Some(batch.column_by_name(name)?.data_type().clone()));
+        Ok(match kind {
+            Some(DataType::UInt32) => counted(self.u32(name)?, u64::from),
+            Some(DataType::Int64) => counted(self.i64(name)?, |value| value.max(0) as u64),
+            _ => counted(self.column::<UInt64Type>(name)?, |value| value),
+        })
     }
 
     pub fn bool(&self, name: &str) -> PyResult<Vec<Option<bool>>> {
@@ -116,6 +128,10 @@ impl Given {
         }
         Ok(all)
     }
+}
+
+fn counted<T>(values: Vec<Option<T>>, count: impl Fn(T) -> u64) -> Vec<u64> {
+    values.into_iter().map(|value| value.map_or(0, &count)).collect()
 }
 
 fn missing(name: &str, kind: impl Display) -> PyErr {

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.derive import company, vantage
 from l4strace.page.case import Case
-from l4strace.page.direction import Direction
+from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
-from l4strace.page.drawing.smooth import interval_of
+from l4strace.page.drawing.smooth import interval_of, sums
 from l4strace.schema.keys import KEY
 
 NEEDED = (
@@ -28,19 +29,12 @@ SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
 
 
 def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> dict[float, float]:
-    """By share of the weights: the value below which it lies; empty without a weighted value."""
-    value, weight = pl.col("value"), pl.col("weight")
-    wanted = pl.lit(pl.Series(shares))
-    place = (weight.cum_sum() / weight.sum()).search_sorted(wanted, "left")
-    found = (
-        pl.LazyFrame({"value": values.cast(pl.Float64), "weight": weights.cast(pl.Float64)})
-        .drop_nulls()
-        .filter(weight > 0)
-        .sort("value")
-        .select(value.gather(place.clip(upper_bound=pl.len() - 1), null_on_oob=True))
-        .collect()
-    )
-    return dict(zip(shares, found["value"].drop_nulls().to_list(), strict=False))
+    """By share of the weights: the value below which it lies; empty without a weighted value.
+
+    Weights are whole numbers.
+    """
+    rows = pl.DataFrame({"value": values.cast(pl.Float64), "weight": weights.cast(pl.Float64)})
+    return dict(zip(shares, _native.quantiles(rows, shares), strict=False))
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,22 @@ class Part:
     def rtts(self) -> dict[float, float]:
         """Median and P99 of the mean RTT of rounds in us, likewise."""
         return quantiles(self.rounds["rtt_mean_us"], self.rounds["acked_packets"], (0.5, 0.99))
+
+
+class Slots(NamedTuple):
+    """Intervals in order, with their middle ``x`` (s); 0 where nothing was acknowledged."""
+
+    x: list[float]
+    acked_bytes: list[int]
+    acked_packets: list[int]
+    marks: list[int]
+    retransmits: list[int]
+
+    def busy(self) -> Slots:
+        """Those in which packets were acknowledged."""
+        kept = [slot for slot, packets in enumerate(self.acked_packets) if packets]
+        counts = ([column[slot] for slot in kept] for column in self[1:])
+        return Slots([self.x[slot] for slot in kept], *counts)
 
 
 @dataclass(frozen=True)
@@ -96,14 +106,8 @@ class Link:
     @cached_property
     def flows(self) -> tuple[Part, ...]:
         """Each of the directions with charts, as the chart of the sharing shows it."""
-        flow, forward = pl.col("flow"), pl.col("forward")
         return tuple(
-            Part(
-                one.label,
-                one.key,
-                stroke,
-                self.rounds.filter((flow == one.flow) & (forward == one.forward)),
-            )
+            Part(one.label, one.key, stroke, rows_of(self.rounds, one.flow, one.forward))
             for one, stroke in zip(self.directions, FLOWS, strict=False)
         )
 
@@ -115,19 +119,10 @@ class Link:
         return max(interval_of(part.rounds, self.case.axis.length) for part in parts)
 
     @cached_property
-    def slots(self) -> pl.DataFrame:
-        """Sums over all flows per interval, at its middle (``x``).
-
-        Columns `acked_bytes`, `acked_packets`, `marks`, `retransmits`; 0 where nothing was
-        acknowledged.
-        """
-        slot = (pl.col("ended") / self.interval).floor().cast(pl.Int64).alias("slot")
-        sums = pl.col("acked_bytes", "acked_packets", "marks", "retransmits").sum()
-        found = self.rounds.group_by(slot).agg(sums)
-        numbers = found["slot"].to_list()
-        every = pl.DataFrame({"slot": range(min(numbers), max(numbers) + 1)})
-        filled = every.join(found, on="slot", how="left", maintain_order="left").fill_null(0)
-        return filled.with_columns(((pl.col("slot") + 0.5) * self.interval).alias("x"))
+    def slots(self) -> Slots:
+        """Sums over all flows per interval."""
+        middles, found = sums(self.rounds, self.rounds["ended"], self.interval, *Slots._fields[1:])
+        return Slots(middles, *found)
 
     @cached_property
     def phases(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from l4strace.page.chart import Chart
 from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import chart, reference, timeline
 from l4strace.page.drawing.palette import CE, LOSS, REFERENCE
-from l4strace.page.drawing.series import Points, line, points_of
+from l4strace.page.drawing.series import Points, line, points, points_of
 from l4strace.page.drawing.smooth import per_interval
 from l4strace.page.sections.traffic.link import Link, least
 from l4strace.wording.amounts import duration, share
@@ -25,14 +25,13 @@ LEAST_US = 10.0
 
 def throughput(link: Link) -> Chart:
     """What each flow and all together delivered, under the capacity of the path."""
-    rate = (pl.col("acked_bytes") * 8 / link.interval).alias("bps")
-    total = points_of(link.slots.select("x", rate), "bps", link.case.points, MBIT)
+    slots, most, per_second = link.slots, link.case.points, 1 / link.interval
+    total = points(slots.x, [8 * acked * per_second for acked in slots.acked_bytes], most, MBIT)
     traces = [line(total, link.all.name, link.all.stroke, width=1.2)]
     for flow in link.flows:
-        rates = points_of(
-            per_interval(flow.rounds, link.interval), "goodput_bps", link.case.points, MBIT
-        )
-        traces.append(line(rates, flow.name, flow.stroke))
+        rates = per_interval(flow.rounds, link.interval)
+        curve = points(rates.x, rates.goodput_bps, most, MBIT)
+        traces.append(line(curve, flow.name, flow.stroke))
     edges = [(row[side], row["capacity_bps"]) for row in link.phases for side in ENDS]
     if edges:
         seconds = [link.case.axis.seconds(ns) for ns, _ in edges]
@@ -80,19 +79,17 @@ def delay(link: Link) -> Chart | None:
 
 def losses(link: Link) -> Chart | None:
     """Marked and retransmitted share of the packets of all flows."""
-    slots = link.slots.filter(pl.col("acked_packets") > 0)
+    slots = link.slots.busy()
     traces = []
     for column, name, stroke in (("marks", "CE marks", CE), ("retransmits", "retransmitted", LOSS)):
-        if not slots[column].sum():
+        counts = getattr(slots, column)
+        if not any(counts):
             continue
-        part = (pl.col(column) / pl.col("acked_packets")).clip(upper_bound=1).alias("part")
-        data = points_of(slots.select("x", part), "part", link.case.points, PERCENT)
-        traces.append(line(data, name, stroke))
+        parts = [min(n / all_, 1.0) for n, all_ in zip(counts, slots.acked_packets, strict=True)]
+        traces.append(line(points(slots.x, parts, link.case.points, PERCENT), name, stroke))
     if not traces:
         return None
-    packets, marked, again = (
-        int(slots[column].sum()) for column in ("acked_packets", "marks", "retransmits")
-    )
+    packets, marked, again = sum(slots.acked_packets), sum(slots.marks), sum(slots.retransmits)
     caption = (
         f"Of {count(packets, 'delivered packet')} {least(link.rounds)}{marked:,} were marked "
         f"({share(marked, packets)}) and {again:,} retransmitted ({share(again, packets)})."
