@@ -4,7 +4,7 @@ Functions that read a file raise `l4strace.errors.InputError` with one line. `-`
 Any function may raise `InternalError`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, Protocol, TypedDict
 
 __version__: str
@@ -62,6 +62,22 @@ def packets(
     """Batches of the `packets` table, or of some ``columns`` of it.
 
     ``starts`` has first frame and number of each conversation that tracking kept.
+    """
+
+def proving(
+    path: str,
+    source: int,
+    starts: list[tuple[int, int]],
+    columns: Sequence[str],
+    lookups: Sequence[tuple[Set[int], int | None, tuple[int, int] | None, bool, bool, int]],
+    codes: Set[int],
+    offset_ns: int,
+) -> ArrowTable:
+    """Packets that ``lookups`` want, in the order of the capture; reading ends with the last.
+
+    Of each: frames that it names, a flow whose telling packets it wants, when these passed,
+    whether retransmissions tell something, whether feedback is AccECN's, and how many it wants.
+    ``codes`` are frames of final ACKs. See `proof.search` for the columns.
     """
 
 def walk(path: str) -> tuple[int, int]:

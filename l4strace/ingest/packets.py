@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -37,18 +38,32 @@ def of_source(
     columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
     """The packets of the capture that is input ``number`` of a run, likewise."""
-    source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
-    if not Path(named.opened(source["path"])).is_file():
-        raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-    starts = _starts(capture, number)
-    offset = source["clock_offset_ns"] or 0
-    for frame in _frames(source["path"], number, starts, progress, columns):
+    second = again(capture, number)
+    offset = second.offset_ns
+    for frame in _frames(second.path, number, second.starts, progress, columns):
         yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
+
+
+class Again(NamedTuple):
+    """What a second pass over a capture needs: first frame and number of each conversation, too."""
+
+    path: str
+    starts: list[tuple[int, int]]
+    offset_ns: int
+
+
+def again(capture: Capture, number: int) -> Again:
+    """Of the capture that is input ``number``. Raises InputError for what was a pipe."""
+    source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
+    path = named.opened(source["path"])
+    if not Path(path).is_file():
+        raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
+    return Again(path, _starts(capture, number), source["clock_offset_ns"] or 0)
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
     """All packets of one capture, which may be standard input."""
-    yield from _frames(path, 0, None, progress)
+    yield from _frames(named.opened(path), 0, None, progress)
 
 
 def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
@@ -90,7 +105,7 @@ def _frames(
     progress: Progress | None,
     columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(named.opened(path), source, starts, columns)
+    stream = _native.packets(path, source, starts, columns)
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

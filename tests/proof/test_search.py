@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import polars as pl
 import pytest
 
@@ -11,6 +13,7 @@ from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, ProofPacket
 from l4strace.proof import search
 from l4strace.proof.wanted import Lookup
+from tests.support import proof_in_polars
 from tests.support.places import FIXTURES
 
 
@@ -74,3 +77,33 @@ def test_a_code_of_the_handshake_is_no_step_of_the_counter() -> None:
     first = found(evidence, lookup())
     steps = [one for one in first if "more CE" in one.shows]
     assert steps[0].shows.startswith("reports 1 more CE packet (ACE 101 to 110")
+
+
+@pytest.mark.parametrize("name", ["misfire/misfire.pcap.xz", "accecn-bleached/receiver.pcap.xz"])
+@pytest.mark.parametrize("accecn", [True, False])
+def test_the_same_packets_are_found_in_polars(name: str, accecn: bool) -> None:
+    """Lookups of all kinds at once, over some batches of packets."""
+    run = pipeline.read([str(FIXTURES / name)], companions=False)
+    mode = pl.lit("accecn" if accecn else "classic")
+    run = dataclasses.replace(run, flows=run.flows.with_columns(mode=mode))
+    first, last = run.directions["first_ns"].min(), run.directions["last_ns"].max()
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    middle = (first + last) // 2
+    frames = (frozenset[int](), frozenset({1, 2, 777}), frozenset({10**9}))
+    spans = (None, (first, middle), (middle, last), (last + 1, last + 2))
+    flows = (None, *run.flows["flow"].to_list(), 10**6)
+    every = [
+        Lookup(0, 0, own, flow, span, losses)
+        for own in frames
+        for span in spans
+        for flow in flows
+        for losses in (True, False)
+    ]
+    for some in (every, every[::7], every[3:9], every[1:2]):
+        lookups = [one._replace(place=place) for place, one in enumerate(some)]
+        rows = search.rows(run, 0, lookups)
+        shown_of: dict[int, list[tuple[object, ...]]] = {}
+        for lookup, *shown in rows.select("lookup", *proof_in_polars.SHOWN).iter_rows():
+            shown_of.setdefault(lookup, []).append(tuple(shown))
+        assert shown_of == proof_in_polars.found(run, lookups)

@@ -8,6 +8,7 @@ pub mod packet;
 pub mod pair;
 pub mod paths;
 pub mod prague;
+pub mod proof;
 pub mod read;
 pub mod redact;
 pub mod response;

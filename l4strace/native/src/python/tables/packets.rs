@@ -1,11 +1,14 @@
 //! The `packets` table in batches: streamed on demand, never kept.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
 use super::tunnel_name;
 use crate::numbered::{Numbering, Place};
 use crate::packet::Packet;
+use crate::proof::{Lookup, Search};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input, PacketStream};
 
@@ -14,7 +17,58 @@ const ROWS: usize = 32_768;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PacketBatches>()?;
-    m.add_function(wrap_pyfunction!(packets, m)?)
+    m.add_function(wrap_pyfunction!(packets, m)?)?;
+    m.add_function(wrap_pyfunction!(proving, m)?)
+}
+
+/// `frames`, `flow`, `span_ns`, `losses`, `accecn` and `around` of a `Lookup`.
+type Wanted = (HashSet<u64>, Option<u32>, Option<(i64, i64)>, bool, bool, usize);
+
+/// Packets that lookups want, each with the number of its `lookup` and what changed before it.
+///
+/// `columns` and `starts` are as for `packets`; the rest is as in `proof::Search`.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // as Python hands them over
+fn proving(
+    py: Python<'_>,
+    path: &str,
+    source: u16,
+    starts: Vec<(u64, u32)>,
+    columns: Vec<String>,
+    lookups: Vec<Wanted>,
+    codes: HashSet<u64>,
+    offset_ns: i64,
+) -> PyResult<ArrowTable> {
+    let lookups = lookups.into_iter().map(|(frames, flow, span_ns, losses, accecn, around)| Lookup {
+        frames,
+        flow,
+        span_ns,
+        losses,
+        accecn,
+        around,
+    });
+    let mut search = Search {
+        stream: native(py, || read::open(&Input::from(path)))?,
+        numbering: Numbering::tracked(starts),
+        lookups: lookups.collect(),
+        codes,
+        offset_ns,
+        found: Vec::new(),
+    };
+    while native(py, || search.batch())? {
+        py.check_signals()?;
+    }
+    let found = search.found;
+    let rows: Vec<Row> = found.iter().map(|one| (one.packet, one.place)).collect();
+    caught(|| {
+        let mut table = columns_of(&rows, source, &columns);
+        table
+            .u32("lookup", found.iter().map(|one| one.lookup))
+            .u8("ace_before", found.iter().map(|one| one.changes.ace_before))
+            .u32("ceb_before", found.iter().map(|one| one.changes.ceb_before))
+            .bool("repeats", found.iter().map(|one| one.changes.repeats));
+        table.finish()
+    })
 }
 
 /// Batches of the `packets` table of one capture, as an iterator.
@@ -79,6 +133,10 @@ fn batch(stream: &mut PacketStream, numbering: &mut Numbering) -> Result<Vec<Row
 }
 
 fn table(rows: &[Row], source: u16, wanted: &[String]) -> PyResult<ArrowTable> {
+    columns_of(rows, source, wanted).finish()
+}
+
+fn columns_of(rows: &[Row], source: u16, wanted: &[String]) -> Columns {
     let mut columns = Columns::of(wanted);
     columns.u16("source", rows.iter().map(|_| source));
     record_columns(&mut columns, rows);
@@ -88,7 +146,7 @@ fn table(rows: &[Row], source: u16, wanted: &[String]) -> PyResult<ArrowTable> {
     network_columns(&mut columns, rows);
     transport_columns(&mut columns, rows);
     option_columns(&mut columns, rows);
-    columns.finish()
+    columns
 }
 
 /// A value of each packet's place; none where its conversation was not kept.
