@@ -73,20 +73,24 @@ class Case:
     def sending(self) -> pl.DataFrame:
         """Directions that carried data as the input nearest to their sender saw them.
 
-        Columns of `directions` plus ``far`` and ``worst`` (severity of the direction's worst
-        finding, -1 without one), the ones to look at first. Last come those that only a kernel log
-        knows: their counters are null, and ``samples`` counts the rows that it holds of them.
+        The ones to look at first come first, and last those that only a kernel log knows: their
+        sizes are null, and ``samples`` counts the rows that it holds of them. Columns: KEY,
+        `payload_bytes`, ``samples``, ``far``, ``worst`` (severity of the direction's worst finding,
+        -1 without one) and ``row``, the place of its counters: a page shows those of few.
         """
-        carried = self.evidence.directions.filter(pl.col("data_packets") > 0)
-        near = carried.join(nearest(self.evidence), on=KEY, how="inner")
+        known = self._known.with_row_index("row").select("row", *KEY, "payload_bytes", "samples")
+        carried = known.filter(self._known["data_packets"] > 0)
+        ranked = carried.join(nearest(self.evidence), on=KEY, how="inner")
+        if known["samples"].count():
+            ranked = pl.concat([ranked, known.drop_nulls("samples")], how="diagonal")
         worst = pl.DataFrame(
             [(*key, int(severity)) for key, severity in self._worst().items()],
             schema={"flow": pl.UInt32, "forward": pl.Boolean, "worst": pl.Int8},
             orient="row",
         )
         return (
-            pl.concat([near, self._logged()], how="diagonal")
-            .join(worst, on=["flow", "forward"], how="left")
+            ranked.lazy()
+            .join(worst.lazy(), on=["flow", "forward"], how="left")
             .with_columns(pl.col("worst").fill_null(-1))
             .sort(
                 pl.col("worst").clip(Severity.INFO),
@@ -97,7 +101,20 @@ class Case:
                 descending=[True, True, True, False, True],
                 nulls_last=True,
             )
+            .collect()
         )
+
+    @cached_property
+    def _known(self) -> pl.DataFrame:
+        """`directions` with ``samples``, and those that only a kernel log knows."""
+        directions = self.evidence.directions
+        if self.evidence.kernel.is_empty():
+            return directions.with_columns(samples=pl.lit(None, pl.UInt32))
+        return pl.concat([directions, self._logged()], how="diagonal")
+
+    def _counted(self, ranked: pl.DataFrame) -> pl.DataFrame:
+        """Counters of rows of ``sending``, with ``far`` and ``worst``."""
+        return self._known[ranked["row"]].hstack([ranked["far"], ranked["worst"]])
 
     @cached_property
     def charted(self) -> tuple[Direction, ...]:
@@ -108,7 +125,7 @@ class Case:
         most = pl.col("payload_bytes").max()
         enough = most.is_null() | (pl.col("payload_bytes") >= CHARTED_SHARE * most)
         picked = rows.filter((pl.col("worst") >= Severity.WARNING) | enough).head(MAX_CHARTED)
-        return tuple(self._direction(row) for row in picked.iter_rows(named=True))
+        return tuple(self._direction(row) for row in self._counted(picked).iter_rows(named=True))
 
     @cached_property
     def uncharted(self) -> int:
@@ -117,15 +134,15 @@ class Case:
 
     @cached_property
     def listed(self) -> pl.DataFrame:
-        """The directions that the table of flows holds."""
-        return self.sending.head(MAX_LISTED)
+        """Counters of the directions that the table of flows holds."""
+        return self._counted(self.sending.head(MAX_LISTED))
 
     @cached_property
     def anchors(self) -> frozenset[str]:
         """Ids of flow directions that the page has a place for."""
         return frozenset(
             direction_key(flow, forward)
-            for flow, forward in self.listed.select("flow", "forward").iter_rows()
+            for flow, forward in zip(self.listed["flow"], self.listed["forward"], strict=True)
         )
 
     def direction(self, flow: int | None, forward: bool) -> Direction | None:
@@ -135,7 +152,8 @@ class Case:
             rows = rows.filter(pl.col("flow") == flow)
         size = ("payload_bytes", "samples")
         largest = rows.sort(*size, "flow", descending=[True, True, False], nulls_last=True)
-        return self._direction(largest.row(0, named=True)) if rows.height else None
+        found = self._counted(largest.head(1))
+        return self._direction(found.row(0, named=True)) if found.height else None
 
     def anchor(self, flow: int, forward: bool | None) -> str:
         """Id of the place that shows a flow (either direction when null), or nothing."""
