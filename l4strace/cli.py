@@ -19,7 +19,6 @@ from l4strace import console
 from l4strace.commands import memory
 from l4strace.commands.groups import expanded, gathered
 from l4strace.errors import L4straceError, OutputError
-from l4strace.later import load_late
 
 COMMANDS = (
     "capture",
@@ -59,10 +58,6 @@ SWITCHES = {
     "no_color": (("--no-color",), "No color (also: NO_COLOR)."),
     "debug": (("--debug",), "Show the traceback of an error."),
 }
-
-GARBAGE = 200_000
-"""Objects made and still alive after which Python looks for cycles among them. A short command
-makes 100,000, most of them in imports: at the default of 700 it spends 7 % of its time looking."""
 
 
 class _Commands(Mapping[str, Any]):
@@ -174,8 +169,6 @@ def _built(name: str) -> Any:
 
 def main() -> None:
     """Entry point: our own errors become a message, a hint and an exit code."""
-    gc.set_threshold(GARBAGE)
-    load_late()
     # Else Python looks for cycles among all that is left before it exits: a tenth of a short run.
     atexit.register(gc.freeze)
     console.open_streams()

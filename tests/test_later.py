@@ -11,14 +11,16 @@ ASKED = """
 import sys
 from l4strace.later import LATER, load_late
 load_late()
-import jinja2, polars
+import jinja2, polars, typer.main
 late = {name: module for name, module in sys.modules.items() if name in LATER}
-assert not [name for name in sys.modules if name.startswith(tuple(f"{one}." for one in LATER))]
+inside = [name for name in sys.modules if name.startswith(tuple(f"{one}." for one in LATER))]
+assert not set(inside) - set(LATER), inside
 assert "email" not in sys.modules
+assert all("__getattr__" in vars(module) for module in late.values())
 for module in late.values():
-    assert "__getattr__" in vars(module), module
     getattr(module, "__all__", None)
-named = [(name, vars(late[name])[one].__module__) for name in LATER for one in LATER[name]]
+listed = [(name, names) for name, names in LATER.items() if name in late and names is not ...]
+named = [(name, getattr(late[name], one).__module__) for name, names in listed for one in names]
 print(all(module.startswith(name) for name, module in named))
 """
 
@@ -29,12 +31,15 @@ import polars
 try:
     polars.read_database("SELECT 1", connection=None)
 except Exception as error:
-    print(error.__traceback__.tb_next.tb_next.tb_frame.f_globals["__name__"].startswith("polars."))
+    trace = error.__traceback__
+    while trace.tb_next is not None and trace.tb_frame.f_globals["__name__"] != "polars.io":
+        trace = trace.tb_next
+    print(trace.tb_frame.f_globals["__name__"].startswith("polars."))
 """
 
 DIAGNOSED = """
 import sys
-from l4strace.cli import main
+from l4strace.__main__ import main
 sys.argv = ["l4strace", "diagnose", {capture!r}, "-o", {page!r}]
 try:
     main()
@@ -54,6 +59,19 @@ late = [one for one in noted if one is not None]
 same = [str(one) == str(signature(one.function)) and one.parameters for one in late]
 print(signature is inspect.signature, len(late) > 100, all(same),
       "decimals" in inspect.signature(pl.Series.round).parameters)
+"""
+
+TAKEN = """
+import sys
+from l4strace.later import load_late
+load_late()
+import polars as pl
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(2) as pool:
+    one = pool.submit(lambda: pl.Series([[1], [2, 3]]).list.len().to_list()).result()
+frame = pl.read_csv(b"a,b\\n1,x\\n", schema={"a": pl.Int64, "b": pl.String})
+two = frame.select(pl.col("b").str.to_uppercase(), pl.concat_list("a").list.first().alias("c"))
+print(one, two.rows(), next(frame.lazy().collect_batches()).height)
 """
 
 COMPILED = """
@@ -83,6 +101,10 @@ def test_what_is_called_is_the_function_itself() -> None:
 
 def test_a_signature_is_the_same_when_someone_looks_at_it() -> None:
     assert printed(SIGNED) == "True True True True"
+
+
+def test_what_polars_takes_as_it_is_imported_works_when_it_is_used() -> None:
+    assert printed(TAKEN) == "[1, 2] [('X', 1)] 1"
 
 
 def test_templates_that_nobody_prepared_are_compiled() -> None:

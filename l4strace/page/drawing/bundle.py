@@ -29,7 +29,7 @@ def script() -> str:
     """plotly's script: gzip, then base64."""
     source = source_file()
     ready = prepared(source)
-    return ready.read_text(encoding="ascii") if ready.is_file() else compressed(source)
+    return ready.read_bytes().decode("ascii") if ready.is_file() else compressed(source)
 
 
 def compressed(source: Path) -> str:
