@@ -159,7 +159,9 @@ def judge(
                 found.setdefault(_what(result), result)
             else:
                 skipped.append(result)
-    carried = dict(evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
+    flows = [finding.flow for finding in found.values() if finding.flow is not None]
+    sent = evidence.directions.select("flow", "payload_bytes").filter(pl.col("flow").is_in(flows))
+    carried = dict(sent.group_by("flow").agg(pl.col("payload_bytes").max()).rows())
     findings = sorted(
         (explained(finding, evidence.host_files) for finding in found.values()),
         key=lambda finding: worst_first(finding, carried),

@@ -44,6 +44,8 @@ LACKING = {
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow that carried data."""
+    if not (evidence.flows["handshake"] != "full").any():
+        return []
     payload = evidence.directions.group_by("source", "flow").agg(pl.col("payload_bytes").sum())
     late = (
         evidence.flows.filter(pl.col("handshake") != "full")

@@ -43,15 +43,16 @@ SINGLE = 20
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding per flow, or one per input when there are many."""
-    seen = (
-        evidence.directions.filter(pl.col("packets") > 0)
-        .group_by("source", "flow")
-        .agg(
-            pl.len().alias("directions"),
-            pl.col("packets").sum(),
-            pl.col("forward").first(),
-            pl.col("data_packets").sum(),
-        )
+    needed = evidence.directions.select("source", "flow", "forward", "packets", "data_packets")
+    seen = needed.filter(pl.col("packets") > 0)
+    there, back = (seen.filter(way)[["source", "flow"]] for way in ("forward", ~pl.col("forward")))
+    if there.equals(back):
+        return []
+    seen = seen.group_by("source", "flow").agg(
+        pl.len().alias("directions"),
+        pl.col("packets").sum(),
+        pl.col("forward").first(),
+        pl.col("data_packets").sum(),
     )
     lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= ENOUGH))
     if lone.is_empty():

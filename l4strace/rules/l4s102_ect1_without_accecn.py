@@ -41,13 +41,18 @@ CODE = "L4S102"
 FEW = 3
 """Packets that a reordered handshake or a single probe explains. By eye."""
 
+UNCOUNTED = ("classic", "none")
+"""Modes without feedback that counts marks."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction."""
+    if not evidence.flows["mode"].is_in(UNCOUNTED).any():
+        return []
     found = (
         evidence.directions.filter(pl.col("data_ect1") > FEW)
         .join(evidence.flows.select("source", "flow", "mode", "handshake"), on=["source", "flow"])
-        .filter(pl.col("mode").is_in(["classic", "none"]))
+        .filter(pl.col("mode").is_in(UNCOUNTED))
         .pipe(lambda rows: first(evidence, rows))
     )
     return [_finding(row) for row in found.iter_rows(named=True)]

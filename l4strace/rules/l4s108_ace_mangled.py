@@ -57,6 +57,9 @@ ACTION = (
     "of the receiver's stack."
 )
 
+READ = ("forward", "packets", "ace_first", "first_frame")
+"""Columns of `directions` that the finding of one capture needs."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose feedback is mangled, by its strongest evidence."""
@@ -86,24 +89,22 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
 
 def _one_sided(evidence: Evidence) -> list[Finding]:
     keys = ["source", "flow"]
-    single = evidence.directions.filter(
-        (pl.col("packets") >= ENOUGH_PACKETS) & (pl.col("ace_distinct") == 1)
+    single = evidence.directions.select(*keys, *READ).filter(
+        (evidence.directions["packets"] >= ENOUGH_PACKETS)
+        & (evidence.directions["ace_distinct"] == 1)
     )
     accecn = evidence.flows.filter(pl.col("mode") == "accecn").select(keys)
     single = single.join(accecn, on=keys, how="semi")
     if single.is_empty():
         return []
-    marked = evidence.directions.select(
-        *keys,
-        (~pl.col("forward")).alias("forward"),
-        pl.max_horizontal(
-            pl.col("ce"), (pl.col("ceb_bytes") / pl.col("max_payload").clip(1)).cast(pl.UInt64)
-        )
-        .fill_null(0)
-        .alias("marks"),
+    marks = pl.max_horizontal(
+        pl.col("ce"), (pl.col("ceb_bytes") / pl.col("max_payload").clip(1)).cast(pl.UInt64)
+    )
+    marked = evidence.directions.select(*keys, ~pl.col("forward"), marks=marks.fill_null(0)).filter(
+        pl.col("marks") >= ENOUGH_MARKS
     )
     rows = (
-        single.join(marked, on=[*keys, "forward"], how="left")
+        single.join(marked, on=[*keys, "forward"], how="left", maintain_order="left")
         # Few are left of many thousand flows, and rows become dicts below.
         .filter((pl.col("ace_first") == 0) | (pl.col("marks") >= ENOUGH_MARKS))
     )

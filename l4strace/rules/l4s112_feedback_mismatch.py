@@ -47,14 +47,23 @@ CUT = "the snapshot length cut the ACKs' options, so turns of the three-bit coun
 FEW = 8
 """Marks that may differ in any flow: one turn of the three-bit counter (RFC 9768 section 3.2.2)."""
 
+READ = (
+    *("forward", "first_ns", "last_ns", "super_packets"),
+    *("ce", "ce_fed_back_lo", "ce_fed_back_hi"),
+)
+"""Columns of `directions` that the rule and its finding need."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction captured at its receiver."""
     keys = ["source", "flow"]
     at_receiver = pl.when(pl.col("forward")).then(pl.lit("server")).otherwise(pl.lit("client"))
+    counted = evidence.directions.select(*keys, *READ).filter(
+        evidence.directions["ce_fed_back_hi"].is_not_null()
+    )
+    accecn = evidence.flows.select(*keys, "vantage").filter(evidence.flows["mode"] == "accecn")
     judged = (
-        evidence.directions.join(evidence.flows.select(*keys, "mode", "vantage"), on=keys)
-        .filter((pl.col("mode") == "accecn") & pl.col("ce_fed_back_hi").is_not_null())
+        counted.join(accecn, on=keys, maintain_order="left")
         .join(_feedback_cut(evidence), on=[*keys, "forward"], how="left")
         .with_columns(
             far=pl.col("vantage") == at_receiver,
@@ -82,11 +91,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _feedback_cut(evidence: Evidence) -> pl.DataFrame:
     """Directions whose ACKs lost their options to the snapshot length, by the direction of data."""
-    return evidence.directions.select(
-        "source",
-        "flow",
-        (~pl.col("forward")).alias("forward"),
-        (pl.col("options_cut").fill_null(0) > 0).alias("turns_hidden"),
+    cut = evidence.directions["options_cut"] > 0
+    return (
+        evidence.directions.select("source", "flow", "forward")
+        .filter(cut)
+        .select("source", "flow", ~pl.col("forward"), turns_hidden=pl.lit(value=True))
     )
 
 

@@ -107,14 +107,15 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
         *("round", "start_ns", "end_ns", "first_frame", "last_frame"),
         *("inflight_max_packets", "ce_best"),
     )
-    marked = needed.filter(pl.col("ce_best") > 0)
+    flight = pl.col("inflight_max_packets")
+    # The first mark counts: where no marked round has the window, that has not, either.
+    marked = needed.filter((pl.col("ce_best") > 0) & (flight >= MIN_WINDOW))
     if marked.is_empty():
         return marked
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
     marked = marked.select(subjects.KEY).unique().join(senders, on=subjects.KEY, how="semi")
     rounds = needed.join(marked, on=subjects.KEY, how="semi")
-    flight = pl.col("inflight_max_packets")
     later = rounds.sort(*subjects.KEY, "round").with_columns(
         of_round(+LATE_ROUNDS, flight).alias("later"),
         of_round(-LATE_ROUNDS, flight).alias("earlier"),

@@ -84,13 +84,16 @@ MOSTLY = 0.5
 """Share of the time above 8 from which a correct detector would have acted; one that acts all the
 time although it is less does so for another reason."""
 
+FOUND = ("floor", "alpha/2")
+"""Laws of which a finding may speak."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose reductions follow one law."""
     laws = _laws(evidence)
     if laws.is_empty():
         return []
-    verdicts = [_verdict(evidence, row) for row in laws.iter_rows(named=True)]
+    verdicts = [_verdict(evidence, row) for row in _judged(evidence, laws)]
     found: list[Finding | Skipped] = [verdict for verdict in verdicts if verdict]
     undecided = laws["law"].is_null().all() and not found
     few = (laws["samples"] < ENOUGH).all()
@@ -99,18 +102,26 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _laws(evidence: Evidence) -> pl.DataFrame:
-    """Laws of ECT(1) senders without a recorded score, with bottleneck and replayed score."""
+    """Laws of ECT(1) senders without a recorded score."""
     few = few_at_the_floor()
     laws = subjects.once(evidence, evidence.laws).with_columns(
         few=few, references=pl.when(few).then(references()).otherwise("references")
     )
     laws = laws.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     logged = samples(evidence).filter(pl.col("score_max").is_not_null() | pl.col("probed"))
-    laws = laws.join(logged, on=subjects.DIRECTION, how="anti")
+    return laws.join(logged, on=subjects.DIRECTION, how="anti")
+
+
+def _judged(evidence: Evidence, laws: pl.DataFrame) -> list[dict[str, Any]]:
+    """Those that may give a finding, with bottleneck and replayed score: of short flows none."""
+    deeper = pl.col("ll_floor") - pl.col("ll_half_alpha") >= LEAD
+    laws = laws.filter(pl.col("law").is_in(FOUND) | "few" | (pl.col("law").is_null() & deeper))
+    if laws.is_empty():
+        return []
     laws = laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
     laws = laws.join(paths.filled(evidence), on=subjects.KEY, how="left")
     laws = laws.join(jitter(evidence), on=subjects.DIRECTION, how="left")
-    return laws.join(replayed(evidence), on=subjects.DIRECTION, how="left")
+    return laws.join(replayed(evidence), on=subjects.DIRECTION, how="left").to_dicts()
 
 
 def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:

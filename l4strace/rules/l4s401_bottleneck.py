@@ -59,24 +59,17 @@ NAMES = BOTTLENECKS
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose bottleneck can be determined."""
     judged = subjects.once(evidence, evidence.bottlenecks)
-    one_way = evidence.paths.select(*subjects.DIRECTION, "owd_median_us")
-    known = judged.filter(pl.col("kind") != "unknown").join(
-        one_way.unique(subjects.DIRECTION, keep="first"),
-        on=subjects.DIRECTION,
-        how="left",
-        maintain_order="left",
-    )
-    known = known.join(_marked(evidence), on=subjects.KEY[1:], how="left", maintain_order="left")
-    filled = paths.filled(evidence)
-    known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
-    known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
-    results: list[Finding | Skipped] = [_finding(row) for row in known.iter_rows(named=True)]
+    known = judged.filter(pl.col("kind") != "unknown")
+    found = _findings(evidence, known) if known.height else []
+    results: list[Finding | Skipped] = [*found]
     unknown = judged.filter(pl.col("kind") == "unknown")
     if unknown.height:
         # As the frame does: what the flow with most bytes met comes first.
         carried = evidence.directions.select(*subjects.KEY, "payload_bytes")
-        largest = unknown.join(carried, on=subjects.KEY, how="left").sort(
-            "payload_bytes", "flow", descending=[True, False], nulls_last=True
+        largest = (
+            unknown.select(*subjects.KEY, "reason")
+            .join(carried, on=subjects.KEY, how="left")
+            .sort("payload_bytes", "flow", descending=[True, False], nulls_last=True)
         )
         why = (largest["reason"][0] or "").removeprefix("Cannot be determined: ")
         which = "; the largest" if unknown.height > 1 else ""
@@ -87,12 +80,32 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results
 
 
-def _marked(evidence: Evidence) -> pl.DataFrame:
+def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
+    """One for each row of ``known``."""
+    one_way = evidence.paths.select(*subjects.DIRECTION, "owd_median_us")
+    known = known.join(
+        one_way.unique(subjects.DIRECTION, keep="first"),
+        on=subjects.DIRECTION,
+        how="left",
+        maintain_order="left",
+    )
+    known = known.join(
+        _marked(evidence, known), on=subjects.KEY[1:], how="left", maintain_order="left"
+    )
+    filled = paths.filled(evidence)
+    known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
+    known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
+    return [_finding(row) for row in known.iter_rows(named=True)]
+
+
+def _marked(evidence: Evidence, known: pl.DataFrame) -> pl.DataFrame:
     """Share of CE by direction, where it was counted: classic feedback shows no number."""
     fed_back, seen = pl.col("ce_fed_back_best"), pl.col("ce").fill_null(0)
     share = pl.max_horizontal(fed_back.fill_null(0), seen) / pl.col("data_packets")
     return (
-        evidence.directions.group_by(*subjects.KEY[1:])
+        evidence.directions.select(*subjects.KEY[1:], "ce_fed_back_best", "ce", "data_packets")
+        .filter(pl.col("flow").is_in(known["flow"].implode()))
+        .group_by(*subjects.KEY[1:])
         .agg(share.max().alias("marked_share"), fed_back.is_not_null().any().alias("fed_back"))
         .filter(pl.col("fed_back") | (pl.col("marked_share") > 0))
         .select(*subjects.KEY[1:], pl.col("marked_share").clip(upper_bound=1.0))

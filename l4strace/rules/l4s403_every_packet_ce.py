@@ -49,6 +49,12 @@ it to a few percent on average."""
 MIN_PACKETS = 50
 """Data packets from which a share of 95 % leaves at least two unmarked."""
 
+READ = (
+    *("data_packets", "payload_bytes", "super_packets"),
+    *("data_ce", "ce_payload_bytes", "ce_fed_back_best", "first_ce_frame"),
+)
+"""Columns of `directions` that the rule and its finding need."""
+
 STANDING_US = 2000.0
 """Queue delay that explains marks on every packet: twice DualPI2's step (sch_dualpi2.c, step_thresh
 1 ms)."""
@@ -79,9 +85,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _segments(evidence: Evidence) -> pl.DataFrame:
-    """Directions with `segments` and `ce_segments`: a super-packet counts for all it holds."""
+    """Directions with marks: `segments` and `ce_segments` also count those of super-packets."""
     ends = evidence.flows.select("source", "flow", "mss_client", "mss_server")
-    directions = evidence.directions.join(ends, on=["source", "flow"], how="left")
+    marked = pl.any_horizontal(pl.col("data_ce", "ce_payload_bytes", "ce_fed_back_best") > 0)
+    directions = evidence.directions.select(*subjects.KEY, *READ).filter(marked)
+    directions = directions.join(ends, on=["source", "flow"], how="left", maintain_order="left")
     # The peer's MSS option bounds a segment; options of its header make it smaller (RFC 6691).
     mss = pl.when("forward").then("mss_server").otherwise("mss_client")
     merged = (pl.col("super_packets") > 0) & (mss > 0)

@@ -90,7 +90,8 @@ def _limits(evidence: Evidence) -> str:
 
 def _at_receiver(evidence: Evidence) -> str:
     """What a capture at the receiver shows of the bottleneck: marks."""
-    views = subjects.once(evidence, evidence.directions.filter(pl.col("data_packets") > 0)).join(
+    counted = evidence.directions.select(*subjects.KEY, "data_packets", "data_ce", "payload_bytes")
+    views = subjects.once(evidence, counted.filter(pl.col("data_packets") > 0)).join(
         evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )
     far = views.with_columns(vantages.place().alias("place")).filter(
@@ -188,7 +189,8 @@ def _shares(pairs: pl.DataFrame) -> str:
 
 
 def _alone(evidence: Evidence, short: str) -> str:
-    sending = subjects.once(evidence, evidence.directions.filter(pl.col("data_packets") > 0))
+    sent = evidence.directions.select(*subjects.KEY, "payload_bytes", "first_ns", "last_ns")
+    sending = subjects.once(evidence, sent.filter(evidence.directions["data_packets"] > 0))
     carried = sending.sort("payload_bytes", descending=True)
     if carried.is_empty():
         return "no flow carried data"

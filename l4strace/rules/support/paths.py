@@ -49,6 +49,7 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
     return [group.to_dicts() for group in groups]
 
 
+@kept
 def filled(evidence: Evidence) -> pl.DataFrame:
     """Of each direction, `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())

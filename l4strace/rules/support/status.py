@@ -104,7 +104,10 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     """
     counters = [f"data_{name}" for name in CODEPOINTS]
     carried = (
-        subjects.once(evidence, evidence.directions)
+        subjects.once(
+            evidence,
+            evidence.directions.select(*subjects.KEY, "data_packets", "payload_bytes", *counters),
+        )
         .group_by("flow")
         .agg(pl.col("data_packets", *counters).sum(), bytes=pl.col("payload_bytes").max())
     )

@@ -62,7 +62,8 @@ def scalable(evidence: Evidence) -> pl.DataFrame:
     """Directions whose sender marks most of its data ECT(1), which requests L4S (RFC 9331)."""
     ect1 = pl.col("data_ect1").fill_null(0)
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
-    return once(evidence, evidence.directions.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
+    counted = evidence.directions.select(*KEY, "data_ect1", "data_ect0", "data_not_ect")
+    return once(evidence, counted.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
 
 
 @kept
