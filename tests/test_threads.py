@@ -131,16 +131,16 @@ def test_findings_do_not_depend_on_the_threads():
 def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path):
     file = tmp_path / "file.pcap"
     file.write_bytes(b"x" * 100)
-    monkeypatch.setattr(threads, "SMALL_BYTES", 50)
+    monkeypatch.setattr(threads, "QUICK_BYTES", 50)
     monkeypatch.setattr(threads, "_processors", lambda: 2)
     assert threads.spare([str(file)])
     threads.limit(1)
     assert not threads.spare([str(file)])
     threads.limit(None)
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    monkeypatch.setattr(threads, "SMALL_BYTES", 100)
+    monkeypatch.setattr(threads, "QUICK_BYTES", 100)
     assert not threads.spare([str(file)])
-    monkeypatch.setattr(threads, "SMALL_BYTES", 50)
+    monkeypatch.setattr(threads, "QUICK_BYTES", 50)
     monkeypatch.setattr(threads, "_processors", lambda: 1)
     assert not threads.spare([str(file)])
 

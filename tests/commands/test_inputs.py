@@ -12,7 +12,7 @@ import pytest
 BESIDE = """
 import sys
 from l4strace import threads
-threads.SMALL_BYTES, threads._processors = {most}, lambda: 2
+threads.QUICK_BYTES, threads._processors = {most}, lambda: 2
 from l4strace.ingest import tracked
 track, seen = tracked.track, []
 def watched(*arguments):
