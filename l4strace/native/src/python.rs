@@ -11,6 +11,7 @@ mod prague;
 mod reading;
 mod redact;
 mod response;
+mod room;
 mod seam;
 mod stats;
 mod tables;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::room;
 use super::seam::{caught, native, Failed};
 use super::tables;
 use crate::read::Input;
@@ -32,7 +33,9 @@ fn track<'py>(
     let threads = threads.map_or_else(Threads::default, Threads::most);
     let mut watcher = Progress { function: progress, last: None };
     let run = native(py, || run(&inputs, threads, &mut watcher))?;
-    caught(|| tables::all(py, &run))
+    let tables = caught(|| tables::all(py, &run));
+    py.detach(|| room::drop_all(run));
+    tables
 }
 
 /// Time between two calls of Python: each waits for its lock, which another thread may hold for 5 ms.
