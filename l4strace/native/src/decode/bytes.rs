@@ -2,17 +2,17 @@
 
 use crate::stats::Loss;
 
-#[inline]
+#[inline(always)]
 pub fn be16(data: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([data[at], data[at + 1]])
 }
 
-#[inline]
+#[inline(always)]
 pub fn be24(data: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([0, data[at], data[at + 1], data[at + 2]])
 }
 
-#[inline]
+#[inline(always)]
 pub fn be32(data: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]])
 }

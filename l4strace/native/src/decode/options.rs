@@ -20,13 +20,25 @@ const EXPERIMENT: u8 = 254;
 const ALIGNED_TIMESTAMPS: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
 
 /// Reads all options into `packet`; false when a length in them is impossible.
-#[inline]
+#[inline(always)]
 pub(super) fn options(packet: &mut Packet, data: &[u8]) -> bool {
     if data.len() >= 12 && data[..4] == ALIGNED_TIMESTAMPS {
         packet.timestamps = Some((be32(data, 4), be32(data, 8)));
-        return data.len() == 12 || each(packet, &data[12..]);
+        return data.len() == 12 || behind_timestamps(packet, &data[12..]);
     }
     each(packet, data)
+}
+
+/// Behind timestamps, the AccECN option with all counters and one byte of padding is what most segments carry.
+#[inline(always)]
+fn behind_timestamps(packet: &mut Packet, data: &[u8]) -> bool {
+    match data {
+        &[kind @ (ACCECN_ORDER_0 | ACCECN_ORDER_1), length @ 11, ref body @ .., NOP] if body.len() == 9 => {
+            packet.accecn = Some(accecn(kind, None, length, body));
+            true
+        }
+        _ => each(packet, data),
+    }
 }
 
 fn each(packet: &mut Packet, data: &[u8]) -> bool {
@@ -81,4 +93,21 @@ fn accecn(kind: u8, exid: Option<u16>, length: u8, body: &[u8]) -> AccEcnOption 
     let order_1 = kind == ACCECN_ORDER_1 || exid == Some(0xacc1);
     let (e0b, e1b) = if order_1 { (last, first) } else { (first, last) };
     AccEcnOption { kind, exid, length, e0b, ceb: middle, e1b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_behind_timestamps_is_read_as_any_other() {
+        let option = [172, 11, 0, 0, 1, 0, 2, 0, 3, 0, 0, NOP];
+        for (at, value) in (0..12).flat_map(|at| [0, 1, 2, 8, 10, 11, 12, 174].map(|value| (at, value))) {
+            let mut bytes = option;
+            bytes[at] = value;
+            let (mut short, mut long) = (Packet::default(), Packet::default());
+            assert_eq!(behind_timestamps(&mut short, &bytes), each(&mut long, &bytes), "{bytes:?}");
+            assert_eq!(short, long, "{bytes:?}");
+        }
+    }
 }

@@ -1,47 +1,77 @@
-//! The frame that most captures are full of, read at one go: Ethernet, IPv4 without options or fragments, TCP.
+//! The frames that most captures are full of, read at one go: Ethernet, IPv4 without options or fragments or IPv6
+//! without extension headers, TCP.
 
 use super::bytes::{be16, be32};
 use super::ip::mapped;
 use super::options;
-use crate::packet::Packet;
+use crate::packet::{Address, Packet};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
+const IPV6: usize = 40;
 const TCP: usize = 20;
-/// Where the headers of IP and TCP begin, and the options of TCP.
-const TCP_AT: usize = ETHERNET + IPV4;
-const OPTIONS_AT: usize = TCP_AT + TCP;
+/// IANA's protocol number.
+const PROTOCOL: u8 = 6;
 
 /// Fills in `packet` as the walk down the headers would, or returns false where anything is out of the ordinary.
-#[inline]
+#[inline(always)]
 pub(super) fn plain(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
-    let Some(head) = data.first_chunk::<OPTIONS_AT>() else { return false };
-    let ip: &[u8; IPV4] = head[ETHERNET..TCP_AT].try_into().unwrap();
-    let tcp: &[u8; TCP] = head[TCP_AT..].try_into().unwrap();
+    let Some((head, rest)) = data.split_first_chunk::<ETHERNET>() else { return false };
+    let wire = wire.saturating_sub(ETHERNET as u32);
+    match be16(head, 12) {
+        0x0800 => v4(rest, wire, packet),
+        0x86dd => v6(rest, wire, packet),
+        _ => false,
+    }
+}
+
+#[inline(always)]
+fn v4(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
+    let Some((ip, rest)) = data.split_first_chunk::<IPV4>() else { return false };
     let whole = be16(ip, 6) & 0x3fff == 0;
-    if be16(head, 12) != 0x0800 || ip[0] != 0x45 || ip[9] != 6 || !whole {
-        return false;
-    }
     // The length of IP is 0 in super-packets.
-    let (length, header) = (u32::from(be16(ip, 2)), usize::from(tcp[12] >> 4) * 4);
-    if length > wire.saturating_sub(ETHERNET as u32) || length < (IPV4 + header) as u32 || header < TCP {
+    let length = u32::from(be16(ip, 2));
+    if ip[0] != 0x45 || ip[9] != PROTOCOL || !whole || length > wire || length < IPV4 as u32 {
         return false;
     }
-    let Some(rest) = data.get(OPTIONS_AT..TCP_AT + header) else { return false };
     packet.key.src = mapped(ip, 12);
     packet.key.dst = mapped(ip, 16);
-    packet.key.src_port = be16(tcp, 0);
-    packet.key.dst_port = be16(tcp, 2);
     packet.ip_version = 4;
     packet.ttl = ip[8];
     packet.dscp = ip[1] >> 2;
     packet.ip_ecn = ip[1] & 3;
     packet.ip_id = Some(be16(ip, 4));
+    tcp(rest, length - IPV4 as u32, packet)
+}
+
+fn v6(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
+    let Some((ip, rest)) = data.split_first_chunk::<IPV6>() else { return false };
+    let length = u32::from(be16(ip, 4));
+    if ip[0] >> 4 != 6 || ip[6] != PROTOCOL || length == 0 || length + IPV6 as u32 > wire {
+        return false;
+    }
+    packet.key.src = Address::try_from(&ip[8..24]).unwrap_or_default();
+    packet.key.dst = Address::try_from(&ip[24..40]).unwrap_or_default();
+    packet.ip_version = 6;
+    packet.ttl = ip[7];
+    packet.dscp = (be16(ip, 0) >> 6 & 0x3f) as u8;
+    packet.ip_ecn = ip[1] >> 4 & 3;
+    tcp(rest, length, packet)
+}
+
+/// The TCP header; its IP packet has `length` bytes for it.
+#[inline(always)]
+fn tcp(data: &[u8], length: u32, packet: &mut Packet) -> bool {
+    let Some(tcp) = data.first_chunk::<TCP>() else { return false };
+    let header = usize::from(tcp[12] >> 4) * 4;
+    let Some(rest) = data.get(TCP..header).filter(|_| length >= header as u32) else { return false };
+    packet.key.src_port = be16(tcp, 0);
+    packet.key.dst_port = be16(tcp, 2);
     packet.seq = be32(tcp, 4);
     packet.ack = be32(tcp, 8);
     packet.flags = be16(tcp, 12) & 0x0fff;
     packet.window = be16(tcp, 14);
-    packet.payload_len = length - (IPV4 + header) as u32;
+    packet.payload_len = length - header as u32;
     options::options(packet, rest)
 }
 
@@ -57,13 +87,21 @@ mod tests {
     ];
     const PAYLOAD: usize = 100;
 
-    fn segment() -> Vec<u8> {
-        let length = (IPV4 + TCP + OPTIONS.len() + PAYLOAD) as u16;
+    /// Behind the header of IPv4, or of IPv6.
+    fn segment(v6: bool) -> Vec<u8> {
+        let length = (TCP + OPTIONS.len() + PAYLOAD) as u16;
         let header = ((TCP + OPTIONS.len()) << 2) as u8;
         let mut frame = vec![0; 12];
-        frame.extend([8, 0, 0x45, 1]);
-        frame.extend(length.to_be_bytes());
-        frame.extend([0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        if v6 {
+            frame.extend([0x86, 0xdd, 0x6b, 0x70, 0, 9]);
+            frame.extend(length.to_be_bytes());
+            frame.extend([6, 64]);
+            frame.extend(1..33);
+        } else {
+            frame.extend([8, 0, 0x45, 1]);
+            frame.extend((length + IPV4 as u16).to_be_bytes());
+            frame.extend([0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        }
         frame.extend([0, 80, 200, 1, 0, 0, 0, 9, 0, 0, 0, 5, header, 0x50, 1, 0, 0, 0, 0, 0]);
         frame.extend(OPTIONS);
         frame.resize(frame.len() + PAYLOAD, 0);
@@ -81,11 +119,13 @@ mod tests {
 
     #[test]
     fn a_plain_segment_needs_no_walk() {
-        let (frame, mut packet) = (segment(), Packet::default());
-        assert!(plain(&frame, frame.len() as u32, &mut packet));
-        assert_eq!(packet, read(&frame, frame.len() as u32, walk).1);
-        assert_eq!((packet.payload_len, packet.sack.count), (PAYLOAD as u32, 1));
-        assert!(packet.accecn.is_some() && packet.timestamps.is_some());
+        for v6 in [false, true] {
+            let (frame, mut packet) = (segment(v6), Packet::default());
+            assert!(plain(&frame, frame.len() as u32, &mut packet));
+            assert_eq!(packet, read(&frame, frame.len() as u32, walk).1);
+            assert_eq!((packet.payload_len, packet.sack.count), (PAYLOAD as u32, 1));
+            assert!(packet.accecn.is_some() && packet.timestamps.is_some());
+        }
     }
 
     #[test]
@@ -96,8 +136,8 @@ mod tests {
             (random >> 33) as usize % most
         };
         let mut kinds = [0; 4];
-        for _ in 0..50_000 {
-            let mut bytes = segment();
+        for n in 0..100_000 {
+            let mut bytes = segment(n % 2 == 0);
             for _ in 0..next(4) {
                 let at = 12 + next(bytes.len() - PAYLOAD - 12);
                 bytes[at] = if next(2) == 0 { bytes[at] ^ 1 << next(8) } else { next(256) as u8 };

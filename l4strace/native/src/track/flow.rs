@@ -152,7 +152,7 @@ impl Flow {
     #[inline]
     fn here(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
-        if p.ts_ns.saturating_sub(before_ns) > PAUSE_NS {
+        if p.ts_ns.wrapping_sub(before_ns) > PAUSE_NS {
             self.paused(p, side, before_ns, rows);
         }
         if self.suspicion.is_some() {
@@ -317,11 +317,10 @@ impl Flow {
         }
         let mut got = Delivered::default();
         if let Some(sender) = peer.sender.as_mut() {
-            let mut blocks = [(0, 0); 4];
-            let count = usize::from(p.sack.count).min(4);
-            for (block, raw) in blocks.iter_mut().zip(&p.sack.blocks[..count]) {
-                *block = (peer.space.unwrap(raw.0), peer.space.unwrap(raw.1));
-            }
+            let (blocks, count) = match p.sack.count {
+                0 => ([(0, 0); 4], 0),
+                count => (peer.space.blocks(&p.sack), usize::from(count).min(4)),
+            };
             got = sender.ack(ack, &blocks[..count], p.ts_ns, self.mss[side ^ 1]);
             if let (Some(shift), 0) = (self.shift[side], p.flags & flag::SYN) {
                 sender.offered(u64::from(p.window) << shift);

@@ -33,6 +33,7 @@ impl Flow {
         self.counter(p, side, newer, got);
     }
 
+    #[inline(always)]
     fn classic(&mut self, p: &Packet, side: usize, got: &Delivered) {
         let ece = p.flags & flag::ECE != 0;
         self.dirs[side].totals.ece_acks += u64::from(ece);

@@ -173,6 +173,7 @@ impl Round {
     }
 
     /// A sample of the ACK that came at `now_ns` for so many `packets`.
+    #[inline(always)]
     pub fn rtt(&mut self, ns: i64, now_ns: i64, packets: u32) {
         let before = self.answered_ns.replace(now_ns);
         if packets > 1 || before.is_some_and(|then| now_ns - then < MAY_WAIT_NS) {

@@ -156,6 +156,7 @@ impl Segments {
         self.send_again(data, patience_ns)
     }
 
+    #[inline(always)]
     fn push(&mut self, data: &Data, marks: u16) {
         if self.ring.len() >= MOST {
             self.forget_oldest();

@@ -138,15 +138,16 @@ impl Sender {
         round.ecn[usize::from(ecn & 3)] += 1;
         round.retransmits += u32::from(sent == Sent::Retransmit);
         round.out_of_order += u32::from(sent == Sent::OutOfOrder);
+        let in_flight = self.segments.inflight_packets();
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
-        round.inflight_max_packets = round.inflight_max_packets.max(self.segments.inflight_packets());
+        round.inflight_max_packets = round.inflight_max_packets.max(in_flight);
         if sent == Sent::Retransmit {
             self.window.lost(self.segments.max);
             self.reduce();
         } else {
-            self.window.sent(data.ts_ns, u32::from(data.weight), self.segments.inflight_packets());
+            self.window.sent(data.ts_ns, u32::from(data.weight), in_flight);
         }
-        self.reductions.sent(self.number, self.segments.inflight_packets());
+        self.reductions.sent(self.number, in_flight);
         self.bursts.send(data.ts_ns, len, frame);
         self.sent_trains.add(data.ts_ns, u64::from(len));
         sent

@@ -1,5 +1,7 @@
 //! Sequence numbers unwrapped to 64 bit: 0 is the direction's first (its SYN where seen).
 
+use crate::packet::Sack;
+
 /// One direction's sequence space: a raw number and where it lies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeqSpace {
@@ -24,6 +26,12 @@ impl SeqSpace {
     #[inline]
     pub fn unwrap(&self, raw: u32) -> i64 {
         self.at + i64::from(raw.wrapping_sub(self.raw) as i32)
+    }
+
+    /// Where SACK blocks lie.
+    #[cold]
+    pub fn blocks(&self, sack: &Sack) -> [(i64, i64); 4] {
+        sack.blocks.map(|(left, right)| (self.unwrap(left), self.unwrap(right)))
     }
 
     /// `raw` lies less than `within` from the highest number, on either side.

@@ -48,6 +48,7 @@ struct Turn {
 
 impl Tracker {
     /// Numbers the packets' conversations at once, and follows the packets when enough wait.
+    #[inline(never)]
     pub(super) fn wait(&mut self, packets: &[Packet]) {
         let mut hashes = [0; AHEAD];
         for packets in packets.chunks(AHEAD) {

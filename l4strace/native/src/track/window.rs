@@ -127,6 +127,7 @@ impl Window {
     }
 
     /// An ACK ends the time since the last one: all that was sent in it is known.
+    #[inline(always)]
     fn close(&mut self, now_ns: i64) {
         if self.lossy_until.is_some() {
             self.now = UNKNOWN;
