@@ -264,6 +264,9 @@ def per_interval(
 ) -> tuple[int, list[list[int]]]:
     """Number of the first interval in which a row `ended`, and from it on sums of ``columns``."""
 
+def thinned(rows: ArrowRows, most: int) -> list[list[float]]:
+    """Columns of numbers where none is null: at most ``most`` rows that keep peaks of the last."""
+
 class AddressMap:
     """Prefix-preserving map of addresses under a ``key`` of 32 bytes."""
 

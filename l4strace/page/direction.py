@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from l4strace.derive.cuts import with_regrowth
 from l4strace.derive.noise import NOTED_US
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.wording.moments import TimeAxis
@@ -102,6 +103,12 @@ class Direction:
     def cuts(self) -> pl.DataFrame:
         """`cuts`: the kernel's where it recorded any, else those estimated from packets."""
         return self._best(self._timed(self.evidence.cuts, "ts_ns"))
+
+    @cached_property
+    def reductions(self) -> pl.DataFrame:
+        """When, by how much and by which law the window was reduced: `cuts` of a known size."""
+        cuts = with_regrowth(self.cuts.drop_nulls("fraction"))
+        return cuts.select("x", "fraction", "law", "origin")
 
     @cached_property
     def arrived_ce(self) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.page.drawing.figure import Trace
 from l4strace.page.drawing.palette import RECORDED, Stroke, faint
 from l4strace.page.drawing.thin import thin
@@ -41,15 +42,25 @@ class Points:
 
 
 def points_of(frame: pl.DataFrame, y: str, most: int, scale: float = 1.0) -> Points:
-    """Columns ``x`` and ``y`` times ``scale``, without nulls, thinned to ``most`` points.
+    """Columns ``x`` and ``y`` times ``scale``, without nulls, thinned to ``most`` points."""
+    xs, ys = thinned(frame, ("x", y), most)
+    return Points(xs, [y * scale for y in ys])
+
+
+def thinned(frame: pl.DataFrame, names: Sequence[str], most: int) -> list[list[float]]:
+    """Columns where none is null, thinned to ``most`` rows that keep every peak of the last.
 
     Plain lists: a page draws a hundred short series, and one query costs as much as 1,000 points.
     """
-    xs, ys = frame["x"].to_list(), frame[y].to_list()
-    if frame[y].null_count():
-        xs = [x for x, value in zip(xs, ys, strict=True) if value is not None]
-        ys = [value for value in ys if value is not None]
-    return points(xs, ys, most, scale)
+    columns = [frame[name] for name in names]
+    if frame.height > most:
+        floats = (column.cast(pl.Float64).alias(f"{i}") for i, column in enumerate(columns))
+        return _native.thinned(pl.DataFrame(list(floats)), most)
+    values = [column.to_list() for column in columns]
+    if any(column.null_count() for column in columns):
+        rows = [row for row in zip(*values, strict=True) if None not in row]
+        values = [[row[i] for row in rows] for i in range(len(columns))]
+    return values
 
 
 def points(xs: Sequence[float], ys: Sequence[float], most: int, scale: float = 1.0) -> Points:
@@ -126,14 +137,13 @@ def band(
     frame: pl.DataFrame, low: str, high: str, name: str, stroke: Stroke, most: int, scale: float
 ) -> list[Trace]:
     """The range between two columns as a faint area; nothing when it is empty or has no width."""
-    edges = zip(frame["x"].to_list(), frame[low].to_list(), frame[high].to_list(), strict=True)
-    rows = [row for row in edges if None not in row]
-    if len(rows) < 2 or all(under == over for _, under, over in rows):
+    if (frame[low] == frame[high]).all():
         return []
     # One row set for both edges: the area would twist if each were thinned on its own.
-    rows = [rows[i] for i in thin([over for _, _, over in rows], most)]
-    xs = [x for x, _, _ in rows]
+    xs, lows, highs = thinned(frame, ("x", low, high), most)
+    if len(xs) < 2:
+        return []
     edge: Trace = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    under = _scatter(Points(xs, [v * scale for _, v, _ in rows]), showlegend=False, **edge)
+    under = _scatter(Points(xs, [v * scale for v in lows]), showlegend=False, **edge)
     fill = {"name": name, "fill": "tonexty", "fillcolor": faint(stroke)}
-    return [under, _scatter(Points(xs, [v * scale for _, _, v in rows]), **fill, **edge)]
+    return [under, _scatter(Points(xs, [v * scale for v in highs]), **fill, **edge)]

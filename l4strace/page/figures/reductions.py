@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive.cuts import with_regrowth
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import reference, timeline
@@ -48,7 +47,7 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    cuts = direction.cuts.drop_nulls("fraction")
+    cuts = direction.reductions
     recorded = bool((cuts["origin"] == "kernel").any())
     origin = "recorded by the kernel" if recorded else "estimated from packets"
     text = f"{count(cuts.height, 'reduction')} {origin}"
@@ -63,7 +62,7 @@ def describe(direction: Direction) -> str:
 
 def _by_law(direction: Direction) -> list[tuple[pl.DataFrame, str, Stroke, str]]:
     """The reductions of each law that occurs; Prague's laws do not apply to another sender."""
-    cuts = with_regrowth(direction.cuts.drop_nulls("fraction"))
+    cuts = direction.reductions
     if not direction.scalable:
         return [(cuts, "reduction", MEASURED, "circle")] if cuts.height else []
     by_law = cuts.partition_by("law", as_dict=True)

@@ -75,6 +75,13 @@ OF_FLOWS = (
     *("vantage", "mode", "mode_reason"),
 )
 """Columns of `flows` that a row of the table is made of."""
+OF_DIRECTIONS = (
+    *("source", "flow", "forward", "first_ns", "last_ns", "worst"),
+    *("payload_bytes", "acked_bytes", "retransmits", "rtt_min_us", "rtt_mean_us", "data_packets"),
+    *("data_ect1", "data_ect0", "data_not_ect", "data_ce"),
+    *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi"),
+)
+"""And of `directions`."""
 LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
 SEVERITIES = ("info", "notice", "warning", "error")
 
@@ -88,7 +95,7 @@ def build(case: Case) -> FlowsSection:
     necks = _by(bottlenecks, listed, *BY_DIRECTION)
     senders = _senders(case, listed)
     rows = []
-    for totals in listed.iter_rows(named=True):
+    for totals in listed.select(OF_DIRECTIONS).iter_rows(named=True):
         key = totals["flow"], totals["forward"]
         row = flows[totals["source"], totals["flow"]]
         rows.append(_row(totals, row, necks.get(key), senders.get(key, ""), key in charted))
@@ -98,7 +105,8 @@ def build(case: Case) -> FlowsSection:
 def _by(table: pl.DataFrame, listed: pl.DataFrame, *key: str) -> dict[Any, dict[str, Any]]:
     """Rows of the listed flows by ``key``; the first where there are several."""
     own = table.filter(pl.col("flow").is_in(listed["flow"].implode()))
-    return own.unique(key, keep="first").rows_by_key(key, named=True, unique=True)
+    # Of several rows the dictionary keeps the last.
+    return own.reverse().rows_by_key(key, named=True, unique=True)
 
 
 def _row(
