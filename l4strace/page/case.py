@@ -89,8 +89,7 @@ class Case:
             orient="row",
         )
         return (
-            ranked.lazy()
-            .join(worst.lazy(), on=["flow", "forward"], how="left")
+            ranked.join(worst, on=["flow", "forward"], how="left")
             .with_columns(pl.col("worst").fill_null(-1))
             .sort(
                 pl.col("worst").clip(Severity.INFO),
@@ -101,7 +100,6 @@ class Case:
                 descending=[True, True, True, False, True],
                 nulls_last=True,
             )
-            .collect()
         )
 
     @cached_property

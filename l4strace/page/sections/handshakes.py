@@ -81,26 +81,24 @@ MODES = {
 
 def build(case: Case) -> HandshakesSection:
     """Flows that findings name, then those that carried most."""
-    flows = case.evidence.flows.lazy().filter(
+    table = case.evidence.flows.filter(
         pl.col("syn_ace").is_not_null() | pl.col("synack_ace").is_not_null()
     )
-    directions = case.evidence.directions.lazy()
+    if table.is_empty():
+        return HandshakesSection((), "", "No handshake was captured.")
+    carried = case.evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max())
     ranked = (
-        flows.select("flow")
+        table.select("flow")
         .unique()
-        .join(directions.group_by("flow").agg(pl.col("payload_bytes").max()), on="flow", how="left")
+        .join(carried, on="flow", how="left")
         .sort(
             ~pl.col("flow").is_in(list(case.accused)),
             -pl.col("payload_bytes").cast(pl.Int64).fill_null(0),
             "flow",
         )
-        .collect()
     )
-    if ranked.is_empty():
-        return HandshakesSection((), "", "No handshake was captured.")
     chosen = sorted(ranked["flow"].head(MAX_FLOWS))
-    table = flows.filter(pl.col("flow").is_in(chosen)).collect()
-    rows = table.partition_by("flow", as_dict=True)
+    rows = table.filter(pl.col("flow").is_in(chosen)).partition_by("flow", as_dict=True)
     more = ranked.height - len(chosen)
     left_out = f"{count(more, 'more handshake')} not shown (l4strace export flows)."
     ladders = tuple(_ladder(rows[flow,].to_dicts()) for flow in chosen)
