@@ -3,21 +3,55 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
-
+from l4strace import threads
 from l4strace.ingest import named
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LIMIT_BYTES = 256 << 20
 """Larger files stay unhashed: reading them twice would cost more than the diagnosis itself."""
 CHUNK_BYTES = 1 << 20
 
 
-def with_digests(sources: pl.DataFrame) -> pl.DataFrame:
-    """``sources`` with `sha256` of every regular file of at most `LIMIT_BYTES`, else null."""
-    digests = [sha256(path) for path in sources["path"]]
+def with_digests(sources: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
+    """``sources`` with `sha256` of every regular file of at most `LIMIT_BYTES`, else null.
+
+    ``known`` has those of some paths.
+    """
+    import polars as pl
+
+    digests = [known[path] if path in known else sha256(path) for path in sources["path"]]
     return sources.with_columns(pl.Series("sha256", digests, pl.String))
+
+
+@contextmanager
+def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
+    """The digests of ``paths`` once the block is done, which they are worked out beside.
+
+    Without a thread to spare there are none, nor of a file that cannot be read.
+    """
+    found: dict[str, str | None] = {}
+    if not threads.spare(named.opened(path) for path in paths):
+        yield found
+        return
+    from threading import Thread
+
+    def work() -> None:
+        with suppress(OSError):
+            for path in paths:
+                found[path] = sha256(path)
+
+    # Where the block fails nobody waits.
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    yield found
+    thread.join()
 
 
 def sha256(path: str) -> str | None:

@@ -48,7 +48,8 @@ def beside(packets: Tracked, progress: Progress | None = None) -> Capture:
         with _optional(capture) as left_out:
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
-    return replace(capture, sources=with_digests(capture.sources), host_files=tuple(hosts))
+    sources = with_digests(capture.sources, packets.digests)
+    return replace(capture, sources=sources, host_files=tuple(hosts))
 
 
 @contextmanager

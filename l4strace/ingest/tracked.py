@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from l4strace import _native, console, threads
 from l4strace.errors import InputError
-from l4strace.ingest import files, named
+from l4strace.ingest import digest, files, named
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -22,6 +22,8 @@ class Tracked(NamedTuple):
     inputs: files.Inputs
     tables: Mapping[str, Any]
     """sources, flows, directions, rounds, paths and stats as Arrow; empty without a capture."""
+    digests: Mapping[str, str | None]
+    """Of captures whose checksum was worked out while they were tracked."""
 
 
 def track(
@@ -34,12 +36,14 @@ def track(
     inputs = files.of_run(paths, companions)
     _see_to_rest(inputs)
     if not inputs.captures:
-        return Tracked(inputs, {})
+        return Tracked(inputs, {}, {})
     opened = [named.opened(path) for path in inputs.captures]
     try:
-        return Tracked(inputs, _native.track(opened, progress, threads.most()))
+        with digest.beside(inputs.captures) as digests:
+            tables = _native.track(opened, progress, threads.most())
     except InputError as error:
         raise InputError(named.readable(str(error)), error.hint) from error
+    return Tracked(inputs, tables, digests)
 
 
 def _see_to_rest(inputs: files.Inputs) -> None:

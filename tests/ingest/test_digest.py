@@ -4,7 +4,9 @@ import hashlib
 from pathlib import Path
 
 import polars as pl
+import pytest
 
+from l4strace import threads
 from l4strace.ingest import digest
 
 
@@ -25,7 +27,26 @@ def test_streams_and_large_files_have_none(tmp_path: Path):
 def test_every_source_gets_its_own(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"a")
     sources = pl.DataFrame({"path": [str(tmp_path / "a"), "-"]})
-    assert digest.with_digests(sources)["sha256"].to_list() == [
+    assert digest.with_digests(sources, {})["sha256"].to_list() == [
         hashlib.sha256(b"a").hexdigest(),
         None,
     ]
+
+
+def test_what_is_known_is_not_read_again(tmp_path: Path):
+    sources = pl.DataFrame({"path": [str(tmp_path / "gone"), "-"]})
+    known = {str(tmp_path / "gone"): "0af1"}
+    assert digest.with_digests(sources, known)["sha256"].to_list() == ["0af1", None]
+
+
+@pytest.mark.parametrize("spare", [True, False])
+def test_beside_other_work_where_a_thread_is_to_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spare: bool
+):
+    monkeypatch.setattr(threads, "spare", lambda _: spare)
+    (tmp_path / "a").write_bytes(b"a")
+    known, gone = str(tmp_path / "a"), str(tmp_path / "gone")
+    with digest.beside([known, "-", gone]) as found:
+        pass
+    expected = {known: hashlib.sha256(b"a").hexdigest(), "-": None, gone: None}
+    assert found == (expected if spare else {})
