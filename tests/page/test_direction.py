@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.direction import Direction
+from l4strace.page.direction import Direction, rows_of
 from l4strace.page.figures import queue, reductions
 from tests.support.frames import evidence, frame, rounds
 from tests.support.scenes import bottleneck, laws, log
@@ -67,3 +68,13 @@ def test_a_chart_says_no_more_than_the_packets_show() -> None:
     assert reductions.describe(shown).endswith("estimated from packets: 1 as the fallback's floor.")
     calm = direction(bottlenecks=place, noise=frame("noise", common_us=300.0))
     assert "Jitter" not in queue.describe(calm)
+
+
+def test_rows_of_a_direction_need_not_lie_together() -> None:
+    keys = {"source": [0, 0, 1, 0, 0], "flow": [1, 1, 1, 2, 1], "forward": [True] * 4 + [False]}
+    table = pl.DataFrame(keys | {"row": range(5)})
+    assert rows_of(table, 1, True)["row"].to_list() == [0, 1, 2]
+    assert rows_of(table.reverse(), 1, True, 0)["row"].to_list() == [1, 0]
+    apart = pl.concat([table, table])
+    assert rows_of(apart, 1, True, 0)["row"].to_list() == [0, 1, 0, 1]
+    assert rows_of(table, 3, True).schema == table.schema
