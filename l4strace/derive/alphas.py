@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers, windows
+from l4strace.derive import chain, company, numbers, windows
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD, TRANSITION_ROUNDS
 from l4strace.schema.keys import KEY, SENDER
@@ -48,18 +48,22 @@ def chosen(capture: Capture) -> pl.DataFrame:
     """
     seen = windows.seen(capture)
     # In the order of `of`: see `numbers.by_key`.
-    hosts = company.directions(capture).select(*KEY, "sender").sort(KEY)["sender"]
-    first = seen.select(*KEY, "of").filter(pl.col("of").ne_missing(pl.col("of").shift()))
+    directions = company.directions(capture).lazy()
+    hosts = chain.made(directions.select(*KEY, "sender").sort(KEY))["sender"]
+    first = seen.lazy().select(*KEY, "of").filter(pl.col("of").ne_missing(pl.col("of").shift()))
     early = windows.usable(capture).filter(
         (pl.col("alpha_updates") > SETTLED) & (pl.col("alpha_updates") <= YOUNG)
     )
-    senders, calm, early = (
-        rows.with_columns(sender=hosts[rows["of"]]) for rows in (first, _calm(seen), early)
+    senders, calm = (
+        rows.with_columns(sender=pl.lit(hosts).gather("of")) for rows in (first, _calm(seen.lazy()))
     )
-    judged = senders.join(_paced(calm), on=SENDER, how="left").join(
-        _from_zero(early), on=SENDER, how="left"
+    zero = _from_zero(early.with_columns(sender=hosts[early["of"]]))
+    judged = (
+        senders.join(_paced(calm), on=SENDER, how="left")
+        .join(zero.lazy(), on=SENDER, how="left")
+        .select(*KEY, "paced", "from_zero")
     )
-    return judged.select(*KEY, "paced", "from_zero")
+    return chain.made(judged)
 
 
 def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
@@ -70,8 +74,8 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     value at first: `alpha` is the middle of the bounds.
     """
     alphas = (f"{clock}{bound}" for clock in windows.CLOCKS for bound in BOUNDS)
-    of = plain.select(*alphas, *(f"{clock}_updates" for clock in windows.CLOCKS))
-    of = windows.with_left(of).hstack(_builds(capture)[numbers.directions(capture)])
+    builds = _builds(capture)[numbers.directions(capture)]
+    of = plain.lazy().select(*alphas, *windows.left(), *builds)
     likely, low, high = (_by_clock(bound) for bound in BOUNDS)
     narrow, paced = pl.col("paced").not_(), pl.col("paced").fill_null(False)
     bounded = of.select(
@@ -82,9 +86,8 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     )
     middle = (pl.col("low") + pl.col("high")) / 2
     best = pl.when("late").then(middle).otherwise("likely")
-    return plain.with_columns(
-        bounded.select(alpha=best, alpha_lo="low", alpha_hi="high").get_columns()
-    )
+    found = chain.made(bounded.select(alpha=best, alpha_lo="low", alpha_hi="high"))
+    return plain.with_columns(found.get_columns())
 
 
 def _builds(capture: Capture) -> pl.DataFrame:
@@ -93,18 +96,19 @@ def _builds(capture: Capture) -> pl.DataFrame:
     `late` is one without a handshake. `zero`, `zero_lo` and `zero_hi` state whether alpha and its
     bounds start at 0: what the packets leave open is as the clock has it, or in the bounds.
     """
-    begun = capture.flows.select("source", "flow", late=pl.col("handshake") == "none")
-    builds = company.directions(capture).select(KEY)
-    for known, by in ((chosen(capture), KEY), (begun, KEY[:2])):
+    begun = capture.flows.lazy().select("source", "flow", late=pl.col("handshake") == "none")
+    builds = company.directions(capture).lazy().select(KEY)
+    for known, by in ((chosen(capture).lazy(), KEY), (begun, KEY[:2])):
         builds = builds.join(known, on=by, how="left", maintain_order="left")
     late, from_zero = pl.col("late").fill_null(False), pl.col("from_zero")
-    return builds.select(
+    begin = builds.select(
         "paced",
         late=late,
         zero=pl.coalesce(from_zero, pl.col("paced").fill_null(False)) & ~late,
         zero_lo=from_zero.fill_null(True) | late,
         zero_hi=from_zero.fill_null(False) & ~late,
     )
+    return chain.made(begin)
 
 
 def _by_clock(bound: str) -> tuple[pl.Expr, pl.Expr]:
@@ -121,7 +125,7 @@ def _slowed() -> pl.Expr:
     return (pl.col("rtt_mean_us") * 1e3 / windows.TARGET_NS) ** 2
 
 
-def _calm(seen: pl.DataFrame) -> pl.DataFrame:
+def _calm(seen: pl.LazyFrame) -> pl.LazyFrame:
     """Rounds without marks, at RTTs that would slow growth down."""
     return seen.filter(
         pl.col("quiet")
@@ -134,7 +138,7 @@ def _calm(seen: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _paced(calm: pl.DataFrame) -> pl.DataFrame:
+def _paced(calm: pl.LazyFrame) -> pl.LazyFrame:
     """Whether the window grows slowly in rounds that are `_calm`."""
     growth = (pl.col("next") - pl.col("before")).clip(-3, 3)
     means = calm.group_by(SENDER).agg(
@@ -172,6 +176,6 @@ def _from_zero(early: pl.DataFrame) -> pl.DataFrame:
     }
     per_flow = windows.log_likelihoods(early, (*SENDER, *KEY[1:]), laws[False] | laws[True])
     one, zero = (pl.max_horizontal(list(laws[from_zero])) for from_zero in (False, True))
-    lead = per_flow.group_by(SENDER).agg(lead=(zero - one).sum())
+    lead = per_flow.lazy().group_by(SENDER).agg(lead=(zero - one).sum())
     known = pl.col("lead").abs() >= LEAD
-    return lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0))
+    return chain.made(lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive import chain, company, numbers
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -114,8 +114,8 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         of=of,
         pressed=_pressed(),
     )
-    sizes = rounds.filter(of.is_not_null()) if of.null_count() else rounds
-    sizes = (
+    sizes = rounds.lazy().filter(pl.col("of").is_not_null()) if of.null_count() else rounds.lazy()
+    of_all = chain.made(
         sizes.group_by("of")
         .agg(
             pl.len().alias("rounds"),
@@ -125,24 +125,28 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         )
         .filter(_large() | _small())
     )
-    held = pl.col("of").is_in(sizes.filter(~_large())["of"].implode())
-    queued = rounds.select("of", "rtt_min_us").filter(held).group_by("of").agg(queued=_queued())
+    small = of_all.lazy().filter(~_large()).select("of")
+    held = rounds.lazy().select("of", "rtt_min_us").join(small, on="of", how="semi")
+    queued = held.group_by("of").agg(queued=_queued())
     pressed = pl.col("pressed") | pl.col("queued")
-    sizes = sizes.join(queued, on="of", how="left").filter(_large() | pressed)
-    handshakes = capture.flows.select("source", "flow", "handshake")
+    judged = of_all.lazy().join(queued, on="of", how="left").filter(_large() | pressed)
+    handshakes = capture.flows.lazy().select("source", "flow", "handshake")
     paths = (
         company.directions(capture)
+        .lazy()
         .select(*KEY, "path", "max_payload", "super_packets", "options_cut", "marked_as")
         .with_row_index("of")
         .join(handshakes, on=["source", "flow"], how="left")
-        .join(sizes.select("of", size="acked_bytes"), on="of")
+        .join(judged.select("of", size="acked_bytes"), on="of")
     )
     rank = pl.col("size").rank("ordinal", descending=True).over("source", "path")
     large = paths.filter(rank <= MAX_FLOWS_PER_PATH).drop(KEY, "size")
-    kept = rounds.join(large, on="of", maintain_order="left")
-    return kept.with_columns(
-        (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
-        (_held_back() | _stuck()).alias("held_back"),
+    kept = rounds.lazy().join(large, on="of", maintain_order="left")
+    return chain.made(
+        kept.with_columns(
+            (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
+            (_held_back() | _stuck()).alias("held_back"),
+        )
     )
 
 
@@ -209,17 +213,20 @@ def _stuck() -> pl.Expr:
 
 def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
     """Ordered pairs of directions with the time both were sending."""
-    spans = rounds.group_by(*KEY, "path").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    spans = (
+        rounds.lazy().group_by(*KEY, "path").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    )
     both = spans.join(spans, on=["source", "path"], suffix="_other").filter(
         pl.col("flow") != pl.col("flow_other")
     )
-    return both.select(
+    overlaps = both.select(
         *KEY,
         pl.col("flow_other").alias("other_flow"),
         pl.col("forward_other").alias("other_forward"),
         pl.max_horizontal("start_ns", "start_ns_other").alias("start_ns"),
         pl.min_horizontal("end_ns", "end_ns_other").alias("end_ns"),
     ).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_OVERLAP_NS)
+    return chain.made(overlaps)
 
 
 def _bits(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:

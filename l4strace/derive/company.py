@@ -16,6 +16,7 @@ from ipaddress import ip_address, ip_network
 import polars as pl
 
 from l4strace import _native
+from l4strace.derive import chain
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -59,7 +60,7 @@ def directions(capture: Capture) -> pl.DataFrame:
     `marked_as` is `ect1`, `ect0` or `not_ect`: the codepoint of most data packets; a CE packet
     counts for the codepoint it replaced, which the others show.
     """
-    ends = capture.flows.select(
+    ends = capture.flows.lazy().select(
         "source",
         "flow",
         "mode",
@@ -73,14 +74,15 @@ def directions(capture: Capture) -> pl.DataFrame:
         "synack_arrived_ecn",
         *_networks(capture.flows),
     )
-    joined = capture.directions.join(ends, on=["source", "flow"], how="left")
+    joined = capture.directions.lazy().join(ends, on=["source", "flow"], how="left")
     source = pl.when("forward").then("near").otherwise("far")
     target = pl.when("forward").then("far").otherwise("near")
-    return joined.with_columns(
+    named = joined.with_columns(
         pl.when("forward").then("client").otherwise("server").alias("sender"),
         pl.format("{}>{}", source.fill_null("?"), target.fill_null("?")).alias("path"),
         carried().alias("marked_as"),
     )
+    return chain.made(named)
 
 
 def carried() -> pl.Expr:
@@ -108,13 +110,14 @@ def counters(capture: Capture) -> pl.DataFrame:
     The path zeroes ACE, or the option counts CE bytes that ACE never reported. Where the option
     shows the CE bytes of rounds, `option_mss` is the size of the packets they stand for; else null.
     """
-    back = capture.directions.select(
+    back = capture.directions.lazy().select(
         "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
     )
-    modes = capture.flows.select("source", "flow", "mode")
+    modes = capture.flows.lazy().select("source", "flow", "mode")
     own = ("ce_fed_back_best", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
     known = (
-        capture.directions.select(*KEY, *own)
+        capture.directions.lazy()
+        .select(*KEY, *own)
         .join(back, on=KEY, how="left")
         .join(modes, on=["source", "flow"], how="left")
     )
@@ -122,7 +125,7 @@ def counters(capture: Capture) -> pl.DataFrame:
     reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
-    mangled = known.filter(((zeroed & accecn) | silent).fill_null(False))
+    mangled = chain.made(known.filter(((zeroed & accecn) | silent).fill_null(False)))
     if mangled.is_empty():
         return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
     rounds = capture.rounds.select(*KEY, "ce_bytes")
@@ -144,7 +147,8 @@ def steady(rounds: pl.DataFrame) -> pl.Series:
     """
     skip = pl.max_horizontal(pl.len().over("of") // START_PART, pl.lit(START_ROUNDS))
     since_first = pl.col("index") - pl.col("index").first().over("of")
-    return rounds.select("of").with_row_index().select(since_first >= skip).to_series()
+    rows = rounds.lazy().select("of").with_row_index()
+    return chain.made(rows.select(since_first >= skip)).to_series()
 
 
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -164,7 +168,7 @@ def high() -> pl.Expr:
     return ((pl.col("above_us") > 0) & answered).fill_null(False)
 
 
-def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
+def neighbours(rounds: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """What the other flows of the same path saw while a direction sent, one row a direction.
 
     Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
@@ -184,7 +188,7 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
     `queue_features.COMPARED` and `phase`. Slots are as long as two rounds of the slowest flow.
     """
     limited, sent = pl.col("limited_by"), pl.col("marked_as")
-    rounds = rounds.select(
+    near = rounds.lazy().select(
         *("of", "at", "start_ns", "end_ns", "acked_bytes", "marks", "queue_delay_us"),
         *("marking_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us", "floor_us", "phase"),
         high=high(),
@@ -192,7 +196,7 @@ def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:
         ect1=sent == "ect1",
         ect0=sent == "ect0",
     )
-    return pl.DataFrame(_native.path_company(rounds.rechunk()))
+    return pl.DataFrame(_native.path_company(chain.made(near).rechunk()))
 
 
 def _networks(flows: pl.DataFrame) -> list[pl.Series]:

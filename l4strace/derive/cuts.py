@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive import chain, company, numbers
 from l4strace.evidence import Capture
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
@@ -19,7 +19,7 @@ from l4strace.prague.constants import (
     SCALABLE_THRESHOLD,
 )
 from l4strace.schema import TABLES
-from l4strace.schema.keys import of_round
+from l4strace.schema.keys import OF, of_round
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
@@ -90,7 +90,7 @@ def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("fine_after", "whole_after").alias("cwnd_after"),
         pl.when(pl.col("fine_after").is_null()).then(REGROWN).otherwise(0.0).alias("slack"),
     )
-    return _fractions(measured).pipe(_with_round, rounds)
+    return chain.made(_fractions(measured.lazy())).pipe(_with_round, rounds)
 
 
 def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
@@ -111,10 +111,11 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
         *("ce_best", "alpha", "ce", "ece_acks"),
     )
     every = pl.repeat(True, capture.directions.height, eager=True)
-    rounds = numbers.sent(capture, every, needed).with_columns(company.marks().alias("marks"))
+    sent = numbers.sent(capture, every, needed).lazy()
+    rounds = sent.with_columns(company.marks().alias("marks"))
     seen = rounds.with_columns(
         flight.alias("cwnd_before"),
-        pl.min_horizontal(of_round(+1, flight), of_round(+2, flight)).alias("cwnd_after"),
+        pl.min_horizontal(of_round(+1, flight, OF), of_round(+2, flight, OF)).alias("cwnd_after"),
     )
     cause = (
         pl.when(pl.col("retransmits") > 0)
@@ -130,14 +131,14 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
         & (pl.col("cwnd_before") > 0)
     )
     cuts = cuts.with_columns(pl.col("start_ns").alias("ts_ns"), pl.lit(REGROWN).alias("slack"))
-    return _fractions(cuts).pipe(_with_kernel_state, capture.kernel)
+    return chain.made(_fractions(cuts)).pipe(_with_kernel_state, capture.kernel)
 
 
 def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame:
     """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
     if kernel.is_empty():
         unknown = pl.lit(None, kernel.schema["classic_ecn"])
-        return cuts.sort("ts_ns").with_columns(unknown.alias("classic_ecn"))
+        return chain.made(cuts.lazy().sort("ts_ns").with_columns(unknown.alias("classic_ecn")))
     states = kernel.select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
     ).filter(pl.col("flow").is_not_null() & pl.col("kernel_alpha").is_not_null())
@@ -147,7 +148,7 @@ def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame
     return joined.with_columns(pl.coalesce("kernel_alpha", "alpha").alias("alpha"))
 
 
-def _fractions(cuts: pl.DataFrame) -> pl.DataFrame:
+def _fractions(cuts: pl.LazyFrame) -> pl.LazyFrame:
     """Share given up, with the bounds that regrowth (`slack`) and rounding leave."""
     before, after, slack = pl.col("cwnd_before"), pl.col("cwnd_after"), pl.col("slack")
     rounded = pl.when(slack > 0).then(ROUNDED).otherwise(0.0)
@@ -172,10 +173,11 @@ def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
         "floor": pl.when(ce & (floor > half_alpha.fill_null(0)) & (floor > 0)).then(floor),
         "half": pl.lit(HALF),
     }
-    distances = cuts.select(**{law: _distance(value) for law, value in expected.items()})
+    distances = cuts.lazy().select(**{law: _distance(value) for law, value in expected.items()})
     distances = distances.with_columns(nearest=pl.min_horizontal(*expected))
     names = [pl.when(pl.col(law) == pl.col("nearest")).then(pl.lit(law)) for law in expected]
-    return cuts.with_columns(distances.select(law=pl.coalesce(*names, pl.lit("none"))))
+    laws = chain.made(distances.select(law=pl.coalesce(*names, pl.lit("none"))))
+    return cuts.with_columns(laws)
 
 
 def with_regrowth(cuts: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import one_way, queue_delay
+from l4strace.derive import chain, company, one_way, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 
@@ -38,26 +38,30 @@ def rounds(capture: Capture) -> pl.DataFrame:
     Left out are rounds of single packets that no full window sent: their ACKs may wait.
     """
     needed = {*SAMPLES, *HANDED_ON, "at", "floor_us", "limited_by"}
-    near = _merged(capture, queue_delay.on_paths(capture).select(sorted(needed)))
+    near = _merged(capture, queue_delay.on_paths(capture).lazy().select(sorted(needed)))
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
     near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
-    bases = one_way.bases(capture).with_columns(pl.col("overtakes").fill_null(False))
-    near = near.join(bases, on=KEY, how="left", maintain_order="left")
-    near = near.join(_bases(near), on="of", how="left", maintain_order="left")
-    known = near.select(*SAMPLES, "base_us", "owd_base_us", "overtakes", "merged")
-    shown = pl.DataFrame(_native.path_delays(known.rechunk()))
-    return near.select(*HANDED_ON, "base_us").hstack(shown)
+    bases = one_way.bases(capture).lazy().with_columns(pl.col("overtakes").fill_null(False))
+    directions = company.directions(capture).lazy().select(KEY)
+    known = directions.join(bases, on=KEY, how="left", maintain_order="left").drop(KEY)
+    seen = chain.made(near)
+    seen = seen.hstack(chain.made(known)[seen["of"]])
+    based = seen.lazy().join(_bases(seen.lazy()), on="of", how="left", maintain_order="left")
+    shown = [*SAMPLES, "base_us", "owd_base_us", "overtakes", "merged"]
+    whole = chain.made(based.select(list(dict.fromkeys((*shown, *HANDED_ON)))))
+    made = pl.DataFrame(_native.path_delays(whole.select(shown).rechunk()))
+    return whole.select(*HANDED_ON, "base_us").hstack(made)
 
 
-def _merged(capture: Capture, near: pl.DataFrame) -> pl.DataFrame:
+def _merged(capture: Capture, near: pl.LazyFrame) -> pl.LazyFrame:
     """With `merged`: whether packets of the direction hold several segments."""
     packets = capture.directions.select(*KEY, merged=pl.col("super_packets").fill_null(0) > 0)
     if not packets["merged"].any():
         return near.with_columns(merged=pl.lit(False))
-    return near.join(packets, on=KEY, how="left", maintain_order="left")
+    return near.join(packets.lazy(), on=KEY, how="left", maintain_order="left")
 
 
-def _bases(near: pl.DataFrame) -> pl.DataFrame:
+def _bases(near: pl.LazyFrame) -> pl.LazyFrame:
     """RTT of each direction without queue: its own smallest, or less where it never saw it.
 
     A flow that starts into a standing queue never meets an empty one; the smallest distance to what

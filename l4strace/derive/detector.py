@@ -9,11 +9,11 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import company, numbers
+from l4strace.derive import chain, company, numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.schema.evidence import DETECTOR
-from l4strace.schema.keys import DIRECTION, KEY, of_round
+from l4strace.schema.keys import DIRECTION, KEY, OF, of_round
 
 NEEDED = (
     *("round", "end_ns", "ce_best", "rtt_min_us", "sacked_rtt_min_us", "srtt_pace_us"),
@@ -58,20 +58,26 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
     """Rounds of ECT(1) senders from the first CE on; the replayed score before each round."""
     sender = (pl.col("data_ect1") + pl.col("data_ce") > 0).fill_null(False)
     senders = company.directions(capture).select(sender).to_series()
-    seen = numbers.sent(capture, senders, NEEDED).with_columns(
+    sent = numbers.sent(capture, senders, NEEDED).lazy()
+    seen = sent.with_columns(
         pl.col("ce_best").fill_null(0),
         least=_kernel_least(),
-        first=of_round(-1, pl.col("round")).is_null(),
+        first=of_round(-1, pl.col("round"), OF).is_null(),
     )
-    so_far = _native.path_so_far(seen.select("of", "ce_best", "least").rechunk())
-    seen = seen.hstack(pl.DataFrame(so_far)).with_columns(
-        score_fixed=_before("classic_ecn"),
-        score_fixed_lo=_before("classic_ecn_lo"),
-        score_fixed_hi=_before("classic_ecn_hi"),
-        score_buggy=_before("classic_ecn_buggy"),
+    known = chain.made(seen)
+    so_far = pl.DataFrame(_native.path_so_far(known.select("of", "ce_best", "least").rechunk()))
+    scored = (
+        known.hstack(so_far)
+        .lazy()
+        .with_columns(
+            score_fixed=_before("classic_ecn"),
+            score_fixed_lo=_before("classic_ecn_lo"),
+            score_fixed_hi=_before("classic_ecn_hi"),
+            score_buggy=_before("classic_ecn_buggy"),
+        )
     )
-    armed = seen.filter(pl.col("marked") & pl.col("mdev_pace_us").is_not_null())
-    return DETECTOR.conform(
+    armed = scored.filter(pl.col("marked") & pl.col("mdev_pace_us").is_not_null())
+    steps = chain.made(
         armed.select(
             *KEY,
             "score_fixed",
@@ -85,6 +91,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
             exact=pl.lit(False),
         )
     )
+    return DETECTOR.conform(steps)
 
 
 def _kernel_least() -> pl.Expr:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from l4strace.derive import chain
 from l4strace.derive.capacity import quantile
 
 LASTING = 5
@@ -82,12 +83,13 @@ class Slot(NamedTuple):
     """The path itself limited what was delivered in the slot."""
 
 
-def of_rows(slots: pl.DataFrame) -> list[Slot]:
+def of_rows(slots: pl.LazyFrame) -> list[Slot]:
     """Rows of `capacity.slots` with `noise_us` (null: none)."""
     noise_us = pl.col("noise_us").fill_null(0.0)
     plain = Slot._fields[: Slot._fields.index("noise_us")]
     # Column by column: row by row polars takes twice as long.
-    columns = slots.select(*plain, noise_us=noise_us, busy=_busy(noise_us)).get_columns()
+    rows = slots.select(*plain, noise_us=noise_us, busy=_busy(noise_us))
+    columns = chain.made(rows).get_columns()
     return list(starmap(Slot, zip(*(column.to_list() for column in columns), strict=True)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import company, queue_delay
+from l4strace.derive import chain, company, queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -83,8 +83,8 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["noise"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = queue_delay.singles(capture).select(NEEDED).filter(queue_delay.steady(capture))
-    own = _own(rounds, queue_delay.steady_rates(capture))
+    rounds = queue_delay.singles(capture).lazy().select(NEEDED).filter(queue_delay.steady(capture))
+    own = _own(chain.made(rounds), queue_delay.steady_rates(capture))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
@@ -95,17 +95,17 @@ def table(capture: Capture) -> pl.DataFrame:
     common = pl.coalesce(jumping, "spread_us", "steps_us").min().over(path)
     shared = shared.with_columns(common.alias("common_us"))
     seen = _reordered(capture).join(shared, on=KEY, how="left")
-    return schema.conform(seen.with_columns(_verdict()).sort(KEY))
+    return schema.conform(chain.made(seen.with_columns(_verdict()).sort(KEY)))
 
 
-def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     """Spread of quiet rounds above the time of packets, and what else shows bursts."""
-    directions = rounds.group_by("of").agg(pl.col(*KEY, "path", "at", "base_us").first())
-    seen = directions.join(pl.DataFrame(_native.path_noise(rounds.rechunk())), on="of")
+    directions = rounds.lazy().group_by("of").agg(pl.col(*KEY, "path", "at", "base_us").first())
+    seen = directions.join(pl.LazyFrame(_native.path_noise(rounds.rechunk())), on="of")
     packets = PACKETS_US * company.packet_us()
     return (
         seen.filter(pl.col("rounds") >= company.MIN_STEADY)
-        .join(rates, on="at", how="left")
+        .join(rates.lazy(), on="at", how="left")
         .with_columns(packets.alias("packets_us"))
         .with_columns(
             *(_quiet(of).alias(name) for of, name in (("rtt", "spread_us"), ("owd", "owd_us"))),
@@ -177,7 +177,7 @@ def _on_the_wire(capture: Capture) -> pl.Expr | pl.Series:
     )
 
 
-def _reordered(capture: Capture) -> pl.DataFrame:
+def _reordered(capture: Capture) -> pl.LazyFrame:
     """Packets of each direction that arrived late: as a capture behind the reordering saw them, or
     as ACKs reported them to any capture, which knows no retransmission from a late packet's copy.
 
@@ -185,7 +185,7 @@ def _reordered(capture: Capture) -> pl.DataFrame:
     later, although the rest was sent once. As many late packets as retransmissions show nothing.
     """
     repaired = (pl.col("super_packets") > 0) & (pl.col("overtaken") <= pl.col("retransmits"))
-    rows = capture.directions.select(
+    rows = capture.directions.lazy().select(
         *KEY,
         _on_the_wire(capture),
         "out_of_order",

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import chain, company
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
 
@@ -19,23 +19,25 @@ from l4strace.schema.keys import KEY, PATH
 @kept
 def directions(capture: Capture) -> pl.Series:
     """Of each row of `rounds`, the row of its direction in `company.directions`; null if absent."""
-    rows = company.directions(capture).select(KEY).with_row_index("direction")
-    rounds = capture.rounds.select(KEY)
-    return marked_sorted(rounds.join(rows, on=KEY, how="left", maintain_order="left")["direction"])
+    rows = company.directions(capture).lazy().select(KEY).with_row_index("direction")
+    rounds = capture.rounds.lazy().select(KEY)
+    found = rounds.join(rows, on=KEY, how="left", maintain_order="left").select("direction")
+    return marked_sorted(chain.made(found)["direction"])
 
 
 @kept
 def paths(capture: Capture) -> pl.Series:
     """Of each row of `company.directions`, the number of its path in the order of `PATH`."""
-    of = company.directions(capture).select(PATH)
-    return of.join(named(capture), on=PATH, how="left", maintain_order="left")["at"]
+    of = company.directions(capture).lazy().select(PATH)
+    found = of.join(named(capture).lazy(), on=PATH, how="left", maintain_order="left")
+    return chain.made(found.select("at"))["at"]
 
 
 @kept
 def named(capture: Capture) -> pl.DataFrame:
     """`PATH` of each number (`at`) of `paths`."""
-    known = company.directions(capture).select(PATH).unique().sort(PATH)
-    return known.with_row_index("at")
+    known = company.directions(capture).lazy().select(PATH).unique().sort(PATH)
+    return chain.made(known.with_row_index("at"))
 
 
 def marked_sorted(numbers: pl.Series) -> pl.Series:
@@ -48,16 +50,18 @@ def marked_sorted(numbers: pl.Series) -> pl.Series:
 
 def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     """``column`` of each round's direction; ``table`` has rows for some directions, by `KEY`."""
-    of = company.directions(capture).select(KEY)
-    row = of.join(table.select(*KEY, column), on=KEY, how="left", maintain_order="left")
-    return row[column][directions(capture)]
+    of = company.directions(capture).lazy().select(KEY)
+    known = table.lazy().select(*KEY, column)
+    row = of.join(known, on=KEY, how="left", maintain_order="left").select(column)
+    return chain.made(row)[column][directions(capture)]
 
 
 @kept
 def by_key(capture: Capture) -> pl.Series:
     """As `directions`, numbered in the order of `KEY` instead."""
-    rows = company.directions(capture).select(KEY).with_row_index("row").sort(KEY)["row"]
-    return marked_sorted(rows.arg_sort()[directions(capture)].alias("of"))
+    rows = company.directions(capture).lazy().select(KEY).with_row_index("row").sort(KEY)
+    row = chain.made(rows.select("row"))["row"]
+    return marked_sorted(row.arg_sort()[directions(capture)].alias("of"))
 
 
 def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.DataFrame:
@@ -66,10 +70,15 @@ def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.Data
     With `KEY`, ``columns``, and `of`: the number of their direction in that order. Rounds that were
     put together are left out: they do not show what one round does to the next.
     """
-    rounds = capture.rounds.select(*KEY, *columns).hstack([by_key(capture)])
+    rounds = capture.rounds.lazy().select(*KEY, *columns, of=by_key(capture))
     wanted = wanted[directions(capture)] & _singles(capture)
-    found = ordered(rounds.filter(wanted))
-    return found.with_columns(marked_sorted(found["of"]))
+    found = ordered(_marked(chain.made(rounds.filter(wanted))), rising(capture))
+    return _marked(found)
+
+
+def _marked(rounds: pl.DataFrame) -> pl.DataFrame:
+    of = rounds["of"]
+    return rounds if of.flags["SORTED_ASC"] else rounds.with_columns(marked_sorted(of))
 
 
 @kept
@@ -83,8 +92,21 @@ def single() -> pl.Expr:
     return pl.col("round_trips").fill_null(1) == 1
 
 
-def ordered(rounds: pl.DataFrame) -> pl.DataFrame:
-    """``rounds`` by their direction `of` and by `round`, in which they mostly are."""
+@kept
+def rising(capture: Capture) -> bool:
+    """Rounds of a direction that stand together stand in the order of `round`."""
+    same = pl.lit(directions(capture)) == pl.lit(directions(capture).shift())
+    falls = same & (pl.col("round") < pl.col("round").shift())
+    return not capture.rounds.select(falls.any()).item()
+
+
+def ordered(rounds: pl.DataFrame, rises: bool = False) -> pl.DataFrame:
+    """``rounds`` by their direction `of` and by `round`, in which they mostly are.
+
+    ``rises``: whether they are known to be `rising`.
+    """
+    if rises and rounds["of"].flags["SORTED_ASC"]:
+        return rounds
     before = pl.col("of").shift(), pl.col("round").shift()
     later = (pl.col("of") > before[0]) | (
         (pl.col("of") == before[0]) & (pl.col("round") >= before[1])

@@ -6,7 +6,7 @@ import polars as pl
 
 from l4strace.derive import company, noise, numbers, queue_delay
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import KEY, OF, of_round
 
 LOW = 0.1
 """Quantile in place of the smallest, which one odd round decides. By eye."""
@@ -98,7 +98,7 @@ def without_acks(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
     known = pl.col("owd_mean_us").is_not_null().mean().over("of") >= MOST
     known = (known & ~pl.col("overtakes")).fill_null(value=False)
     least, mean, most, marked = (
-        of_round(-1, pl.col(name)) - pl.col("owd_base_us")
+        of_round(-1, pl.col(name), OF) - pl.col("owd_base_us")
         for name in ("owd_min_us", "owd_mean_us", "owd_max_us", "marked_owd_min_us")
     )
     base = pl.col("base_us")
@@ -113,7 +113,7 @@ def without_acks(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
         "marked_rtt_min_us": base + marked,
     }
     # What the first round reports is the handshake, which is not a data packet.
-    later = known & of_round(-1, pl.col("round")).is_not_null()
+    later = known & of_round(-1, pl.col("round"), OF).is_not_null()
     return joined.with_columns(
         *(pl.when(known).then(value).otherwise(name).alias(name) for name, value in floor.items()),
         *(pl.when(later).then(value).otherwise(name).alias(name) for name, value in seen.items()),

@@ -15,7 +15,17 @@ from typing import Any
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import capacity, changes, company, full_slots, noise, numbers, silences, usage
+from l4strace.derive import (
+    capacity,
+    chain,
+    changes,
+    company,
+    full_slots,
+    noise,
+    numbers,
+    silences,
+    usage,
+)
 from l4strace.derive.changes import Change
 from l4strace.derive.full_slots import LASTING, QUEUE_US, Slot
 from l4strace.evidence import Capture, kept
@@ -29,7 +39,7 @@ def table(capture: Capture) -> pl.DataFrame:
     schema = TABLES["phases"]
     slots = capacity.slots(capture)
     each = full_slots.of_rows(
-        slots.join(_noise(capture), on=PATH, how="left", maintain_order="left")
+        slots.lazy().join(_noise(capture), on=PATH, how="left", maintain_order="left")
     )
     rows: list[dict[str, Any]] = []
     for _, path in groupby(each, attrgetter(*PATH)):
@@ -37,26 +47,28 @@ def table(capture: Capture) -> pl.DataFrame:
     return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
 
 
-def _noise(capture: Capture) -> pl.DataFrame:
+def _noise(capture: Capture) -> pl.LazyFrame:
     """`noise_us` of each path: what all of its flows show."""
     added = (noise.HIDES * pl.col("common_us")).min().alias("noise_us")
-    return noise.table(capture).group_by(PATH).agg(added)
+    return noise.table(capture).lazy().group_by(PATH).agg(added)
 
 
 def capacities(capture: Capture) -> pl.DataFrame:
     """`capacity_bps` of each path in its longest phase."""
     length = pl.col("end_ns") - pl.col("start_ns")
-    return table(capture).group_by(PATH).agg(pl.col("capacity_bps").sort_by(length).last())
+    longest = pl.col("capacity_bps").sort_by(length).last()
+    return chain.made(table(capture).lazy().group_by(PATH).agg(longest))
 
 
 @kept
 def sized(capture: Capture) -> pl.DataFrame:
     """Of each direction, the number of its path, the capacity there, and `noise_us`."""
-    return (
+    return chain.made(
         company.directions(capture)
+        .lazy()
         .select(*KEY, "path", numbers.paths(capture))
-        .join(capacities(capture), on=PATH, how="left", maintain_order="left")
-        .join(noise.table(capture), on=KEY, how="left", maintain_order="left")
+        .join(capacities(capture).lazy(), on=PATH, how="left", maintain_order="left")
+        .join(noise.table(capture).lazy(), on=KEY, how="left", maintain_order="left")
         .select(
             "at", "capacity_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0)
         )
@@ -66,8 +78,9 @@ def sized(capture: Capture) -> pl.DataFrame:
 def carried(capture: Capture) -> pl.DataFrame:
     """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
     changed = pl.col("capacity_bps").n_unique().over(PATH) > 1
-    return (
+    return chain.made(
         table(capture)
+        .lazy()
         .filter(changed & pl.col("capacity_shown"))
         .select(*PATH, "phase", carried_bps="capacity_bps")
     )
@@ -78,8 +91,9 @@ def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
     named = numbers.named(capture)
     rows = known if "at" in known.columns else _joined(known, named)
-    found = _joined(table(capture), named).select("at", "start_ns", "phase").sort("at", "start_ns")
-    made = _native.path_phases(rows.select("at", "start_ns").rechunk(), found.rechunk())
+    found = table(capture).lazy().join(named.lazy(), on=PATH, how="left", maintain_order="left")
+    begun = chain.made(found.select("at", "start_ns", "phase").sort("at", "start_ns"))
+    made = _native.path_phases(rows.select("at", "start_ns").rechunk(), begun.rechunk())
     return known.hstack(pl.DataFrame(made))
 
 

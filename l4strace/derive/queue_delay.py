@@ -16,7 +16,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import company, numbers
+from l4strace.derive import chain, company, numbers
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
@@ -71,9 +71,9 @@ def bases(capture: Capture) -> pl.DataFrame:
     whose receiver the capture stood have none: their rounds hold no queue.
     """
     of, paths = numbers.directions(capture), numbers.paths(capture)
-    directions = _directions(capture).with_row_index("of").with_columns(paths)
-    seen = capture.rounds.select("rtt_min_us", "start_ns", "end_ns").with_columns(of.alias("of"))
-    near = directions.filter("near", pl.col("of").is_in(of.unique().implode()))
+    directions = _directions(capture).lazy().with_row_index("of").with_columns(paths)
+    seen = capture.rounds.select("rtt_min_us", "start_ns", "end_ns", of=of)
+    near = chain.made(directions.filter("near", pl.col("of").is_in(of.unique().implode())))
     overtakes = pl.col("overtaken").fill_null(0).max().over("at") >= OVERTAKEN
     doubtful = near.filter(overtakes | pl.col("cut"))["of"]
     # Which they are in what the tracker makes.
@@ -81,14 +81,14 @@ def bases(capture: Capture) -> pl.DataFrame:
     if doubtful.len():
         in_doubt = pl.col("of").is_in(doubtful.implode())
         seen = seen.with_columns(pl.when(in_doubt).then(confirmed()).otherwise("rtt_min_us"))
-    own = pl.DataFrame(_native.path_floors(seen.rechunk(), LOW, MANY))
+    own = pl.LazyFrame(_native.path_floors(seen.rechunk(), LOW, MANY))
     smallest = pl.col("floor_us").min().over("at")
     above = pl.col("floor_us") - smallest
     longer = (pl.col("floor_rise_us") <= FLAT_SHARE * above) | _never_waited_less(above, smallest)
     base = pl.when(longer).then("floor_us").otherwise(smallest)
-    return near.join(own, on="of", how="left", maintain_order="left").select(
-        *KEY, "of", base.alias("base_us"), "floor_us", "floor_rise_us"
-    )
+    joined = near.lazy().join(own, on="of", how="left", maintain_order="left")
+    found = joined.select(*KEY, "of", base.alias("base_us"), "floor_us", "floor_rise_us")
+    return chain.made(found)
 
 
 def _never_waited_less(above: pl.Expr, smallest: pl.Expr) -> pl.Expr:
@@ -135,18 +135,21 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     And with `base_us`, `floor_us` and `floor_rise_us` of their direction (see `bases`), and the
     numbers of direction (`of`) and path (`at`). They are in the order of `of` and `round`.
     """
-    near = company.directions(capture).select(*KEY, "path", "marked_as")
-    near = near.with_columns(numbers.paths(capture))
-    for more in (bases(capture).drop("of"), company.counters(capture)):
-        near = near.join(more, on=KEY, how="left", maintain_order="left")
+    named = company.directions(capture).lazy().select(*KEY, "path", "marked_as")
+    named = named.with_columns(numbers.paths(capture))
+    for more in (bases(capture).lazy().drop("of"), company.counters(capture).lazy()):
+        named = named.join(more, on=KEY, how="left", maintain_order="left")
+    near = chain.made(named.drop(KEY))
     of = numbers.directions(capture)
     holds = _directions(capture)["near"].gather(of).fill_null(value=False)
-    every = rounds(capture).select(NEEDED).with_columns(of.alias("of"))
-    held = numbers.ordered(every if holds.all() else every.filter(holds))
+    every = rounds(capture).select(*NEEDED, of=of)
+    every = every if holds.all() else every.filter(holds)
+    held = numbers.ordered(every, numbers.rising(capture))
     counted = (pl.col("ce_bytes").fill_null(0) / pl.col("option_mss")).ceil().cast(pl.Int64)
     mangled = pl.col("mangled").fill_null(False)
-    return (
-        held.hstack(near.drop(KEY)[held["of"]])
+    return chain.made(
+        held.hstack(near[held["of"]])
+        .lazy()
         .with_columns(
             pl.when(mangled).then(counted).otherwise(company.marks()).alias("marks"),
             # Which ACKs report a mark is known from ACE alone.
@@ -173,5 +176,5 @@ def steady(capture: Capture) -> pl.Series:
 @kept
 def steady_rates(capture: Capture) -> pl.DataFrame:
     """`company.rates` of these rows."""
-    rounds = singles(capture).select("at", "start_ns", "acked_bytes")
-    return company.rates(rounds.filter(steady(capture)))
+    rounds = singles(capture).lazy().select("at", "start_ns", "acked_bytes")
+    return company.rates(chain.made(rounds.filter(steady(capture))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import (
+    chain,
     company,
     first_packets,
     noise,
@@ -18,7 +19,7 @@ from l4strace.derive import (
 )
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import KEY, OF, of_round
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles in place of smallest and largest, which one odd round decides. By eye."""
@@ -73,25 +74,32 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
 
     ``of_rounds``: those of `rounds` that count; all where it is left out.
     """
-    whole = rounds(capture) if of_rounds is None else of_rounds
-    steady = whole.filter("steady")
+    every = rounds(capture) if of_rounds is None else of_rounds
+    steady = every.filter("steady")
     rated = _rated(capture, steady, queue_delay.steady_rates(capture))
-    all_rated = _rated(capture, whole, company.rates(whole))
-    whole_path = rated.group_by("at").agg(
-        *_losses("path_"), _lost().alias("path_lost"), _queued_losses()
+    all_rated = _rated(capture, every, company.rates(every))
+    whole_path = (
+        rated.lazy()
+        .group_by("at")
+        .agg(*_losses("path_"), _lost().alias("path_lost"), _queued_losses())
     )
     # What a buffer drops leaves no RTT but those that SACK shows.
     highest = pl.max_horizontal("queue_delay_us", pl.col("sacked_rtt_max_us") - pl.col("base_us"))
-    peak = all_rated.group_by("at").agg(
-        path_max_us=highest.max(),
-        path_peak_ns=pl.col("start_ns").sort_by(highest, nulls_last=False).last(),
+    peak = (
+        all_rated.lazy()
+        .group_by("at")
+        .agg(
+            path_max_us=highest.max(),
+            path_peak_ns=pl.col("start_ns").sort_by(highest, nulls_last=False).last(),
+        )
     )
     own = _own(rated)
-    own = (
-        own.join(whole_flows.features(all_rated, own["of"]), on="of", how="left")
+    joined = (
+        own.lazy()
+        .join(whole_flows.features(all_rated, own["of"]), on="of", how="left")
         .join(whole_path, on="at", how="left")
         .join(peak, on="at", how="left")
-        .join(one_way.marked_between(capture), on=["source", "path"], how="left")
+        .join(one_way.marked_between(capture).lazy(), on=["source", "path"], how="left")
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
@@ -101,20 +109,23 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         )
         .drop("path", "ect0_between", "ect0_between_ratio", "path_peak_ns", "first_ns", "last_ns")
     )
+    own = chain.made(joined)
     full = own.filter(pl.col("acked") >= company.MIN_STEADY_PACKETS)["of"]
     # A filter copies each column: only those that are asked for.
-    near = rated.select(*COMPARED, rate_bps="carried_bps")
+    near = rated.lazy().select(*COMPARED, rate_bps="carried_bps")
     near = near.filter(pl.col("of").is_in(full.implode()))
-    return (
-        own.drop("at")
-        .join(first_packets.begun_beside(capture, all_rated, own), on="of", how="left")
-        .join(company.neighbours(near), on="of", how="left")
+    whole = (
+        own.lazy()
+        .drop("at")
+        .join(first_packets.begun_beside(capture, all_rated, own).lazy(), on="of", how="left")
+        .join(company.neighbours(near).lazy(), on="of", how="left")
         .drop("of")
         .join(_carried(capture), on=KEY, how="left")
-        .join(one_way.delays(capture), on=KEY, how="left")
-        .join(noise.table(capture).drop("rounds"), on=KEY, how="left")
+        .join(one_way.delays(capture).lazy(), on=KEY, how="left")
+        .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left")
         .sort(KEY)
     )
+    return chain.made(whole)
 
 
 def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
@@ -122,8 +133,9 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
 
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
-    return (
+    return chain.made(
         queue_delay.singles(capture)
+        .lazy()
         .group_by("of")
         .agg(
             pl.col(*KEY, "path", "marked_as").first(),
@@ -141,7 +153,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
                 & (pl.col("rounds") >= company.MIN_ROUNDS)
             )
         )
-        .join(known.select(KEY), on=KEY, how="anti")
+        .join(known.lazy().select(KEY), on=KEY, how="anti")
         .drop("of")
         .sort(KEY)
     )
@@ -154,9 +166,10 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `carried_bps` that of the round's own phase, as the time of a packet is another in each.
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
-    directions = (
+    directions = chain.made(
         phases.sized(capture)
-        .join(rates, on="at", how="left", maintain_order="left")
+        .lazy()
+        .join(rates.lazy(), on="at", how="left", maintain_order="left")
         .select(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"), "noise_us")
     )
     rated = rounds.hstack(directions[rounds["of"]])
@@ -192,7 +205,7 @@ def _marking(rounds: pl.DataFrame) -> pl.DataFrame:
     # What is faster than the empty path overtook others, and waited for nothing.
     behind = pl.when(behind > -QUEUE_US).then(behind.clip(lower_bound=0))
     top, behind = (
-        pl.max_horizontal(one, *(of_round(-n, one) for n in (1, 2))) for one in (top, behind)
+        pl.max_horizontal(one, *(of_round(-n, one, OF) for n in (1, 2))) for one in (top, behind)
     )
     return rounds.with_columns(
         pl.when(pl.col("marks") > 0).then(marking).alias("marking_us"),
@@ -222,8 +235,9 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     parts = pl.col("part").filter(marked).n_unique()
     marking = pl.col("marking_us")
-    return (
-        rounds.with_columns(part.alias("part"))
+    return chain.made(
+        rounds.lazy()
+        .with_columns(part.alias("part"))
         .group_by("of")
         .agg(
             pl.col(*KEY, "path", "at").first(),
@@ -285,7 +299,7 @@ def _queued_losses() -> pl.Expr:
     return share.fill_nan(None).alias("path_queued_losses")
 
 
-def _carried(capture: Capture) -> pl.DataFrame:
+def _carried(capture: Capture) -> pl.LazyFrame:
     """Path and codepoint of a direction, and whether the path erases codepoints."""
     erased_syn = (
         pl.when("forward")
@@ -303,7 +317,8 @@ def _carried(capture: Capture) -> pl.DataFrame:
     mangled = company.counters(capture)
     return (
         company.directions(capture)
-        .join(mangled, on=KEY, how="left")
+        .lazy()
+        .join(mangled.lazy(), on=KEY, how="left")
         .select(
             *KEY,
             "path",

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import capacity, company, delays, phases
+from l4strace.derive import capacity, chain, company, delays, phases
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY, PATH, of_round
+from l4strace.schema.keys import KEY, OF, PATH, of_round
 
 ABOVE_US, ABOVE_RATIO = 15_000.0, 2.0
 """A spike exceeds the usual delay by 15 ms (DualPI2's classic target) and by twice its height."""
@@ -69,22 +69,25 @@ def table(capture: Capture) -> pl.DataFrame:
 def _rounds(capture: Capture) -> pl.DataFrame:
     """Rounds with the delay from which they belong to a spike, `limit_us`."""
     usual, packets = pl.col("usual_us"), pl.col("packets")
-    rounds = delays.rounds(capture).with_columns(
-        pl.col("delay_us").median().over("of").alias("usual_us"),
-        pl.col("acked_packets").sum().over("of").alias("packets"),
-        pl.len().over("of").alias("count"),
+    rounds = (
+        delays.rounds(capture)
+        .lazy()
+        .with_columns(
+            pl.col("delay_us").median().over("of").alias("usual_us"),
+            pl.col("acked_packets").sum().over("of").alias("packets"),
+            pl.len().over("of").alias("count"),
+        )
     )
     enough = (pl.col("count") >= company.MIN_ROUNDS) | (packets >= company.MIN_ACKED_PACKETS)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
-    return rounds.filter(enough & (packets >= company.MIN_ROUNDS)).with_columns(
-        limit.alias("limit_us")
-    )
+    long = rounds.filter(enough & (packets >= company.MIN_ROUNDS))
+    return chain.made(long.with_columns(limit.alias("limit_us")))
 
 
 def _doubling() -> pl.Expr:
     """The window doubles: at the start of the flow."""
     flight = pl.col("inflight_max_packets")
-    grown = (flight >= DOUBLING * of_round(-3, flight)).fill_null(False)
+    grown = (flight >= DOUBLING * of_round(-3, flight, OF)).fill_null(False)
     age = pl.col("start_ns") - pl.col("start_ns").min().over("of")
     early = (age <= EARLY_NS) | (pl.col("round") <= EARLY_ROUNDS)
     return (pl.col("slow_start").fill_null(False) | grown) & early

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive import chain
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import distance
@@ -20,11 +21,11 @@ def nearest(capture: Capture) -> pl.DataFrame:
 
     Columns: KEY and `far`, the input nearest to the receiver (null where only one saw it).
     """
-    joined = capture.directions.select(KEY).join(
-        capture.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
-    )
+    vantages = capture.flows.lazy().select("source", "flow", "vantage")
+    joined = capture.directions.lazy().select(KEY)
+    joined = joined.join(vantages, on=["source", "flow"], how="left")
     ranked = joined.sort(*DIRECTION, distance(), "source")
-    return (
+    return chain.made(
         ranked.group_by(DIRECTION, maintain_order=True)
         .agg(
             pl.col("source").first(),

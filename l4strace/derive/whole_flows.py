@@ -16,7 +16,7 @@ MANY_ROUNDS = 5_000
 """Rounds from which those of flows without a verdict are left out: below, that costs more."""
 
 
-def features(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+def features(rounds: pl.DataFrame, wanted: pl.Series) -> pl.LazyFrame:
     """Largest queue and marks of each whole direction that is ``wanted``, its start included.
 
     `high_*`: rounds whose packets all waited beyond the border, what they acknowledged, their
@@ -43,29 +43,35 @@ def features(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
     codepoints = rounds.group_by("at", "marked_as").agg(
         pl.col("marks", "acked_packets").sum(), far.sum().alias("far_unmarked")
     )
+    # Two tables follow from it: it is made once.
+    of_paths = codepoints.lazy()
     ect0, ect1 = (_share(codepoint) for codepoint in ("ect0", "ect1"))
-    paths = codepoints.group_by("at").agg(
+    paths = of_paths.group_by("at").agg(
         pl.col("marks").filter(pl.col("marked_as") == "ect0").sum().alias("ect0_marks"),
         pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_ratio"),
         pl.col("far_unmarked").sum().alias("path_far_unmarked"),
     )
     own = rounds if rounds.height < MANY_ROUNDS else of_most(rounds, wanted)
-    own = own.group_by("of").agg(
-        pl.col("at", "marked_as").first(),
-        high.sum().alias("high_rounds"),
-        pl.col("acked_packets").filter(high).sum().alias("high_acked"),
-        pl.col("marks").filter(high).sum().alias("high_marks"),
-        (high & ~marked).sum().alias("high_unmarked"),
-        (marked & late & below).fill_null(False).sum().alias("crossed"),
-        pl.col("queue_delay_us").max().alias("queue_max_us"),
-        pl.col("start_ns").min().alias("first_ns"),
-        pl.col("start_ns").max().alias("last_ns"),
-        pl.col("marks").sum().alias("all_marks"),
-        pl.col("marking_us").min().alias("first_marking_us"),
+    whole = (
+        own.lazy()
+        .group_by("of")
+        .agg(
+            pl.col("at", "marked_as").first(),
+            high.sum().alias("high_rounds"),
+            pl.col("acked_packets").filter(high).sum().alias("high_acked"),
+            pl.col("marks").filter(high).sum().alias("high_marks"),
+            (high & ~marked).sum().alias("high_unmarked"),
+            (marked & late & below).fill_null(False).sum().alias("crossed"),
+            pl.col("queue_delay_us").max().alias("queue_max_us"),
+            pl.col("start_ns").min().alias("first_ns"),
+            pl.col("start_ns").max().alias("last_ns"),
+            pl.col("marks").sum().alias("all_marks"),
+            pl.col("marking_us").min().alias("first_marking_us"),
+        )
     )
     shown = pl.col("marks") >= MIN_ECT0_MARKS
     share = pl.col("marks") / pl.col("acked_packets")
-    of_ect0 = rounds.select("of", "at", "marked_as", "marks", "acked_packets")
+    of_ect0 = rounds.lazy().select("of", "at", "marked_as", "marks", "acked_packets")
     most = (
         of_ect0.filter(pl.col("marked_as") == "ect0")
         .group_by("of")
@@ -73,9 +79,9 @@ def features(rounds: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
         .group_by("at")
         .agg(share.filter(shown).max().alias("ect0_most"))
     )
-    of_codepoint = codepoints.select("at", "marked_as", "far_unmarked")
+    of_codepoint = of_paths.select("at", "marked_as", "far_unmarked")
     return (
-        own.join(of_codepoint, on=["at", "marked_as"], how="left")
+        whole.join(of_codepoint, on=["at", "marked_as"], how="left")
         .join(paths, on="at", how="left")
         .join(most, on="at", how="left")
         .drop("at", "marked_as")

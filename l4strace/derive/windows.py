@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from l4strace import _native
-from l4strace.derive import company, numbers
+from l4strace.derive import chain, company, numbers
 from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import GAIN_SHIFT
-from l4strace.schema.keys import KEY, of_round
+from l4strace.schema.keys import KEY, OF, of_round
 
 TARGET_NS = 25_000_000
 """prague_rtt_target: a reduction that comes sooner after the last one is ignored."""
@@ -67,35 +67,36 @@ def seen(capture: Capture) -> pl.DataFrame:
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
     directions = company.directions(capture)
     nearest = once(capture, directions).select(*KEY, nearest=pl.lit(True))
-    wanted = directions.join(nearest, on=KEY, how="left", maintain_order="left").select(
-        sender=(ect1 > 0) & (ect1 >= others) & pl.col("nearest").fill_null(False)
-    )
+    near = directions.lazy().join(nearest.lazy(), on=KEY, how="left", maintain_order="left")
+    wanted = near.select(sender=(ect1 > 0) & (ect1 >= others) & pl.col("nearest").fill_null(False))
     needed = (
         *("round", "start_ns", "end_ns", "rtt_mean_us", "inflight_max_packets", "acked_packets"),
         *("retransmits", "slow_start", "ce_best", "limited_by"),
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    near = numbers.sent(capture, wanted.to_series(), needed).with_columns(
+    sent = numbers.sent(capture, chain.made(wanted).to_series(), needed)
+    rounds = sent.lazy().with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
     )
     lost = pl.col("retransmits").fill_null(0) > 0
     marked, window = pl.col("marked"), pl.col("before")
-    return near.with_columns(
-        next=of_round(1, window),
-        lowest=pl.min_horizontal(of_round(1, window), of_round(2, window)),
-        lossy=pl.any_horizontal(lost, *(of_round(n, lost) for n in (-1, 1, 2))),
-        quiet=~pl.any_horizontal(marked, *(of_round(n, marked) for n in (-1, 1, 2))),
-        running=marked & of_round(-1, marked) & of_round(-2, marked),
-        marked_ns=of_round(-1, pl.when(marked).then("end_ns")),
+    around = rounds.with_columns(
+        next=of_round(1, window, OF),
+        lowest=pl.min_horizontal(of_round(1, window, OF), of_round(2, window, OF)),
+        lossy=pl.any_horizontal(lost, *(of_round(n, lost, OF) for n in (-1, 1, 2))),
+        quiet=~pl.any_horizontal(marked, *(of_round(n, marked, OF) for n in (-1, 1, 2))),
+        running=marked & of_round(-1, marked, OF) & of_round(-2, marked, OF),
+        marked_ns=of_round(-1, pl.when(marked).then("end_ns"), OF),
     ).with_columns(since_ns=pl.col("start_ns") - pl.col("marked_ns").forward_fill().over("of"))
+    return chain.made(around)
 
 
 @kept
 def usable(capture: Capture) -> pl.DataFrame:
     """Marked rounds that show a response, with `after`, `growth`, `error` and `cuts` expected."""
-    rounds = seen(capture)
+    rounds = seen(capture).lazy()
     change = pl.col("lowest") - pl.col("before")
     quiet = pl.col("quiet") & ~pl.col("lossy") & ~pl.col("slow_start").fill_null(False)
     calm = (
@@ -127,15 +128,15 @@ def usable(capture: Capture) -> pl.DataFrame:
         cuts=pl.when("isolated").then(1.0).otherwise(CONTINUED * pl.col("periods")),
         after=pl.when("isolated").then("lowest").otherwise("next"),
     )
-    return with_left(shown.drop_nulls("after"))
+    return chain.made(shown.drop_nulls("after").with_columns(left()))
 
 
-def with_left(rounds: pl.DataFrame) -> pl.DataFrame:
-    """``rounds`` with the part of alpha that is `left` of its start by each clock, for `alpha`."""
-    return rounds.with_columns(
+def left() -> list[pl.Expr]:
+    """The part of alpha that is `left` of its start by each clock, for `alpha`."""
+    return [
         ((1 - 0.5**GAIN_SHIFT) ** pl.col(f"{name}_updates").cast(pl.Float64)).alias(f"{name}_left")
         for name in CLOCKS
-    )
+    ]
 
 
 def alpha(paced: bool, from_zero: bool, bound: str = "") -> pl.Expr:

@@ -41,3 +41,13 @@ def test_rounds_are_sorted_where_they_are_not() -> None:
     table = pl.DataFrame({"of": [1, 0, 0], "round": [0, 1, 0]})
     assert numbers.ordered(table).rows() == [(0, 0), (0, 1), (1, 0)]
     assert numbers.ordered(numbers.ordered(table)).rows() == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_rounds_whose_directions_are_sorted_may_still_fall() -> None:
+    fallen = rounds(2).reverse()
+    run = made(fallen, rounds(2, flow=1))
+    assert numbers.directions(run).flags["SORTED_ASC"]
+    assert not numbers.rising(run)
+    assert numbers.rising(made(rounds(2, flow=1), rounds(2)))
+    every = pl.Series([True, True, True])
+    assert numbers.sent(run, every, ["round"])["round"].to_list() == [0, 1, 0, 1]

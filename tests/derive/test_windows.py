@@ -57,7 +57,7 @@ def test_losses_slow_start_and_small_windows_are_left_out() -> None:
 
 def test_alpha_from_zero_lacks_what_is_left_of_the_start() -> None:
     plain = {"alpha": [1.0, 0.9], "alpha_updates": [0, 2], "alpha_25ms_updates": 0}
-    frame = windows.with_left(pl.DataFrame(plain))
+    frame = pl.DataFrame(plain).with_columns(windows.left())
     assert frame.select(windows.alpha(paced=False, from_zero=True)).to_series().to_list() == [
         0.0,
         0.9 - (15 / 16) ** 2,

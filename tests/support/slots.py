@@ -19,7 +19,7 @@ def slots(*stretches: dict[str, Any]) -> list[full_slots.Slot]:
         for _ in range(stretch.get("count", 1)):
             made.append(_slot(len(made), stretch))
     schema = capacity.COLUMNS | {"noise_us": pl.Float64()}
-    return full_slots.of_rows(pl.DataFrame(made, schema=schema))
+    return full_slots.of_rows(pl.LazyFrame(made, schema=schema))
 
 
 def _slot(index: int, values: dict[str, Any]) -> dict[str, Any]:
