@@ -57,7 +57,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if rated.is_empty():
         return [Skipped(CODE, "no ECT(1) direction with enough data to estimate its rate")]
     bursts = (
-        evidence.rounds.filter(pl.col("burst_bytes").is_not_null())
+        evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
+        .filter(pl.col("burst_bytes").is_not_null())
         .group_by(subjects.KEY)
         .agg(
             pl.len().alias("rounds"),

@@ -61,7 +61,8 @@ def loss(sender: Sender) -> Answer:
     if finding := sender.found("L4S203"):
         return FAIL, finding.message
     own = (pl.col("flow") == sender.flow) & (pl.col("forward") == sender.forward)
-    cuts = sender.evidence.cuts.filter(own & (pl.col("cause") == "loss"))
+    needed = (*subjects.KEY, "cause", "origin", "cwnd_before", "fraction")
+    cuts = sender.evidence.cuts.select(needed).filter(own & (pl.col("cause") == "loss"))
     logged = cuts.filter(pl.col("origin") == "kernel")
     shown = cuts.filter(pl.col("source") == sender.row["source"])
     cuts = logged if logged.height else shown.filter(pl.col("cwnd_before") >= MIN_WINDOW)
