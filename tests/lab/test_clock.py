@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import load
 
@@ -66,7 +67,7 @@ def test_a_log_of_other_ports_is_not_joined(shared_data: Path, tmp_path: Path) -
 def test_a_flow_that_is_not_in_the_capture_stays_apart(shared_data: Path, tmp_path: Path) -> None:
     run = shared_data / "lab/q1"
     extra = STRANGER
-    text = b"".join(load._native.read_text(str(run / "trace.txt.zst"))) + extra.encode()
+    text = b"".join(_native.read_text(str(run / "trace.txt.zst"))) + extra.encode()
     log = tmp_path / "trace.txt"
     log.write_bytes(text)
     shutil.copy(run / "clock.txt", tmp_path)
@@ -86,7 +87,7 @@ def test_a_wrong_offset_is_corrected(shared_data: Path, tmp_path: Path) -> None:
 
 def test_a_stepped_clock_is_told(shared_data: Path, tmp_path: Path) -> None:
     run = shared_data / "lab/q1"
-    text = b"".join(load._native.read_text(str(run / "trace.txt.zst")))
+    text = b"".join(_native.read_text(str(run / "trace.txt.zst")))
     lines = text.decode().splitlines(keepends=True)
     half = len(lines) // 2
     stamp = lines[half].split("]")[1].split()[1].rstrip(":")

@@ -84,6 +84,9 @@ MARGINS = {
 Of the share three times its standard deviation in eight rebuilt runs of a: 0.08 failed two.
 """
 
+WINDOW_MARGIN = 0.1
+"""Of large windows, as in `recorded.py`: five rebuilt runs of e had 67 to 70 packets for 65."""
+
 
 @pytest.mark.parametrize("run", RECORDED)
 def test_it_behaves_as_the_recorded_one(
@@ -97,7 +100,8 @@ def test_it_behaves_as_the_recorded_one(
     assert ours.right["window"] > 5_000
     for measure, margin in MARGINS.items():
         if (value := real.measures.get(measure)) is not None:
-            assert ours.measures[measure] == pytest.approx(value, abs=margin), measure
+            rel = WINDOW_MARGIN if measure.startswith("window") else 0.0
+            assert ours.measures[measure] == pytest.approx(value, rel=rel, abs=margin), measure
 
 
 def test_the_buggy_build_misfires_and_the_right_one_does_not(corpus: Path) -> None:
