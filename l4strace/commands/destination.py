@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -107,17 +108,16 @@ class Destination:
 
     @contextmanager
     def _replaced(self) -> Iterator[BinaryIO]:
-        # As mkstemp does it, whose import takes longer than the page of a short run takes to write.
-        name = self.path.parent / f".l4strace-{os.urandom(8).hex()}"
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        # mkstemp creates exclusively and follows no link.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".l4strace-")
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
-            name.chmod(0o666 & ~_umask())
+            Path(name).chmod(0o666 & ~_umask())
             self._check()
-            name.replace(self.path)
+            Path(name).replace(self.path)
         except BaseException:
-            name.unlink(missing_ok=True)
+            Path(name).unlink(missing_ok=True)
             raise
 
     def _kind(self) -> int | None:

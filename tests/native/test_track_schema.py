@@ -1,5 +1,6 @@
 """The tables that the native core returns are the declared ones, column by column."""
 
+import struct
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +29,15 @@ def test_progress_can_end_the_reading(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     _native.track([str(path)], lambda done, total: bool(calls.append((done, total))))
     assert calls == [(24, 24)]
+
+
+def test_who_wants_no_more_gets_no_more_of_the_next_capture(tmp_path: Path) -> None:
+    path = tmp_path / "long.pcap"
+    record = struct.pack("<4I", 0, 0, 65_535, 65_535) + bytes(65_535)
+    path.write_bytes(EMPTY_PCAP + 400 * record)
+    tables = _native.track([str(path)] * 2, lambda *_: False)
+    read = pl.DataFrame(tables["sources"])["records"].to_list()
+    assert read[0] == read[1] < 400
 
 
 def test_progress_is_not_asked_for_every_few_packets(tmp_path: Path) -> None:

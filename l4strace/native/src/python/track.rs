@@ -31,7 +31,7 @@ fn track<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let inputs: Vec<Input> = paths.into_iter().map(Input::Path).collect();
     let threads = threads.map_or_else(Threads::default, Threads::most);
-    let mut watcher = Progress { function: progress, last: None };
+    let mut watcher = Progress { function: progress, last: None, wanted: true };
     let run = native(py, || run(&inputs, threads, &mut watcher))?;
     let tables = caught(|| tables::all(py, &run));
     py.detach(|| room::drop_all(run));
@@ -46,6 +46,8 @@ struct Progress {
     function: Option<Py<PyAny>>,
     /// When Python was called last.
     last: Option<Instant>,
+    /// The caller has not said that it wants no more.
+    wanted: bool,
 }
 
 impl Progress {
@@ -63,15 +65,15 @@ impl Watcher for Progress {
 
     /// False when the caller wants to stop.
     fn progress(&mut self, read: u64, total: u64) -> Result<bool, Failed> {
-        if !self.due() {
-            return Ok(true);
+        if self.wanted && self.due() {
+            self.wanted = Python::attach(|py| {
+                py.check_signals()?;
+                let Some(function) = &self.function else { return Ok::<_, Failed>(true) };
+                let answer = function.call1(py, (read, total))?;
+                Ok(answer.is_none(py) || answer.is_truthy(py)?)
+            })?;
         }
-        Python::attach(|py| {
-            py.check_signals()?;
-            let Some(function) = &self.function else { return Ok(true) };
-            let answer = function.call1(py, (read, total))?;
-            Ok(answer.is_none(py) || answer.is_truthy(py)?)
-        })
+        Ok(self.wanted)
     }
 
     fn pause(&mut self) -> Result<(), Failed> {
