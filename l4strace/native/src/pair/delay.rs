@@ -119,11 +119,16 @@ mod tests {
         let mut rounds = Rounds::new(rows.into_iter());
         rounds.add(0, 150, 7_000, false);
         rounds.add(0, 160, 9_000, true);
+        rounds.add(0, 200, 6_000, false);
+        rounds.add(0, 299, 6_000, false);
         rounds.add(0, 999, 1, false);
         rounds.add(0, 50, 1, false);
+        // One that comes late.
+        rounds.add(0, 100, 8_000, false);
         rounds.add(1, 150, 5, false);
         let base = |id| if id == 0 { Some(5_000) } else { None };
-        let expected = RoundDelay { min_us: 2.0, mean_us: 3.0, max_us: 4.0, marked_min_us: Some(4.0) };
-        assert_eq!(rounds.above_us(base), [Some(expected), None, None]);
+        let first = RoundDelay { min_us: 2.0, mean_us: 3.0, max_us: 4.0, marked_min_us: Some(4.0) };
+        let second = RoundDelay { min_us: 1.0, mean_us: 1.0, max_us: 1.0, marked_min_us: None };
+        assert_eq!(rounds.above_us(base), [Some(first), Some(second), None]);
     }
 }
