@@ -47,18 +47,18 @@ as the first packets may be probes. By eye."""
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction without ECT or CE on data in any capture."""
-    plain = (evidence.directions["data_packets"] >= ENOUGH) & (
-        evidence.directions["data_not_ect"] == evidence.directions["data_packets"]
+    plain = evidence.directions.filter(
+        (pl.col("data_packets") >= ENOUGH) & (pl.col("data_not_ect") == pl.col("data_packets"))
     )
-    if not plain.any():
+    if plain.is_empty():
         return []
     flows = evidence.flows.filter(pl.col("mode") == "accecn").select("source", "flow", "vantage")
-    accecn = evidence.directions.join(flows, on=["source", "flow"])
-    with_ect = accecn.filter(pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0)
+    ect = evidence.directions.filter(
+        pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0
+    )
+    with_ect = ect.join(flows, on=["source", "flow"], how="semi")
     rows = (
-        accecn.filter(
-            (pl.col("data_packets") >= ENOUGH) & (pl.col("data_not_ect") == pl.col("data_packets"))
-        )
+        plain.join(flows, on=["source", "flow"])
         .join(with_ect, on=["flow", "forward"], how="anti")
         .pipe(lambda rows: first(evidence, rows))
     )

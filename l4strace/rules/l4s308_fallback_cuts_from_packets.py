@@ -113,9 +113,13 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 
 def _judged(evidence: Evidence, laws: pl.DataFrame) -> list[dict[str, Any]]:
-    """Those that may give a finding, with bottleneck and replayed score: of short flows none."""
-    deeper = pl.col("ll_floor") - pl.col("ll_half_alpha") >= LEAD
-    laws = laws.filter(pl.col("law").is_in(FOUND) | "few" | (pl.col("law").is_null() & deeper))
+    """Those that may give a finding, with bottleneck and replayed score: of short flows none.
+
+    ``deeper``: no law is decided, and the floor explains the reductions better than alpha/2.
+    """
+    deeper = pl.col("law").is_null() & (pl.col("ll_floor") - pl.col("ll_half_alpha") >= LEAD)
+    laws = laws.with_columns(deeper=deeper)
+    laws = laws.filter(pl.col("law").is_in(FOUND) | "few" | "deeper")
     if laws.is_empty():
         return []
     laws = laws.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
@@ -129,10 +133,9 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
         return _acting(evidence, row)
     if row["law"] == "alpha/2":
         return _scalable(evidence, row)
-    deeper = row["ll_floor"] - row["ll_half_alpha"] >= LEAD and row["misfit"] <= MISFIT
     # A floor as likely at all times is a small bias of the model, in windows of few packets.
-    mixed = deeper and row["ll_floor"] - row["ll_floor_always"] >= LEAD
-    if row["law"] is None and mixed and row["kind"] == "l4s" and _slow(row):
+    mixed = row["ll_floor"] - row["ll_floor_always"] >= LEAD and row["misfit"] <= MISFIT
+    if row["deeper"] and mixed and row["kind"] == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, "at times "))
     return None
 
