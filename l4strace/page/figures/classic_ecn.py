@@ -83,11 +83,7 @@ def describe(direction: Direction) -> str:
 
 
 def _scores(direction: Direction) -> pl.DataFrame:
-    return (
-        direction.kernel
-        if direction.kernel.is_empty()
-        else direction.kernel.drop_nulls("classic_ecn")
-    )
+    return direction.kernel.drop_nulls("classic_ecn")
 
 
 def _replayed(direction: Direction, from_packets: str, from_kernel: str) -> Points:
