@@ -48,9 +48,9 @@ def read(
     return load.load(paths, progress, companions)
 
 
-def tables(packets: Tracked, progress: Progress | None = None) -> Capture:
+def of_tracked(packets: Tracked, progress: Progress | None = None) -> Capture:
     """The same of captures that are tracked already."""
-    return load.beside(packets, progress)
+    return load.of_tracked(packets, progress)
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:

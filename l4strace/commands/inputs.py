@@ -54,7 +54,7 @@ def tracked(found: Iterable[str], companions: bool, needed: tuple[str, ...] = ()
             packets = track(paths, progress, companions)
         from l4strace import pipeline
 
-        return pipeline.tables(packets, progress)
+        return pipeline.of_tracked(packets, progress)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ if hasattr(pl, "QueryOptFlags") and hasattr(pl.QueryOptFlags, "_eager"):
     _PLAIN["optimizations"] = pl.QueryOptFlags._eager()
 
 
-def made(query: pl.LazyFrame) -> pl.DataFrame:
+def collect(query: pl.LazyFrame) -> pl.DataFrame:
     """The table that the steps of ``query`` make, one after the other, as for a DataFrame."""
     found: pl.DataFrame = query.collect(**_PLAIN)
     return found

@@ -115,7 +115,7 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         pressed=_pressed(),
     )
     sizes = rounds.lazy().filter(pl.col("of").is_not_null()) if of.null_count() else rounds.lazy()
-    of_all = chain.made(
+    of_all = chain.collect(
         sizes.group_by("of")
         .agg(
             pl.len().alias("rounds"),
@@ -142,7 +142,7 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     rank = pl.col("size").rank("ordinal", descending=True).over("source", "path")
     large = paths.filter(rank <= MAX_FLOWS_PER_PATH).drop(KEY, "size")
     kept = rounds.lazy().join(large, on="of", maintain_order="left")
-    return chain.made(
+    return chain.collect(
         kept.with_columns(
             (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
             (_held_back() | _stuck()).alias("held_back"),
@@ -226,7 +226,7 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.max_horizontal("start_ns", "start_ns_other").alias("start_ns"),
         pl.min_horizontal("end_ns", "end_ns_other").alias("end_ns"),
     ).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_OVERLAP_NS)
-    return chain.made(overlaps)
+    return chain.collect(overlaps)
 
 
 def _bits(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:

@@ -82,7 +82,7 @@ def directions(capture: Capture) -> pl.DataFrame:
         pl.format("{}>{}", source.fill_null("?"), target.fill_null("?")).alias("path"),
         carried().alias("marked_as"),
     )
-    return chain.made(named)
+    return chain.collect(named)
 
 
 def carried() -> pl.Expr:
@@ -125,7 +125,7 @@ def counters(capture: Capture) -> pl.DataFrame:
     reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
-    mangled = chain.made(known.filter(((zeroed & accecn) | silent).fill_null(False)))
+    mangled = chain.collect(known.filter(((zeroed & accecn) | silent).fill_null(False)))
     if mangled.is_empty():
         return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
     rounds = capture.rounds.select(*KEY, "ce_bytes")
@@ -148,7 +148,7 @@ def steady(rounds: pl.DataFrame) -> pl.Series:
     skip = pl.max_horizontal(pl.len().over("of") // START_PART, pl.lit(START_ROUNDS))
     since_first = pl.col("index") - pl.col("index").first().over("of")
     rows = rounds.lazy().select("of").with_row_index()
-    return chain.made(rows.select(since_first >= skip)).to_series()
+    return chain.collect(rows.select(since_first >= skip)).to_series()
 
 
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -196,7 +196,7 @@ def neighbours(rounds: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         ect1=sent == "ect1",
         ect0=sent == "ect0",
     )
-    return pl.DataFrame(_native.path_company(chain.made(near).rechunk()))
+    return pl.DataFrame(_native.path_company(chain.collect(near).rechunk()))
 
 
 def _networks(flows: pl.DataFrame) -> list[pl.Series]:

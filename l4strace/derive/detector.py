@@ -64,7 +64,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         least=_kernel_least(),
         first=of_round(-1, pl.col("round"), OF).is_null(),
     )
-    known = chain.made(seen)
+    known = chain.collect(seen)
     so_far = pl.DataFrame(_native.path_so_far(known.select("of", "ce_best", "least").rechunk()))
     scored = (
         known.hstack(so_far)
@@ -77,7 +77,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         )
     )
     armed = scored.filter(pl.col("marked") & pl.col("mdev_pace_us").is_not_null())
-    steps = chain.made(
+    steps = chain.collect(
         armed.select(
             *KEY,
             "score_fixed",

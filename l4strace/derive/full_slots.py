@@ -89,7 +89,7 @@ def of_rows(slots: pl.LazyFrame) -> list[Slot]:
     plain = Slot._fields[: Slot._fields.index("noise_us")]
     # Column by column: row by row polars takes twice as long.
     rows = slots.select(*plain, noise_us=noise_us, busy=_busy(noise_us))
-    columns = chain.made(rows).get_columns()
+    columns = chain.collect(rows).get_columns()
     return list(starmap(Slot, zip(*(column.to_list() for column in columns), strict=True)))
 
 

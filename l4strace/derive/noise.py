@@ -84,7 +84,7 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     rounds = queue_delay.singles(capture).lazy().select(NEEDED).filter(queue_delay.steady(capture))
-    own = _own(chain.made(rounds), queue_delay.steady_rates(capture))
+    own = _own(chain.collect(rounds), queue_delay.steady_rates(capture))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
@@ -95,7 +95,7 @@ def table(capture: Capture) -> pl.DataFrame:
     common = pl.coalesce(jumping, "spread_us", "steps_us").min().over(path)
     shared = shared.with_columns(common.alias("common_us"))
     seen = _reordered(capture).join(shared, on=KEY, how="left")
-    return schema.conform(chain.made(seen.with_columns(_verdict()).sort(KEY)))
+    return schema.conform(chain.collect(seen.with_columns(_verdict()).sort(KEY)))
 
 
 def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.LazyFrame:

@@ -57,13 +57,13 @@ def capacities(capture: Capture) -> pl.DataFrame:
     """`capacity_bps` of each path in its longest phase."""
     length = pl.col("end_ns") - pl.col("start_ns")
     longest = pl.col("capacity_bps").sort_by(length).last()
-    return chain.made(table(capture).lazy().group_by(PATH).agg(longest))
+    return chain.collect(table(capture).lazy().group_by(PATH).agg(longest))
 
 
 @kept
 def sized(capture: Capture) -> pl.DataFrame:
     """Of each direction, the number of its path, the capacity there, and `noise_us`."""
-    return chain.made(
+    return chain.collect(
         company.directions(capture)
         .lazy()
         .select(*KEY, "path", numbers.paths(capture))
@@ -78,7 +78,7 @@ def sized(capture: Capture) -> pl.DataFrame:
 def carried(capture: Capture) -> pl.DataFrame:
     """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
     changed = pl.col("capacity_bps").n_unique().over(PATH) > 1
-    return chain.made(
+    return chain.collect(
         table(capture)
         .lazy()
         .filter(changed & pl.col("capacity_shown"))
@@ -92,7 +92,7 @@ def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     named = numbers.named(capture)
     rows = known if "at" in known.columns else _joined(known, named)
     found = table(capture).lazy().join(named.lazy(), on=PATH, how="left", maintain_order="left")
-    begun = chain.made(found.select("at", "start_ns", "phase").sort("at", "start_ns"))
+    begun = chain.collect(found.select("at", "start_ns", "phase").sort("at", "start_ns"))
     made = _native.path_phases(rows.select("at", "start_ns").rechunk(), begun.rechunk())
     return known.hstack(pl.DataFrame(made))
 

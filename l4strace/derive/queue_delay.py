@@ -73,7 +73,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     of, paths = numbers.directions(capture), numbers.paths(capture)
     directions = _directions(capture).lazy().with_row_index("of").with_columns(paths)
     seen = capture.rounds.select("rtt_min_us", "start_ns", "end_ns", of=of)
-    near = chain.made(directions.filter("near", pl.col("of").is_in(of.unique().implode())))
+    near = chain.collect(directions.filter("near", pl.col("of").is_in(of.unique().implode())))
     overtakes = pl.col("overtaken").fill_null(0).max().over("at") >= OVERTAKEN
     doubtful = near.filter(overtakes | pl.col("cut"))["of"]
     # Which they are in what the tracker makes.
@@ -88,7 +88,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     base = pl.when(longer).then("floor_us").otherwise(smallest)
     joined = near.lazy().join(own, on="of", how="left", maintain_order="left")
     found = joined.select(*KEY, "of", base.alias("base_us"), "floor_us", "floor_rise_us")
-    return chain.made(found)
+    return chain.collect(found)
 
 
 def _never_waited_less(above: pl.Expr, smallest: pl.Expr) -> pl.Expr:
@@ -139,7 +139,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     named = named.with_columns(numbers.paths(capture))
     for more in (bases(capture).lazy().drop("of"), company.counters(capture).lazy()):
         named = named.join(more, on=KEY, how="left", maintain_order="left")
-    near = chain.made(named.drop(KEY))
+    near = chain.collect(named.drop(KEY))
     of = numbers.directions(capture)
     holds = _directions(capture)["near"].gather(of).fill_null(value=False)
     every = rounds(capture).select(*NEEDED, of=of)
@@ -147,7 +147,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     held = numbers.ordered(every, numbers.rising(capture))
     counted = (pl.col("ce_bytes").fill_null(0) / pl.col("option_mss")).ceil().cast(pl.Int64)
     mangled = pl.col("mangled").fill_null(False)
-    return chain.made(
+    return chain.collect(
         held.hstack(near[held["of"]])
         .lazy()
         .with_columns(
@@ -177,4 +177,4 @@ def steady(capture: Capture) -> pl.Series:
 def steady_rates(capture: Capture) -> pl.DataFrame:
     """`company.rates` of these rows."""
     rounds = singles(capture).lazy().select("at", "start_ns", "acked_bytes")
-    return company.rates(chain.made(rounds.filter(steady(capture))))
+    return company.rates(chain.collect(rounds.filter(steady(capture))))

@@ -109,7 +109,7 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         )
         .drop("path", "ect0_between", "ect0_between_ratio", "path_peak_ns", "first_ns", "last_ns")
     )
-    own = chain.made(joined)
+    own = chain.collect(joined)
     full = own.filter(pl.col("acked") >= company.MIN_STEADY_PACKETS)["of"]
     # A filter copies each column: only those that are asked for.
     near = rated.lazy().select(*COMPARED, rate_bps="carried_bps")
@@ -125,7 +125,7 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left")
         .sort(KEY)
     )
-    return chain.made(whole)
+    return chain.collect(whole)
 
 
 def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
@@ -133,7 +133,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
 
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
-    return chain.made(
+    return chain.collect(
         queue_delay.singles(capture)
         .lazy()
         .group_by("of")
@@ -166,7 +166,7 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `carried_bps` that of the round's own phase, as the time of a packet is another in each.
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
-    directions = chain.made(
+    directions = chain.collect(
         phases.sized(capture)
         .lazy()
         .join(rates.lazy(), on="at", how="left", maintain_order="left")
@@ -235,7 +235,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     parts = pl.col("part").filter(marked).n_unique()
     marking = pl.col("marking_us")
-    return chain.made(
+    return chain.collect(
         rounds.lazy()
         .with_columns(part.alias("part"))
         .group_by("of")

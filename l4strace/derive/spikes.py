@@ -81,7 +81,7 @@ def _rounds(capture: Capture) -> pl.DataFrame:
     enough = (pl.col("count") >= company.MIN_ROUNDS) | (packets >= company.MIN_ACKED_PACKETS)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
     long = rounds.filter(enough & (packets >= company.MIN_ROUNDS))
-    return chain.made(long.with_columns(limit.alias("limit_us")))
+    return chain.collect(long.with_columns(limit.alias("limit_us")))
 
 
 def _doubling() -> pl.Expr:

@@ -25,7 +25,7 @@ def nearest(capture: Capture) -> pl.DataFrame:
     joined = capture.directions.lazy().select(KEY)
     joined = joined.join(vantages, on=["source", "flow"], how="left")
     ranked = joined.sort(*DIRECTION, distance(), "source")
-    return chain.made(
+    return chain.collect(
         ranked.group_by(DIRECTION, maintain_order=True)
         .agg(
             pl.col("source").first(),

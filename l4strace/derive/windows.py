@@ -75,7 +75,7 @@ def seen(capture: Capture) -> pl.DataFrame:
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    sent = numbers.sent(capture, chain.made(wanted).to_series(), needed)
+    sent = numbers.sent(capture, chain.collect(wanted).to_series(), needed)
     rounds = sent.lazy().with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
@@ -90,7 +90,7 @@ def seen(capture: Capture) -> pl.DataFrame:
         running=marked & of_round(-1, marked, OF) & of_round(-2, marked, OF),
         marked_ns=of_round(-1, pl.when(marked).then("end_ns"), OF),
     ).with_columns(since_ns=pl.col("start_ns") - pl.col("marked_ns").forward_fill().over("of"))
-    return chain.made(around)
+    return chain.collect(around)
 
 
 @kept
@@ -128,7 +128,7 @@ def usable(capture: Capture) -> pl.DataFrame:
         cuts=pl.when("isolated").then(1.0).otherwise(CONTINUED * pl.col("periods")),
         after=pl.when("isolated").then("lowest").otherwise("next"),
     )
-    return chain.made(shown.drop_nulls("after").with_columns(left()))
+    return chain.collect(shown.drop_nulls("after").with_columns(left()))
 
 
 def left() -> list[pl.Expr]:

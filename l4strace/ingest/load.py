@@ -28,10 +28,10 @@ def load(
     Raises InputError for a path that cannot be read or is neither capture nor log. A companion that
     nobody named is left out when it cannot be read; `stats` has why.
     """
-    return beside(tracked.track(paths, progress, companions), progress)
+    return of_tracked(tracked.track(paths, progress, companions), progress)
 
 
-def beside(packets: Tracked, progress: Progress | None = None) -> Capture:
+def of_tracked(packets: Tracked, progress: Progress | None = None) -> Capture:
     """The tables of tracked ``packets``, with the logs and host files of their run."""
     inputs = packets.inputs
     capture = _tables(packets)

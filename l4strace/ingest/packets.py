@@ -38,27 +38,29 @@ def of_source(
     columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
     """The packets of the capture that is input ``number`` of a run, likewise."""
-    second = again(capture, number)
+    second = second_pass(capture, number)
     offset = second.offset_ns
     for frame in _frames(second.path, number, second.starts, progress, columns):
         yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
 
 
-class Again(NamedTuple):
-    """What a second pass over a capture needs: first frame and number of each conversation, too."""
+class SecondPass(NamedTuple):
+    """What a second pass over a capture needs."""
 
     path: str
     starts: list[tuple[int, int]]
+    """First frame and number of each conversation."""
     offset_ns: int
+    """From the capture's clock to that of the run."""
 
 
-def again(capture: Capture, number: int) -> Again:
-    """Of the capture that is input ``number``. Raises InputError for what was a pipe."""
+def second_pass(capture: Capture, number: int) -> SecondPass:
+    """That of the capture that is input ``number``. Raises InputError for what was a pipe."""
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
     path = named.opened(source["path"])
     if not Path(path).is_file():
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-    return Again(path, _starts(capture, number), source["clock_offset_ns"] or 0)
+    return SecondPass(path, _starts(capture, number), source["clock_offset_ns"] or 0)
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:

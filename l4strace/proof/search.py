@@ -68,9 +68,9 @@ def rows(capture: Capture, source: int, lookups: Sequence[Lookup]) -> pl.DataFra
         for lookup in lookups
     ]
     codes = set(flows["final_ack_frame"].drop_nulls())
-    again = stream.again(capture, source)
+    second = stream.second_pass(capture, source)
     table = _native.proving(
-        again.path, source, again.starts, [*NEEDED, *CHANGES], wanted, codes, again.offset_ns
+        second.path, source, second.starts, [*NEEDED, *CHANGES], wanted, codes, second.offset_ns
     )
     return pl.DataFrame(table).sort("lookup", "frame")
 

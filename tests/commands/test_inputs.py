@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BESIDE = """
-import sys
+import sys, time
 from l4strace import threads
 threads.QUICK_BYTES, threads._processors = {most}, lambda: 2
 from l4strace.ingest import tracked
@@ -24,7 +24,7 @@ imported, late = inputs._import, []
 def importing(modules):
     # No sooner than the packets are read: a machine may be as fast or as slow as it likes.
     while not seen:
-        pass
+        time.sleep(0.001)
     late.append(modules)
     imported(modules)
 inputs._import = importing
