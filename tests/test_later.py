@@ -74,6 +74,18 @@ two = frame.select(pl.col("b").str.to_uppercase(), pl.concat_list("a").list.firs
 print(one, two.rows(), next(frame.lazy().collect_batches()).height)
 """
 
+ANNOTATED = """
+import typing
+from l4strace.later import load_late
+load_late()
+class Row(typing.NamedTuple):
+    name: "str"
+    more: "typing.Optional[Row]"
+hints = typing.get_type_hints(Row)
+code = getattr(typing.ForwardRef("int"), "__forward_code__", "int")
+print(hints == {"name": str, "more": typing.Optional[Row]}, code)
+"""
+
 COMPILED = """
 import sys
 from l4strace.later import load_late
@@ -105,6 +117,10 @@ def test_a_signature_is_the_same_when_someone_looks_at_it() -> None:
 
 def test_what_polars_takes_as_it_is_imported_works_when_it_is_used() -> None:
     assert printed(TAKEN) == "[1, 2] [('X', 1)] 1"
+
+
+def test_annotations_are_evaluated_when_someone_asks() -> None:
+    assert printed(ANNOTATED) == "True int"
 
 
 def test_templates_that_nobody_prepared_are_compiled() -> None:

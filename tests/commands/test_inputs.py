@@ -57,7 +57,9 @@ def test_a_large_capture_is_read_before_polars_is_there_and_shows_the_same(captu
     assert "L4S104" in large.stdout
 
 
-@pytest.mark.parametrize("words", [("--select", "L4S999"), ("--from", "2", "--to", "1")])
+@pytest.mark.parametrize(
+    "words", [("--select", "L4S999"), ("--ignore", "L4S999"), ("--from", "2", "--to", "1")]
+)
 def test_what_cannot_be_asked_is_refused_before_it_is_read(capture: Path, words: tuple[str, ...]):
     refused = run(capture, *words, most=0)
     assert refused.returncode == 2

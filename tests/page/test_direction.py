@@ -70,6 +70,28 @@ def test_a_chart_says_no_more_than_the_packets_show() -> None:
     assert "Jitter" not in queue.describe(calm)
 
 
+def test_the_words_of_a_chart_count_the_laws_that_it_draws() -> None:
+    """Lab run s2501-115: a log without a sample for each ACK shows the window late."""
+    late = frame(
+        "cuts",
+        origin="kernel",
+        cause="ce",
+        law="none",
+        alpha=0.02,
+        classic_ecn=17.0,
+        ts_ns=5,
+        cwnd_before=24.0,
+        cwnd_after=17.4,
+        fraction=0.275,
+        fraction_lo=0.274,
+        fraction_hi=0.276,
+    )
+    shown = direction(kernel=log(3), cuts=late)
+    assert shown.cuts["law"].to_list() == ["none"]
+    assert shown.reductions["law"].to_list() == ["floor"]
+    assert reductions.describe(shown).endswith("1 by the fallback's floor.")
+
+
 def test_rows_of_a_direction_need_not_lie_together() -> None:
     keys = {"source": [0, 0, 1, 0, 0], "flow": [1, 1, 1, 2, 1], "forward": [True] * 4 + [False]}
     table = pl.DataFrame(keys | {"row": range(5)})

@@ -26,6 +26,12 @@ def test_fires_on_part_of_a_handshake_without_claiming_a_late_start():
     assert "only part" in found.message
 
 
+def test_fires_on_the_one_flow_without_a_handshake():
+    flows = frame("flows", flow=[0, 1], handshake=["full", "none"])
+    (found,) = check(evidence(flows=flows, directions=frame("directions", flow=[0, 1])))
+    assert found.flow == 1
+
+
 def test_silent_on_a_full_handshake_and_on_a_flow_without_data():
     flows = frame("flows", flow=[0, 1], handshake=["full", "none"])
     rows = frame("directions", flow=[0, 1], payload_bytes=[100, 0])

@@ -38,3 +38,8 @@ def test_fires_on_a_flight_that_goes_on_doubling() -> None:
 def test_silent_when_the_flight_falls_or_only_creeps() -> None:
     assert check(packets([10, 20, 40, 80, 160, 320, 330, 160, 160])) == []
     assert check(packets([40, 41, 42, 43, 44, 45, 46, 56, 60])) == []
+
+
+def test_fires_from_an_initial_window_and_a_half_on() -> None:
+    assert len(check(packets([2, 3, 4, 6, 9, 16, 24, 31, 36]))) == 1
+    assert check(packets([2, 3, 4, 5, 7, 15, 24, 31, 36])) == []

@@ -102,6 +102,18 @@ def test_compressed_logs_are_read(tmp_path: Path) -> None:
     assert kernel_log.read(str(packed)).samples.height == 1
 
 
+def test_a_compressed_log_that_breaks_off_is_told(tmp_path: Path) -> None:
+    many = [SAMPLE | {"ts_ns": 7919 * n} for n in range(2000)]
+    packed = gzip.compress(Path(write(tmp_path, HEADER, *many, TRAILER)).read_bytes())
+    cut = tmp_path / "cut.kernel.ndjson.gz"
+    cut.write_bytes(packed[: len(packed) // 2])
+    log = kernel_log.read(str(cut))
+    assert 0 < log.samples.height < 2000
+    assert (log.complete, log.compression, log.bytes_read) == (False, "gz", len(packed) // 2)
+    # The broken line was read before the file was known to break off.
+    assert [name for name, *_ in log.stats] == ["lines_unread", "truncated_file"]
+
+
 def test_a_cut_line_and_a_missing_trailer_are_told(tmp_path: Path) -> None:
     cut = json.dumps(SAMPLE)[:40]
     log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, cut))
