@@ -16,6 +16,8 @@ from tests.support.places import FIXTURES
 
 SAMPLE = FIXTURES / "misfire" / "misfire.pcap.xz"
 PACKETS = 50_000
+MADE_BY_ONE = 1 << 16
+"""As SMALL in native/src/python/tables/mod.rs."""
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +103,15 @@ def test_nor_do_those_of_other_shapes(shape, tmp_path):
         shapes.repeated(shapes.mixed(workloads.cut(clean, 2000)), PACKETS, path)
     else:
         shapes.continued(workloads.cut(clean, 20_000), PACKETS, path)
+    assert_the_same_on_any_number(path)
+
+
+def test_nor_do_tables_that_several_threads_make(tmp_path):
+    path = tmp_path / "large.pcap"
+    clean = workloads.captured("accecn-clean/sender.pcap.xz")
+    shapes.repeated(workloads.cut(clean, 30), 700_000, path)
+    found = tables(path, 1)
+    assert found["flows"].height + found["rounds"].height > MADE_BY_ONE
     assert_the_same_on_any_number(path)
 
 

@@ -16,6 +16,7 @@ pub mod run;
 pub mod stats;
 pub mod thin;
 pub mod track;
+pub mod workers;
 pub mod write;
 
 #[cfg(feature = "python")]

@@ -46,6 +46,8 @@ impl Follow for Notes {
     fn gathers(&self) -> bool {
         false
     }
+
+    fn finish(&mut self) {}
 }
 
 /// Hands over packets (lane, number) beside so many helpers; what the lanes noted.

@@ -33,7 +33,7 @@ fn track<'py>(
     let threads = threads.map_or_else(Threads::default, Threads::most);
     let mut watcher = Progress { function: progress, last: None, wanted: true };
     let run = native(py, || run(&inputs, threads, &mut watcher))?;
-    let tables = caught(|| tables::all(py, &run));
+    let tables = caught(|| tables::all(py, &run, threads.most));
     py.detach(|| room::drop_all(run));
     tables
 }

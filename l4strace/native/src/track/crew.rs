@@ -17,6 +17,7 @@ use self::shared::{Follow, Pace, Shared, BATCH};
 use super::lanes::{lane, LANES};
 use super::Tracker;
 use crate::packet::Packet;
+use crate::workers::{self, Job};
 
 /// Packets that are followed (in some 5 ms) before helpers are started.
 const SMALL: u64 = 1 << 15;
@@ -47,8 +48,7 @@ pub fn follow<E>(
     threads: Threads,
     feed: impl FnOnce(&mut Crew<'_, '_, Tracker>) -> Result<(), E>,
 ) -> Result<Tracker, E> {
-    let mut lanes = with_crew(threads, (0..LANES).map(|_| Tracker::of_lane()).collect(), feed)?;
-    lanes.iter_mut().for_each(Tracker::finish);
+    let lanes = with_crew(threads, (0..LANES).map(|_| Tracker::of_lane()).collect(), feed)?;
     Ok(Tracker::merged(lanes))
 }
 
@@ -59,6 +59,10 @@ impl Follow for Tracker {
 
     fn gathers(&self) -> bool {
         Tracker::gathers(self)
+    }
+
+    fn finish(&mut self) {
+        Tracker::finish(self);
     }
 }
 
@@ -152,17 +156,18 @@ impl<T: Follow> Crew<'_, '_, T> {
         self.shared.hand_over(lane, &mut self.filling[lane]);
     }
 
-    /// Waits until all packets are followed.
+    /// Waits until all packets are followed, and finishes the lanes: many packets may wait in them.
     fn finish(mut self) -> Vec<T> {
         for lane in 0..self.filling.len() {
             if !self.filling[lane].is_empty() {
                 self.hand_over(lane);
             }
         }
-        if !self.alone.is_empty() {
-            return std::mem::take(&mut self.alone);
-        }
-        self.shared.finish()
+        let alone = !self.alone.is_empty();
+        let mut lanes = if alone { std::mem::take(&mut self.alone) } else { self.shared.finish() };
+        let job = |lane| Box::new(|| T::finish(lane)) as Job<'_, ()>;
+        workers::all(if alone { 1 } else { self.threads.most }, lanes.iter_mut().map(job).collect());
+        lanes
     }
 }
 

@@ -37,13 +37,13 @@ macro_rules! primitive_columns {
 
 impl Columns {
     /// A table whose columns `fill` adds to, rows by rows; where there are none it is called once.
-    pub fn blocks<R>(rows: &[R], fill: impl Fn(&mut Columns, &[R])) -> PyResult<ArrowTable> {
+    pub fn blocks<R>(rows: &[R], fill: impl Fn(&mut Columns, &[R])) -> Self {
         let mut columns = Columns::of_rows(rows.len());
         fill(&mut columns, &rows[..rows.len().min(BLOCK)]);
         for block in rows.chunks(BLOCK).skip(1) {
             fill(columns.again(), block);
         }
-        columns.finish()
+        columns
     }
 
     /// A table of so many rows.

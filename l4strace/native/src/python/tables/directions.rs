@@ -1,12 +1,10 @@
 //! The `directions` table.
 
-use pyo3::prelude::*;
-
-use super::arrow::{ArrowTable, Columns};
+use super::arrow::Columns;
 use crate::run::{DirectionView, FlowView};
 use crate::track::{CEB, E0B, E1B};
 
-pub fn table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
+pub fn table(flows: &[FlowView<'_>]) -> Columns {
     let mut dirs: Vec<DirectionView<'_>> = Vec::with_capacity(flows.len() * 2);
     flows.iter().for_each(|flow| dirs.extend(flow.directions()));
     Columns::blocks(&dirs, |t, dirs| {

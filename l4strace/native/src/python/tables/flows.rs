@@ -2,15 +2,13 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use pyo3::prelude::*;
-
-use super::arrow::{ArrowTable, Columns};
+use super::arrow::Columns;
 use super::tunnel_name;
 use crate::packet::Address;
 use crate::run::FlowView;
 use crate::track::Initiator;
 
-pub fn table(flows: &[FlowView<'_>]) -> PyResult<ArrowTable> {
+pub fn table(flows: &[FlowView<'_>]) -> Columns {
     Columns::blocks(flows, |t, flows| {
         identity(t, flows);
         handshake(t, flows);

@@ -15,23 +15,41 @@ pub use arrow::{ArrowTable, Columns};
 
 use crate::packet::Tunnel;
 use crate::run::Run;
+use crate::workers;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ArrowTable>()?;
     packets::register(m)
 }
 
-/// The tables of the Capture stage.
-pub fn all<'py>(py: Python<'py>, run: &Run) -> PyResult<Bound<'py, PyDict>> {
-    let flows = run.flows();
+/// Rows of `flows` and `rounds` up to which a second thread gains nothing: one makes them in some 40 ms.
+const SMALL: usize = 1 << 16;
+
+/// The tables of the Capture stage, made on up to so many threads.
+pub fn all<'py>(py: Python<'py>, run: &Run, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+    let [flows, directions, rounds] = py.detach(|| large(run, threads));
     let tables = PyDict::new(py);
     tables.set_item("sources", sources::table(&run.captures)?)?;
-    tables.set_item("flows", flows::table(&flows)?)?;
-    tables.set_item("directions", directions::table(&flows)?)?;
-    tables.set_item("rounds", rounds::table(&run.rounds(&flows))?)?;
+    tables.set_item("flows", flows.finish()?)?;
+    tables.set_item("directions", directions.finish()?)?;
+    tables.set_item("rounds", rounds.finish()?)?;
     tables.set_item("paths", paths::table(&run.paths)?)?;
     tables.set_item("stats", sources::stats(&run.captures)?)?;
     Ok(tables)
+}
+
+/// `flows`, `directions` and `rounds`.
+fn large(run: &Run, threads: usize) -> [Columns; 3] {
+    let flows = run.flows();
+    let rounds = run.rounds(&flows);
+    let threads = if flows.len() + rounds.len() < SMALL { 1 } else { threads };
+    // Those of `rounds` first, which mostly take longest.
+    let mut jobs = rounds::jobs(&rounds, threads);
+    jobs.push(Box::new(|| directions::table(&flows)));
+    jobs.push(Box::new(|| flows::table(&flows)));
+    let mut made = workers::all(threads, jobs);
+    let [flows, directions] = [made.pop(), made.pop()].map(Option::unwrap_or_default);
+    [flows, directions, Columns::joined(made)]
 }
 
 /// As in the `tunnel` column.

@@ -40,6 +40,9 @@ pub trait Follow: Send {
 
     /// It is faster with several packets at once, for now.
     fn gathers(&self) -> bool;
+
+    /// No more packets follow.
+    fn finish(&mut self);
 }
 
 /// What all threads see.

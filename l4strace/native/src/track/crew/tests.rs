@@ -117,6 +117,7 @@ fn both_directions_of_all_networks_share_a_lane() {
 struct Notes {
     frames: Vec<u64>,
     fatal: Option<u64>,
+    finished: u32,
 }
 
 impl Follow for Notes {
@@ -129,6 +130,10 @@ impl Follow for Notes {
 
     fn gathers(&self) -> bool {
         false
+    }
+
+    fn finish(&mut self) {
+        self.finished += 1;
     }
 }
 
@@ -154,7 +159,7 @@ fn every_packet_arrives_once_and_in_order() {
         };
         let lanes = with_crew(on(most), notes(None), feed).unwrap();
         assert_eq!(lanes.len(), LANES);
-        assert!(lanes.iter().all(|lane| lane.frames.is_sorted()));
+        assert!(lanes.iter().all(|lane| lane.frames.is_sorted() && lane.finished == 1));
         let frames: usize = lanes.iter().map(|lane| lane.frames.len()).sum();
         assert_eq!(frames, 4 * Pace::default().most_queued * BATCH);
     }
