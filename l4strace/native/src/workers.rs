@@ -39,9 +39,9 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
     use std::panic::{catch_unwind, AssertUnwindSafe};
-    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn results_come_in_the_order_of_the_jobs() {
@@ -52,19 +52,26 @@ mod tests {
         assert!(all::<u32>(2, Vec::new()).is_empty());
     }
 
-    #[test]
-    fn as_many_threads_work_as_are_allowed() {
-        // Each waits for all others: fewer threads would never come to an end.
-        let meeting = Barrier::new(3);
+    /// How many threads were at work at once. Jobs wait for `threads` others, but not for ever.
+    fn at_once(threads: usize) -> usize {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let job = || {
-            meeting.wait();
-            thread::current().id()
+            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+            let begun = Instant::now();
+            while most.load(SeqCst) < threads && begun.elapsed() < Duration::from_secs(2) {
+                thread::yield_now();
+            }
+            // One more than are allowed would be here by then.
+            thread::sleep(Duration::from_millis(20));
+            now.fetch_sub(1, SeqCst);
         };
-        let threads: HashSet<_> =
-            all(3, (0..3).map(|_| Box::new(job) as Job<'_, _>).collect()).into_iter().collect();
-        assert_eq!(threads.len(), 3);
-        let job = || thread::current().id();
-        assert_eq!(all(1, vec![Box::new(job)]), [thread::current().id()]);
+        all(threads, (0..2 * threads).map(|_| Box::new(job) as Job<'_, ()>).collect());
+        most.into_inner()
+    }
+
+    #[test]
+    fn as_many_threads_work_as_are_allowed_and_no_more() {
+        assert_eq!([1, 2, 3].map(at_once), [1, 2, 3]);
     }
 
     #[test]
