@@ -27,6 +27,7 @@ impl Follower {
     fn poll<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let follower = &mut self.0;
         let run = native(py, || follower.poll())?;
+        // Few rows at a time.
         let tables = caught(|| tables::all(py, run, 1));
         self.0.forget_rounds();
         tables

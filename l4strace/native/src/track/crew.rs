@@ -163,10 +163,13 @@ impl<T: Follow> Crew<'_, '_, T> {
                 self.hand_over(lane);
             }
         }
-        let alone = !self.alone.is_empty();
-        let mut lanes = if alone { std::mem::take(&mut self.alone) } else { self.shared.finish() };
+        let (mut lanes, threads) = if self.alone.is_empty() {
+            (self.shared.finish(), self.threads.most)
+        } else {
+            (std::mem::take(&mut self.alone), 1)
+        };
         let job = |lane| Box::new(|| T::finish(lane)) as Job<'_, ()>;
-        workers::all(if alone { 1 } else { self.threads.most }, lanes.iter_mut().map(job).collect());
+        workers::all(threads, lanes.iter_mut().map(job).collect());
         lanes
     }
 }

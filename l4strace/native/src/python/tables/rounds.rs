@@ -8,7 +8,7 @@ use crate::workers::Job;
 
 type Part = fn(&mut Columns, &[RoundView<'_>]);
 
-/// Columns in their order; the first three take about as long as the others.
+/// Columns in their order; the first three parts hold about as many as the others.
 const PARTS: [Part; 5] = [identity, feedback, rtts, window, replay];
 
 /// The columns, in jobs for so many threads. One thread makes all of them row by row, so that it reads each once.
