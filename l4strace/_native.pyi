@@ -39,6 +39,30 @@ class Chunks(Iterator[bytes]):
     def __iter__(self) -> Chunks: ...
     def __next__(self) -> bytes: ...
 
+class Block:
+    """Some lines of a text."""
+
+    def __init__(self, text: bytes) -> None: ...
+    def __bytes__(self) -> bytes: ...
+    def first_line(self) -> bytes:
+        """Takes the first line out, and returns it without its end."""
+
+class Lines(Iterator[Block]):
+    """Blocks of whole lines of a decompressed file, of ``least`` bytes or more but for the last.
+
+    Lines of more than ``longest`` bytes are left out and counted in ``long``. A file that breaks
+    off ends early and sets ``error``.
+    """
+
+    compression: str | None
+    bytes_read: int
+    error: str | None
+    long: int
+
+    def __init__(self, path: str, least: int, longest: int) -> None: ...
+    def __iter__(self) -> Lines: ...
+    def __next__(self) -> Block: ...
+
 class Follower:
     """A plain capture that something else is still writing, tracked piece by piece."""
 
@@ -189,10 +213,35 @@ def prague_replay(steps: ArrowRows) -> ArrowTable:
 def prague_alpha(
     bits: int, upscaled: list[int], delivered: list[int], ce: list[int]
 ) -> list[int]: ...
-def records(text: bytes, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:
+def first_acks(
+    path: str,
+    starts: list[tuple[int, int]],
+    senders: list[tuple[int, bool]],
+    wanted: ArrowRows,
+    most: int,
+) -> ArrowTable:
+    """`packet_ns` of those of ``wanted`` (`flow`, `snd_una`) that a capture shows acknowledged.
+
+    The first time of each. ``senders`` are the flow directions whose packets count, of which
+    ``most`` packets of the capture are read; ``starts`` is as for `packets`.
+    """
+
+def records(block: Block, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:
     """Lines of one JSON object each as rows, and how many lines do not fit.
 
     ``fields`` are names and kinds: `int`, `uint`, `float`, `bool`, `str`.
+    """
+
+def samples(
+    block: Block,
+    fields: list[tuple[str, str]],
+    thinning: tuple[int, list[str], list[str]] | None = None,
+) -> tuple[ArrowTable, int, int, int, list[tuple[str, bytes]]]:
+    """The samples among the records of a kernel log.
+
+    As rows; how many lines do not fit, how many are samples and how many of those are thinned; and
+    the lines that are none, each with its type. ``thinning`` has the tick in nanoseconds, the
+    events that are thinned and the columns whose changes stay.
     """
 
 class LogLines:

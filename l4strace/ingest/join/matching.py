@@ -8,11 +8,11 @@ fires before the ACK is processed), half an RTT for a capture at the receiver.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
 
+from l4strace import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import packets
 from l4strace.ingest.join.sockets import LIFE
@@ -51,7 +51,7 @@ def match(samples: pl.DataFrame, found: pl.DataFrame, capture: Capture) -> Match
     logged = _first_samples(samples).join(found, on=LIFE)
     if logged.is_empty():
         return Match(0, 0)
-    captured = _first_packets(capture, found)
+    captured = _first_packets(capture, found, logged)
     both = logged.join(captured, on=["flow", "snd_una"]).with_columns(
         apart=pl.col("packet_ns") - pl.col("sample_ns")
     )
@@ -96,26 +96,10 @@ def _first_samples(samples: pl.DataFrame) -> pl.DataFrame:
     return ordered.filter(pl.col("row").is_between(1, MOST_VALUES)).drop("row")
 
 
-def _first_packets(capture: Capture, found: pl.DataFrame) -> pl.DataFrame:
-    """Per candidate flow direction the first time of each acknowledgement number."""
+def _first_packets(capture: Capture, found: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
+    """When the numbers of ``logged`` were first acknowledged; those that were not are left out."""
     receivers = found.select("flow", forward=~pl.col("forward")).unique()
-    parts = [
-        batch.join(receivers, on=["flow", "forward"], how="semi")
-        .drop_nulls("ack_raw")
-        .group_by("flow", snd_una="ack_raw")
-        .agg(packet_ns=pl.col("ts_ns").min())
-        for batch in _batches(capture)
-    ]
-    if not parts:
-        schema = {"flow": pl.UInt32, "snd_una": pl.UInt32, "packet_ns": pl.Int64}
-        return pl.DataFrame(schema=schema)
-    return pl.concat(parts).group_by("flow", "snd_una").agg(pl.col("packet_ns").min())
-
-
-def _batches(capture: Capture) -> Iterator[pl.DataFrame]:
-    read = 0
-    for batch in packets.batches(capture, columns=("flow", "forward", "ts_ns", "ack_raw")):
-        yield batch
-        read += batch.height
-        if read >= MOST_PACKETS:
-            return
+    wanted = logged.select("flow", "snd_una").unique()
+    second = packets.second_pass(capture, capture.sources["source"][0])
+    table = _native.first_acks(second.path, second.starts, receivers.rows(), wanted, MOST_PACKETS)
+    return pl.DataFrame(table).with_columns(pl.col("packet_ns") + second.offset_ns)

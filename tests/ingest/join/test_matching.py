@@ -1,10 +1,15 @@
-"""Whether a clock was set, from the offsets that matched acknowledgements give."""
+"""When numbers were acknowledged, and whether a clock was set, from the offsets that they give."""
 
 from __future__ import annotations
 
 import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
 
+from l4strace import _native, pipeline
+from l4strace.ingest import packets
 from l4strace.ingest.join import matching
+from tests.support.places import FIXTURES
 
 MS = 1_000_000
 
@@ -23,3 +28,30 @@ def test_a_busy_host_delays_samples_and_sets_no_clock() -> None:
     """Two thirds of the samples of a tenth of the run were written 80 ms late."""
     busy = [-80 * MS if i % 3 else 0 for i in range(40)]
     assert judged([0] * 200 + busy + [0] * 160).step_ns == 0
+
+
+@pytest.mark.parametrize("most", [20_000, 10**9])
+def test_the_first_packet_of_a_number_is_found_as_in_the_table_of_packets(most: int) -> None:
+    """Of two flows one direction counts, of a third both."""
+    path = str(FIXTURES / "misfire" / "misfire.pcap.xz")
+    capture = pipeline.read([path], companions=False)
+    senders = [(0, True), (1, False), (3, False), (3, True)]
+    counted = pl.DataFrame(senders, schema={"flow": pl.UInt32, "forward": pl.Boolean}, orient="row")
+    table = pl.concat(
+        packets.batches(capture, columns=("flow", "forward", "ts_ns", "tcp_flags", "ack_raw"))
+    )
+    acks = (
+        table.head(most)
+        .filter(pl.col("tcp_flags") & 0x10 > 0)
+        .join(counted, on=["flow", "forward"])
+    )
+    first = acks.group_by("flow", snd_una="ack_raw").agg(packet_ns=pl.col("ts_ns").min())
+    chance = pl.DataFrame(
+        {"flow": [0, 1], "snd_una": [1, 2]}, schema=first.drop("packet_ns").schema
+    )
+    wanted = pl.concat([first.drop("packet_ns").sort("flow", "snd_una").gather_every(2), chance])
+    starts = packets.second_pass(capture, 0).starts
+    found = pl.DataFrame(_native.first_acks(path, starts, senders, wanted, most))
+    expected = first.join(wanted, on=["flow", "snd_una"])
+    assert expected.height > 100
+    assert_frame_equal(found, expected, check_row_order=False)

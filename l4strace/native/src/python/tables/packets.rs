@@ -6,11 +6,14 @@ use pyo3::prelude::*;
 
 use super::arrow::{ArrowTable, Columns};
 use super::tunnel_name;
+use crate::acks::Acks;
 use crate::numbered::{Numbering, Place};
 use crate::packet::Packet;
 use crate::proof::{Lookup, Search};
+use crate::python::given::Given;
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input, PacketStream};
+use crate::track::Retrace;
 
 /// Rows a batch: large enough for polars, small enough to be recycled.
 const ROWS: usize = 32_768;
@@ -18,7 +21,8 @@ const ROWS: usize = 32_768;
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PacketBatches>()?;
     m.add_function(wrap_pyfunction!(packets, m)?)?;
-    m.add_function(wrap_pyfunction!(proving, m)?)
+    m.add_function(wrap_pyfunction!(proving, m)?)?;
+    m.add_function(wrap_pyfunction!(first_acks, m)?)
 }
 
 /// `frames`, `flow`, `span_ns`, `losses`, `accecn` and `around` of a `Lookup`.
@@ -67,6 +71,40 @@ fn proving(
             .u8("ace_before", found.iter().map(|one| one.changes.ace_before))
             .u32("ceb_before", found.iter().map(|one| one.changes.ceb_before))
             .bool("repeats", found.iter().map(|one| one.changes.repeats));
+        table.finish()
+    })
+}
+
+/// When acknowledgement numbers first passed: `flow`, `snd_una` and `packet_ns` of those of `wanted` (`flow` and
+/// `snd_una`) that did, in its order.
+///
+/// `starts` is as for `packets`; `senders` names the directions whose packets count, `most` how many packets of the
+/// capture are read.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as Python hands them over
+fn first_acks(
+    py: Python<'_>,
+    path: &str,
+    starts: Vec<(u64, u32)>,
+    senders: Vec<(u32, bool)>,
+    wanted: Given,
+    most: u64,
+) -> PyResult<ArrowTable> {
+    let both = wanted.u32("flow")?.into_iter().zip(wanted.u32("snd_una")?);
+    let wanted: Vec<(u32, u32)> = both.filter_map(|(flow, ack)| flow.zip(ack)).collect();
+    let stream = native(py, || read::open(&Input::from(path)))?;
+    let mut acks = Acks::new(stream, Retrace::new(starts), &senders, &wanted, most);
+    while native(py, || acks.batch())? {
+        py.check_signals()?;
+    }
+    let seen = |&(flow, ack): &(u32, u32)| Some((flow, ack, acks.first_ns(flow, ack)?));
+    let found: Vec<(u32, u32, i64)> = wanted.iter().filter_map(seen).collect();
+    caught(|| {
+        let mut table = Columns::of_rows(found.len());
+        table
+            .u32("flow", found.iter().map(|one| one.0))
+            .u32("snd_una", found.iter().map(|one| one.1))
+            .i64("packet_ns", found.iter().map(|one| one.2));
         table.finish()
     })
 }
