@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from l4strace import _native
@@ -29,56 +28,9 @@ CONTROL = r"[\p{C}\p{Zl}\p{Zp}]"
 """Characters that move a cursor, end a line or turn the writing direction (for polars)."""
 
 
-class Lines:
-    """Chunks of whole lines of a text file; lines longer than `MOST_LINE` are left out.
-
-    ``long`` counts those, ``error`` names why the file broke off.
-    """
-
-    def __init__(self, path: str, block: int) -> None:
-        self._chunks = _native.read_text(named.opened(path))
-        self._block = block
-        self.long = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        lines: list[memoryview] = []
-        rest: list[memoryview] = []  # of the line that is not whole
-        size, skipping = 0, False
-        for chunk in self._chunks:
-            start = chunk.find(b"\n") + 1 if skipping else 0
-            if skipping and not start:
-                continue
-            skipping = False
-            size += len(chunk) - start
-            if end := chunk.rfind(b"\n", start) + 1:
-                lines += [*rest, memoryview(chunk)[start:end]]
-                start, rest = end, []
-            rest.append(memoryview(chunk)[start:])
-            if size < self._block:
-                continue
-            if lines:
-                yield b"".join(lines)
-            lines, size = [], sum(map(len, rest))
-            if size > MOST_LINE:
-                rest, size = [], 0
-                self.long, skipping = self.long + 1, True
-        if lines or any(rest):
-            yield b"".join([*lines, *rest])
-
-    @property
-    def compression(self) -> str | None:
-        """`gz`, `xz`, `zst` or null."""
-        return self._chunks.compression
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes before decompression."""
-        return self._chunks.bytes_read
-
-    @property
-    def error(self) -> str | None:
-        """Why decompression or reading ended early; null when it did not."""
-        return self._chunks.error
+def lines(path: str, block: int) -> _native.Lines:
+    """Whole lines of a text file, ``block`` bytes at a time, but for those beyond `MOST_LINE`."""
+    return _native.Lines(named.opened(path), block, MOST_LINE)
 
 
 def document(path: str, most_bytes: int) -> dict[str, Any]:

@@ -109,9 +109,9 @@ def _log(path: str, mask: Mask) -> Pieces:
         return
     if importer not in BY_LINE:
         raise InputError(f"{path}: a log of a kind that redact does not know")
-    lines = untrusted.Lines(path, BLOCK)
+    lines = untrusted.lines(path, BLOCK)
     packer = _native.Packer(lines.compression)
-    for block in BY_LINE[importer](_checked(path, lines, importer), mask):
+    for block in BY_LINE[importer](_checked(path, map(bytes, lines), importer), mask):
         yield packer.add(block)
     # Lines that are too long for a reader become lines that it cannot read.
     yield packer.add(b"-\n" * lines.long)

@@ -23,18 +23,18 @@ KINDS: dict[type[pl.DataType], str] = {
 BAD_LINES = "Lines that are not JSON objects, or hold values of another type."
 
 
-def blocks(path: str, log: Log, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def blocks(path: str, log: Log, size: int = BLOCK_BYTES) -> Iterator[_native.Block]:
     """Whole lines, some megabytes at a time; what follows the last line end comes last.
 
     Fills in the log's compression and size, and what was lost: lines that are too long, and that
     it was cut where decompression reports that.
     """
-    lines = untrusted.Lines(path, size)
+    lines = untrusted.lines(path, size)
     yield from lines
     ended(lines, log)
 
 
-def ended(lines: untrusted.Lines, log: Log) -> None:
+def ended(lines: _native.Lines, log: Log) -> None:
     """Notes how the file was read and what was lost, once all ``lines`` are there."""
     log.compression, log.bytes_read = lines.compression, lines.bytes_read
     most = untrusted.MOST_LINE >> 20
@@ -44,10 +44,19 @@ def ended(lines: untrusted.Lines, log: Log) -> None:
         log.lose(Stat.TRUNCATED_FILE, 1, "loss", lines.error)
 
 
-def frame(block: bytes, schema: pl.Schema) -> tuple[pl.DataFrame, int]:
+def frame(block: _native.Block, schema: pl.Schema) -> tuple[pl.DataFrame, int]:
     """One row per line with the columns of ``schema``, and how many lines do not fit."""
-    fields = [(name, KINDS[type(dtype)]) for name, dtype in schema.items()]
-    table, unread = _native.records(block, fields)
+    table, unread = _native.records(block, kinds(schema))
+    return whole(table, schema), unread
+
+
+def kinds(schema: pl.Schema) -> list[tuple[str, str]]:
+    """The columns of ``schema`` as the native reader takes them."""
+    return [(name, KINDS[type(dtype)]) for name, dtype in schema.items()]
+
+
+def whole(table: _native.ArrowTable, schema: pl.Schema) -> pl.DataFrame:
+    """``table`` with the columns of ``schema`` that it lacks, which are null."""
     found = pl.DataFrame(table)
     # A literal takes no room, whatever the number of rows.
     absent = [
@@ -55,4 +64,4 @@ def frame(block: bytes, schema: pl.Schema) -> tuple[pl.DataFrame, int]:
         for name, dtype in schema.items()
         if name not in found.columns
     ]
-    return found.with_columns(absent).select(schema.names()), unread
+    return found.with_columns(absent).select(schema.names())

@@ -31,7 +31,7 @@ MOST_AGGREGATES = 10_000
 def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
-    for block in filter(bytes.strip, blocks(path, log)):
+    for block in blocks(path, log):
         frame, unread = rows_of(block, LINE)
         log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
         _aggregates(block, frame.filter(pl.col("type").is_in(MAPS)).height, log)
@@ -52,7 +52,7 @@ def read(path: str) -> Log:
     return log
 
 
-def _aggregates(block: bytes, printed: int, log: Log) -> None:
+def _aggregates(block: _native.Block, printed: int, log: Log) -> None:
     """Takes in the ``printed`` maps of a block, of which there are few.
 
     From its own lines: polars writes an object into a column of texts with its keys unescaped. A
@@ -60,7 +60,7 @@ def _aggregates(block: bytes, printed: int, log: Log) -> None:
     """
     if not printed:
         return
-    for line in MAP_LINE.finditer(block):
+    for line in MAP_LINE.finditer(bytes(block)):
         record = untrusted.record(line[0], strict=True) or {}
         if (kind := record.get("type")) not in MAPS or not isinstance(record.get("data"), dict):
             continue

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import threads
+from l4strace import _native, threads
 from l4strace.ingest import untrusted
-from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended
-from l4strace.ingest.logs.blocks import frame as rows_of
+from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended, kinds, whole
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
 from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
@@ -29,6 +28,8 @@ WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
 """Integers are read with 64 bits; columns narrow them."""
 CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
 """Fields of the records that are no samples."""
+NAMED = frozenset(("type", *SAMPLES, *IDENTITY, *CONTROL))
+"""Fields that have a column, and those that need none."""
 MOST_BITS = 31
 """Widest alpha of any build (P0)."""
 MOST_FIELDS = 256
@@ -41,23 +42,45 @@ MOST_AGGREGATES = 10_000
 def read(path: str) -> Log:
     """Reads one log. Raises ValueError when its first line is no header of this format."""
     log, keeper = Log(path, "kernel-log", complete=False), Keeper()
-    lines = untrusted.Lines(path, BLOCK_BYTES)
-    found = iter(lines)
-    first = next(found, None)
+    lines = untrusted.lines(path, BLOCK_BYTES)
+    first = next(lines, None)
     if first is None:
         raise ValueError("an empty kernel log")
-    line, _, rest = first.partition(b"\n")
-    rows = partial(rows_of, schema=_schema(_header(line, log)["fields"]))
-    for block, (frame, unread) in threads.ahead(rows, chain([rest], found)):
-        log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
-        keeper.add(_samples(frame))
-        _control(frame, block, log)
+    schema = _schema(_header(first.first_line(), log)["fields"])
+    rows = partial(_rows, schema=schema, keeper=keeper)
+    for _, found in threads.ahead(rows, chain([first], lines)):
+        log.lose(Stat.LINES_UNREAD, found.unread, "loss", BAD_LINES)
+        log.records += found.seen
+        keeper.thinned += found.thinned
+        keeper.add(_samples(found.frame))
+        for kind, line in found.others:
+            _take(kind, line, log)
     ended(lines, log)
     log.samples = keeper.finish()
     if not log.complete and not any(name == Stat.TRUNCATED_FILE for name, *_ in log.stats):
         log.lose(Stat.NO_TRAILER, 1, "loss", "The log was cut short: its trailer is missing.")
     log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
+
+
+class Found(NamedTuple):
+    """What one block holds."""
+
+    frame: pl.DataFrame
+    """Its samples."""
+    unread: int
+    """Lines that do not fit."""
+    seen: int
+    """Samples, with those that were thinned."""
+    thinned: int
+    others: list[tuple[str, bytes]]
+    """Records that are no samples: type and line."""
+
+
+def _rows(block: _native.Block, schema: pl.Schema, keeper: Keeper) -> Found:
+    found = _native.samples(block, kinds(schema), keeper.early(schema))
+    table, unread, seen, thinned, others = found
+    return Found(whole(table, schema), unread, seen, thinned, others)
 
 
 def _header(line: bytes, log: Log) -> dict[str, Any]:
@@ -97,59 +120,52 @@ def _schema(fields: dict[str, Any]) -> pl.Schema:
     return pl.Schema(wide | {"type": pl.String()} | CONTROL)
 
 
-def _samples(frame: pl.DataFrame) -> pl.DataFrame:
-    rows = frame.filter((pl.col("type") == "sample") & pl.col("ts_ns").is_not_null())
-    named = {"type", *SAMPLES, *IDENTITY, *CONTROL}
-    # Only what may go there is looked at: to do so makes room for a column without values.
-    rest = [
-        name for name in rows.columns if name not in named and rows[name].null_count() < rows.height
-    ]
+def _samples(rows: pl.DataFrame) -> pl.DataFrame:
+    # Only what has values is looked at: to do more makes room for columns without any.
+    held = {name for name in rows.columns if rows[name].null_count() < rows.height}
+    rest = [name for name in rows.columns if name in held - NAMED]
     extra = pl.struct(rest).struct.json_encode() if rest else pl.lit(None, dtype=pl.String())
-    return shaped(
-        rows.with_columns(
-            extra=extra,
-            alpha=pl.when(pl.col("cc") == DCTCP).then("alpha"),
-            alpha_raw=pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // (1 << GAIN_SHIFT)),
-            srtt_pace_us=_unshifted("srtt_pace_us", "srtt_pace_raw", "g_srtt_shift"),
-            mdev_pace_us=_unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),
-        )
-    )
+    made = {
+        "alpha": pl.when(pl.col("cc") == DCTCP).then("alpha"),
+        "upscaled_alpha": _downscaled().alias("alpha_raw"),
+        "srtt_pace_raw": _unshifted("srtt_pace_us", "srtt_pace_raw", "g_srtt_shift"),
+        "mdev_pace_raw": _unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),
+    }
+    return shaped(rows.with_columns(*(made[name] for name in made if name in held), extra=extra))
+
+
+def _downscaled() -> pl.Expr:
+    return pl.coalesce("alpha_raw", pl.col("upscaled_alpha") // (1 << GAIN_SHIFT))
 
 
 def _unshifted(plain: str, raw: str, shift: str) -> pl.Expr:
     return pl.coalesce(plain, pl.col(raw) / pl.lit(2.0).pow(pl.col(shift)))
 
 
-def _control(frame: pl.DataFrame, block: bytes, log: Log) -> None:
-    """Takes in losses, notes, aggregates and the trailer; there are few of them."""
-    counted = dict(frame["type"].drop_nulls().value_counts().iter_rows())
-    log.records += counted.get("sample", 0)
-    kinds = set(counted) - {"sample", "header"}
-    for note in frame["text"].filter(frame["type"] == "note").head(MOST_NOTES):
-        if log.notes < MOST_NOTES:
-            log.lose(Stat.NOTE, 1, "info", untrusted.text(note))
-            log.notes += 1
-    if "aggregate" in kinds or "trailer" in kinds:
-        for line in block.splitlines():
-            if b'"aggregate"' in line or b'"trailer"' in line:
-                _take(untrusted.record(line) or {}, log)
-
-
-def _take(record: dict[str, Any], log: Log) -> None:
-    if record.get("type") == "aggregate" and len(log.aggregates) < MOST_AGGREGATES:
+def _take(kind: str, line: bytes, log: Log) -> None:
+    """Takes in a note, an aggregate or the trailer; there are few of them."""
+    if kind == "note" and log.notes < MOST_NOTES:
+        log.lose(Stat.NOTE, 1, "info", untrusted.text((untrusted.record(line) or {}).get("text")))
+        log.notes += 1
+    elif kind == "aggregate" and len(log.aggregates) < MOST_AGGREGATES:
+        record = untrusted.record(line) or {}
         log.aggregates[untrusted.text(str(record.get("name"))) or ""] = record.get("value")
-    elif record.get("type") == "trailer":
-        log.complete = True
-        log.end_offset_ns = untrusted.time_ns(
-            untrusted.mapping(record.get("clock")).get("unix_offset_ns")
-        )
-        for place, lost in _counts(record.get("lost"), log).items():
-            where = untrusted.text(place, 40)
-            log.lose(lost_in(where or "log"), lost, "loss", f"Samples lost in the {where}.")
-        counted = sum(_counts(record.get("events"), log).values())
-        if counted != log.records:
-            missing = f"The trailer counts {counted:,} samples, the log holds {log.records:,}."
-            log.lose(Stat.SAMPLES_MISSING, abs(counted - log.records), "loss", missing)
+    elif kind == "trailer":
+        _end(untrusted.record(line) or {}, log)
+
+
+def _end(trailer: dict[str, Any], log: Log) -> None:
+    log.complete = True
+    log.end_offset_ns = untrusted.time_ns(
+        untrusted.mapping(trailer.get("clock")).get("unix_offset_ns")
+    )
+    for place, lost in _counts(trailer.get("lost"), log).items():
+        where = untrusted.text(place, 40)
+        log.lose(lost_in(where or "log"), lost, "loss", f"Samples lost in the {where}.")
+    counted = sum(_counts(trailer.get("events"), log).values())
+    if counted != log.records:
+        missing = f"The trailer counts {counted:,} samples, the log holds {log.records:,}."
+        log.lose(Stat.SAMPLES_MISSING, abs(counted - log.records), "loss", missing)
 
 
 def _counts(value: object, log: Log) -> dict[str, int]:
@@ -166,7 +182,7 @@ def check(path: str) -> list[str]:
     faults: list[str] = []
     number = 0
     for block in blocks(path, Log(path, "kernel-log")):
-        for line in block.splitlines():
+        for line in bytes(block).splitlines():
             number += 1
             faults += [f"line {number}: {fault}" for fault in check_line(number, line, state)]
     return faults + [f"line {number}: {fault}" for fault in finished(state)]

@@ -51,7 +51,7 @@ def _blocks(path: str, log: Log) -> Iterator[str]:
     """Text that ends before the line of a socket, so that no socket is torn in two."""
     held = ""
     for block in blocks(path, log, BATCH_CHARS // 16):
-        held += block.decode("utf-8", "replace")
+        held += bytes(block).decode("utf-8", "replace")
         if len(held) >= BATCH_CHARS:
             cut = _complete(held)
             yield held[:cut]

@@ -7,6 +7,8 @@ see every step.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from l4strace.ingest.logs.samples import SAMPLES
@@ -43,6 +45,16 @@ class Keeper:
         self._kept = 0
         self._dense = True
 
+    def early(self, columns: Iterable[str]) -> tuple[int, list[str], list[str]] | None:
+        """How `_native.samples` thins records with those ``columns``, once the limit is passed.
+
+        Block by block, as `add` does, which then finds nothing more to thin: whatever changes a
+        watched column of SAMPLES changes one of these.
+        """
+        if self._dense:
+            return None
+        return TICK_NS, PER_ACK, [name for name in columns if name in (*CHANGES, "cc")]
+
     def thin(self, batch: pl.DataFrame) -> pl.DataFrame:
         """What to convert of a raw batch (columns ts_ns, event and the dialect's own)."""
         return batch if self._dense else self._thin(batch)
@@ -52,7 +64,8 @@ class Keeper:
         if not self._dense:
             samples = self._thin(samples)
         # Texts are views into the native batch, of which one would keep all columns alive.
-        samples = samples.with_columns(pl.col(pl.String) + pl.lit(""))
+        texts = [name for name in _held(samples) if samples.schema[name] == pl.String]
+        samples = samples.with_columns(pl.col(texts) + pl.lit(""))
         self._parts.append(samples)
         self._kept += samples.height
         if self._dense and self._kept > self.limit:
@@ -70,10 +83,16 @@ class Keeper:
 
     def _thin(self, samples: pl.DataFrame) -> pl.DataFrame:
         tick = pl.col("ts_ns") // TICK_NS
-        watched = [pl.col(name) for name in CHANGES if name in samples.columns]
+        held = _held(samples)
+        watched = [pl.col(name) for name in CHANGES if name in held]
         shows = [tick.ne_missing(tick.shift()), *(c.ne_missing(c.shift()) for c in watched)]
         over = ["event", *(name for name in SOCKET if name in samples.columns)]
         keep = pl.any_horizontal(shows).over(over)
         kept = samples.filter(~pl.col("event").is_in(PER_ACK) | keep)
         self.thinned += samples.height - kept.height
         return kept
+
+
+def _held(samples: pl.DataFrame) -> list[str]:
+    """Columns that have a value: nothing is done to others."""
+    return [name for name in samples.columns if samples[name].null_count() < samples.height]

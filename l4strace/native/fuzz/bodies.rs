@@ -2,7 +2,7 @@
 //! damaged seeds in every test run.
 
 use l4strace_native::decode;
-use l4strace_native::ktext::{Kind, Reader, Records, Shape};
+use l4strace_native::ktext::{Kind, Reader, Records, Samples, Shape, Thinning};
 use l4strace_native::packet::{FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
@@ -131,4 +131,18 @@ pub fn records(text: &[u8]) {
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
     assert_eq!(found.rows as u64 + found.unread, lines as u64);
     assert!(found.columns.iter().all(|(_, values)| values.len() <= found.rows));
+    samples(text);
+}
+
+/// The same as a kernel log: each row is a sample, another record or neither, and of the samples some stay.
+fn samples(text: &[u8]) {
+    let kinds = ["type", "event", "sk", "alpha"].map(|name| (name.to_owned(), Kind::Text)).to_vec();
+    let mut records = Records::read([kinds, vec![("ts_ns".into(), Kind::Int)]].concat(), text);
+    let rows = records.rows as u64;
+    let thinning = Thinning { tick_ns: 10, events: vec!["ack".into()], watched: vec!["alpha".into()] };
+    let mut samples = Samples::of(&records, Some(thinning));
+    samples.keep(&mut records);
+    assert!(samples.count + samples.others.len() as u64 <= rows);
+    assert!(records.rows as u64 + samples.thinned <= samples.count);
+    assert!(records.columns.iter().all(|(_, values)| values.len() <= records.rows));
 }

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import kernel_log
+from l4strace.ingest.logs.thin import Keeper
 from tests.support import frames
 
 HEADER: dict[str, Any] = {
@@ -93,6 +97,43 @@ def test_a_field_may_come_late_or_go(tmp_path: Path) -> None:
     read = kernel_log.read(write(tmp_path, header, *samples, TRAILER)).samples
     assert read["snd_cwnd"].to_list() == [n if n in late else None for n in range(2000)]
     assert read["ts_ns"].to_list() == list(range(2000))
+
+
+def test_records_that_are_thinned_before_they_are_rows_are_those_that_rows_would_lose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sockets, some events of each, changes now and then, and lines of other kinds between."""
+    draw = random.Random(7)
+    events = ("ack", "probe", "detect", "cwr")
+    shown: dict[str, Any] = {"sk": "0x1", "ca_state": 0, "cc": "dctcp", "alpha": 0.5}
+    records: list[dict[str, Any] | str] = []
+    for n in range(12_000):
+        shown[draw.choice(["sk", "none", "none"])] = draw.choice(["0x1", "0x2"])
+        if draw.random() < 0.02:
+            shown |= {"ca_state": draw.randrange(5), "cc": draw.choice(["dctcp", "prague"])}
+            shown |= {"alpha": draw.choice([0.0, 0.25, None])}
+        records.append(SAMPLE | shown | {"ts_ns": n * 200_000, "event": draw.choice(events)})
+        if draw.random() < 0.01:
+            records.append(draw.choice([AGGREGATE, {"type": "note", "text": f"{n}"}, "{"]))
+    header = HEADER | {"fields": HEADER["fields"] | {"alpha": "f64", "ca_state": "u8", "cc": "str"}}
+    path = write(tmp_path, header, *records, TRAILER)
+    monkeypatch.setattr(kernel_log, "Keeper", partial(Keeper, limit=1000))
+    monkeypatch.setattr(kernel_log, "BLOCK_BYTES", 1 << 18)
+    asked = []
+    early = Keeper.early
+    monkeypatch.setattr(Keeper, "early", lambda *args: asked.append(early(*args)) or asked[-1])
+    before = kernel_log.read(path)
+    assert len([thinning for thinning in asked if thinning]) > 5
+    monkeypatch.setattr(Keeper, "early", lambda *_: None)
+    rows = kernel_log.read(path)
+    assert_frame_equal(before.samples, rows.samples)
+    assert (before.stats, before.records, before.aggregates) == (
+        rows.stats,
+        rows.records,
+        rows.aggregates,
+    )
+    assert 1000 < before.samples.height < 9000
+    assert before.records == 12_000
 
 
 def test_compressed_logs_are_read(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.ingest import untrusted
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import ss
 from l4strace.ingest.logs.samples import Log
@@ -94,7 +93,6 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
 ) -> None:
     """Blocks were cut before `ESTAB`, `#` and `1` only: others were held to the end."""
     monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
-    monkeypatch.setattr(untrusted._native, "read_text", pieces(700))
     lines = SOCKET.replace("ESTAB", state or "ESTAB") + info(5, 9, 1)
     if stamp:
         text = "".join(f"{stamp.format(10 + i)}\n{lines}" for i in range(40))
@@ -114,20 +112,6 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
 
 def test_text_without_sockets_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
-    monkeypatch.setattr(untrusted._native, "read_text", pieces(700))
     path = tmp_path / "ss.txt"
     path.write_text("no socket here\n" * 1000)
     assert max(map(len, ss._blocks(str(path), Log(str(path), "ss")))) < 1000 + 700
-
-
-def pieces(size: int):
-    """`read_text` in small chunks."""
-
-    class Chunks(list):
-        compression, bytes_read, error = None, 0, None
-
-    def read_text(path: str) -> Chunks:
-        text = Path(path).read_bytes()
-        return Chunks(text[i : i + size] for i in range(0, len(text), size))
-
-    return read_text

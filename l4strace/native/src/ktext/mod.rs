@@ -8,7 +8,9 @@ pub mod fields;
 mod plain;
 pub mod reader;
 pub mod records;
+pub mod samples;
 
 pub use columns::{Column, Columns};
 pub use reader::{Counts, Reader, Shape};
 pub use records::{Kind, Records, Values};
+pub use samples::{Samples, Thinning};

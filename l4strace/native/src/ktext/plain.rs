@@ -11,6 +11,7 @@ const EXACT_DIGITS: usize = 15;
 
 /// What is left of a line.
 struct Rest<'t> {
+    line: &'t str,
     text: &'t [u8],
     at: usize,
 }
@@ -18,39 +19,49 @@ struct Rest<'t> {
 impl<'t> Records<'t> {
     /// Fills in a row, or returns false where anything is out of the ordinary: some values may be there by then.
     pub(super) fn plain(&mut self, line: &'t [u8]) -> bool {
-        self.fill(&mut Rest { text: line, at: 0 }).is_some()
+        std::str::from_utf8(line).is_ok_and(|line| self.fill(&mut Rest::of(line)).is_some())
     }
 
     fn fill(&mut self, rest: &mut Rest<'t>) -> Option<()> {
-        rest.expect(b'{')?;
+        let mut opening = b'{';
         loop {
-            rest.expect(b'"')?;
-            let at = self.name(rest)?;
-            rest.skip_blanks();
+            let at = match self.guessed(&rest.text[rest.at..]) {
+                Some((at, length)) => {
+                    rest.at += length;
+                    at
+                }
+                None => self.named(rest, opening)?,
+            };
             rest.value(&mut self.columns[at].1, self.rows)?;
-            if rest.expect(b',').is_none() {
+            opening = b',';
+            rest.skip_blanks();
+            if rest.next() == Some(b'}') {
                 break;
             }
         }
-        rest.expect(b'}')?;
+        rest.at += 1;
         rest.skip_blanks();
         (rest.at == rest.text.len()).then_some(())
     }
 
-    /// The column of the field that begins; steps over its name and the colon.
-    #[inline]
-    fn name(&mut self, rest: &mut Rest<'t>) -> Option<usize> {
-        if let Some((at, length)) = self.guessed(&rest.text[rest.at..]) {
-            rest.at += length;
-            return Some(at);
-        }
-        let at = self.find(rest.text()?)?;
+    /// The column of the field that begins with `opening`; steps over what stands before its value.
+    fn named(&mut self, rest: &mut Rest<'t>, opening: u8) -> Option<usize> {
+        let from = rest.at;
+        rest.expect(opening)?;
+        rest.expect(b'"')?;
+        let at = self.find(rest.text()?.as_bytes())?;
         rest.expect(b':')?;
+        rest.skip_blanks();
+        self.before[at] = &rest.text[from..rest.at];
         Some(at)
     }
 }
 
 impl<'t> Rest<'t> {
+    fn of(line: &'t str) -> Self {
+        Rest { line, text: line.as_bytes(), at: 0 }
+    }
+
     #[inline]
     fn next(&self) -> Option<u8> {
         self.text.get(self.at).copied()
@@ -81,11 +92,11 @@ impl<'t> Rest<'t> {
 
     /// What stands up to the next quote, which it steps over.
     #[inline]
-    fn text(&mut self) -> Option<&'t [u8]> {
-        let text = &self.text[self.at..];
+    fn text(&mut self) -> Option<&'t str> {
+        let (text, from) = (&self.text[self.at..], self.at);
         let length = text.iter().position(|&byte| !is_plain(byte)).filter(|&end| text[end] == b'"')?;
         self.at += length + 1;
-        Some(&text[..length])
+        self.line.get(from..from + length)
     }
 
     #[inline]
@@ -100,7 +111,7 @@ impl<'t> Rest<'t> {
             Values::Bool(values) => put(values, row, Some(self.bool()?)),
             Values::Text(values) => {
                 self.expect(b'"')?;
-                put(values, row, Some(Cow::Borrowed(std::str::from_utf8(self.text()?).ok()?)));
+                put(values, row, Some(Cow::Borrowed(self.text()?)));
             }
         }
         Some(())
@@ -117,15 +128,13 @@ impl<'t> Rest<'t> {
         let text = &self.text[self.at..];
         let (mut count, mut number) = (0, 0u64);
         for digit in text.iter().map(|byte| byte.wrapping_sub(b'0')).take_while(|&digit| digit < 10) {
-            if count == most {
-                return None;
-            }
-            // So many digits do not overflow: a check costs as much as the rest of the step.
+            // What does not fit into 64 bits has too many digits.
             number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
             count += 1;
         }
         self.at += count;
-        (count > 0 && (count == 1 || text[0] != b'0')).then_some(number)
+        let is_number = count == 1 || count > 1 && count <= most && text[0] != b'0';
+        is_number.then_some(number)
     }
 
     /// The sign of a number. -0 is a float to the parser, and left to it.

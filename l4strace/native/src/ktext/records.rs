@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::BufRead;
 
+use memchr::memchr;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -60,6 +60,17 @@ impl<'t> Values<'t> {
         self.len() == 0
     }
 
+    /// Rows that are not among `kept` go.
+    fn keep(&mut self, kept: &[bool]) {
+        match self {
+            Values::Int(values) => only(values, kept),
+            Values::Uint(values) => only(values, kept),
+            Values::Float(values) => only(values, kept),
+            Values::Bool(values) => only(values, kept),
+            Values::Text(values) => only(values, kept),
+        }
+    }
+
     /// Sets null in a row.
     pub(super) fn put_null(&mut self, row: usize) {
         match self {
@@ -86,14 +97,16 @@ impl<'t> Values<'t> {
 pub struct Records<'t> {
     pub columns: Vec<(String, Values<'t>)>,
     pub rows: usize,
+    /// Of each row.
+    pub lines: Vec<&'t [u8]>,
     /// Lines that are no objects, or have a value of another kind; blank ones are none.
     pub unread: u64,
     index: HashMap<Vec<u8>, usize>,
-    /// By column, its name as it stands in a line, from behind the first quote on to the colon; empty where that
-    /// takes escapes.
-    keys: Vec<Vec<u8>>,
-    /// By column, the one that was asked for after it: lines repeat the order of their fields.
-    after: Vec<usize>,
+    /// By column, what stood before its value when it was last looked for: bracket or comma, name and colon.
+    pub(super) before: Vec<&'t [u8]>,
+    /// By column, the two that were last looked for after it: lines repeat the order of their fields, some of which
+    /// not every line has.
+    after: Vec<[usize; 2]>,
     /// The column that was asked for last.
     last: usize,
 }
@@ -102,10 +115,10 @@ impl<'t> Records<'t> {
     pub fn new(fields: Vec<(String, Kind)>) -> Self {
         let index =
             fields.iter().enumerate().map(|(at, (name, _))| (name.clone().into_bytes(), at)).collect();
-        let keys = fields.iter().map(|(name, _)| key(name)).collect();
-        let after = (1..=fields.len()).collect();
+        let before = vec![[].as_slice(); fields.len()];
+        let after = (1..=fields.len()).map(|next| [next; 2]).collect();
         let columns = fields.into_iter().map(|(name, kind)| (name, Values::new(kind))).collect();
-        Records { columns, rows: 0, unread: 0, index, keys, after, last: 0 }
+        Records { columns, rows: 0, lines: Vec::new(), unread: 0, index, before, after, last: 0 }
     }
 
     /// Reads all lines of `text`.
@@ -118,12 +131,9 @@ impl<'t> Records<'t> {
     /// Reads lines until there are so many rows, or none is left.
     pub fn some(&mut self, text: &mut &'t [u8], rows: usize) {
         while self.rows < rows && !text.is_empty() {
-            let (whole, mut rest) = (*text, *text);
-            // No reader of bytes in memory fails.
-            let length = rest.skip_until(b'\n').unwrap_or(whole.len());
-            *text = rest;
-            let line = &whole[..length];
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let end = memchr(b'\n', text);
+            let (line, rest) = text.split_at(end.unwrap_or(text.len()));
+            *text = rest.get(1..).unwrap_or_default();
             if !line.trim_ascii().is_empty() {
                 self.take(line);
             }
@@ -132,7 +142,7 @@ impl<'t> Records<'t> {
 
     pub(super) fn take(&mut self, line: &'t [u8]) {
         if self.plain(line) {
-            self.rows += 1;
+            self.row(line);
         } else {
             self.undo();
             self.parse(line);
@@ -143,11 +153,29 @@ impl<'t> Records<'t> {
     pub(super) fn parse(&mut self, line: &'t [u8]) {
         let mut source = Deserializer::from_slice(line);
         if Row(self).deserialize(&mut source).and_then(|()| source.end()).is_ok() {
-            self.rows += 1;
+            self.row(line);
         } else {
             self.unread += 1;
             self.undo();
         }
+    }
+
+    fn row(&mut self, line: &'t [u8]) {
+        self.rows += 1;
+        self.lines.push(line);
+    }
+
+    /// Leaves only those rows.
+    pub(super) fn keep(&mut self, kept: &[bool]) {
+        only(&mut self.lines, kept);
+        self.columns.iter_mut().for_each(|(_, values)| values.keep(kept));
+        self.rows = kept.iter().filter(|&&kept| kept).count();
+    }
+
+    /// Makes room for other rows, once the values are taken.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        self.lines.clear();
     }
 
     /// Takes back what was set in the row that is not finished.
@@ -156,48 +184,50 @@ impl<'t> Records<'t> {
         self.columns.iter_mut().for_each(|(_, values)| values.truncate(rows));
     }
 
-    /// The column whose turn it is where `text`, behind the first quote of a field, has its name, and the length of
-    /// that with quote and colon.
+    /// The column whose turn it is where `text` begins as before its last value, and the length of that.
     #[inline]
     pub(super) fn guessed(&mut self, text: &[u8]) -> Option<(usize, usize)> {
-        let guess = *self.after.get(self.last)?;
-        let key = self.keys.get(guess)?;
-        if key.is_empty() || !text.starts_with(key) {
-            return None;
-        }
-        self.last = guess;
-        Some((guess, key.len()))
+        let guesses = *self.after.get(self.last)?;
+        let begins =
+            |at: &usize| self.before.get(*at).is_some_and(|it| !it.is_empty() && text.starts_with(it));
+        let at = guesses.into_iter().find(begins)?;
+        self.last = at;
+        Some((at, self.before[at].len()))
     }
 
     /// The column of a field, if it was declared.
     pub(super) fn find(&mut self, name: &[u8]) -> Option<usize> {
-        let guess = self.after.get(self.last).copied().unwrap_or_default();
+        let [guess, _] = self.after.get(self.last).copied().unwrap_or_default();
         let at = match self.columns.get(guess) {
             Some((known, _)) if known.as_bytes() == name => guess,
             _ => *self.index.get(name)?,
         };
-        if let Some(after) = self.after.get_mut(self.last) {
-            *after = at;
+        if let Some(after) = self.after.get_mut(self.last).filter(|after| after[0] != at) {
+            *after = [at, after[0]];
         }
         self.last = at;
         Some(at)
     }
 }
 
-/// A name as [`Records`] looks for it.
-fn key(name: &str) -> Vec<u8> {
-    let plain = name.bytes().all(is_plain);
-    if plain {
-        format!("{name}\":").into_bytes()
-    } else {
-        Vec::new()
-    }
+fn only<T>(values: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    values.retain(|_| kept.next() == Some(&true));
 }
 
-/// A byte that stands for itself between quotes, and is ASCII.
+/// Bytes that stand for themselves between quotes, and are ASCII.
+const PLAIN: [bool; 256] = {
+    let (mut plain, mut byte) = ([false; 256], 0x20);
+    while byte < 0x80 {
+        plain[byte] = byte != b'"' as usize && byte != b'\\' as usize;
+        byte += 1;
+    }
+    plain
+};
+
 #[inline]
 pub(super) fn is_plain(byte: u8) -> bool {
-    (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
+    PLAIN[usize::from(byte)]
 }
 
 /// One line.

@@ -4,39 +4,88 @@ use std::iter::repeat_n;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
+use super::reading::Block;
 use super::seam::{caught, native};
 use super::tables::{ArrowTable, Columns};
-use crate::ktext::{Column, Kind, Reader, Records, Shape, Values};
+use crate::ktext::{Column, Kind, Reader, Records, Samples, Shape, Thinning, Values};
 use crate::read::ReadError;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<LogLines>()?;
-    m.add_function(wrap_pyfunction!(records, m)?)
+    m.add_function(wrap_pyfunction!(records, m)?)?;
+    m.add_function(wrap_pyfunction!(samples, m)?)
 }
 
 /// Rows that are read before they go to their columns: some 100 kB, which stay in the cache.
 const ROWS: usize = 512;
 
-/// One row for each line of `text` that is a JSON object, with those columns of `fields` (names and kinds: `int`,
+/// One row for each line of `block` that is a JSON object, with those columns of `fields` (names and kinds: `int`,
 /// `uint`, `float`, `bool`, `str`) that have a value in some line, or the first where none has. And how many lines
 /// are no such object or do not fit.
 #[pyfunction]
-fn records(py: Python<'_>, text: &[u8], fields: Vec<(String, String)>) -> PyResult<(ArrowTable, u64)> {
-    let fields: Result<_, _> = fields.into_iter().map(|(name, kind)| Ok((name, known(&kind)?))).collect();
-    let fields = fields.map_err(|kind: String| PyValueError::new_err(format!("no such kind: {kind}")))?;
-    let (columns, unread) = native(py, || Ok::<_, ReadError>(columns(fields, text)))?;
+#[allow(clippy::needless_pass_by_value)] // as Python hands it over
+fn records(
+    py: Python<'_>,
+    block: PyRef<'_, Block>,
+    fields: Vec<(String, String)>,
+) -> PyResult<(ArrowTable, u64)> {
+    let (text, fields) = (block.text(), declared(fields)?);
+    let (columns, unread) = native(py, || {
+        let mut records = Records::new(fields);
+        Ok::<_, ReadError>((columns(&mut records, text, |_| ()), records.unread))
+    })?;
     Ok((Columns::joined(columns).finish()?, unread))
 }
 
-/// Tables of one column each, and how many lines were left out.
-fn columns(fields: Vec<(String, Kind)>, text: &[u8]) -> (Vec<Columns>, u64) {
-    let (mut records, mut rest) = (Records::new(fields), text);
+/// Samples, how many lines do not fit, how many are samples, how many of those are thinned, and lines that
+/// are none: what they are, and the line.
+type Sampled<'py> = (ArrowTable, u64, u64, u64, Vec<(String, Bound<'py, PyBytes>)>);
+
+/// `tick_ns`, `events` and `watched` of a `Thinning`.
+type Thinned = (i64, Vec<String>, Vec<String>);
+
+/// The samples of a kernel log among the records of `block`, with columns as of `records`.
+#[pyfunction]
+#[pyo3(signature = (block, fields, thinning=None))]
+#[allow(clippy::needless_pass_by_value)] // as Python hands it over
+fn samples<'py>(
+    py: Python<'py>,
+    block: PyRef<'py, Block>,
+    fields: Vec<(String, String)>,
+    thinning: Option<Thinned>,
+) -> PyResult<Sampled<'py>> {
+    let (text, fields) = (block.text(), declared(fields)?);
+    let thinning = thinning.map(|(tick_ns, events, watched)| Thinning { tick_ns, events, watched });
+    let (columns, unread, samples) = native(py, || {
+        let mut records = Records::new(fields);
+        let mut samples = Samples::of(&records, thinning);
+        let columns = columns(&mut records, text, |records| samples.keep(records));
+        Ok::<_, ReadError>((columns, records.unread, samples))
+    })?;
+    let others = samples.others.into_iter().map(|(kind, line)| (kind, PyBytes::new(py, line)));
+    let others = others.collect();
+    Ok((Columns::joined(columns).finish()?, unread, samples.count, samples.thinned, others))
+}
+
+fn declared(fields: Vec<(String, String)>) -> PyResult<Vec<(String, Kind)>> {
+    let fields: Result<_, _> = fields.into_iter().map(|(name, kind)| Ok((name, known(&kind)?))).collect();
+    fields.map_err(|kind: String| PyValueError::new_err(format!("no such kind: {kind}")))
+}
+
+/// Tables of one column each, with the rows of `text` that `choose` leaves.
+fn columns<'t>(
+    records: &mut Records<'t>,
+    text: &'t [u8],
+    mut choose: impl FnMut(&mut Records<'t>),
+) -> Vec<Columns> {
+    let mut rest = text;
     let mut columns: Vec<Option<Columns>> = records.columns.iter().map(|_| None).collect();
     let (mut before, mut expected) = (0, 0);
     while !rest.is_empty() {
         records.some(&mut rest, ROWS);
+        choose(records);
         let rows = records.rows;
         if before == 0 {
             // As long as the first ones, the lines are so many, and a few more.
@@ -50,7 +99,7 @@ fn columns(fields: Vec<(String, Kind)>, text: &[u8]) -> (Vec<Columns>, u64) {
             add(table.again(), name, values, rows);
         }
         before += rows;
-        records.rows = 0;
+        records.clear();
     }
     if columns.iter().all(Option::is_none) {
         // The number of rows has to be seen.
@@ -59,7 +108,7 @@ fn columns(fields: Vec<(String, Kind)>, text: &[u8]) -> (Vec<Columns>, u64) {
             .into_iter()
             .for_each(|(column, (name, values))| *column = Some(begun(name, values, before, before)));
     }
-    (columns.into_iter().flatten().collect(), records.unread)
+    columns.into_iter().flatten().collect()
 }
 
 /// A column whose first rows have no value.

@@ -1,5 +1,7 @@
 //! Files as Python sees them: header walk, decode, decompressed chunks, and gzip of text.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -9,6 +11,8 @@ use crate::write;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Chunks>()?;
+    m.add_class::<Lines>()?;
+    m.add_class::<Block>()?;
     m.add_function(wrap_pyfunction!(walk, m)?)?;
     m.add_function(wrap_pyfunction!(decode, m)?)?;
     m.add_function(wrap_pyfunction!(read_text, m)?)?;
@@ -74,6 +78,111 @@ impl Chunks {
     #[getter]
     fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
+    }
+}
+
+/// Iterator of blocks of whole lines, each of `least` bytes or more but for the last; lines of more than `longest`
+/// are left out and counted in `long`. A file that breaks off ends the iteration and sets `error`.
+#[pyclass(module = "l4strace._native")]
+struct Lines {
+    lines: read::Lines,
+    buffers: Buffers,
+}
+
+#[pymethods]
+impl Lines {
+    #[new]
+    fn new(py: Python<'_>, path: &str, least: usize, longest: usize) -> PyResult<Self> {
+        let lines = native(py, || read::Lines::open(&Input::from(path), least, longest))?;
+        Ok(Lines { lines, buffers: Buffers::default() })
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
+        let mut text = self.buffers.take();
+        let lines = &mut self.lines;
+        let more = native(py, || Ok::<_, ReadError>(lines.next(&mut text)))?;
+        Ok(more.then(|| Block { text, from: 0, buffers: self.buffers.clone() }))
+    }
+
+    #[getter]
+    fn long(&self) -> u64 {
+        self.lines.long
+    }
+
+    /// As of [`Chunks`].
+    #[getter]
+    fn compression(&self) -> Option<&'static str> {
+        self.lines.chunks.compression()
+    }
+
+    #[getter]
+    fn bytes_read(&self) -> u64 {
+        self.lines.chunks.bytes_read()
+    }
+
+    #[getter]
+    fn error(&self) -> Option<&str> {
+        self.lines.chunks.error.as_deref()
+    }
+}
+
+/// Buffers that no block holds any more: a new one costs more to get than to fill.
+#[derive(Clone, Default)]
+struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Buffers {
+    fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, buffer: Vec<u8>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
+/// Some lines.
+#[pyclass(module = "l4strace._native")]
+pub struct Block {
+    text: Vec<u8>,
+    /// Where what is left of them begins.
+    from: usize,
+    buffers: Buffers,
+}
+
+impl Block {
+    pub fn text(&self) -> &[u8] {
+        &self.text[self.from..]
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.buffers.give_back(std::mem::take(&mut self.text));
+    }
+}
+
+#[pymethods]
+impl Block {
+    #[new]
+    fn new(text: &[u8]) -> Self {
+        Block { text: text.to_vec(), from: 0, buffers: Buffers::default() }
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.text())
+    }
+
+    /// Takes the first line out, and returns it without its end.
+    fn first_line<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let text = &self.text[self.from..];
+        let length = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+        let line = PyBytes::new(py, &text[..length]);
+        self.from = self.text.len().min(self.from + length + 1);
+        line
     }
 }
 

@@ -17,8 +17,13 @@ pub struct Chunks {
 
 impl Chunks {
     pub fn open(input: &Input) -> Result<Self, ReadError> {
+        Chunks::of(input, PIECE)
+    }
+
+    /// In pieces of at most so many bytes.
+    pub fn of(input: &Input, most: usize) -> Result<Self, ReadError> {
         let source = Source::open(input)?;
-        Ok(Chunks { source, buffer: vec![0; PIECE], ended: false, error: None })
+        Ok(Chunks { source, buffer: vec![0; most.clamp(1, PIECE)], ended: false, error: None })
     }
 
     /// The next bytes; `None` at the end.

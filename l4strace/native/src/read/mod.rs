@@ -12,6 +12,7 @@ mod error;
 mod fragments;
 mod info;
 mod input;
+mod lines;
 pub(crate) mod pcap;
 pub(crate) mod pcapng;
 pub(crate) mod record;
@@ -25,6 +26,7 @@ pub use decoder::{Decoder, Next};
 pub use error::ReadError;
 pub use info::{Kind, SourceInfo};
 pub use input::Input;
+pub use lines::Lines;
 pub use source::{reason, Source};
 pub use stream::{open, PacketStream};
 
