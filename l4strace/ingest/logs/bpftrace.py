@@ -16,7 +16,7 @@ from l4strace.ingest import untrusted
 from l4strace.ingest.logs import kprobe_events
 from l4strace.ingest.logs.blocks import BAD_LINES, blocks
 from l4strace.ingest.logs.blocks import frame as rows_of
-from l4strace.ingest.logs.samples import Log, shaped
+from l4strace.ingest.logs.samples import Log, by_value, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
@@ -85,5 +85,5 @@ def _keep(keeper: Keeper, table: _native.ArrowTable | None) -> None:
         ts_ns=pl.coalesce(pl.col(times).cast(pl.Int64, strict=False)), event=event
     ).filter(pl.col("ts_ns").is_not_null())
     frame = frame.drop(name for name in (*times, *names) if name not in ("ts_ns", "event"))
-    named = frame.with_columns(event=kprobe_events.event_name())
+    named = frame.with_columns(event=by_value(frame["event"], kprobe_events.event_name))
     keeper.add(shaped(kprobe_events.samples(named)))

@@ -23,12 +23,10 @@ PREFIX = ("ts_ns", "event", "cpu")
 """Columns that a line's own prefix gives."""
 
 
-def event_name(column: str = "event") -> pl.Expr:
+def event_name(event: pl.Expr) -> pl.Expr:
     """`p_prague_state_0`, `prague_state` and `state` are one event."""
-    bare = (
-        pl.col(column)
-        .str.replace(r"^[pr]_(.+)_\d+$", "$1")
-        .str.replace(r"\.(isra|constprop|part)\..*$", "")
+    bare = event.str.replace(r"^[pr]_(.+)_\d+$", "$1").str.replace(
+        r"\.(isra|constprop|part)\..*$", ""
     )
     return bare.replace(EVENTS)
 

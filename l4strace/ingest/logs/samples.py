@@ -6,7 +6,7 @@ kept in `extra`. Addresses and ports stay beside the columns until `join` has fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,11 +105,12 @@ class Fields:
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.frame = frame
+        self.names = frozenset(frame.columns)
         self.taken: set[str] = set()
 
     def has(self, *names: str) -> bool:
         """Whether any of the fields is in the batch."""
-        return any(name in self.frame.columns for name in names)
+        return not self.names.isdisjoint(names)
 
     def integer(self, *names: str) -> pl.Expr:
         """The first of the fields that a row has, as Int64; null where it is no integer."""
@@ -124,7 +125,7 @@ class Fields:
         return self._first(names, pl.String())
 
     def _first(self, names: Sequence[str], dtype: pl.DataType) -> pl.Expr:
-        present = [name for name in names if name in self.frame.columns]
+        present = [name for name in names if name in self.names]
         self.taken.update(present)
         if not present:
             return pl.lit(None, dtype=dtype)
@@ -141,6 +142,13 @@ class Fields:
         if not rest:
             return pl.lit(None, dtype=pl.String())
         return pl.struct(rest).struct.json_encode()
+
+
+def by_value(values: pl.Series, made: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
+    """What ``made`` makes of each of ``values``, which are few: once of those that are equal."""
+    known = values.drop_nulls().unique()
+    results = known.to_frame("value").select(made(pl.col("value"))).to_series()
+    return values.replace_strict(known, results, default=None, return_dtype=results.dtype)
 
 
 def unsigned(expr: pl.Expr, bits: int = 64) -> pl.Expr:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.ingest.logs.samples import INFINITE_SSTHRESH, NO_RTT, Fields, below, shaped, unsigned
+from l4strace.ingest.logs.samples import (
+    INFINITE_SSTHRESH,
+    NO_RTT,
+    Fields,
+    below,
+    by_value,
+    shaped,
+    unsigned,
+)
 
 EXTENDED = ("srtt_pace", "mdev_pace", "classic_ecn")
 PREFIX = ("ts_ns", "event", "cpu", "family", "probe_src", "probe_dest")
@@ -20,20 +28,20 @@ ENDPOINT = r"^\[?(.*?)\]?:(\d+)$"
 def samples(frame: pl.DataFrame) -> pl.DataFrame:
     """Raw columns of tcp_probe events -> SAMPLES."""
     raw = Fields(frame)
-    src, dest = raw.text("src"), raw.text("dest")
+    src, dest = (frame.with_columns(raw.text(name).alias(name))[name] for name in ("src", "dest"))
     srtt, mdev = raw.real("srtt_pace"), raw.real("mdev_pace")
     address = raw.text("skaddr")
-    columns = {
+    columns: dict[str, pl.Expr | pl.Series] = {
         "ts_ns": pl.col("ts_ns"),
         "event": pl.lit("probe"),
         "sk": pl.coalesce(
             pl.when(address.str.starts_with("0x")).then(address).otherwise("0x" + address),
             "cookie-" + raw.text("sock_cookie"),
         ),
-        "saddr": src.str.extract(ENDPOINT, 1),
-        "sport": src.str.extract(ENDPOINT, 2),
-        "daddr": dest.str.extract(ENDPOINT, 1),
-        "dport": dest.str.extract(ENDPOINT, 2),
+        "saddr": by_value(src, lambda end: end.str.extract(ENDPOINT, 1)),
+        "sport": by_value(src, lambda end: end.str.extract(ENDPOINT, 2)),
+        "daddr": by_value(dest, lambda end: end.str.extract(ENDPOINT, 1)),
+        "dport": by_value(dest, lambda end: end.str.extract(ENDPOINT, 2)),
         "snd_cwnd": raw.integer("snd_cwnd"),
         "ssthresh": below(raw.integer("ssthresh"), INFINITE_SSTHRESH),
         "srtt_us": raw.real("srtt"),

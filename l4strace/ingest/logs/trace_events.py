@@ -6,24 +6,16 @@ the fields their meaning. Other events in the same file are counted and left out
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import polars as pl
 
 from l4strace import _native
 from l4strace.ingest import named
 from l4strace.ingest.logs import kprobe_events, tcp_probe
-from l4strace.ingest.logs.samples import SAMPLES, Log
+from l4strace.ingest.logs.samples import SAMPLES, Log, by_value
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import EVENTS, Stat
-
-PRINTED = re.compile(rb"^[^\n]*\d: (?:tracing_mark_write|b?print|bputs):[^\n]*\n", re.MULTILINE)
-"""Lines that a person or tool wrote into the ring (`echo > trace_marker`, trace_printk): free text
-without fields, which is no sample that was lost."""
-
-LONGEST_LINE = 1 << 16
-"""Bytes without a line's end that are held back: a page of the ring is 4 KiB."""
 
 
 def read(path: str) -> Log:
@@ -32,7 +24,7 @@ def read(path: str) -> Log:
     keeper, foreign, probes = Keeper(), 0, 0
     lines = _native.LogLines("event")
     for batch in _batches(path, lines, log):
-        named = batch.with_columns(event=kprobe_events.event_name())
+        named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))
         known = named.filter(pl.col("event").is_in(EVENTS))
         foreign += named.height - known.height
         probes += known.filter(pl.col("event") == "probe").height
@@ -78,22 +70,9 @@ def _owned(batch: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _samples_alone(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The text in pieces of whole lines without those that somebody printed."""
-    held = b""
-    for chunk in chunks:
-        held += chunk
-        cut = held.rfind(b"\n") + 1 or (len(held) if len(held) > LONGEST_LINE else 0)
-        if cut:
-            yield PRINTED.sub(b"\n", held[:cut])
-            held = held[cut:]
-    if held:
-        yield PRINTED.sub(b"\n", held + b"\n")
-
-
 def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame]:
     chunks = _native.read_text(named.opened(path))
-    for chunk in _samples_alone(chunks):
+    for chunk in chunks:
         if (table := lines.feed(chunk)) is not None:
             yield pl.DataFrame(table)
     if (table := lines.finish()) is not None:

@@ -61,6 +61,13 @@ def test_tcp_probe_keeps_what_has_no_column(tmp_path: Path) -> None:
     assert row["extra"] == '{"mark":0,"snd_wnd":1,"rcv_wnd":2}'
 
 
+def test_tcp_probe_without_its_ends_is_a_sample_of_no_known_socket(tmp_path: Path) -> None:
+    path = write(tmp_path, *[PROBE.replace("src=", "saddr=").replace("dest=", "daddr=")] * 3)
+    samples = trace_events.read(path).samples
+    assert samples["snd_nxt"].to_list() == [2, 2, 2]
+    assert samples.select("saddr", "sport", "daddr", "dport").null_count().row(0) == (3, 3, 3, 3)
+
+
 def test_extended_tcp_probe_gives_the_detectors_inputs(tmp_path: Path) -> None:
     pace = "srtt_pace=10083 min_rtt=10030 mrtt_pace=10090 mdev_pace=43 rcv_wnd=2 sock_cookie=a"
     line = PROBE.replace("rcv_wnd=2", pace)
@@ -94,6 +101,12 @@ def test_what_somebody_printed_into_the_ring_is_no_lost_sample(tmp_path: Path) -
     log = trace_events.read(write(tmp_path, printed[0], ACK, *printed[1:], PROBE))
     assert log.samples["event"].to_list() == ["ack", "probe"]
     assert [name for name, _, severity, _ in log.stats if severity == "loss"] == []
+
+
+def test_a_task_cannot_hide_events_by_its_name(tmp_path: Path) -> None:
+    """What was printed was looked for anywhere in a line, of which a task writes 15 bytes."""
+    log = trace_events.read(write(tmp_path, f"7: print: {ACK}", ACK))
+    assert log.samples["event"].to_list() == ["ack", "ack"]
 
 
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::texts::Texts;
+
 /// Most columns of one log: a hostile file could name a new one on every line.
 const MAX_COLUMNS: usize = 256;
 
@@ -9,7 +11,7 @@ const MAX_COLUMNS: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     Int(Vec<Option<i64>>),
-    Text(Vec<Option<String>>),
+    Text(Texts),
 }
 
 impl Column {
@@ -27,14 +29,19 @@ impl Column {
     fn pad(&mut self, rows: usize) {
         match self {
             Column::Int(values) => values.resize(rows, None),
-            Column::Text(values) => values.resize(rows, None),
+            Column::Text(values) => values.pad(rows),
         }
     }
 
     fn into_text(self) -> Self {
         match self {
             Column::Int(values) => {
-                Column::Text(values.into_iter().map(|v| v.map(|v| v.to_string())).collect())
+                let mut texts = Texts::with_capacity(values.capacity());
+                for (row, value) in values.into_iter().enumerate() {
+                    value.into_iter().for_each(|value| texts.push_number(value));
+                    texts.pad(row + 1);
+                }
+                Column::Text(texts)
             }
             text => text,
         }
@@ -49,6 +56,8 @@ pub struct Columns {
     /// The column that was set last: lines repeat the order of their fields.
     last: usize,
     rows: usize,
+    /// As many rows as there were last time.
+    expected: usize,
     /// Fields that did not get a column because there were too many.
     pub dropped: u64,
 }
@@ -96,6 +105,7 @@ impl Columns {
     }
 
     /// The column of that name, if there is one.
+    #[inline]
     pub fn find(&mut self, name: &str) -> Option<usize> {
         let guess = self.columns.get(self.last).map_or(0, |column| column.next);
         if self.columns.get(guess).is_some_and(|column| column.name == name) {
@@ -113,7 +123,12 @@ impl Columns {
             self.dropped += 1;
             return None;
         }
-        let values = if text { Column::Text(Vec::new()) } else { Column::Int(Vec::new()) };
+        let rows = self.expected;
+        let values = if text {
+            Column::Text(Texts::with_capacity(rows))
+        } else {
+            Column::Int(Vec::with_capacity(rows))
+        };
         let index = self.columns.len();
         self.names.insert(name.to_owned(), index);
         self.columns.push(Named { name: name.to_owned(), text, next: 0, values });
@@ -126,10 +141,20 @@ impl Columns {
         self.columns[index].text
     }
 
+    #[inline]
     pub fn put_int(&mut self, index: usize, value: i64) {
         match &mut self.columns[index].values {
-            Column::Int(values) => push_at(values, self.rows, value),
-            Column::Text(values) => push_at(values, self.rows, value.to_string()),
+            Column::Int(values) if values.len() <= self.rows => {
+                if values.len() < self.rows {
+                    values.resize(self.rows, None);
+                }
+                values.push(Some(value));
+            }
+            Column::Text(values) if values.len() <= self.rows => {
+                values.pad(self.rows);
+                values.push_number(value);
+            }
+            _ => {}
         }
     }
 
@@ -138,8 +163,12 @@ impl Columns {
         if let Column::Int(_) = values {
             *values = std::mem::replace(values, Column::Int(Vec::new())).into_text();
         }
-        if let Column::Text(values) = values {
-            push_at(values, self.rows, value.to_owned());
+        match values {
+            Column::Text(values) if values.len() <= self.rows => {
+                values.pad(self.rows);
+                values.push(value);
+            }
+            _ => {}
         }
     }
 
@@ -153,6 +182,7 @@ impl Columns {
     /// All columns, padded to the same length, and empties itself.
     pub fn take(&mut self) -> Vec<(String, Column)> {
         let rows = std::mem::take(&mut self.rows);
+        self.expected = rows;
         self.names.clear();
         self.last = 0;
         let columns = std::mem::take(&mut self.columns);
@@ -162,14 +192,6 @@ impl Columns {
         });
         padded.collect()
     }
-}
-
-fn push_at<T>(values: &mut Vec<Option<T>>, row: usize, value: T) {
-    if values.len() > row {
-        return;
-    }
-    values.resize_with(row, || None);
-    values.push(Some(value));
 }
 
 #[cfg(test)]
@@ -186,11 +208,10 @@ mod tests {
         columns.set_int("b", 3);
         columns.end_row();
         columns.end_row();
-        let text = |v: &str| Some(v.to_owned());
         assert_eq!(
             columns.take(),
             [
-                ("a".to_owned(), Column::Text(vec![text("1"), text("x"), None])),
+                ("a".to_owned(), Column::Text([Some("1"), Some("x"), None].into())),
                 ("b".to_owned(), Column::Int(vec![None, Some(2), None])),
             ]
         );

@@ -1,25 +1,55 @@
 //! One trace event a line, as tracefs, `trace-cmd report` and `perf script` print it:
 //! `comm-pid [cpu] flags seconds.fraction: system:event: (location) key=value ...`.
 
+use memchr::{memchr, memchr_iter, memrchr};
+
 use super::columns::Columns;
 use super::fields::{is_name, set_fields};
 
-/// Reads one line. False when it is not an event (comments, headers, lost-event notices, damage).
-pub fn read_line(line: &str, columns: &mut Columns) -> bool {
-    let Some((before, ts_ns, rest)) = split_at_time(line) else { return false };
-    let Some((event, fields)) = event_name(rest) else { return false };
+/// What a line turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    Event,
+    /// What a person or tool wrote into the ring (`echo > trace_marker`, trace_printk): free text, which is no
+    /// event that was lost.
+    Printed,
+    /// Comments, headers, notices of lost events, damage.
+    Other,
+}
+
+const PRINTED: [&str; 4] = ["tracing_mark_write", "print", "bprint", "bputs"];
+
+/// Reads one line; an event becomes a row.
+pub fn read_line(line: &str, columns: &mut Columns) -> Line {
+    let Some((cpu, ts_ns, rest)) = split_at_time(line) else { return without_time(line) };
+    let Some((event, fields)) = event_name(rest) else { return Line::Other };
+    if PRINTED.contains(&event) {
+        return Line::Printed;
+    }
     columns.set_int("ts_ns", ts_ns);
     columns.set_text("event", event);
-    if let Some(cpu) = cpu_number(before) {
-        columns.set_int("cpu", cpu);
-    }
+    columns.set_int("cpu", cpu);
     let body = skip_location(fields);
     if set_fields(body, columns) == 0 {
         columns.abandon_row();
-        return false;
+        return Line::Other;
     }
     columns.end_row();
-    true
+    Line::Event
+}
+
+/// A line whose time is none that an event has: on other clocks what is printed looks the same.
+#[cold]
+fn without_time(line: &str) -> Line {
+    let printed = |(at, _): (usize, &str)| {
+        let name = line[at + 2..].split(':').next().unwrap_or_default();
+        line[..at].ends_with(|c: char| c.is_ascii_digit()) && PRINTED.contains(&name)
+    };
+    if line.match_indices(": ").any(printed) {
+        Line::Printed
+    } else {
+        Line::Other
+    }
 }
 
 /// Number of events that a notice such as `CPU:0 [LOST 117 EVENTS]` reports lost.
@@ -39,45 +69,53 @@ pub fn overwritten(line: &str) -> Option<u64> {
 /// Fewest digits after the point: all tools print microseconds or nanoseconds.
 const FRACTION: usize = 6;
 
-/// Splits at the first token `seconds.fraction:` that follows a CPU in brackets.
+/// CPU, time and what follows it: splits at the first token `seconds.fraction:` behind a CPU in brackets.
 ///
 /// A task chooses its own name, at most 15 bytes (TASK_COMM_LEN), which stands before: `[0] `, a time
 /// with six decimals and an event's name do not fit into it, so that no name can forge an event.
-fn split_at_time(line: &str) -> Option<(&str, i64, &str)> {
-    let mut from = 0;
-    while let Some(colon) = line.get(from..)?.find(": ").map(|at| at + from) {
-        let start = line[..colon].rfind([' ', '\t', ']']).map_or(0, |at| at + 1);
-        let digits = line[start..colon].split_once('.').map_or(0, |(_, fraction)| fraction.len());
-        let placed = digits >= FRACTION && cpu_number(&line[..start]).is_some();
-        if let Some(ts_ns) = placed.then(|| seconds(&line[start..colon])).flatten() {
-            return Some((&line[..start], ts_ns, line[colon + 2..].trim_start()));
+fn split_at_time(line: &str) -> Option<(i64, i64, &str)> {
+    let bytes = line.as_bytes();
+    let ends = memchr_iter(b':', bytes).filter(|&colon| bytes.get(colon + 1) == Some(&b' '));
+    for colon in ends {
+        let before = bytes[..colon].iter().rposition(|byte| matches!(byte, b' ' | b'\t' | b']'));
+        let start = before.map_or(0, |at| at + 1);
+        let Some(ts_ns) = stamp(&line[start..colon]) else { continue };
+        if let Some(cpu) = cpu_number(&line[..start]) {
+            return Some((cpu, ts_ns, line[colon + 2..].trim_start()));
         }
-        from = colon + 2;
     }
     None
 }
 
+/// A time as all tools print it.
+fn stamp(text: &str) -> Option<i64> {
+    let point = memchr(b'.', text.as_bytes())?;
+    (text.len() - point > FRACTION).then(|| seconds(text)).flatten()
+}
+
 /// Nanoseconds of `seconds.fraction`.
 pub fn seconds(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.')?;
-    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
+    let point = memchr(b'.', text.as_bytes())?;
+    let (whole, fraction) = (&text[..point], &text.as_bytes()[point + 1..]);
+    let digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    if !digits(whole.as_bytes()) || !digits(fraction) {
         return None;
     }
-    let nine: String = fraction.chars().chain("000000000".chars()).take(9).collect();
-    whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nine.parse().ok()?)
+    let nine = fraction.iter().chain(&[b'0'; 9]).take(9);
+    let ns = nine.fold(0, |ns, digit| ns * 10 + i64::from(digit - b'0'));
+    whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
 fn event_name(rest: &str) -> Option<(&str, &str)> {
-    let end = rest.find([' ', '\t']).unwrap_or(rest.len());
+    let end = rest.bytes().position(|byte| byte == b' ' || byte == b'\t').unwrap_or(rest.len());
     let name = rest[..end].strip_suffix(':')?;
-    let name = name.rsplit(':').next()?;
+    let name = memrchr(b':', name.as_bytes()).map_or(name, |at| &name[at + 1..]);
     is_name(name).then_some((name, &rest[end..]))
 }
 
 fn cpu_number(before: &str) -> Option<i64> {
-    let open = before.rfind('[')?;
-    before[open + 1..].split(']').next()?.parse().ok()
+    let number = &before[memrchr(b'[', before.as_bytes())? + 1..];
+    number[..memchr(b']', number.as_bytes()).unwrap_or(number.len())].parse().ok()
 }
 
 /// Leaves out `(function+0x4/0x390 [module])`, which may hold spaces.
@@ -86,7 +124,7 @@ fn skip_location(fields: &str) -> &str {
     if !body.starts_with('(') {
         return body;
     }
-    body.find(')').map_or(body, |end| &body[end + 1..])
+    memchr(b')', body.as_bytes()).map_or(body, |end| &body[end + 1..])
 }
 
 #[cfg(test)]
@@ -96,7 +134,7 @@ mod tests {
 
     fn columns_of(line: &str) -> Vec<(String, Column)> {
         let mut columns = Columns::default();
-        assert!(read_line(line, &mut columns), "{line}");
+        assert_eq!(read_line(line, &mut columns), Line::Event, "{line}");
         columns.take()
     }
 
@@ -122,7 +160,7 @@ mod tests {
             assert_eq!(ints(&columns, "ts_ns"), Some(1_505_275_453_000), "{line}");
             assert_eq!(ints(&columns, "sport"), Some(34018));
             assert_eq!(ints(&columns, "rs_rtt"), Some(-1));
-            assert_eq!(columns[1], ("event".to_owned(), Column::Text(vec![Some("ack".to_owned())])));
+            assert_eq!(columns[1], ("event".to_owned(), Column::Text([Some("ack")].into())));
         }
     }
 
@@ -141,8 +179,27 @@ mod tests {
             let line = format!("{comm:>16}-77 [000] ..s4.  1505.275453: sched_wakeup: {FIELDS}");
             let columns = columns_of(&line);
             assert_eq!(ints(&columns, "ts_ns"), Some(1_505_275_453_000), "{line}");
-            assert_eq!(columns[1].1, Column::Text(vec![Some("sched_wakeup".to_owned())]), "{line}");
+            assert_eq!(columns[1].1, Column::Text([Some("sched_wakeup")].into()), "{line}");
         }
+    }
+
+    #[test]
+    fn what_somebody_wrote_into_the_ring_is_no_event_whatever_it_says() {
+        let mut columns = Columns::default();
+        for line in [
+            "bash-7 [000] ..... 12.500000: tracing_mark_write: begin",
+            "bash-7 [000] ..... 12.500000: tracing_mark_write: x-1 [0] 1.500000: ack: sk=1 snd_cwnd=2",
+            "x-1 [003] d..2. 12.500000: bprint: tcp_ack: una=5",
+            "x-1  [003]  12.500000: print:                ffffffff81 a=5",
+            "x-1 [003] 12.500000: ftrace:bputs: 0xffffffff",
+            "x-1 [003] ..... 12345: tracing_mark_write: by a clock that counts",
+        ] {
+            assert_eq!(read_line(line, &mut columns), Line::Printed, "{line}");
+        }
+        // A task cannot hide what happens by its name.
+        let line = format!("1: print: x-77 [000] ..s4.  1505.275453: ack: {FIELDS}");
+        assert_eq!(read_line(&line, &mut columns), Line::Event);
+        assert_eq!(columns.rows(), 1);
     }
 
     #[test]
@@ -156,7 +213,7 @@ mod tests {
             "x-1 [000] 1.5: sched_switch: a ==> b",
             "é: ü 1.5: ",
         ] {
-            assert!(!read_line(line, &mut columns), "{line}");
+            assert_eq!(read_line(line, &mut columns), Line::Other, "{line}");
         }
         assert_eq!(columns.rows(), 0);
         assert_eq!(lost_events("CPU:0 [LOST 117 EVENTS]"), Some(117));

@@ -24,9 +24,32 @@ const MAX_NAME: usize = 48;
 
 /// Sets a column for each `key=value` token of `text`; returns how many there were.
 pub fn set_fields(text: &str, columns: &mut Columns) -> usize {
-    let fields = text.split_ascii_whitespace().filter_map(|token| token.split_once('='));
-    fields.filter(|(name, value)| set(name, value.trim_end_matches([',', ')']), columns)).count()
+    let (bytes, mut from, mut count) = (text.as_bytes(), 0, 0);
+    while from < bytes.len() {
+        let rest = &bytes[from..];
+        let length = rest.iter().position(|&byte| ENDS[usize::from(byte)]).unwrap_or(rest.len());
+        let (name, after) = (from..from + length, from + length + 1);
+        from = after;
+        if rest.get(length) == Some(&b'=') {
+            let value = bytes.get(after..).unwrap_or_default();
+            let value = after..after + value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+            from = value.end + 1;
+            let value = text[value].trim_end_matches([',', ')']);
+            count += usize::from(set(&text[name], value, columns));
+        }
+    }
+    count
 }
+
+/// What ends a name: blanks, and the sign before its value.
+const ENDS: [bool; 256] = {
+    let (mut ends, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        ends[byte] = byte == b'=' as usize || (byte as u8).is_ascii_whitespace();
+        byte += 1;
+    }
+    ends
+};
 
 /// Sets one field; false when it is none.
 fn set(name: &str, value: &str, columns: &mut Columns) -> bool {
@@ -53,7 +76,21 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Decimal or 0x-hexadecimal; unsigned values above i64::MAX keep their bits.
+#[inline]
 pub fn integer(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if digits.is_empty() || digits.len() > SHORT || !digits.iter().all(u8::is_ascii_digit) {
+        return long_integer(text);
+    }
+    let number = digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+    Some(if digits.len() < bytes.len() { -number } else { number })
+}
+
+/// Digits that 64 bits hold, whatever they are.
+const SHORT: usize = 18;
+
+fn long_integer(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(|v| v as i64);
     }
@@ -85,7 +122,7 @@ mod tests {
         assert_eq!(set_fields("(prague_init+0x4/0x390 [tcp_prague]) sk=0x1 a=2, =3 b= 1=2", &mut columns), 2);
         columns.end_row();
         let taken = columns.take();
-        assert_eq!(taken[0], ("sk".to_owned(), Column::Text(vec![Some("0x1".to_owned())])));
+        assert_eq!(taken[0], ("sk".to_owned(), Column::Text([Some("0x1")].into())));
         assert_eq!(taken[1], ("a".to_owned(), Column::Int(vec![Some(2)])));
     }
 }

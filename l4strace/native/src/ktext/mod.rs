@@ -9,8 +9,10 @@ mod plain;
 pub mod reader;
 pub mod records;
 pub mod samples;
+pub mod texts;
 
 pub use columns::{Column, Columns};
 pub use reader::{Counts, Reader, Shape};
 pub use records::{Kind, Records, Values};
 pub use samples::{Samples, Thinning};
+pub use texts::Texts;

@@ -1,7 +1,11 @@
 //! Chunks of a text log in, batches of columns out.
 
+use std::borrow::Cow;
+
+use memchr::memchr;
+
 use super::columns::{Column, Columns};
-use super::event;
+use super::event::{self, Line};
 use super::fields::set_fields;
 
 /// A line longer than this is damage, and is dropped.
@@ -59,7 +63,7 @@ impl Reader {
 
     pub fn feed(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
-        while let Some(end) = rest.iter().position(|b| *b == b'\n') {
+        while let Some(end) = memchr(b'\n', rest) {
             let (line, tail) = (&rest[..end], &rest[end + 1..]);
             if self.partial.is_empty() {
                 self.line(line);
@@ -85,22 +89,21 @@ impl Reader {
 
     fn line(&mut self, bytes: &[u8]) {
         self.line += 1;
-        let text = String::from_utf8_lossy(bytes);
+        // The check alone is several times faster than the repair.
+        let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let line = text.trim_end();
         let read = match self.shape {
             Shape::Event => event::read_line(line, &mut self.columns),
-            Shape::Fields => {
-                let found = set_fields(line, &mut self.columns) > 0;
-                if found {
-                    self.columns.end_row();
-                }
-                found
+            Shape::Fields if set_fields(line, &mut self.columns) > 0 => {
+                self.columns.end_row();
+                Line::Event
             }
+            Shape::Fields => Line::Other,
         };
-        if read {
-            self.counts.rows += 1;
-        } else {
-            self.unread(line);
+        match read {
+            Line::Event => self.counts.rows += 1,
+            Line::Printed => {}
+            Line::Other => self.unread(line),
         }
     }
 

@@ -210,7 +210,7 @@ impl LogLines {
         for (name, values) in columns {
             match values {
                 Column::Int(values) => table.i64(&name, values.into_iter()),
-                Column::Text(values) => table.str(&name, values.into_iter()),
+                Column::Text(values) => table.str(&name, values.iter()),
             };
         }
         table.finish().map(Some)
