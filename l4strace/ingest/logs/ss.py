@@ -20,6 +20,8 @@ from l4strace.schema.words import Stat
 
 BATCH_CHARS = 1 << 24
 """Text that is held at most before what is complete of it is parsed: about 10,000 polls."""
+LAST_CHARS = 1 << 12
+"""Of these, those in which the last socket is looked for first: a few sockets."""
 EPOCH = r"^(?:#\s*)?(?:t=)?(\d{9,10})(?:\.(\d+))?(?:\s+|$)"
 ISO = r"^(?:#\s*)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|[+-]\d\d:?\d\d)?\s*$"
 SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
@@ -62,8 +64,13 @@ def _blocks(path: str, log: Log) -> Iterator[str]:
 
 def _complete(held: str) -> int:
     """Length up to the last socket; of text without sockets all whole lines: it is not kept."""
-    begins = [match.start() for match in BEGIN.finditer(held) if match.start()]
-    return begins[-1] if begins else held.rfind("\n") + 1 or len(held)
+    size = LAST_CHARS
+    while True:
+        # The first that is found may have begun with a time before.
+        begins = [match.start() for match in BEGIN.finditer(held, max(1, len(held) - size))]
+        if len(begins) > 1 or size >= len(held):
+            return begins[-1] if begins else held.rfind("\n") + 1 or len(held)
+        size *= 2
 
 
 def _timed(block: str, clock: int | None) -> tuple[pl.DataFrame, int | None]:
