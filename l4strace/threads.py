@@ -28,6 +28,9 @@ in the same time; with 10 million 6 % less, but in a tenth more time."""
 QUICK_BYTES = 16 << 20
 """Inputs that are read sooner than a second thread gains by other work."""
 
+MOST_AHEAD = 4
+"""Items that are worked on at a time: each is held in memory."""
+
 _most: int | None = None
 _small = False
 
@@ -68,19 +71,20 @@ def spare(paths: Iterable[str]) -> bool:
 def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[tuple[A, B]]:
     """Each of ``items`` with what ``function`` makes of it, in their order.
 
-    Another thread, where one is allowed, is at work on the next while the caller is on one; the
-    items themselves come from the caller's.
+    Other threads, where some are allowed, are at work on the next ones while the caller is on one;
+    the items themselves come from the caller's.
     """
-    if most() == 1 or _processors() == 1:
+    workers = min(most() or _processors(), _processors(), MOST_AHEAD)
+    if workers == 1:
         yield from ((item, function(item)) for item in items)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         before: list[tuple[A, Future[B]]] = []
         for item in items:
             before.append((item, pool.submit(function, item)))
-            if len(before) > 1:
+            if len(before) > workers:
                 done, coming = before.pop(0)
                 yield done, coming.result()
         for done, coming in before:

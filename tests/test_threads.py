@@ -156,8 +156,8 @@ def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path)
     assert not threads.spare([str(file)])
 
 
-@pytest.mark.parametrize("processors", [1, 2])
-def test_one_item_ahead_in_their_order(monkeypatch, processors):
+@pytest.mark.parametrize(("processors", "ahead"), [(1, 0), (2, 2), (64, 4)])
+def test_some_items_ahead_in_their_order(monkeypatch, processors, ahead):
     monkeypatch.setattr(threads, "_processors", lambda: processors)
     asked = []
 
@@ -168,7 +168,7 @@ def test_one_item_ahead_in_their_order(monkeypatch, processors):
 
     made = threads.ahead(lambda item: item * item, items())
     assert next(made) == (0, 0)
-    assert asked == list(range(processors))
+    assert asked == list(range(1 + ahead))
     assert list(made) == [(1, 1), (2, 4), (3, 9), (4, 16)]
     assert list(threads.ahead(str, [])) == []
 
