@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -89,6 +89,21 @@ def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[tuple[A, B
                 yield done, coming.result()
         for done, coming in before:
             yield done, coming.result()
+
+
+def beforehand(items: Iterable[A]) -> Iterator[A]:
+    """``items``, of which another thread, where one is allowed, makes the next meanwhile."""
+    if min(most() or _processors(), _processors()) == 1:
+        yield from items
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    made, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        coming: Future[Any] = pool.submit(next, made, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, made, end)
+            yield item
 
 
 def _processors() -> int:

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 
 import polars as pl
 import pytest
@@ -179,3 +180,22 @@ def test_what_fails_ahead_fails_in_its_turn(monkeypatch):
     assert next(made) == (1, 1)
     with pytest.raises(ZeroDivisionError):
         next(made)
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_items_are_made_beforehand_in_their_order(monkeypatch, processors):
+    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    makers = set()
+
+    def items():
+        for item in range(5):
+            makers.add(threading.get_ident())
+            yield item
+        raise ValueError("at its end")
+
+    made = threads.beforehand(items())
+    assert [next(made) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="at its end"):
+        next(made)
+    assert (makers == {threading.get_ident()}) is (processors == 1)
+    assert list(threads.beforehand([])) == []

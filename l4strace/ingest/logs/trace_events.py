@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace import _native
+from l4strace import _native, threads
 from l4strace.ingest import named
 from l4strace.ingest.logs import kprobe_events, tcp_probe
 from l4strace.ingest.logs.samples import SAMPLES, Log, by_value
@@ -23,7 +23,7 @@ def read(path: str) -> Log:
     log = Log(path, "kprobe-events", clock="monotonic")
     keeper, foreign, probes = Keeper(), 0, 0
     lines = _native.LogLines("event")
-    for batch in _batches(path, lines, log):
+    for batch in threads.beforehand(_batches(path, lines, log)):
         named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))
         known = named.filter(pl.col("event").is_in(EVENTS))
         foreign += named.height - known.height
