@@ -9,6 +9,7 @@ import pytest
 import l4strace
 from tests.support.bench import costs, figures, measures, shapes, workloads
 from tests.support.bench.figures import Figure
+from tests.support.bench.records import records
 from tests.support.bench.workloads import Workload
 
 CLEAN = workloads.captured("accecn-clean/sender.pcap.xz")
@@ -72,6 +73,23 @@ def test_a_repeated_log_belongs_to_the_repeated_run(tmp_path: Path):
         assert run.flows.height == 2
         assert run.kernel["flow"].null_count() == 0
         assert run.kernel["flow"].n_unique() == 2
+
+
+def test_repeated_trace_events_belong_to_the_repeated_run(tmp_path: Path):
+    misfire = workloads.captured("misfire/misfire.pcap.xz")
+    whole = len(list(records(misfire)))
+    for shape in workloads._events(misfire, whole * 3, tmp_path):
+        run = l4strace.open(*map(str, shape.paths))
+        assert run.flows.height == 3 * 4
+        kernel = run.kernel.filter(pl.col("flow").is_not_null())
+        assert kernel.height > 0.95 * run.kernel.height
+        bulk = kernel.filter(pl.col("classic_ecn_raw") > 0)
+        assert bulk["flow"].n_unique() == 3
+        assert (
+            bulk["ts_ns"]
+            .is_between(*run.rounds.select(pl.min("start_ns"), pl.max("end_ns")).row(0))
+            .all()
+        )
 
 
 def test_every_workload_is_made_and_removed(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,14 @@ PORTS = range(1024, 65536)
 OTHERS, DATAGRAMS = 7, 2
 """Not-ECT and UDP packets of a mix beside each packet of the recorded run."""
 MASK = 0xFFFF_FFFF
+SOCKET_STEP = 0x10_0000
+"""Between the socket pointers of two repetitions."""
+MOVED = re.compile(
+    r" (?P<second>\d+)\.(?=\d{6}: )"
+    r"|(?P<before> (?:sk=0x|skaddr=|sock_cookie=))(?P<pointer>[0-9a-f]+)"
+    r"|(?P<end> (?:sport=|src=[0-9.]+:))(?P<port>\d+)"
+)
+"""What differs from one repetition to the next in a line of trace events."""
 
 
 def port(number: int, copy: int) -> int:
@@ -220,3 +229,17 @@ def _later_sample(sample: dict, copy: int, step_s: int) -> dict:
     if "sk" in sample:
         moved["sk"] = f"{int(sample['sk'], 16) + copy:x}"
     return sample | moved
+
+
+def repeated_events(lines: list[str], step_s: int, copies: int) -> Iterator[str]:
+    """Trace events as text beside ``repeated``: the same times and ports, sockets of their own."""
+    for copy in range(copies):
+
+        def later(found: re.Match, copy: int = copy) -> str:
+            if second := found["second"]:
+                return f" {int(second) + copy * step_s}."
+            if pointer := found["pointer"]:
+                return f"{found['before']}{int(pointer, 16) + copy * SOCKET_STEP:x}"
+            return f"{found['end']}{port(int(found['port']), copy)}"
+
+        yield from (MOVED.sub(later, line) for line in lines if copy == 0 or line[:1] != "#")

@@ -60,7 +60,29 @@ def made(folder: Path, packets: int) -> Iterator[Workload]:
         write(data, packets, path)
         yield Workload(name, packets, (path,))
         path.unlink()
+    yield from _events(misfire, packets // PACKED_PART, folder)
     yield from ends(clean, packets // 2, folder)
+
+
+def _events(misfire: bytes, packets: int, folder: Path) -> Iterator[Workload]:
+    """The run with the kernel's trace events as text: kprobes of Prague, and tcp_probe."""
+    capture, log, clock = (folder / f"run.{end}" for end in ("pcap", "trace.txt", "clock.txt"))
+    copies = shapes.repeated(misfire, packets, capture)
+    lines = _unpacked("misfire/misfire.trace.txt.zst").splitlines(keepends=True)
+    with log.open("w") as out:
+        out.writelines(shapes.repeated_events(lines, shapes.period_s(misfire), copies))
+    shutil.copy(FIXTURES / "misfire" / "misfire.clock.txt", clock)
+    yield Workload("trace events", packets, (capture, log))
+    for path in (capture, log, clock):
+        path.unlink()
+
+
+def _unpacked(fixture: str) -> str:
+    """A text of the fixtures."""
+    packed = (FIXTURES / fixture).read_bytes()
+    return subprocess.run(
+        ["zstd", "-dcq"], input=packed, capture_output=True, check=True
+    ).stdout.decode()
 
 
 def _compressed(data: bytes, packets: int, folder: Path) -> Iterator[Workload]:
@@ -83,12 +105,9 @@ def ends(clean: bytes, packets: int, folder: Path) -> Iterator[Workload]:
         folder / name for name in ("sender.pcap", "receiver.pcap", "sender.kernel.ndjson")
     )
     copies = shapes.repeated(clean, packets, sender)
-    packed = (FIXTURES / "accecn-clean" / "sender.kernel.ndjson.zst").read_bytes()
-    lines = subprocess.run(["zstd", "-dcq"], input=packed, capture_output=True, check=True).stdout
+    lines = _unpacked("accecn-clean/sender.kernel.ndjson.zst").splitlines()
     with log.open("w") as out:
-        for line in shapes.repeated_log(
-            lines.decode().splitlines(), shapes.period_s(clean), copies
-        ):
+        for line in shapes.repeated_log(lines, shapes.period_s(clean), copies):
             out.write(line + "\n")
     yield Workload("kernel log", packets, (sender, log))
     log.unlink()
