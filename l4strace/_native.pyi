@@ -48,10 +48,10 @@ class Block:
         """Takes the first line out, and returns it without its end."""
 
 class Lines(Iterator[Block]):
-    """Blocks of whole lines of a decompressed file, of ``least`` bytes or more but for the last.
+    """Blocks of whole lines of a decompressed file, one for every ``least`` bytes that are read.
 
-    Lines of more than ``longest`` bytes are left out and counted in ``long``. A file that breaks
-    off ends early and sets ``error``.
+    Lines that have not ended after ``longest`` bytes by then are left out and counted in ``long``.
+    A file that breaks off ends early and sets ``error``.
     """
 
     compression: str | None
@@ -240,8 +240,8 @@ def samples(
     """The samples among the records of a kernel log.
 
     As rows; how many lines do not fit, how many are samples and how many of those are thinned; and
-    the lines that are none, each with its type. ``thinning`` has the tick in nanoseconds, the
-    events that are thinned and the columns whose changes stay.
+    the lines of notes, aggregates and the trailer, each with its type. ``thinning`` has the tick in
+    nanoseconds, the events that are thinned and the columns whose changes stay.
     """
 
 class LogLines:

@@ -1,4 +1,4 @@
-"""How many threads work on a run: those that track packets, and those of polars.
+"""How many threads work on a run: those that track packets or read logs, and those of polars.
 
 Nothing that l4strace finds depends on it.
 """
@@ -74,10 +74,12 @@ def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[tuple[A, B
     Other threads, where some are allowed, are at work on the next ones while the caller is on one;
     the items themselves come from the caller's.
     """
-    workers = min(most() or _processors(), _processors(), MOST_AHEAD)
-    if workers == 1:
+    stated, processors = most(), _processors()
+    if 1 in (stated, processors):
         yield from ((item, function(item)) for item in items)
         return
+    # The caller's is one of those that were stated.
+    workers = min(stated - 1 if stated else processors, processors, MOST_AHEAD)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:

@@ -157,20 +157,25 @@ def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path)
     assert not threads.spare([str(file)])
 
 
-@pytest.mark.parametrize(("processors", "ahead"), [(1, 0), (2, 2), (64, 4)])
-def test_some_items_ahead_in_their_order(monkeypatch, processors, ahead):
+@pytest.mark.parametrize(
+    ("processors", "stated", "ahead"),
+    [(1, None, 0), (2, None, 2), (64, None, 4), (64, 1, 0), (64, 2, 1), (2, 64, 2)],
+)
+def test_some_items_ahead_in_their_order(monkeypatch, processors, stated, ahead):
+    """The caller's thread is one of those that were stated."""
     monkeypatch.setattr(threads, "_processors", lambda: processors)
+    monkeypatch.setattr(threads, "most", lambda: stated)
     asked = []
 
     def items():
-        for item in range(5):
+        for item in range(8):
             asked.append(item)
             yield item
 
     made = threads.ahead(lambda item: item * item, items())
     assert next(made) == (0, 0)
     assert asked == list(range(1 + ahead))
-    assert list(made) == [(1, 1), (2, 4), (3, 9), (4, 16)]
+    assert list(made) == [(item, item * item) for item in range(1, 8)]
     assert list(threads.ahead(str, [])) == []
 
 

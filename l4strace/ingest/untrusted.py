@@ -29,7 +29,10 @@ CONTROL = r"[\p{C}\p{Zl}\p{Zp}]"
 
 
 def lines(path: str, block: int) -> _native.Lines:
-    """Whole lines of a text file, ``block`` bytes at a time, but for those beyond `MOST_LINE`."""
+    """Whole lines of a text file, some ``block`` bytes at a time.
+
+    A line that has not ended after `MOST_LINE` bytes is left out, once a block is full.
+    """
     return _native.Lines(named.opened(path), block, MOST_LINE)
 
 

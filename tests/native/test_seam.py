@@ -1,5 +1,6 @@
 """What crosses the seam besides tables: failures, constants, names."""
 
+import signal
 from pathlib import Path
 
 import polars as pl
@@ -45,6 +46,27 @@ def test_the_callers_own_exception_comes_back(tmp_path: Path) -> None:
         _native.track([str(capture)], stop)
     with pytest.raises(InputError, match="no such file"):
         _native.track([str(tmp_path / "absent")])
+
+
+def test_a_line_without_end_is_left_at_a_signal(tmp_path: Path) -> None:
+    """It is read piece by piece, and no block came back before its end."""
+    path = tmp_path / "endless"
+    with path.open("wb") as file:
+        file.truncate(1 << 34)
+    lines = _native.Lines(str(path), 1 << 24, 1 << 23)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            next(lines)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert 0 < lines.bytes_read < 1 << 34
 
 
 def test_constants_are_those_of_the_sources() -> None:

@@ -19,7 +19,7 @@ KINDS: dict[type[pl.DataType], str] = {
     pl.Boolean: "bool",
     pl.String: "str",
 }
-"""What each type is called in `_native.records`."""
+"""What the native reader calls each type."""
 BAD_LINES = "Lines that are not JSON objects, or hold values of another type."
 
 

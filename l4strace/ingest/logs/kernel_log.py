@@ -74,7 +74,7 @@ class Found(NamedTuple):
     """Samples, with those that were thinned."""
     thinned: int
     others: list[tuple[str, bytes]]
-    """Records that are no samples: type and line."""
+    """Notes, aggregates and the trailer: type and line."""
 
 
 def _rows(block: _native.Block, schema: pl.Schema, keeper: Keeper) -> Found:
@@ -144,14 +144,16 @@ def _unshifted(plain: str, raw: str, shift: str) -> pl.Expr:
 
 def _take(kind: str, line: bytes, log: Log) -> None:
     """Takes in a note, an aggregate or the trailer; there are few of them."""
-    if kind == "note" and log.notes < MOST_NOTES:
-        log.lose(Stat.NOTE, 1, "info", untrusted.text((untrusted.record(line) or {}).get("text")))
+    record = untrusted.record(line)
+    if record is None:
+        log.lose(Stat.LINES_UNREAD, 1, "loss", BAD_LINES)
+    elif kind == "note" and log.notes < MOST_NOTES:
+        log.lose(Stat.NOTE, 1, "info", untrusted.text(record.get("text")))
         log.notes += 1
     elif kind == "aggregate" and len(log.aggregates) < MOST_AGGREGATES:
-        record = untrusted.record(line) or {}
         log.aggregates[untrusted.text(str(record.get("name"))) or ""] = record.get("value")
     elif kind == "trailer":
-        _end(untrusted.record(line) or {}, log)
+        _end(record, log)
 
 
 def _end(trailer: dict[str, Any], log: Log) -> None:

@@ -66,9 +66,10 @@ def _complete(held: str) -> int:
     """Length up to the last socket; of text without sockets all whole lines: it is not kept."""
     size = LAST_CHARS
     while True:
-        # The first that is found may have begun with a time before.
-        begins = [match.start() for match in BEGIN.finditer(held, max(1, len(held) - size))]
-        if len(begins) > 1 or size >= len(held):
+        after = max(0, len(held) - size)
+        begins = [match.start() for match in BEGIN.finditer(held, after) if match.start()]
+        # Where ``after`` is within the time before a socket, the first match lacks that.
+        if len(begins) > 1 or not after:
             return begins[-1] if begins else held.rfind("\n") + 1 or len(held)
         size *= 2
 

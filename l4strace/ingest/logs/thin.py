@@ -48,8 +48,9 @@ class Keeper:
     def early(self, columns: Iterable[str]) -> tuple[int, list[str], list[str]] | None:
         """How `_native.samples` thins records with those ``columns``, once the limit is passed.
 
-        Block by block, as `add` does, which then finds nothing more to thin: whatever changes a
-        watched column of SAMPLES changes one of these.
+        What it leaves out `add` would, which thins block by block, too: whatever changes a watched
+        column of SAMPLES changes one of these. So it does not matter whether the thread that reads
+        a block asks before or after the limit is passed.
         """
         if self._dense:
             return None

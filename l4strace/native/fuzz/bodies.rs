@@ -1,6 +1,8 @@
 //! What every fuzz target does with its bytes, and what must hold then. `tests/damaged.rs` runs the same on
 //! damaged seeds in every test run.
 
+use std::num::NonZeroI64;
+
 use l4strace_native::decode;
 use l4strace_native::ktext::{Kind, Reader, Records, Samples, Shape, Thinning};
 use l4strace_native::packet::{FlowKey, Packet};
@@ -139,7 +141,11 @@ fn samples(text: &[u8]) {
     let kinds = ["type", "event", "sk", "alpha"].map(|name| (name.to_owned(), Kind::Text)).to_vec();
     let mut records = Records::read([kinds, vec![("ts_ns".into(), Kind::Int)]].concat(), text);
     let rows = records.rows as u64;
-    let thinning = Thinning { tick_ns: 10, events: vec!["ack".into()], watched: vec!["alpha".into()] };
+    let thinning = Thinning {
+        tick_ns: NonZeroI64::new(10).unwrap(),
+        events: vec!["ack".into()],
+        watched: vec!["alpha".into()],
+    };
     let mut samples = Samples::of(&records, Some(thinning));
     samples.keep(&mut records);
     assert!(samples.count + samples.others.len() as u64 <= rows);

@@ -163,6 +163,35 @@ def test_a_cut_line_and_a_missing_trailer_are_told(tmp_path: Path) -> None:
     assert {name for name, *_ in log.stats} == {"lines_unread", "no_trailer"}
 
 
+@pytest.mark.parametrize("bad", ['"x": "\udcff"', f'"x": {"9" * 5000}'])
+@pytest.mark.parametrize("record", [TRAILER, AGGREGATE, {"type": "note", "text": "a"}])
+def test_a_record_that_python_cannot_read_is_a_line_that_is_lost(
+    tmp_path: Path, record: dict[str, Any], bad: str
+) -> None:
+    """A trailer like that counted as one that had seen no sample."""
+    path = Path(write(tmp_path, HEADER, SAMPLE))
+    line = json.dumps(record).replace("{", f"{{{bad}, ", 1)
+    path.write_bytes(path.read_bytes() + line.encode("utf-8", "surrogateescape") + b"\n")
+    log = kernel_log.read(str(path))
+    assert (log.samples.height, log.complete, log.notes) == (1, False, 0)
+    assert not log.aggregates
+    assert {name for name, *_ in log.stats} == {"lines_unread", "no_trailer"}
+
+
+def test_two_records_that_run_into_each_other_are_one_line_that_is_lost(tmp_path: Path) -> None:
+    """The second began where the reader expected another line's first field."""
+    line = json.dumps(SAMPLE)
+    log = kernel_log.read(write(tmp_path, HEADER, line, line, line[:-1] + line, TRAILER))
+    assert log.samples.height == 2
+    assert ("lines_unread", 1) in [(name, count) for name, count, *_ in log.stats]
+
+
+def test_records_of_other_kinds_are_passed_over(tmp_path: Path) -> None:
+    notes = [{"type": "note", "text": str(n)} for n in range(300)]
+    log = kernel_log.read(write(tmp_path, HEADER, *notes, {"type": "x"}, SAMPLE, TRAILER))
+    assert (log.records, log.notes, log.complete) == (1, kernel_log.MOST_NOTES, True)
+
+
 def test_a_trailer_that_counts_more_is_told(tmp_path: Path) -> None:
     log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, TRAILER | {"events": {"detect": 4}}))
     assert ("samples_missing", 3) in [(name, count) for name, count, *_ in log.stats]

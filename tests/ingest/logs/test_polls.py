@@ -115,3 +115,16 @@ def test_text_without_sockets_is_not_held(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "ss.txt"
     path.write_text("no socket here\n" * 1000)
     assert max(map(len, ss._blocks(str(path), Log(str(path), "ss")))) < 1000 + 700
+
+
+@pytest.mark.parametrize("stamp", ["", "1795252717.330000\n", "1795252717.330000 ", "no socket\n"])
+def test_the_last_socket_is_found_wherever_the_search_begins(
+    monkeypatch: pytest.MonkeyPatch, stamp: str
+) -> None:
+    texts = ["", *(f"{stamp}{SOCKET}{info(5, 9, 1)}" * count for count in (1, 2, 5)), "x\n" * 99]
+    for text in texts:
+        monkeypatch.setattr(ss, "LAST_CHARS", 1 << 20)
+        whole = ss._complete(text)
+        for size in (1, 7, 50, 100, 333, 400):
+            monkeypatch.setattr(ss, "LAST_CHARS", size)
+            assert ss._complete(text) == whole, (text, size)

@@ -21,8 +21,7 @@ const PRINTED: [&str; 4] = ["tracing_mark_write", "print", "bprint", "bputs"];
 
 /// Reads one line; an event becomes a row.
 pub fn read_line(line: &str, columns: &mut Columns) -> Line {
-    let Some((cpu, ts_ns, rest)) = split_at_time(line) else { return without_time(line) };
-    let Some((event, fields)) = event_name(rest) else { return Line::Other };
+    let Some(Head { cpu, ts_ns, event, fields }) = head(line) else { return without_time(line) };
     if PRINTED.contains(&event) {
         return Line::Printed;
     }
@@ -38,7 +37,7 @@ pub fn read_line(line: &str, columns: &mut Columns) -> Line {
     Line::Event
 }
 
-/// A line whose time is none that an event has: on other clocks what is printed looks the same.
+/// A line without a time of seconds. Clocks that count (`counter`, `x86-tsc`) print `N: print:` all the same.
 #[cold]
 fn without_time(line: &str) -> Line {
     let printed = |(at, _): (usize, &str)| {
@@ -69,19 +68,29 @@ pub fn overwritten(line: &str) -> Option<u64> {
 /// Fewest digits after the point: all tools print microseconds or nanoseconds.
 const FRACTION: usize = 6;
 
-/// CPU, time and what follows it: splits at the first token `seconds.fraction:` behind a CPU in brackets.
+/// What every event has, and its fields.
+struct Head<'t> {
+    cpu: i64,
+    ts_ns: i64,
+    event: &'t str,
+    fields: &'t str,
+}
+
+/// Looks for `seconds.fraction: event:` behind a CPU in brackets.
 ///
 /// A task chooses its own name, at most 15 bytes (TASK_COMM_LEN), which stands before: `[0] `, a time
-/// with six decimals and an event's name do not fit into it, so that no name can forge an event.
-fn split_at_time(line: &str) -> Option<(i64, i64, &str)> {
+/// with six decimals and an event's name do not fit into it, so that no name can forge an event, nor hide one.
+fn head(line: &str) -> Option<Head<'_>> {
     let bytes = line.as_bytes();
     let ends = memchr_iter(b':', bytes).filter(|&colon| bytes.get(colon + 1) == Some(&b' '));
     for colon in ends {
-        let before = bytes[..colon].iter().rposition(|byte| matches!(byte, b' ' | b'\t' | b']'));
+        let before = bytes[..colon].iter().rposition(|byte| matches!(byte, b' ' | b'\t'));
         let start = before.map_or(0, |at| at + 1);
         let Some(ts_ns) = stamp(&line[start..colon]) else { continue };
-        if let Some(cpu) = cpu_number(&line[..start]) {
-            return Some((cpu, ts_ns, line[colon + 2..].trim_start()));
+        let named = || event_name(line[colon + 2..].trim_start());
+        if let Some((cpu, (event, fields))) = cpu_number(&line[..start]).and_then(|cpu| Some((cpu, named()?)))
+        {
+            return Some(Head { cpu, ts_ns, event, fields });
         }
     }
     None
@@ -174,12 +183,25 @@ mod tests {
     #[test]
     fn a_task_cannot_name_itself_an_event() {
         // 15 bytes, which is what prctl(PR_SET_NAME) takes.
-        for comm in ["1.5: ack: x=1", "0.0: ack: cwr=1", "[0] 9.0: cwr: ", "-1 [0] 1.5: ack"] {
+        for comm in [
+            "1.5: ack: x=1",
+            "0.0: ack: cwr=1",
+            "[0] 9.0: cwr: ",
+            "-1 [0] 1.5: ack",
+            "[0] 1.000000: x",
+            "[0]1.000000: a:",
+            "[0] 1.000000: :",
+            "7: print: x",
+        ] {
             assert!(comm.len() <= 15);
-            let line = format!("{comm:>16}-77 [000] ..s4.  1505.275453: sched_wakeup: {FIELDS}");
-            let columns = columns_of(&line);
-            assert_eq!(ints(&columns, "ts_ns"), Some(1_505_275_453_000), "{line}");
-            assert_eq!(columns[1].1, Column::Text([Some("sched_wakeup")].into()), "{line}");
+            for line in [
+                format!("{comm:>16}-77 [000] ..s4.  1505.275453: sched_wakeup: {FIELDS}"),
+                format!("{comm}     77 [000] 1505.275453: sched:sched_wakeup: {FIELDS}"),
+            ] {
+                let columns = columns_of(&line);
+                assert_eq!(ints(&columns, "ts_ns"), Some(1_505_275_453_000), "{line}");
+                assert_eq!(columns[1].1, Column::Text([Some("sched_wakeup")].into()), "{line}");
+            }
         }
     }
 

@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::num::NonZeroI64;
 
 use super::records::{Records, Values};
 
+/// Records that are no samples and say something, of which a log has few, and how many are kept.
+pub const OTHERS: [&str; 3] = ["note", "aggregate", "trailer"];
+const MOST_OTHERS: usize = 20_000;
+
 /// What stays of samples that come with every ACK: the first of a socket in a tick, and each that shows a change.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Thinning {
-    pub tick_ns: i64,
+    pub tick_ns: NonZeroI64,
     /// Events that are thinned.
     pub events: Vec<String>,
     /// Columns whose changes stay.
@@ -26,11 +31,11 @@ enum Cell<'t> {
 }
 
 /// Event and socket.
-type Of<'t> = (Option<Cow<'t, str>>, Option<Cow<'t, str>>);
+type Key<'t> = (Option<Cow<'t, str>>, Option<Cow<'t, str>>);
 
 /// What the last sample of an event and socket had.
 struct Seen<'t> {
-    of: Of<'t>,
+    key: Key<'t>,
     /// Its event is one of those that are thinned.
     thinned: bool,
     tick: Option<i64>,
@@ -45,15 +50,15 @@ pub struct Samples<'t> {
     watched: Vec<usize>,
     thinning: Option<Thinning>,
     seen: Vec<Seen<'t>>,
-    places: HashMap<Of<'t>, usize>,
+    places: HashMap<Key<'t>, usize>,
     /// Place of the last sample, which is mostly that of the next one.
     last: usize,
     /// Records that are samples.
     pub count: u64,
     /// Those of them that were left out to keep fewer.
     pub thinned: u64,
-    /// Records that are none: what they are, and the line.
-    pub others: Vec<(String, &'t [u8])>,
+    /// Records of [`OTHERS`], with their lines.
+    pub others: Vec<(&'static str, &'t [u8])>,
 }
 
 impl<'t> Samples<'t> {
@@ -87,7 +92,10 @@ impl<'t> Samples<'t> {
     fn is_kept(&mut self, records: &Records<'t>, row: usize) -> bool {
         let Some(kind) = text(records, self.kind, row) else { return false };
         if kind != "sample" {
-            self.others.push((kind.clone().into_owned(), records.lines[row]));
+            let other = OTHERS.into_iter().find(|other| kind == other);
+            self.others.extend(
+                other.filter(|_| self.others.len() < MOST_OTHERS).map(|kind| (kind, records.lines[row])),
+            );
             return false;
         }
         self.count += 1;
@@ -108,7 +116,7 @@ impl<'t> Samples<'t> {
         if !seen.thinned {
             return true;
         }
-        let tick = Some(ts_ns.div_euclid(tick_ns));
+        let tick = Some(ts_ns.div_euclid(tick_ns.get()));
         let mut shows = std::mem::replace(&mut seen.tick, tick) != tick;
         for (before, &at) in seen.watched.iter_mut().zip(&self.watched) {
             let now = cell(&records.columns[at].1, row);
@@ -121,15 +129,15 @@ impl<'t> Samples<'t> {
 
     /// Where in `seen` the samples of an event and socket are.
     fn place(&mut self, event: Option<&Cow<'t, str>>, socket: Option<&Cow<'t, str>>) -> usize {
-        let last = self.seen.get(self.last).map(|seen| (seen.of.0.as_ref(), seen.of.1.as_ref()));
+        let last = self.seen.get(self.last).map(|seen| (seen.key.0.as_ref(), seen.key.1.as_ref()));
         if last != Some((event, socket)) {
-            let of = (event.cloned(), socket.cloned());
+            let key = (event.cloned(), socket.cloned());
             let next = self.seen.len();
-            self.last = *self.places.entry(of.clone()).or_insert(next);
+            self.last = *self.places.entry(key.clone()).or_insert(next);
             if self.last == next {
-                let thinned = self.is_thinned(of.0.as_deref());
+                let thinned = self.is_thinned(key.0.as_deref());
                 let watched = vec![None; self.watched.len()];
-                self.seen.push(Seen { of, thinned, tick: None, watched });
+                self.seen.push(Seen { key, thinned, tick: None, watched });
             }
         }
         self.last
@@ -195,14 +203,15 @@ mod tests {
         assert!(times.into_iter().flatten().eq([1, 2, 2, 3, 4, 9, 10, 11, 12]));
         assert_eq!((samples.count, samples.thinned), (10, 0));
         let (kind, line) = &samples.others[0];
-        assert_eq!((kind.as_str(), samples.others.len()), ("note", 1));
+        assert_eq!((*kind, samples.others.len()), ("note", 1));
         assert!(line.ends_with(br#"{"type": "note", "text": "x"}"#));
     }
 
     #[test]
     fn of_a_socket_the_first_of_a_tick_stays_and_what_shows_a_change() {
         let (events, watched) = (vec!["ack".to_owned()], vec!["alpha".to_owned(), "absent".to_owned()]);
-        let (times, samples) = kept(Some(Thinning { tick_ns: 10, events, watched }));
+        let (times, samples) =
+            kept(Some(Thinning { tick_ns: NonZeroI64::new(10).unwrap(), events, watched }));
         assert!(times.into_iter().flatten().eq([1, 2, 3, 4, 10, 11, 12]));
         assert_eq!((samples.count, samples.thinned), (10, 2));
     }

@@ -1,4 +1,4 @@
-//! Texts of one column, one behind the other.
+//! Texts of one column, joined in one string.
 
 use std::fmt::{Debug, Display, Write};
 

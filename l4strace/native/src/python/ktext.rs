@@ -1,6 +1,7 @@
 //! Text logs for Python: chunks in, Arrow tables out.
 
 use std::iter::repeat_n;
+use std::num::NonZeroI64;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -39,12 +40,12 @@ fn records(
     Ok((Columns::joined(columns).finish()?, unread))
 }
 
-/// Samples, how many lines do not fit, how many are samples, how many of those are thinned, and lines that
-/// are none: what they are, and the line.
-type Sampled<'py> = (ArrowTable, u64, u64, u64, Vec<(String, Bound<'py, PyBytes>)>);
+/// Samples, how many lines do not fit, how many are samples, how many of those are thinned, and notes, aggregates
+/// and the trailer: what they are, and the line.
+type Sampled<'py> = (ArrowTable, u64, u64, u64, Vec<(&'static str, Bound<'py, PyBytes>)>);
 
 /// `tick_ns`, `events` and `watched` of a `Thinning`.
-type Thinned = (i64, Vec<String>, Vec<String>);
+type Thinned = (NonZeroI64, Vec<String>, Vec<String>);
 
 /// The samples of a kernel log among the records of `block`, with columns as of `records`.
 #[pyfunction]

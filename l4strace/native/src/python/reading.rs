@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::seam::{caught, native};
-use crate::read::{self, Input, ReadError};
+use crate::read::{self, Input, ReadError, Step};
 use crate::write;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -81,8 +81,8 @@ impl Chunks {
     }
 }
 
-/// Iterator of blocks of whole lines, each of `least` bytes or more but for the last; lines of more than `longest`
-/// are left out and counted in `long`. A file that breaks off ends the iteration and sets `error`.
+/// Iterator of blocks of whole lines, one for every `least` bytes that are read; lines that have not ended after
+/// `longest` bytes are left out and counted in `long`. A file that breaks off ends the iteration and sets `error`.
 #[pyclass(module = "l4strace._native")]
 struct Lines {
     lines: read::Lines,
@@ -102,10 +102,17 @@ impl Lines {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
-        let mut text = self.buffers.take();
-        let lines = &mut self.lines;
-        let more = native(py, || Ok::<_, ReadError>(lines.next(&mut text)))?;
-        Ok(more.then(|| Block { text, from: 0, buffers: self.buffers.clone() }))
+        loop {
+            let lines = &mut self.lines;
+            let some = || (0..STEPS).map(|_| lines.step()).find(|step| *step != Step::More);
+            match native(py, || Ok::<_, ReadError>({ some }()))? {
+                Some(Step::Block) => break,
+                Some(_) => return Ok(None),
+                None => py.check_signals()?,
+            }
+        }
+        let text = self.lines.block(self.buffers.take());
+        Ok(Some(Block { text, from: 0, buffers: self.buffers.clone() }))
     }
 
     #[getter]
@@ -129,6 +136,9 @@ impl Lines {
         self.lines.chunks.error.as_deref()
     }
 }
+
+/// Pieces of some 256 kB that are read before a look at signals: a line may have no end.
+const STEPS: usize = 64;
 
 /// Buffers that no block holds any more: a new one costs more to get than to fill.
 #[derive(Clone, Default)]

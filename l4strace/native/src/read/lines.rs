@@ -1,60 +1,76 @@
 //! Blocks of whole lines of any file, decompressed.
 
+use memchr::{memchr, memrchr};
+
 use super::chunks::Chunks;
 use super::error::ReadError;
 use super::input::Input;
 
-/// Lines some megabytes at a time; those longer than `longest` are left out.
+/// Lines some megabytes at a time. One that has not ended after `longest` bytes is left out.
 pub struct Lines {
     pub chunks: Chunks,
     least: usize,
     longest: usize,
-    /// What follows the last line end so far.
-    rest: Vec<u8>,
+    /// What was read and is in no block yet, and how much of it is whole lines.
+    held: Vec<u8>,
+    whole: usize,
     /// In a line that is left out.
     skipping: bool,
     /// Lines that were left out.
     pub long: u64,
 }
 
+/// What a step led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A block can be taken.
+    Block,
+    More,
+    End,
+}
+
 impl Lines {
-    /// Blocks have at least `least` bytes, but for the last one, and little more if lines are short.
+    /// A block comes for every `least` bytes that are read.
     pub fn open(input: &Input, least: usize, longest: usize) -> Result<Self, ReadError> {
         let chunks = Chunks::of(input, least)?;
-        Ok(Lines { chunks, least, longest, rest: Vec::new(), skipping: false, long: 0 })
+        Ok(Lines { chunks, least, longest, held: Vec::new(), whole: 0, skipping: false, long: 0 })
     }
 
-    /// Puts the next block in place of what is in `block`; false at the end. What follows the last line end
-    /// comes last.
-    pub fn next(&mut self, block: &mut Vec<u8>) -> bool {
-        block.clear();
-        block.append(&mut self.rest);
-        let mut whole = 0;
-        while let Some(mut chunk) = self.chunks.next() {
-            if self.skipping {
-                let Some(end) = chunk.iter().position(|&byte| byte == b'\n') else { continue };
-                (chunk, self.skipping) = (&chunk[end + 1..], false);
-            }
-            if let Some(end) = chunk.iter().rposition(|&byte| byte == b'\n') {
-                whole = block.len() + end + 1;
-            }
-            block.extend_from_slice(chunk);
-            if block.len() < self.least {
-                continue;
-            }
-            if block.len() - whole > self.longest {
-                (self.long, self.skipping) = (self.long + 1, true);
-            } else if whole > 0 {
-                self.rest.extend_from_slice(&block[whole..]);
-            } else {
-                continue;
-            }
-            block.truncate(whole);
-            if whole > 0 {
-                return true;
-            }
+    /// Reads some bytes.
+    pub fn step(&mut self) -> Step {
+        let Some(mut chunk) = self.chunks.next() else {
+            self.whole = self.held.len();
+            return if self.held.is_empty() { Step::End } else { Step::Block };
+        };
+        if self.skipping {
+            let Some(end) = memchr(b'\n', chunk) else { return Step::More };
+            (chunk, self.skipping) = (&chunk[end + 1..], false);
         }
-        !block.is_empty()
+        if let Some(end) = memrchr(b'\n', chunk) {
+            self.whole = self.held.len() + end + 1;
+        }
+        self.held.extend_from_slice(chunk);
+        if self.held.len() < self.least {
+            return Step::More;
+        }
+        if self.held.len() - self.whole > self.longest {
+            self.held.truncate(self.whole);
+            (self.long, self.skipping) = (self.long + 1, true);
+        }
+        if self.whole > 0 {
+            Step::Block
+        } else {
+            Step::More
+        }
+    }
+
+    /// Takes the whole lines, and at the end of the file what follows them; `empty` holds the next ones.
+    pub fn block(&mut self, mut empty: Vec<u8>) -> Vec<u8> {
+        empty.clear();
+        empty.extend_from_slice(&self.held[self.whole..]);
+        self.held.truncate(self.whole);
+        self.whole = 0;
+        std::mem::replace(&mut self.held, empty)
     }
 }
 
@@ -65,9 +81,13 @@ mod tests {
     fn blocks(text: &[u8], least: usize, longest: usize) -> (Vec<Vec<u8>>, u64) {
         let input = Input::Memory("log".into(), text.into());
         let mut lines = Lines::open(&input, least, longest).expect("bytes in memory can be read");
-        let (mut found, mut block) = (Vec::new(), Vec::new());
-        while lines.next(&mut block) {
-            found.push(block.clone());
+        let mut found = Vec::new();
+        loop {
+            match lines.step() {
+                Step::Block => found.push(lines.block(b"old".to_vec())),
+                Step::More => {}
+                Step::End => break,
+            }
         }
         (found, lines.long)
     }

@@ -26,7 +26,7 @@ pub use decoder::{Decoder, Next};
 pub use error::ReadError;
 pub use info::{Kind, SourceInfo};
 pub use input::Input;
-pub use lines::Lines;
+pub use lines::{Lines, Step};
 pub use source::{reason, Source};
 pub use stream::{open, PacketStream};
 
