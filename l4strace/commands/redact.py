@@ -9,6 +9,7 @@ import typer
 from l4strace import console
 from l4strace.commands.arguments import Key, NoCompanions, Paths
 from l4strace.errors import InputError
+from l4strace.wording.quantities import count
 
 FORGOTTEN = (
     "The key was random and is forgotten: another run maps addresses differently. "
@@ -52,8 +53,8 @@ def redact(
         console.emit(f"{output.rstrip('/') or '/'}/{copy.name}")
         if copy.emptied:
             console.note(
-                f"{copy.path}: {copy.emptied:,} packets of an unknown link type: their times and "
-                "lengths alone are kept"
+                f"{copy.path}: of {count(copy.emptied, 'packet')} of an unknown link type only "
+                "times and lengths are kept"
             )
     if not key:
         console.note(FORGOTTEN)

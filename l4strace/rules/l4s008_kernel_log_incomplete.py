@@ -74,7 +74,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(source: int, path: str, complete: bool | None, lost: pl.DataFrame) -> Finding:
     samples = lost.filter(~pl.col("name").is_in(NOT_SAMPLES))["count"].sum()
     cut = "its end" if complete is False else ""
-    missing = f"{samples:,} samples or lines" if samples else ""
+    many = "1 sample or line" if samples == 1 else f"{samples:,} samples or lines"
+    missing = many if samples else ""
     return Finding(
         CODE,
         Severity.NOTICE,

@@ -40,6 +40,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import of_round
+from l4strace.wording.quantities import count
 
 CODE = "L4S201"
 MIN_CUTS = 3
@@ -100,7 +101,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     silent = not row["cwr_packets"]
-    answer = "it sent no CWR" if silent else f"it set CWR on {row['cwr_packets']:,} packets"
+    answer = "it sent no CWR" if silent else f"it set CWR on {count(row['cwr_packets'], 'packet')}"
     ignored = round(row["ignored"] * row["echoes"])
     return Finding(
         CODE,

@@ -1,6 +1,7 @@
 """Kernel logs that lack something."""
 
 import polars as pl
+import pytest
 
 from l4strace.rules.l4s008_kernel_log_incomplete import check
 from l4strace.schema.words import Stat
@@ -38,7 +39,16 @@ def test_a_missing_trailer_is_not_counted_as_a_sample():
     """The row `no_trailer` counts the log: its 1 is neither a sample nor a line."""
     stats = frame("stats", name="no_trailer", count=1, severity="loss")
     (found,) = check(evidence(sources=log(complete=False), stats=stats))
-    assert "samples" not in found.message
+    assert "sample" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"), [(1, "lacks 1 sample or line:"), (2000, "lacks 2,000 samples or lines:")]
+)
+def test_says_how_many_are_lost(lost: int, said: str):
+    stats = frame("stats", name="lines_unread", count=lost, severity="loss")
+    (found,) = check(evidence(sources=log(complete=True), stats=stats))
+    assert said in found.message
 
 
 def test_silent_on_a_log_that_another_rule_reports_as_foreign():

@@ -12,6 +12,7 @@ from l4strace.ingest import files, untrusted
 from l4strace.ingest.logs import sniff
 from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
 from l4strace.schema.words import Stat
+from l4strace.wording.quantities import count as numbered
 
 STATED = re.compile(r"realtime_minus_monotonic_ns\s+(-?\d+)(?:\s+uncertainty_ns\s+(\d+))?")
 
@@ -49,7 +50,7 @@ def _within_bounds(log: Log) -> Log:
     log.lose(Stat.LINES_UNREAD, odd, "info", "Values that no kernel can have.")
     bad = sum(count for name, count, *_ in log.stats if name == Stat.LINES_UNREAD)
     if bad and log.samples.is_empty() and not log.aggregates:
-        raise InputError(f"{log.path}: {bad:,} records, and none can be read")
+        raise InputError(f"{log.path}: {numbered(bad, 'record')}, and none can be read")
     for name in NAMES:
         if log.samples[name].unique().str.contains(DIRTY).any():
             clean = pl.col(name).str.replace_all(untrusted.CONTROL, "?")
