@@ -42,7 +42,6 @@ class Chunks(Iterator[bytes]):
 class Block:
     """Some lines of a text."""
 
-    def __init__(self, text: bytes) -> None: ...
     def __bytes__(self) -> bytes: ...
     def first_line(self) -> bytes:
         """Takes the first line out, and returns it without its end."""

@@ -187,7 +187,7 @@ def test_two_records_that_run_into_each_other_are_one_line_that_is_lost(tmp_path
 
 
 def test_records_of_other_kinds_are_passed_over(tmp_path: Path) -> None:
-    notes = [{"type": "note", "text": str(n)} for n in range(300)]
+    notes = [{"type": "note", "text": str(n)} for n in range(30_000)]
     log = kernel_log.read(write(tmp_path, HEADER, *notes, {"type": "x"}, SAMPLE, TRAILER))
     assert (log.records, log.notes, log.complete) == (1, kernel_log.MOST_NOTES, True)
 

@@ -6,8 +6,9 @@ use std::num::NonZeroI64;
 
 use super::records::{Records, Values};
 
-/// Records that are no samples and say something, of which a log has few, and how many are kept.
-pub const OTHERS: [&str; 3] = ["note", "aggregate", "trailer"];
+/// Records that are no samples and say something, of which a log has few, and how many are kept beside the last.
+pub const OTHERS: [&str; 3] = ["note", "aggregate", TRAILER];
+const TRAILER: &str = "trailer";
 const MOST_OTHERS: usize = 20_000;
 
 /// What stays of samples that come with every ACK: the first of a socket in a tick, and each that shows a change.
@@ -92,10 +93,11 @@ impl<'t> Samples<'t> {
     fn is_kept(&mut self, records: &Records<'t>, row: usize) -> bool {
         let Some(kind) = text(records, self.kind, row) else { return false };
         if kind != "sample" {
-            let other = OTHERS.into_iter().find(|other| kind == other);
-            self.others.extend(
-                other.filter(|_| self.others.len() < MOST_OTHERS).map(|kind| (kind, records.lines[row])),
-            );
+            if let Some(kind) = OTHERS.into_iter().find(|other| kind == other) {
+                if self.others.len() < MOST_OTHERS || kind == TRAILER {
+                    self.others.push((kind, records.lines[row]));
+                }
+            }
             return false;
         }
         self.count += 1;

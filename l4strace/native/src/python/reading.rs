@@ -177,11 +177,6 @@ impl Drop for Block {
 
 #[pymethods]
 impl Block {
-    #[new]
-    fn new(text: &[u8]) -> Self {
-        Block { text: text.to_vec(), from: 0, buffers: Buffers::default() }
-    }
-
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.text())
     }
