@@ -90,8 +90,13 @@ def _clean(value: Any, depth: int, strict: bool) -> Any:
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
+        # Most are numbers and short texts: to ask about each takes as long as all else.
         return {
-            _clean(key, 0, strict): _clean(item, depth - 1, strict) for key, item in value.items()
+            key if key.isascii() else _clean(key, 0, strict): item
+            if (type(item) is int and -(2**63) <= item < 2**64)
+            or (type(item) is str and item.isascii())
+            else _clean(item, depth - 1, strict)
+            for key, item in value.items()
         }
     return [_clean(item, depth - 1, strict) for item in value]
 
