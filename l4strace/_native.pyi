@@ -215,13 +215,13 @@ def prague_alpha(
 def first_acks(
     path: str,
     starts: list[tuple[int, int]],
-    senders: list[tuple[int, bool]],
+    receivers: list[tuple[int, bool]],
     wanted: ArrowRows,
     most: int,
 ) -> ArrowTable:
     """`packet_ns` of those of ``wanted`` (`flow`, `snd_una`) that a capture shows acknowledged.
 
-    The first time of each. ``senders`` are the flow directions whose packets count, of which
+    The first time of each. ``receivers`` are the flow directions whose packets acknowledge;
     ``most`` packets of the capture are read; ``starts`` is as for `packets`.
     """
 

@@ -65,37 +65,36 @@ def most() -> int | None:
 
 def spare(paths: Iterable[str]) -> bool:
     """Whether a second thread gains by work beside the reading of ``paths``."""
-    return most() != 1 and _processors() > 1 and _bytes(paths) > QUICK_BYTES
+    return _several() and _bytes(paths) > QUICK_BYTES
 
 
-def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[tuple[A, B]]:
-    """Each of ``items`` with what ``function`` makes of it, in their order.
+def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    """What ``function`` makes of each of ``items``, in their order.
 
     Other threads, where some are allowed, are at work on the next ones while the caller is on one;
     the items themselves come from the caller's.
     """
-    stated, processors = most(), _processors()
-    if 1 in (stated, processors):
-        yield from ((item, function(item)) for item in items)
+    if not _several():
+        yield from map(function, items)
         return
-    # The caller's is one of those that were stated.
-    workers = min(stated - 1 if stated else processors, processors, MOST_AHEAD)
     from concurrent.futures import ThreadPoolExecutor
 
+    stated, processors = most(), _processors()
+    # The caller's is one of those that were stated.
+    workers = min(stated - 1 if stated else processors, processors, MOST_AHEAD)
     with ThreadPoolExecutor(workers) as pool:
-        before: list[tuple[A, Future[B]]] = []
+        coming: list[Future[B]] = []
         for item in items:
-            before.append((item, pool.submit(function, item)))
-            if len(before) > workers:
-                done, coming = before.pop(0)
-                yield done, coming.result()
-        for done, coming in before:
-            yield done, coming.result()
+            coming.append(pool.submit(function, item))
+            if len(coming) > workers:
+                yield coming.pop(0).result()
+        for last in coming:
+            yield last.result()
 
 
 def beforehand(items: Iterable[A]) -> Iterator[A]:
     """``items``, of which another thread, where one is allowed, makes the next meanwhile."""
-    if min(most() or _processors(), _processors()) == 1:
+    if not _several():
         yield from items
         return
     from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +105,10 @@ def beforehand(items: Iterable[A]) -> Iterator[A]:
         while (item := coming.result()) is not end:
             coming = pool.submit(next, made, end)
             yield item
+
+
+def _several() -> bool:
+    return most() != 1 and _processors() > 1
 
 
 def _processors() -> int:

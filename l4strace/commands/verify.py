@@ -10,7 +10,7 @@ import typer
 
 from l4strace import console
 from l4strace.errors import UsageError
-from l4strace.wording.quantities import count as numbered
+from l4strace.wording.quantities import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def _report(
     )
     if not found and not missing:
         return [head + "all equal"]
-    lines = [head + f"{numbered(len(found), 'disagreement')}"]
+    lines = [head + f"{count(len(found), 'disagreement')}"]
     lines += [f"  frame {frame}: Wireshark shows no such packet" for frame in missing[:SHOWN]]
     for d in found[:SHOWN]:
         lines.append(f"  frame {d.frame}  {d.column}: ours {d.ours}, Wireshark {d.wireshark}")

@@ -48,7 +48,7 @@ def read(path: str) -> Log:
         raise ValueError("an empty kernel log")
     schema = _schema(_header(first.first_line(), log)["fields"])
     rows = partial(_rows, schema=schema, keeper=keeper)
-    for _, found in threads.ahead(rows, chain([first], lines)):
+    for found in threads.ahead(rows, chain([first], lines)):
         log.lose(Stat.LINES_UNREAD, found.unread, "loss", BAD_LINES)
         log.records += found.seen
         keeper.thinned += found.thinned

@@ -12,7 +12,7 @@ from l4strace.ingest import files, untrusted
 from l4strace.ingest.logs import sniff
 from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
 from l4strace.schema.words import Stat
-from l4strace.wording.quantities import count as numbered
+from l4strace.wording.quantities import count
 
 STATED = re.compile(r"realtime_minus_monotonic_ns\s+(-?\d+)(?:\s+uncertainty_ns\s+(\d+))?")
 
@@ -48,9 +48,9 @@ def _within_bounds(log: Log) -> Log:
     log.lose(Stat.LINES_UNREAD, lost, "loss", "Samples whose time no clock can show.")
     log.samples, odd = bounded(log.samples)
     log.lose(Stat.LINES_UNREAD, odd, "info", "Values that no kernel can have.")
-    bad = sum(count for name, count, *_ in log.stats if name == Stat.LINES_UNREAD)
+    bad = sum(lines for name, lines, *_ in log.stats if name == Stat.LINES_UNREAD)
     if bad and log.samples.is_empty() and not log.aggregates:
-        raise InputError(f"{log.path}: {numbered(bad, 'record')}, and none can be read")
+        raise InputError(f"{log.path}: {count(bad, 'record')}, and none can be read")
     for name in NAMES:
         if log.samples[name].unique().str.contains(DIRTY).any():
             clean = pl.col(name).str.replace_all(untrusted.CONTROL, "?")

@@ -10,8 +10,8 @@ use crate::track::Retrace;
 pub struct Acks {
     stream: PacketStream,
     flows: Retrace,
-    /// By flow, whether packets of the server [0] and of the client [1] may carry them.
-    senders: Vec<[bool; 2]>,
+    /// By flow, whether the server [0] and the client [1] are such receivers.
+    receivers: Vec<[bool; 2]>,
     /// By flow and number, its first time.
     first_ns: HashMap<(u32, u32), Option<i64>>,
     /// Packets that are left to read.
@@ -19,31 +19,31 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// `senders`: whose acknowledgements count, by flow and direction; `wanted`: flows and numbers; `most`: packets
+    /// `receivers`: flow and direction of the packets that acknowledge; `wanted`: flows and numbers; `most`: packets
     /// that are read.
     pub fn new(
         stream: PacketStream,
         flows: Retrace,
-        senders: &[(u32, bool)],
+        receivers: &[(u32, bool)],
         wanted: &[(u32, u32)],
         most: u64,
     ) -> Self {
-        let flow_count = senders.iter().map(|&(flow, _)| flow as usize + 1).max().unwrap_or(0);
+        let flow_count = receivers.iter().map(|&(flow, _)| flow as usize + 1).max().unwrap_or(0);
         let mut by_flow = vec![[false; 2]; flow_count];
-        senders.iter().for_each(|&(flow, forward)| by_flow[flow as usize][usize::from(forward)] = true);
+        receivers.iter().for_each(|&(flow, forward)| by_flow[flow as usize][usize::from(forward)] = true);
         let first_ns = wanted.iter().map(|&key| (key, None)).collect();
-        Acks { stream, flows, senders: by_flow, first_ns, left: most }
+        Acks { stream, flows, receivers: by_flow, first_ns, left: most }
     }
 
     /// Looks through the next packets; false when there are no more to look at.
     pub fn batch(&mut self) -> Result<bool, ReadError> {
-        let Acks { stream, flows, senders, first_ns, left } = self;
+        let Acks { stream, flows, receivers, first_ns, left } = self;
         let more = stream.next_batch(&mut |packets: &[Packet]| {
             let most = usize::try_from(*left).unwrap_or(usize::MAX).min(packets.len());
             *left -= most as u64;
             for p in &packets[..most] {
                 let Some(at) = flows.place(p) else { continue };
-                let counts = senders.get(at.flow as usize).is_some_and(|of| of[usize::from(at.forward)]);
+                let counts = receivers.get(at.flow as usize).is_some_and(|of| of[usize::from(at.forward)]);
                 if !counts || !p.has(flag::ACK) {
                     continue;
                 }

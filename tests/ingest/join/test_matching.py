@@ -35,8 +35,10 @@ def test_the_first_packet_of_a_number_is_found_as_in_the_table_of_packets(most: 
     """Of two flows one direction counts, of a third both."""
     path = str(FIXTURES / "misfire" / "misfire.pcap.xz")
     capture = pipeline.read([path], companions=False)
-    senders = [(0, True), (1, False), (3, False), (3, True)]
-    counted = pl.DataFrame(senders, schema={"flow": pl.UInt32, "forward": pl.Boolean}, orient="row")
+    receivers = [(0, True), (1, False), (3, False), (3, True)]
+    counted = pl.DataFrame(
+        receivers, schema={"flow": pl.UInt32, "forward": pl.Boolean}, orient="row"
+    )
     table = pl.concat(
         packets.batches(capture, columns=("flow", "forward", "ts_ns", "tcp_flags", "ack_raw"))
     )
@@ -51,7 +53,7 @@ def test_the_first_packet_of_a_number_is_found_as_in_the_table_of_packets(most: 
     )
     wanted = pl.concat([first.drop("packet_ns").sort("flow", "snd_una").gather_every(2), chance])
     starts = packets.second_pass(capture, 0).starts
-    found = pl.DataFrame(_native.first_acks(path, starts, senders, wanted, most))
+    found = pl.DataFrame(_native.first_acks(path, starts, receivers, wanted, most))
     expected = first.join(wanted, on=["flow", "snd_una"])
     assert expected.height > 100
     assert_frame_equal(found, expected, check_row_order=False)

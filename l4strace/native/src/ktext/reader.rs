@@ -10,8 +10,7 @@ use super::fields::set_fields;
 
 /// A line longer than this is damage, and is dropped.
 const MAX_LINE: usize = 1 << 20;
-/// Rows of one batch: a row takes some 3 kB until its texts are numbers and what is left of them one
-/// text.
+/// Rows of one batch: a row takes 16 bytes in each of up to 256 columns, and its texts.
 const BATCH: usize = 1 << 14;
 
 /// How one line becomes a row.

@@ -78,7 +78,7 @@ fn proving(
 /// When acknowledgement numbers first passed: `flow`, `snd_una` and `packet_ns` of those of `wanted` (`flow` and
 /// `snd_una`) that did, in its order.
 ///
-/// `starts` is as for `packets`; `senders` names the directions whose packets count, `most` how many packets of the
+/// `starts` is as for `packets`; `receivers` names the directions whose packets count, `most` how many packets of the
 /// capture are read.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // as Python hands them over
@@ -86,14 +86,14 @@ fn first_acks(
     py: Python<'_>,
     path: &str,
     starts: Vec<(u64, u32)>,
-    senders: Vec<(u32, bool)>,
+    receivers: Vec<(u32, bool)>,
     wanted: Given,
     most: u64,
 ) -> PyResult<ArrowTable> {
     let both = wanted.u32("flow")?.into_iter().zip(wanted.u32("snd_una")?);
     let wanted: Vec<(u32, u32)> = both.filter_map(|(flow, ack)| flow.zip(ack)).collect();
     let stream = native(py, || read::open(&Input::from(path)))?;
-    let mut acks = Acks::new(stream, Retrace::new(starts), &senders, &wanted, most);
+    let mut acks = Acks::new(stream, Retrace::new(starts), &receivers, &wanted, most);
     while native(py, || acks.batch())? {
         py.check_signals()?;
     }
