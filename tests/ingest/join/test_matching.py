@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -57,3 +59,28 @@ def test_the_first_packet_of_a_number_is_found_as_in_the_table_of_packets(most: 
     expected = first.join(wanted, on=["flow", "snd_una"])
     assert expected.height > 100
     assert_frame_equal(found, expected, check_row_order=False)
+
+
+def test_a_log_is_matched_with_the_packets_that_acknowledge_its_sockets() -> None:
+    """With the packets that the sockets send, next to nothing matches."""
+    run = FIXTURES / "accecn-clean"
+    inputs = [str(run / name) for name in ("sender.pcap.xz", "sender.kernel.ndjson.zst")]
+    capture = pipeline.read(inputs, companions=False)
+    assert capture.sources["clock_residual_ns"].drop_nulls().len() == 1
+    assert capture.kernel["flow"].unique().to_list() == [0]
+
+
+def test_times_of_packets_are_on_the_clock_of_the_run() -> None:
+    capture = pipeline.read([str(FIXTURES / "misfire" / "misfire.pcap.xz")], companions=False)
+    flow = {"flow": pl.UInt32, "forward": pl.Boolean}
+    found = pl.DataFrame([(1, True)], schema=flow, orient="row")
+    table = pl.concat(packets.batches(capture, columns=("flow", "forward", "ts_ns", "ack_raw")))
+    back = table.filter((pl.col("flow") == 1) & ~pl.col("forward"))
+    logged = back.select("flow", snd_una="ack_raw")
+    own = matching._first_packets(capture, found, logged)
+    assert own["packet_ns"].max() > 0
+    later = capture.sources.with_columns(clock_offset_ns=pl.lit(5000, dtype=pl.Int64))
+    moved = matching._first_packets(replace(capture, sources=later), found, logged)
+    both = own.join(moved, on=["flow", "snd_una"])
+    assert both.height == own.height
+    assert (both["packet_ns_right"] - both["packet_ns"]).unique().to_list() == [5000]
