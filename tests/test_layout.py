@@ -43,7 +43,6 @@ ELSEWHERE = {
     "commands/page_file.py": "commands/test_diagnose.py",
     "ingest/host_file.py": "hostile/test_edge.py",
     "ingest/named.py": "hostile/test_edge.py",
-    "ingest/untrusted.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
     "ingest/files.py": "commands/test_diagnose.py",
     "unsigned.py": "test_later.py",
