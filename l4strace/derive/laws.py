@@ -182,13 +182,16 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     )
     # A floor that waits for a score which never comes is alpha/2: it must gain something.
     apart = pl.col("window_packets") >= DEEP
+    # Where the score asks for the floor, alpha/2 must leave a window that can be told from its.
+    asked_for = half_alpha - pl.col("ll_floor_fixed") >= LEAD
+    told = (CUT_FLOOR - pl.col("half_alpha")) * pl.col("window_packets") >= 2 * ROUNDING
     over = {
         "floor": pl.when(apart)
         .then(floor - pl.max_horizontal(half_alpha, half, none))
         .otherwise(pl.max_horizontal(floor, half) - pl.max_horizontal(half_alpha, none)),
         "half": pl.when(apart).then(half - pl.max_horizontal(half_alpha, floor, none)),
         "none": none - pl.max_horizontal(half_alpha, floor, half),
-        "alpha/2": pl.when(floor - half_alpha < LEAD).then(
+        "alpha/2": pl.when((floor - half_alpha < LEAD) & (told | ~asked_for)).then(
             half_alpha - pl.max_horizontal(always, half)
         ),
     }

@@ -75,7 +75,7 @@ from l4strace.rules.support.fallback_states import (
     unused,
     without_score,
 )
-from l4strace.rules.support.reductions import few_at_the_floor
+from l4strace.rules.support.reductions import few_at_the_floor, show_the_fallback
 from l4strace.wording.quantities import share
 
 CODE = "L4S303"
@@ -126,7 +126,7 @@ def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(path_causes.noises(evidence), on=subjects.DIRECTION, how="left")
         .join(
-            evidence.laws.filter(pl.col("law").is_not_null() | few_at_the_floor()),
+            evidence.laws.filter(show_the_fallback() | few_at_the_floor()),
             on=subjects.DIRECTION,
             how="anti",
         )

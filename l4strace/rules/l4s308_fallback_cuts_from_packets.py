@@ -26,8 +26,9 @@ replayed from packets; `bottlenecks.kind`,
 When it is wrong
 ----------------
 Other senders may use ECT(1) and reduce by about 30 % of their own accord: only if the sender is
-Prague is it the fallback. With windows below 6 packets, or alpha above 0.5, the laws hardly differ;
-the rule is then silent.
+Prague is it the fallback. In windows of a few packets, or with alpha near 0.6, a reduction to the
+floor and one by alpha/2 differ by less than counting whole packets hides; the rule is then silent,
+unless the score never asks for the floor.
 
 What to do
 ----------
@@ -61,7 +62,11 @@ from l4strace.rules.support.fallback_states import (
     shaken,
     slow_link,
 )
-from l4strace.rules.support.reductions import few_at_the_floor, references
+from l4strace.rules.support.reductions import (
+    few_at_the_floor,
+    references,
+    show_the_fallback,
+)
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import milliseconds
 
@@ -95,17 +100,22 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return []
     verdicts = [_verdict(evidence, row) for row in _judged(evidence, laws)]
     found: list[Finding | Skipped] = [verdict for verdict in verdicts if verdict]
-    undecided = laws["law"].is_null().all() and not found
+    if found or laws["law"].is_in(["half", "none"]).any():
+        return found
+    if laws["law"].is_not_null().any():
+        return [Skipped(CODE, "no usable reduction of an ECT(1) sender came at a score above 8")]
     few = (laws["samples"] < ENOUGH).all()
     reason = "too few marked rounds show" if few else "no law explains clearly"
-    return [Skipped(CODE, f"{reason} how an ECT(1) sender reduces")] if undecided else found
+    return [Skipped(CODE, f"{reason} how an ECT(1) sender reduces")]
 
 
 def _laws(evidence: Evidence) -> pl.DataFrame:
     """Laws of ECT(1) senders without a recorded score."""
     few = few_at_the_floor()
     laws = subjects.once(evidence, evidence.laws).with_columns(
-        few=few, references=pl.when(few).then(references()).otherwise("references")
+        few=few,
+        told=show_the_fallback(),
+        references=pl.when(few).then(references()).otherwise("references"),
     )
     laws = laws.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     logged = samples(evidence).filter(pl.col("score_max").is_not_null() | pl.col("probed"))
@@ -132,7 +142,8 @@ def _verdict(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
     if row["law"] == "floor" or row["few"]:
         return _acting(evidence, row)
     if row["law"] == "alpha/2":
-        return _scalable(evidence, row)
+        told = row["told"] or _least(row) < MIN_SHARE
+        return _scalable(evidence, row) if told else None
     # A floor as likely at all times is a small bias of the model, in windows of few packets.
     mixed = row["ll_floor"] - row["ll_floor_always"] >= LEAD and row["misfit"] <= MISFIT
     if row["deeper"] and mixed and row["kind"] == "l4s" and _slow(row):

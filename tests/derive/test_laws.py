@@ -17,7 +17,9 @@ Share = Callable[[float], float]
 """Alpha -> share of the window that a reduction gives up."""
 
 
-def windows(given: Share, every: int = 8, start: float = 20.0, jitter: float = 0.0):
+def windows(
+    given: Share, every: int = 8, start: float = 20.0, jitter: float = 0.0, most: float = math.inf
+):
     """Rounds of a sender with a mark every so many rounds, +1 packet a round, by one law."""
     noise = random.Random(1)
     window, alpha, flight, alphas, marks = start, 1.0, [], [], []
@@ -27,7 +29,7 @@ def windows(given: Share, every: int = 8, start: float = 20.0, jitter: float = 0
         flight.append(max(2, math.ceil(window + noise.uniform(-jitter, jitter))))
         alphas.append(alpha)
         marks.append(int(marked))
-        window = max(2.0, window * (1 - given(alpha)) if marked else window + 1)
+        window = min(most, max(2.0, window * (1 - given(alpha)) if marked else window + 1))
     return {"inflight_max_packets": flight, "alpha": alphas, "ce_best": marks}
 
 
@@ -67,6 +69,15 @@ def test_the_law_that_made_the_windows_leads(given, score, law, references, jitt
     row = judged(windows(given, jitter=jitter), score)
     assert (row["law"], row["references"]) == (law, references)
     assert row["lead"] >= laws.LEAD
+
+
+@pytest.mark.parametrize(
+    ("most", "score", "law"), [(4.0, 17.0, None), (4.0, 0.0, "alpha/2"), (12.0, 17.0, "alpha/2")]
+)
+def test_a_floor_that_the_score_asks_for_hides_in_windows_of_few_packets(most, score, law) -> None:
+    """Simulated run s9401-011: 75 of 78 reductions to the floor, in windows of 5 packets."""
+    seen = windows(lambda alpha: alpha / 2, start=most, most=most)
+    assert judged(seen, score, classic_ecn_buggy=score)["law"] == law
 
 
 def test_the_reduction_is_given_with_growth_added_back() -> None:

@@ -72,14 +72,14 @@ def test_a_score_that_is_only_observed_is_a_notice() -> None:
     assert "No reduction used the score." in found.message
 
 
-def packets(law: str | None = None, **columns: object):
+def packets(law: str | None = None, asked: bool = True, **columns: object):
     plain = {"origin": "packets", "score": None, "score_fixed": 17.0, "mdev_us": 1100.0}
     return evidence(
         flows=FLOWS,
         directions=DIRECTIONS,
         bottlenecks=bottleneck("l4s", **SLOW),
         detector=steps(**(plain | columns)),
-        laws=laws(law),
+        laws=laws(law, ll_floor_fixed=-100.0 if asked else -20.0),
     )
 
 
@@ -116,6 +116,7 @@ def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:
     skipped = [Skipped("L4S303", "no kernel log")]
     assert check(packets(score_fixed=0.0)) == skipped
     assert check(packets("alpha/2")) == skipped
+    assert len(check(packets("alpha/2", asked=False))) == 1, "reductions at a low score"
     assert check(packets("floor")) == skipped
 
 

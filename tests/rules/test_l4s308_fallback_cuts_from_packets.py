@@ -62,6 +62,16 @@ def test_fires_with_the_verdict_that_fits(kind, law, place, severity, words) -> 
     assert words in found.message
 
 
+@pytest.mark.parametrize("kind", ["l4s", "classic"])
+def test_reductions_under_a_low_score_do_not_show_what_a_high_one_does(kind: str) -> None:
+    """Simulated run s9401-058: the score asked for nothing while windows could be compared."""
+    alike = {"ll_floor_fixed": -19.0}
+    (said,) = check(scene(kind, alike))
+    assert isinstance(said, Skipped)
+    (said,) = check(scene(kind, alike, score=0.0))
+    assert not isinstance(said, Skipped)
+
+
 @pytest.mark.parametrize(
     ("kind", "confidence"), [("l4s", Confidence.HIGH), ("unknown", Confidence.MEDIUM)]
 )

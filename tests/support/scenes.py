@@ -110,7 +110,7 @@ def packet_cuts(count: int = 40, **columns: Any) -> pl.DataFrame:
 def laws(law: str | None = "alpha/2", **columns: Any) -> pl.DataFrame:
     """How flow 0 responds to marks, as its whole trajectory shows: alpha/2 of 2 % by default."""
     ahead = {"alpha/2": "ll_half_alpha", "floor": "ll_floor", "half": "ll_half", "none": "ll_none"}
-    plain: dict[str, Any] = dict.fromkeys(ahead.values(), -100.0)
+    plain: dict[str, Any] = dict.fromkeys((*ahead.values(), "ll_floor_fixed"), -100.0)
     plain |= {"samples": 100, "isolated": 80, "window_packets": 40.0, "lead": 100.0, "misfit": 0.5}
     plain |= {"fraction": 0.02, "half_alpha": 0.02, "first_ns": 0, "last_ns": 10_000 * MS}
     best = {ahead[law]: -20.0} if law else {}

@@ -20,6 +20,17 @@ def few_at_the_floor() -> pl.Expr:
     return (pl.col("law").is_null() & few & clear).fill_null(False)
 
 
+def show_the_fallback() -> pl.Expr:
+    """Of rows of `laws`: the law tells what the fallback does while a correct score is above 8.
+
+    Alpha/2 tells it only where it explains more than the floor of such a score. Simulated run
+    s9401-058: the fallback acted in windows of fewer than 4 packets, and those that could be
+    compared came later, when the score had fallen.
+    """
+    law, ahead = pl.col("law"), pl.col("ll_half_alpha") - pl.col("ll_floor_fixed")
+    return law.is_not_null() & ((law != "alpha/2") | (ahead >= LEAD).fill_null(False))
+
+
 def references() -> pl.Expr:
     """Which score the floor of such rounds follows, as `laws` has it of enough rounds."""
     behind = pl.max_horizontal("ll_floor_buggy", "ll_floor_always") - pl.col("ll_floor_fixed")
