@@ -238,9 +238,10 @@ def samples(
 ) -> tuple[ArrowTable, int, int, int, list[tuple[str, bytes]]]:
     """The samples among the records of a kernel log.
 
-    As rows; how many lines do not fit, how many are samples and how many of those are thinned; and
-    the lines of notes, aggregates and the trailer, each with its type. ``thinning`` has the tick in
-    nanoseconds, the events that are thinned and the columns whose changes stay.
+    As rows; how many lines do not fit or have no time, how many are samples and how many of those
+    are thinned; and the lines of notes, aggregates, losses and the trailer, each with its type.
+    ``thinning`` has the tick in nanoseconds, the events that are thinned and the columns whose
+    changes stay.
     """
 
 class LogLines:

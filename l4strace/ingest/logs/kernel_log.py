@@ -7,6 +7,8 @@ the line of each fault.
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -26,17 +28,17 @@ WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
 )
 """Integers are read with 64 bits; columns narrow them."""
-CONTROL = {"where": pl.String(), "count": pl.Int64(), "name": pl.String(), "text": pl.String()}
-"""Fields of the records that are no samples."""
-NAMED = frozenset(("type", *SAMPLES, *IDENTITY, *CONTROL))
+NAMED = frozenset(("type", *SAMPLES, *IDENTITY))
 """Fields that have a column, and those that need none."""
 MOST_BITS = 31
 """Widest alpha of any build (P0)."""
-MOST_FIELDS = 256
+MOST_FIELDS = 100
 """Fields that a header may declare; the collectors declare 40."""
 MOST_NOTES = 100
 """Notes of one log that are shown."""
 MOST_AGGREGATES = 10_000
+MOST_PLACE = 40
+"""Characters of the name of a place that lost samples."""
 
 
 def read(path: str) -> Log:
@@ -47,14 +49,15 @@ def read(path: str) -> Log:
     if first is None:
         raise ValueError("an empty kernel log")
     schema = _schema(_header(first.first_line(), log)["fields"])
-    rows = partial(_rows, schema=schema, keeper=keeper)
+    rows, rest = partial(_rows, schema=schema, keeper=keeper), Rest()
     for found in threads.ahead(rows, chain([first], lines)):
         log.lose(Stat.LINES_UNREAD, found.unread, "loss", BAD_LINES)
         log.records += found.seen
         keeper.thinned += found.thinned
         keeper.add(_samples(found.frame))
         for kind, line in found.others:
-            _take(kind, line, log)
+            _take(kind, line, log, rest)
+    _end(rest, log)
     ended(lines, log)
     log.samples = keeper.finish()
     if not log.complete and not any(name == Stat.TRUNCATED_FILE for name, *_ in log.stats):
@@ -74,7 +77,16 @@ class Found(NamedTuple):
     """Samples, with those that were thinned."""
     thinned: int
     others: list[tuple[str, bytes]]
-    """Notes, aggregates and the trailer: type and line."""
+    """Notes, aggregates, losses and the trailer: type and line."""
+
+
+class Rest:
+    """What the last line of a log, or the lack of one, decides about."""
+
+    def __init__(self) -> None:
+        self.trailer: dict[str, Any] | None = None
+        self.lost: Counter[str] = Counter()
+        """Samples, by the place that lost them, as noted while the log was written."""
 
 
 def _rows(block: _native.Block, schema: pl.Schema, keeper: Keeper) -> Found:
@@ -117,14 +129,14 @@ def _schema(fields: dict[str, Any]) -> pl.Schema:
     known = {name: dtype for name, dtype in SAMPLES.items() if name != "extra"}
     # A column keeps its type whatever the header claims.
     wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (declared | known).items()}
-    return pl.Schema(wide | {"type": pl.String()} | CONTROL)
+    return pl.Schema(wide | {"type": pl.String()})
 
 
 def _samples(rows: pl.DataFrame) -> pl.DataFrame:
     # Only what has values is looked at: to do more makes room for columns without any.
     held = {name for name in rows.columns if rows[name].null_count() < rows.height}
     rest = [name for name in rows.columns if name in held - NAMED]
-    extra = pl.struct(rest).struct.json_encode() if rest else pl.lit(None, dtype=pl.String())
+    extra = _extra(rows.select(rest))
     made = {
         "alpha": pl.when(pl.col("cc") == DCTCP).then("alpha"),
         "upscaled_alpha": _downscaled().alias("alpha_raw"),
@@ -132,6 +144,18 @@ def _samples(rows: pl.DataFrame) -> pl.DataFrame:
         "mdev_pace_raw": _unshifted("mdev_pace_us", "mdev_pace_raw", "g_mdev_shift"),
     }
     return shaped(rows.with_columns(*(made[name] for name in made if name in held), extra=extra))
+
+
+def _extra(rest: pl.DataFrame) -> pl.Series | pl.Expr:
+    """Each row's other fields as a JSON object; null where it has none."""
+    if not rest.width:
+        return pl.lit(None, dtype=pl.String())
+    filled = rest.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    texts = rest.filter(filled).select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    place = pl.DataFrame({"filled": filled}).select(
+        pl.when("filled").then(pl.col("filled").cum_sum() - 1)
+    )
+    return texts.gather(place.to_series())
 
 
 def _downscaled() -> pl.Expr:
@@ -142,8 +166,8 @@ def _unshifted(plain: str, raw: str, shift: str) -> pl.Expr:
     return pl.coalesce(plain, pl.col(raw) / pl.lit(2.0).pow(pl.col(shift)))
 
 
-def _take(kind: str, line: bytes, log: Log) -> None:
-    """Takes in a note, an aggregate or the trailer; there are few of them."""
+def _take(kind: str, line: bytes, log: Log, rest: Rest) -> None:
+    """Takes in a record that is no sample; there are few of them."""
     record = untrusted.record(line)
     if record is None:
         log.lose(Stat.LINES_UNREAD, 1, "loss", BAD_LINES)
@@ -152,22 +176,36 @@ def _take(kind: str, line: bytes, log: Log) -> None:
         log.notes += 1
     elif kind == "aggregate" and len(log.aggregates) < MOST_AGGREGATES:
         log.aggregates[untrusted.text(str(record.get("name"))) or ""] = record.get("value")
+    elif kind == "lost":
+        where = untrusted.text(record.get("where"), MOST_PLACE) or ""
+        if where in rest.lost or len(rest.lost) < MOST_FIELDS:
+            rest.lost[where] += untrusted.whole(record.get("count"), 0, 2**53) or 1
     elif kind == "trailer":
-        _end(record, log)
+        rest.trailer = record
 
 
-def _end(trailer: dict[str, Any], log: Log) -> None:
-    log.complete = True
+def _end(rest: Rest, log: Log) -> None:
+    if rest.trailer is None:
+        # A collector that was killed could only note losses one by one.
+        _lose(rest.lost, log)
+        return
+    trailer, log.complete = rest.trailer, True
+    if log.alpha_bits is None:
+        _take_width(untrusted.mapping(trailer.get("layout")).get("alpha_bits"), log)
     log.end_offset_ns = untrusted.time_ns(
         untrusted.mapping(trailer.get("clock")).get("unix_offset_ns")
     )
-    for place, lost in _counts(trailer.get("lost"), log).items():
-        where = untrusted.text(place, 40)
-        log.lose(lost_in(where or "log"), lost, "loss", f"Samples lost in the {where}.")
+    _lose(_counts(trailer.get("lost"), log), log)
     counted = sum(_counts(trailer.get("events"), log).values())
     if counted != log.records:
         missing = f"The trailer counts {counted:,} samples, the log holds {log.records:,}."
         log.lose(Stat.SAMPLES_MISSING, abs(counted - log.records), "loss", missing)
+
+
+def _lose(lost: Mapping[str, int], log: Log) -> None:
+    for place, count in lost.items():
+        where = untrusted.text(place, MOST_PLACE) or "log"
+        log.lose(lost_in(where), count, "loss", f"Samples lost in the {where}.")
 
 
 def _counts(value: object, log: Log) -> dict[str, int]:

@@ -18,7 +18,11 @@ LIMIT = 400_000
 PER_ACK = ["ack", "probe", "poll"]
 TICK_NS = 10_000_000
 """The base round trip of a short path, and less than half of Prague's target RTT of 25 ms."""
-SOCKET = ("sk", "skaddr", "sock_cookie")
+SOCKET = (
+    *("sk", "skaddr", "sock_cookie"),
+    *("sport", "dport", "dport_be", "src", "dest"),
+)
+"""What tells sockets apart, in SAMPLES and in raw batches: a log may name ports alone."""
 CHANGES = (
     "alpha",
     "alpha_raw",
@@ -48,9 +52,9 @@ class Keeper:
     def early(self, columns: Iterable[str]) -> tuple[int, list[str], list[str]] | None:
         """How `_native.samples` thins records with those ``columns``, once the limit is passed.
 
-        What it leaves out `add` would, which thins block by block, too: whatever changes a watched
-        column of SAMPLES changes one of these. So it does not matter whether the thread that reads
-        a block asks before or after the limit is passed.
+        `add` would drop the same records: it thins block by block, too, and a change of a watched
+        column of SAMPLES shows in one of these. So the result is the same whether the thread that
+        reads a block asks before or after the limit is passed.
         """
         if self._dense:
             return None

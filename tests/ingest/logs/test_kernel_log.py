@@ -136,6 +136,82 @@ def test_records_that_are_thinned_before_they_are_rows_are_those_that_rows_would
     assert before.records == 12_000
 
 
+@pytest.mark.parametrize("names", [("sport",), ("sport", "dport"), ("sk", "sport")])
+@pytest.mark.parametrize("before", [True, False])
+def test_sockets_that_have_ports_alone_are_thinned_each_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], before: bool
+) -> None:
+    sockets = [dict.fromkeys(names, n) | {"sk": "0x1"} for n in (40001, 40002)]
+    told = [{name: socket[name] for name in names} for socket in sockets]
+    plain = {"type": "sample", "event": "ack", "snd_cwnd": 10}
+    # Both in turns, so that the same one always has the first sample of a tick.
+    samples = [plain | told[n % 2] | {"ts_ns": n * 100_000} for n in range(20_000)]
+    header = HEADER | {"fields": {"ts_ns": "i64", "event": "str", "snd_cwnd": "u32"}}
+    trailer = TRAILER | {"events": {"ack": 20_000}}
+    monkeypatch.setattr(kernel_log, "Keeper", partial(Keeper, limit=100))
+    monkeypatch.setattr(kernel_log, "BLOCK_BYTES", 1 << 18)
+    if not before:
+        monkeypatch.setattr(Keeper, "early", lambda *_: None)
+    log = kernel_log.read(write(tmp_path, header, *samples, trailer))
+    kept = log.samples.group_by("sport").len()["len"].to_list()
+    assert len(kept) == 2
+    assert all(190 < samples < 260 for samples in kept)
+
+
+def test_many_notes_hide_no_aggregate_and_the_last_trailer_counts(tmp_path: Path) -> None:
+    notes = [{"type": "note", "ts_ns": n, "text": f"{n}"} for n in range(30_000)]
+    trailers = [TRAILER | {"lost": {"ring": n}, "events": {"detect": n}} for n in (5, 6, 1)]
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, *notes, AGGREGATE, *trailers))
+    assert log.aggregates == {"@c_sticky": 485}
+    names = [name for name, *_ in log.stats]
+    assert (names.count("note"), names.count("ring_lost"), names.count("samples_missing")) == (
+        kernel_log.MOST_NOTES,
+        1,
+        0,
+    )
+
+
+def test_a_collector_that_was_killed_has_noted_what_it_lost(tmp_path: Path) -> None:
+    lost = [{"type": "lost", "ts_ns": 7, "where": "ring", "count": n} for n in (100, 17)]
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, *lost))
+    assert [(name, count) for name, count, *_ in log.stats] == [
+        ("ring_lost", 117),
+        ("no_trailer", 1),
+    ]
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, *lost, TRAILER))
+    assert [(name, count) for name, count, *_ in log.stats] == [("ring_lost", 7)]
+
+
+def test_a_declared_field_may_have_any_name(tmp_path: Path) -> None:
+    names = {"count": "str", "name": "str", "text": "u32"}
+    sample = SAMPLE | {"count": "many", "name": "x", "text": 5}
+    header = HEADER | {"fields": HEADER["fields"] | names}
+    log = kernel_log.read(write(tmp_path, header, sample, SAMPLE, AGGREGATE, TRAILER))
+    extra = {"gso_segs": 3, "count": "many", "name": "x", "text": 5}
+    assert json.loads(log.samples["extra"][0]) == extra
+    assert log.aggregates == {"@c_sticky": 485}
+
+
+def test_samples_without_other_fields_have_no_object_of_nulls(tmp_path: Path) -> None:
+    bare = {name: value for name, value in SAMPLE.items() if name != "gso_segs"}
+    log = kernel_log.read(write(tmp_path, HEADER, bare, SAMPLE, bare, SAMPLE | {"gso_segs": 4}))
+    assert log.samples["extra"].to_list() == [None, '{"gso_segs":3}', None, '{"gso_segs":4}']
+
+
+def test_samples_without_a_time_are_told(tmp_path: Path) -> None:
+    timeless = {name: value for name, value in SAMPLE.items() if name != "ts_ns"}
+    trailer = TRAILER | {"events": {"detect": 2}, "lost": {}}
+    log = kernel_log.read(write(tmp_path, HEADER, SAMPLE, timeless, trailer))
+    assert log.samples.height == 1
+    assert [(name, count) for name, count, *_ in log.stats] == [("lines_unread", 1)]
+
+
+def test_the_width_of_alpha_may_be_found_during_the_run(tmp_path: Path) -> None:
+    header = HEADER | {"layout": {"name": "P4", "alpha_bits": None}}
+    trailer = TRAILER | {"layout": {"name": "P4", "alpha_bits": 24}}
+    assert kernel_log.read(write(tmp_path, header, SAMPLE, trailer)).alpha_bits == 24
+
+
 def test_compressed_logs_are_read(tmp_path: Path) -> None:
     plain = Path(write(tmp_path, HEADER, SAMPLE, TRAILER))
     packed = tmp_path / "run.kernel.ndjson.gz"

@@ -6,10 +6,10 @@ use std::num::NonZeroI64;
 
 use super::records::{Records, Values};
 
-/// Records that are no samples and say something, of which a log has few, and how many are kept beside the last.
-pub const OTHERS: [&str; 3] = ["note", "aggregate", TRAILER];
+/// Other records that the importer needs, and how many of each are kept of one text: it shows no more.
+const OTHERS: [(&str, usize); 3] = [("note", 100), ("aggregate", 10_000), ("lost", 10_000)];
+/// Of these, the last.
 const TRAILER: &str = "trailer";
-const MOST_OTHERS: usize = 20_000;
 
 /// What stays of samples that come with every ACK: the first of a socket in a tick, and each that shows a change.
 #[derive(Clone, Debug)]
@@ -31,8 +31,9 @@ enum Cell<'t> {
     Text(Cow<'t, str>),
 }
 
-/// Event and socket.
-type Key<'t> = (Option<Cow<'t, str>>, Option<Cow<'t, str>>);
+/// Event and socket, which a log names by its address in the kernel, by its ports, or by both.
+type Key<'t> = (Option<Cow<'t, str>>, Option<Cow<'t, str>>, Ports);
+type Ports = [Option<i64>; 2];
 
 /// What the last sample of an event and socket had.
 struct Seen<'t> {
@@ -48,6 +49,7 @@ pub struct Samples<'t> {
     kind: Option<usize>,
     time: Option<usize>,
     of: [Option<usize>; 2],
+    ports: [Option<usize>; 2],
     watched: Vec<usize>,
     thinning: Option<Thinning>,
     seen: Vec<Seen<'t>>,
@@ -58,8 +60,12 @@ pub struct Samples<'t> {
     pub count: u64,
     /// Those of them that were left out to keep fewer.
     pub thinned: u64,
-    /// Records of [`OTHERS`], with their lines.
+    /// Samples without a time, which are left out.
+    pub timeless: u64,
+    /// Notes, aggregates and losses, with their lines.
     pub others: Vec<(&'static str, &'t [u8])>,
+    counts: [usize; OTHERS.len()],
+    pub trailer: Option<&'t [u8]>,
 }
 
 impl<'t> Samples<'t> {
@@ -71,6 +77,7 @@ impl<'t> Samples<'t> {
             kind: at("type"),
             time: at("ts_ns"),
             of: ["event", "sk"].map(at),
+            ports: ["sport", "dport"].map(at),
             watched: watched.filter_map(|name| at(name)).collect(),
             thinning,
             seen: Vec::new(),
@@ -78,7 +85,10 @@ impl<'t> Samples<'t> {
             last: 0,
             count: 0,
             thinned: 0,
+            timeless: 0,
             others: Vec::new(),
+            counts: [0; OTHERS.len()],
+            trailer: None,
         }
     }
 
@@ -93,15 +103,12 @@ impl<'t> Samples<'t> {
     fn is_kept(&mut self, records: &Records<'t>, row: usize) -> bool {
         let Some(kind) = text(records, self.kind, row) else { return false };
         if kind != "sample" {
-            if let Some(kind) = OTHERS.into_iter().find(|other| kind == other) {
-                if self.others.len() < MOST_OTHERS || kind == TRAILER {
-                    self.others.push((kind, records.lines[row]));
-                }
-            }
+            self.other(kind, records.lines[row]);
             return false;
         }
         self.count += 1;
         let Some(Cell::Int(ts_ns)) = self.time.and_then(|at| cell(&records.columns[at].1, row)) else {
+            self.timeless += 1;
             return false;
         };
         let shows = self.shows(records, row, ts_ns);
@@ -109,11 +116,24 @@ impl<'t> Samples<'t> {
         shows
     }
 
+    fn other(&mut self, kind: &str, line: &'t [u8]) {
+        if kind == TRAILER {
+            self.trailer = Some(line);
+        }
+        for (&(name, most), count) in OTHERS.iter().zip(&mut self.counts) {
+            if name == kind && *count < most {
+                *count += 1;
+                self.others.push((name, line));
+            }
+        }
+    }
+
     /// The sample says more than the one before.
     fn shows(&mut self, records: &Records<'t>, row: usize, ts_ns: i64) -> bool {
         let Some(tick_ns) = self.thinning.as_ref().map(|thinning| thinning.tick_ns) else { return true };
         let [event, socket] = self.of;
-        let place = self.place(text(records, event, row), text(records, socket, row));
+        let ports = self.ports.map(|at| int(records, at, row));
+        let place = self.place(text(records, event, row), text(records, socket, row), ports);
         let seen = &mut self.seen[place];
         if !seen.thinned {
             return true;
@@ -130,10 +150,17 @@ impl<'t> Samples<'t> {
     }
 
     /// Where in `seen` the samples of an event and socket are.
-    fn place(&mut self, event: Option<&Cow<'t, str>>, socket: Option<&Cow<'t, str>>) -> usize {
-        let last = self.seen.get(self.last).map(|seen| (seen.key.0.as_ref(), seen.key.1.as_ref()));
-        if last != Some((event, socket)) {
-            let key = (event.cloned(), socket.cloned());
+    fn place(
+        &mut self,
+        event: Option<&Cow<'t, str>>,
+        socket: Option<&Cow<'t, str>>,
+        ports: Ports,
+    ) -> usize {
+        let last = self.seen.get(self.last).map(|Seen { key: (event, socket, ports), .. }| {
+            (event.as_ref(), socket.as_ref(), *ports)
+        });
+        if last != Some((event, socket, ports)) {
+            let key = (event.cloned(), socket.cloned(), ports);
             let next = self.seen.len();
             self.last = *self.places.entry(key.clone()).or_insert(next);
             if self.last == next {
@@ -154,6 +181,13 @@ impl<'t> Samples<'t> {
 fn text<'r, 't>(records: &'r Records<'t>, at: Option<usize>, row: usize) -> Option<&'r Cow<'t, str>> {
     match &records.columns[at?].1 {
         Values::Text(values) => values.get(row)?.as_ref(),
+        _ => None,
+    }
+}
+
+fn int(records: &Records, at: Option<usize>, row: usize) -> Option<i64> {
+    match &records.columns[at?].1 {
+        Values::Int(values) => *values.get(row)?,
         _ => None,
     }
 }

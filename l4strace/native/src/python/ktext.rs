@@ -40,8 +40,8 @@ fn records(
     Ok((Columns::joined(columns).finish()?, unread))
 }
 
-/// Samples, how many lines do not fit, how many are samples, how many of those are thinned, and notes, aggregates
-/// and the trailer: what they are, and the line.
+/// Samples; how many lines do not fit or have no time; how many are samples, and how many of those are thinned; and
+/// notes, aggregates, losses and the trailer: what they are, and the line.
 type Sampled<'py> = (ArrowTable, u64, u64, u64, Vec<(&'static str, Bound<'py, PyBytes>)>);
 
 /// `tick_ns`, `events` and `watched` of a `Thinning`.
@@ -65,8 +65,9 @@ fn samples<'py>(
         let columns = columns(&mut records, text, |records| samples.keep(records));
         Ok::<_, ReadError>((columns, records.unread, samples))
     })?;
-    let others = samples.others.into_iter().map(|(kind, line)| (kind, PyBytes::new(py, line)));
-    let others = others.collect();
+    let last = samples.trailer.map(|line| ("trailer", line));
+    let others = samples.others.into_iter().chain(last).map(|(kind, line)| (kind, PyBytes::new(py, line)));
+    let (others, unread) = (others.collect(), unread + samples.timeless);
     Ok((Columns::joined(columns).finish()?, unread, samples.count, samples.thinned, others))
 }
 
