@@ -63,9 +63,11 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     given, capture = capture, replace(capture)
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     broken: dict[str, str] = {}
+    whole = {"paths": partial(_paths, capture, strict)}
+    capture = one_way.to_receivers(capture)
+    whole["rounds"] = partial(_rounds, capture)
     made = partial(_derived, capture=capture, broken=None if strict else broken)
     jobs = {name: partial(made, name) for name in (COSTLIEST, *DERIVED)}
-    whole = {"rounds": partial(_rounds, capture), "paths": partial(_paths, capture, strict)}
     tables = _side_by_side({**whole, **jobs})
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     evidence = Evidence(**values | tables | {"broken": reasons})

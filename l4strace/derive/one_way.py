@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from l4strace.derive import company, noise, numbers, queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, OF, of_round
+from l4strace.schema.vantage import RANKS, distance
 
 LOW = 0.1
 """Quantile in place of the smallest, which one odd round decides. By eye."""
@@ -20,6 +23,36 @@ ABOVE = (
     *("marked_owd_p10_us", "marked_owd_median_us"),
 )
 """Columns of `paths` that are delays above that of an empty queue."""
+
+
+@kept
+def whole(capture: Capture) -> pl.DataFrame:
+    """Rows of `paths` whose far capture is at the receiver, or may be.
+
+    Behind any other, such as a tap in front of the bottleneck, packets go on to wait, be marked and
+    be lost: delays and counts up to there are not those of the path.
+    """
+    places = capture.flows.select("flow", "vantage", far="source").unique(["far", "flow"])
+    ways = capture.paths.join(places, on=["far", "flow"], how="left", maintain_order="left")
+    return ways.filter(distance() >= RANKS.index("unknown")).select(capture.paths.columns)
+
+
+def to_receivers(capture: Capture) -> Capture:
+    """The run without what pairs of captures show of a part of the path alone."""
+    ends = whole(capture)
+    if ends.height == capture.paths.height:
+        return capture
+    on = ["near", "far", "flow", "forward"]
+    parts = capture.paths.join(ends, on=on, how="anti").rename({"near": "source"})
+    parts = parts.select(*KEY, part=pl.lit(value=True))
+    rounds = capture.rounds.join(parts, on=KEY, how="left", maintain_order="left")
+    delays = [name for name in capture.rounds.columns if name.startswith(("owd_", "marked_owd_"))]
+    shown = [pl.when(pl.col("part").is_null()).then(name).alias(name) for name in delays]
+    return replace(
+        capture,
+        paths=ends,
+        rounds=rounds.with_columns(shown).select(capture.rounds.columns),
+    )
 
 
 def paths(capture: Capture) -> pl.DataFrame:

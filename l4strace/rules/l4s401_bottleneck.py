@@ -45,7 +45,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company
+from l4strace.derive import company, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
@@ -82,9 +82,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     """One for each row of ``known``."""
-    one_way = evidence.paths.select(*subjects.DIRECTION, "owd_median_us")
+    delays = one_way.whole(evidence).select(*subjects.DIRECTION, "owd_median_us")
     known = known.join(
-        one_way.unique(subjects.DIRECTION, keep="first"),
+        delays.unique(subjects.DIRECTION, keep="first"),
         on=subjects.DIRECTION,
         how="left",
         maintain_order="left",

@@ -116,3 +116,20 @@ def test_acks_that_come_late_are_no_queue_between_two_captures() -> None:
 def _with_bases(made: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     whole = capture(flows=FLOWS, rounds=made, directions=PRAGUE)
     return queue_delay.singles(whole), one_way.bases(whole)
+
+
+@pytest.mark.parametrize(
+    ("vantage", "kept"), [("server", True), (None, True), ("middle", False), ("client", False)]
+)
+def test_a_capture_in_front_of_the_bottleneck_shows_no_delay_of_the_path(vantage, kept) -> None:
+    """Sender and a tap 0.3 ms behind it made an L4S AQM of CoDel: 0.1 ms between them."""
+    flows = frame("flows", source=[0, 1], flow=0, vantage=["client", vantage])
+    rounds = frame("rounds", round=[0, 1], owd_mean_us=9.0, marked_owd_min_us=9.0, rtt_min_us=1.0)
+    ways = frame("paths", near=0, far=1, forward=True, matched=10)
+    back = frame("paths", near=1, far=0, forward=False, matched=10)
+    seen = one_way.to_receivers(capture(flows=flows, rounds=rounds, paths=stack(ways, back)))
+    assert seen.paths["near"].to_list() == ([0, 1] if kept else [1])
+    assert seen.rounds["owd_mean_us"].to_list() == [9.0 if kept else None] * 2
+    assert seen.rounds["marked_owd_min_us"].to_list() == [9.0 if kept else None] * 2
+    assert seen.rounds["rtt_min_us"].to_list() == [1.0, 1.0]
+    assert seen.rounds.columns == rounds.columns

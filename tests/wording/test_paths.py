@@ -36,3 +36,10 @@ def test_control_connections_need_no_line_unless_something_happened():
     assert paths.with_data(PATHS, CARRIED)["flow"].to_list() == [0, 1]
     lossy = PATHS.with_columns(lost=PATHS["flow"].cast(PATHS["lost"].dtype))
     assert paths.with_data(lossy, CARRIED)["flow"].to_list() == [0, 1, 2]
+
+
+def test_a_third_capture_between_the_ends_counts_no_packet_twice():
+    hops = frame("paths", flow=0, near=[0, 1], far=[1, 2], matched=[1000, 990], lost=[10, 0])
+    assert paths.sentence(hops.to_dicts()) == (
+        "990 packets at both ends: 10 lost, 0 re-marked, 0 marked."
+    )

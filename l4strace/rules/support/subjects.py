@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive import one_way
 from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
@@ -84,8 +85,9 @@ def of_each_path(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def lost_between(evidence: Evidence) -> pl.DataFrame:
-    """Packets of each direction that left the first capture and never reached the last: `lost`."""
-    return evidence.paths.group_by(DIRECTION).agg(pl.col("lost").sum())
+    """Packets of each direction that left the first capture and never reached the receiver's."""
+    whole = evidence.paths.join(one_way.whole(evidence), on=DIRECTION, how="semi")
+    return whole.group_by(DIRECTION).agg(pl.col("lost").sum())
 
 
 def named(evidence: Evidence, flow: int) -> str:
