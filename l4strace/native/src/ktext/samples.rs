@@ -150,15 +150,11 @@ impl<'t> Samples<'t> {
     }
 
     /// Where in `seen` the samples of an event and socket are.
-    fn place(
-        &mut self,
-        event: Option<&Cow<'t, str>>,
-        socket: Option<&Cow<'t, str>>,
-        ports: Ports,
-    ) -> usize {
-        let last = self.seen.get(self.last).map(|Seen { key: (event, socket, ports), .. }| {
-            (event.as_ref(), socket.as_ref(), *ports)
-        });
+    fn place(&mut self, event: Option<&Cow<'t, str>>, socket: Option<&Cow<'t, str>>, ports: Ports) -> usize {
+        let last = self
+            .seen
+            .get(self.last)
+            .map(|Seen { key: (event, socket, ports), .. }| (event.as_ref(), socket.as_ref(), *ports));
         if last != Some((event, socket, ports)) {
             let key = (event.cloned(), socket.cloned(), ports);
             let next = self.seen.len();

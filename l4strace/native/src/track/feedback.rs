@@ -35,6 +35,12 @@ pub struct OptionSays {
 }
 
 impl Feedback {
+    /// So many packets more may be reported by feedback that moves no acknowledgement.
+    #[inline]
+    pub fn expect(&mut self, packets: u32) {
+        self.extra = self.extra.saturating_add(packets);
+    }
+
     /// An ACK that shows nothing new: it may be older than the last, or repeat it without the SACK blocks
     /// that the snaplen cut off. Only IP ids without a gap show it to be newer. Where they do not and the
     /// counter moved, or an ACK is missing before it, one feedback packet no longer reports all since the last.

@@ -229,7 +229,7 @@ impl Flow {
         }
         if p.payload_len == 0 {
             if p.flags & flag::SYN == 0 {
-                dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+                dir.feedback.expect(1);
             }
             return Place::default();
         }
@@ -261,7 +261,7 @@ impl Flow {
         let handshake_ns = dir.handshake_rtt_ns;
         let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(begin(), handshake_ns)));
         if is_probe(data, sender) {
-            dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+            dir.feedback.expect(1);
             return Place::default();
         }
         let sent = sender.send(data, p.ip_ecn, p.frame, self.patience_ns);
@@ -275,7 +275,7 @@ impl Flow {
             Sent::Retransmit => {
                 dir.totals.retransmits += 1;
                 dir.totals.retransmitted_bytes += u64::from(p.payload_len);
-                dir.feedback.extra = dir.feedback.extra.saturating_add(1);
+                dir.feedback.expect(1);
             }
         }
         Place::default()
@@ -333,10 +333,10 @@ impl Flow {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }
-        // A socket in TIME_WAIT answers a repeated FIN and keeps no counter (tcp_timewait_sock).
-        let waits = self.ended == Ended::Fin && !advances && p.payload_len == 0;
-        if waits {
-            return;
+        // A socket in TIME_WAIT keeps no counter (tcp_timewait_sock): not when it answers a FIN that is
+        // repeated, nor the first one (ACE 000) where the socket was closed before (FIN_WAIT2).
+        if self.ended == Ended::Fin && p.payload_len == 0 && (!advances || p.ace() == 0) {
+            return self.dirs[side ^ 1].feedback.expect(got.packets);
         }
         let newer = !old && (advances || got.packets > 0 || place.new_data || place.new_stamp);
         self.feedback(p, side, ack, newer, &got);

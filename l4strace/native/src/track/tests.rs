@@ -187,6 +187,25 @@ fn the_code_of_the_final_ack_is_no_counter() {
     assert_eq!(flow.dirs[0].carried.ace_first, Some(5));
 }
 
+/// A sends a FIN first, then B; A's last ACK has this ACE.
+fn closed(ace: u8) -> (u64, u64, u64) {
+    let mut talk = Talk::accecn();
+    talk.data(30, 0).ack(50, 1, 5);
+    let (fin, ack) = (flag::FIN | flag::ACK, flag::ACK);
+    talk.say(A, 60, fin, 5, Packet { seq: 2001, ack: 5001, ..Packet::default() });
+    talk.say(B, 80, ack, 5, Packet { seq: 5001, ack: 2002, payload_len: 10, ..Packet::default() });
+    talk.say(B, 81, fin, 5, Packet { seq: 5011, ack: 2002, ..Packet::default() });
+    talk.say(A, 90, ack, ace, Packet { seq: 2002, ack: 5012, ..Packet::default() });
+    let ce = talk.end().dirs[1].feedback.ce;
+    (ce.lo, ce.best, ce.hi)
+}
+
+#[test]
+fn a_closed_socket_counts_no_marks_when_it_answers_the_fin() {
+    assert_eq!(closed(0), (0, 0, 0));
+    assert_eq!(closed(6), (1, 1, 1), "one that is open still");
+}
+
 #[test]
 fn a_ce_marked_synack_starts_the_count_at_one() {
     let mut talk = Talk::new();
