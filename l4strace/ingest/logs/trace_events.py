@@ -24,6 +24,8 @@ def read(path: str) -> Log:
     keeper, foreign, probes = Keeper(), 0, 0
     lines = _native.LogLines("event")
     for batch in threads.beforehand(_batches(path, lines, log)):
+        if batch is None:
+            continue
         named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))
         known = named.filter(pl.col("event").is_in(EVENTS))
         foreign += named.height - known.height
@@ -70,14 +72,20 @@ def _owned(batch: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame]:
+def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame | None]:
+    """One table a chunk; None where rows are still too few for one.
+
+    A file may hold no event at all: between two chunks the thread that reads can be stopped.
+    """
     chunks = _native.read_text(named.opened(path))
     for chunk in chunks:
-        if (table := lines.feed(chunk)) is not None:
-            yield pl.DataFrame(table)
-    if (table := lines.finish()) is not None:
-        yield pl.DataFrame(table)
+        yield _frame(lines.feed(chunk))
+    yield _frame(lines.finish())
     log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
     if chunks.error:
         log.complete = False
         log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)
+
+
+def _frame(table: _native.ArrowTable | None) -> pl.DataFrame | None:
+    return None if table is None else pl.DataFrame(table)

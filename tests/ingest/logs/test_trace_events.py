@@ -1,12 +1,13 @@
 """tracefs text: the lab dialect of kprobe events and mainline tcp_probe."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace import _native, threads
 from l4strace.errors import InputError
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import trace_events
@@ -114,3 +115,29 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     path.write_text("hello\n")
     with pytest.raises(InputError, match="neither"):
         attach.load_logs(frames.capture(), [str(path)])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_log_without_events_is_left_at_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    """The thread that reads ahead went on to the end of the file, and the caller waited for it."""
+    path = tmp_path / "endless"
+    with path.open("wb") as file:
+        file.truncate(1 << 34)
+    chunks = _native.read_text(str(path))
+    monkeypatch.setattr(_native, "read_text", lambda _: chunks)
+    monkeypatch.setattr(threads, "_several", lambda: several)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            trace_events.read(str(path))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert 0 < chunks.bytes_read < 1 << 34
