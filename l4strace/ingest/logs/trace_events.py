@@ -17,11 +17,16 @@ from l4strace.ingest.logs.samples import SAMPLES, Log, by_value
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import EVENTS, Stat
 
+IDENTITY = ("sk", "sport", "dport_be", "dport")
+"""Fields by which an event names its socket."""
+MOST_CPUS = 8192
+"""NR_CPUS of the largest kernels: a file may name a CPU of its own on each line."""
+
 
 def read(path: str) -> Log:
     """Reads one file. Raises OSError or ValueError when it cannot be read at all."""
     log = Log(path, "kprobe-events", clock="monotonic")
-    keeper, foreign, probes = Keeper(), 0, 0
+    keeper, owners, foreign, probes = Keeper(), _Owners(), 0, 0
     lines = _native.LogLines("event")
     for batch in threads.beforehand(_batches(path, lines, log)):
         if batch is None:
@@ -30,7 +35,7 @@ def read(path: str) -> Log:
         known = named.filter(pl.col("event").is_in(EVENTS))
         foreign += named.height - known.height
         probes += known.filter(pl.col("event") == "probe").height
-        keeper.add(_samples(keeper.thin(known)))
+        keeper.add(_samples(owners.give(keeper.thin(known))))
     counts = lines.counts()
     log.samples, log.records = keeper.finish(), counts["rows"] - foreign
     log.kind = "tcp-probe" if probes == log.records else "kprobe-events"
@@ -47,7 +52,7 @@ def read(path: str) -> Log:
 
 def _samples(batch: pl.DataFrame) -> pl.DataFrame:
     """One batch by the dialect of each of its events, in the order of the log."""
-    batch = _owned(batch).with_row_index("order")
+    batch = batch.with_row_index("order")
     parts = []
     for part in batch.partition_by("event"):
         present = part.select(c.name for c in part if c.null_count() < part.height)
@@ -59,17 +64,48 @@ def _samples(batch: pl.DataFrame) -> pl.DataFrame:
     return ordered
 
 
-def _owned(batch: pl.DataFrame) -> pl.DataFrame:
-    """Gives a return probe, which sees no socket, the one of the cut around it on the same CPU."""
-    identity = [name for name in ("sk", "sport", "dport_be", "dport") if name in batch.columns]
-    if "cpu" not in batch.columns or "fallback" not in batch["event"]:
-        return batch
-    cut = pl.when(pl.col("event") == "cwr")
-    owner = {name: cut.then(pl.col(name)).forward_fill().over("cpu") for name in identity}
-    orphan = pl.when((pl.col("event") == "fallback") & pl.col("sk").is_null())
-    return batch.with_columns(
-        **{name: orphan.then(expr).otherwise(pl.col(name)) for name, expr in owner.items()}
-    )
+class _Owners:
+    """The socket of the last cut on each CPU: a return probe, which sees none, belongs to it.
+
+    A cut may end one batch and its return probe begin the next.
+    """
+
+    def __init__(self) -> None:
+        self._cuts = pl.DataFrame(schema={"event": pl.String, "cpu": pl.Int64, "sk": pl.String})
+
+    def give(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """``batch``, where each return probe has the socket of the cut around it."""
+        # Other events may have a field of that name, which need not be a number.
+        batch = batch.with_columns(pl.col("cpu").cast(pl.Int64, strict=False))
+        cuts, before = batch.filter(pl.col("event") == "cwr"), self._cuts
+        if cuts.height:
+            self._cuts = _last(pl.concat([before, _cuts(cuts)], how="diagonal_relaxed"))
+        if "fallback" not in batch["event"]:
+            return batch
+        whole = pl.concat([before, batch], how="diagonal_relaxed")
+        cut = pl.when(pl.col("event") == "cwr")
+        orphan = pl.when((pl.col("event") == "fallback") & pl.col("sk").is_null())
+        names = [name for name in IDENTITY if name in whole.columns]
+        owned = (
+            orphan.then(pl.coalesce(name, cut.then(pl.col(name)).forward_fill().over("cpu")))
+            .otherwise(pl.col(name))
+            .alias(name)
+            for name in names
+        )
+        return whole.with_columns(owned)[before.height :]
+
+
+def _cuts(batch: pl.DataFrame) -> pl.DataFrame:
+    """What later batches need of cuts."""
+    needed = [name for name in ("event", "cpu", *IDENTITY) if name in batch.columns]
+    return batch.filter(pl.col("cpu").is_between(0, MOST_CPUS - 1)).select(needed)
+
+
+def _last(cuts: pl.DataFrame) -> pl.DataFrame:
+    """One row for each CPU, of what was seen last there."""
+    # Texts are views into the native batch, of which one would keep all columns alive.
+    last = cuts.group_by("cpu").agg(pl.exclude("cpu").drop_nulls().last())
+    return last.with_columns(pl.col(pl.String) + pl.lit(""))
 
 
 def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFrame | None]:

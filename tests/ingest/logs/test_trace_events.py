@@ -117,6 +117,37 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
         attach.load_logs(frames.capture(), [str(path)])
 
 
+def test_a_return_probe_has_the_socket_of_the_cut_before_it(tmp_path: Path) -> None:
+    """Whether or not a batch ends between the two, and whatever else the next batch holds."""
+    cut = "x-1 [{cpu}] 1.5: cwr: (prague_enter_cwr+0x0/0xe0) sk={sk:#x} sport={port}"
+    back = "x-1 [{cpu}] 1.5: fallback: (prague_enter_cwr+0xc8/0xe0 <- f) alpha_out=5"
+    cuts = [{"cpu": i % 3, "sk": i, "port": i % 7} for i in range(40_000)]
+    lines = [line.replace("1.5", "1.500000").format(**c) for c in cuts for line in (cut, back)]
+    found = trace_events.read(write(tmp_path, *lines)).samples.filter(event="fallback")
+    assert found["sk"].to_list() == [f"{c['sk']:#x}" for c in cuts]
+    assert found["sport"].to_list() == [c["port"] for c in cuts]
+
+
+def test_cuts_of_earlier_batches_count_by_cpu(tmp_path: Path) -> None:
+    cut = "x-1 [{0}] 1.500000: cwr: (f+0x0/0xe0) sk=0x{0} sport=4{0}"
+    back = "x-1 [{}] 1.500000: fallback: (f+0xc8/0xe0 <- g) alpha_out=5"
+    cpus = (0, 1, 7, 100_000)
+    between = [back.format(9)] * 100_000
+    between.append("x-1 [0] 1.500000: cpumask_set: cpu=0-3")
+    lines = [*map(cut.format, cpus), *between, *map(back.format, cpus)]
+    found = trace_events.read(write(tmp_path, *lines)).samples.tail(len(cpus))
+    # No machine has the last of these CPUs, and what is kept for each is bounded.
+    assert found["sk"].to_list() == ["0x0", "0x1", "0x7", None]
+    assert found["sport"].to_list() == [40, 41, 47, None]
+
+
+def test_a_return_probe_without_a_cut_has_no_socket(tmp_path: Path) -> None:
+    row = only(
+        write(tmp_path, "x-1 [0] 1.500000: fallback: (f+0xc8/0xe0 <- g) sport=5 alpha_out=5")
+    )
+    assert (row["sk"], row["sport"], row["alpha_used_raw"]) == (None, 5, 5)
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_a_log_without_events_is_left_at_a_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several: bool
