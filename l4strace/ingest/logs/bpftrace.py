@@ -26,17 +26,19 @@ EVENTS = ("event", "probe", "func")
 MAPS = ("map", "hist", "stats")
 MAP_LINE = re.compile(rb'^.*"(?:map|hist|stats)".*$', re.MULTILINE)
 MOST_AGGREGATES = 10_000
+MOST_LOST = 2**63 - 1
+"""What 64 bits hold of a sum of numbers that a file states."""
 
 
 def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
+    lost = 0
     for block in blocks(path, log):
         frame, unread = rows_of(block, LINE)
         log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
         _aggregates(block, frame.filter(pl.col("type").is_in(MAPS)).height, log)
-        lost = frame.filter(pl.col("type") == "lost_events").height
-        log.lose(Stat.EVENTS_LOST, lost, "loss", "bpftrace lost events.")
+        lost += sum(map(_lost, frame.filter(pl.col("type") == "lost_events")["data"]))
         printed = frame.filter(pl.col("type") == "printf")["data"].drop_nulls()
         if printed.len():
             lines = lines or _native.LogLines("fields")
@@ -46,10 +48,18 @@ def read(path: str) -> Log:
         _keep(keeper, lines.finish())
         counts = lines.counts()
         log.lose(Stat.LINES_UNREAD, counts["unread"], "info", "printf lines without fields.")
+    log.lose(Stat.EVENTS_LOST, min(lost, MOST_LOST), "loss", "bpftrace lost events.")
     log.samples = keeper.finish()
     log.records = log.samples.height + keeper.thinned + len(log.aggregates)
     log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
+
+
+def _lost(data: str | None) -> int:
+    """How many events a notice reports lost; one that states no sound number stands for one."""
+    stated = untrusted.mapping(untrusted.record((data or "").encode())).get("events")
+    number = untrusted.whole(stated, 0)
+    return 1 if number is None else number
 
 
 def _aggregates(block: _native.Block, printed: int, log: Log) -> None:

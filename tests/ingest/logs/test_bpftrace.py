@@ -40,3 +40,20 @@ def test_names_of_maps_may_hold_anything(tmp_path: Path) -> None:
     log = bpftrace.read(write(tmp_path, ("map", named), ("stats", 7), ("hist", {"@a": [1]})))
     assert log.aggregates == named | {"@a (hist)": [1]}
     assert [(name, count) for name, count, *_ in log.stats] == [("lines_unread", 1)]
+
+
+def test_losses_count_events_not_notices(tmp_path: Path) -> None:
+    path = write(tmp_path, ("lost_events", {"events": 67190}), ("lost_events", {"events": 10}))
+    assert bpftrace.read(path).stats == [("events_lost", 67200, "loss", "bpftrace lost events.")]
+
+
+def test_a_notice_without_a_sound_number_counts_one(tmp_path: Path) -> None:
+    odd = (None, "x", 7, [], {}, *({"events": n} for n in (-3, 1.5, "9", True, None, 2**63)))
+    path = write(tmp_path, *(("lost_events", data) for data in odd))
+    assert [(name, n) for name, n, *_ in bpftrace.read(path).stats] == [("events_lost", len(odd))]
+
+
+def test_losses_have_a_bound(tmp_path: Path) -> None:
+    path = write(tmp_path, *[("lost_events", {"events": 2**63 - 1})] * 3)
+    capture = attach.load_logs(frames.capture(), [path])
+    assert capture.stats["count"].to_list() == [2**63 - 1]
