@@ -22,9 +22,16 @@ from l4strace.schema.words import Stat
 
 LINE = pl.Schema({"type": pl.String(), "data": pl.String()})
 TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
+ANY_TIME = f"({'|'.join(TIMES)})="
+BEGINS_WITH_TIME = rf"\A{ANY_TIME}"
+FIRST_TIME = rf"\A(?:[^\n]*?[^\S\n])??{ANY_TIME}"
+"""In the first line of a record."""
+LAST_TIME = rf"(?:\A|\s){ANY_TIME}[^\n]*\z"
+"""In the last one, which has no end."""
 EVENTS = ("event", "probe", "func")
 MAPS = ("map", "hist", "stats")
 MAP_LINE = re.compile(rb'^.*"(?:map|hist|stats)".*$', re.MULTILINE)
+PRINTED_OTHERWISE = "printf lines without fields, or of more than 1 MB."
 MOST_AGGREGATES = 10_000
 MOST_LOST = 2**63 - 1
 """What 64 bits hold of a sum of numbers that a file states."""
@@ -33,26 +40,46 @@ MOST_LOST = 2**63 - 1
 def read(path: str) -> Log:
     """Reads one file."""
     log, keeper, lines = Log(path, "bpftrace", clock="monotonic"), Keeper(), None
-    lost = 0
+    last, lost = pl.Series(dtype=pl.String), 0
     for block in blocks(path, log):
         frame, unread = rows_of(block, LINE)
         log.lose(Stat.LINES_UNREAD, unread, "loss", BAD_LINES)
         _aggregates(block, frame.filter(pl.col("type").is_in(MAPS)).height, log)
         lost += sum(map(_lost, frame.filter(pl.col("type") == "lost_events")["data"]))
         printed = frame.filter(pl.col("type") == "printf")["data"].drop_nulls()
+        printed = printed.filter(printed != "")
         if printed.len():
             lines = lines or _native.LogLines("fields")
-            table = lines.feed("".join(printed.to_list()).encode())
-            _keep(keeper, table)
+            ended = _ended(pl.concat([last, printed]))
+            # How a record ends depends on the next one, which may be in the next block.
+            ended, last = ended.head(-1), printed.tail(1)
+            _keep(keeper, lines.feed("".join(ended.to_list()).encode()))
     if lines is not None:
+        _keep(keeper, lines.feed("".join(last.to_list()).encode()))
         _keep(keeper, lines.finish())
         counts = lines.counts()
-        log.lose(Stat.LINES_UNREAD, counts["unread"], "info", "printf lines without fields.")
+        log.lose(Stat.LINES_UNREAD, counts["unread"], "info", PRINTED_OTHERWISE)
     log.lose(Stat.EVENTS_LOST, min(lost, MOST_LOST), "loss", "bpftrace lost events.")
     log.samples = keeper.finish()
     log.records = log.samples.height + keeper.thinned + len(log.aggregates)
     log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
+
+
+def _ended(printed: pl.Series) -> pl.Series:
+    """``printed`` with a line end after each record that lacks one and is a line of its own.
+
+    bpftrace writes a record for each call of printf, of which several may print one line. They do
+    not where it could not be read: with the same time twice, or with one right behind other text.
+    """
+    whole = printed.str.ends_with("\n")
+    if whole.all():
+        return printed
+    after = printed.shift(-1)
+    twice = printed.str.extract(LAST_TIME) == after.str.extract(FIRST_TIME)
+    glued = ~printed.str.contains(r"(?:\A|\s)\z") & after.str.contains(BEGINS_WITH_TIME)
+    own = ~whole & (twice.fill_null(False) | glued.fill_null(False))
+    return printed + own.replace_strict({True: "\n", False: ""}, return_dtype=pl.String)
 
 
 def _lost(data: str | None) -> int:

@@ -1,10 +1,13 @@
 """bpftrace -f json: printf lines and maps."""
 
+import functools
 import json
 from pathlib import Path
 
+import pytest
+
 from l4strace.ingest.join import attach
-from l4strace.ingest.logs import bpftrace
+from l4strace.ingest.logs import blocks, bpftrace
 from tests.support import frames
 
 
@@ -57,3 +60,38 @@ def test_losses_have_a_bound(tmp_path: Path) -> None:
     path = write(tmp_path, *[("lost_events", {"events": 2**63 - 1})] * 3)
     capture = attach.load_logs(frames.capture(), [path])
     assert capture.stats["count"].to_list() == [2**63 - 1]
+
+
+def test_records_without_a_line_end_are_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of whatever block: 30,000 such records were one line, too long to be read."""
+    monkeypatch.setattr(bpftrace, "blocks", functools.partial(blocks.blocks, size=4096))
+    text = "nsecs={0} probe=prague_update_alpha sk=0x1 snd_cwnd={0}"
+    path = write(tmp_path, *[("printf", text.format(i)) for i in range(30_000)])
+    log = bpftrace.read(path)
+    assert (log.records, log.stats) == (30_000, [])
+    assert log.samples["ts_ns"].to_list() == log.samples["snd_cwnd"].to_list()
+    assert log.samples["ts_ns"].to_list() == list(range(30_000))
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("nsecs=1 snd_cwnd=4", "nsecs=2 snd_cwnd=8"),
+        ("nsecs=1 snd_cwnd=4 ", "nsecs=2 snd_cwnd=8 "),
+        ("snd_cwnd=4 nsecs=1 ", "snd_cwnd=8 nsecs=2\n"),
+        ("nsecs=1 snd_cwnd=4", "", "ts=2 snd_cwnd=8"),
+        ("Tracing ...", "nsecs=1 snd_cwnd=4\n", "nsecs=2 snd_cwnd=8"),
+        ("nsecs=1 ", "snd_cwnd=4\n", "nsecs=2 ", "snd_cwnd=", "8", "\n"),
+        ("snd_cwnd=4 ", "nsecs=1\n", "snd_cwnd=8", " nsecs=2\n"),
+        ("snd_cwnd=4 nsecs=1\nsnd_cwnd=8 ", "nsecs=2"),
+    ],
+)
+@pytest.mark.parametrize("size", [64, 4096])
+def test_a_line_is_what_can_be_read_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: tuple[str, ...], size: int
+) -> None:
+    monkeypatch.setattr(bpftrace, "blocks", functools.partial(blocks.blocks, size=size))
+    samples = bpftrace.read(write(tmp_path, *[("printf", text) for text in printed])).samples
+    assert samples.select("ts_ns", "snd_cwnd").rows() == [(1, 4), (2, 8)]
