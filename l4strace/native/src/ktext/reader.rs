@@ -8,7 +8,7 @@ use super::columns::{Column, Columns};
 use super::event::{self, Line};
 use super::fields::set_fields;
 
-/// A line longer than this is damage, and is dropped.
+/// A line longer than this is damage: it is not read, but counted.
 const MAX_LINE: usize = 1 << 20;
 /// Rows of one batch: a row takes 16 bytes in each of up to 256 columns, and its texts.
 const BATCH: usize = 1 << 14;
@@ -38,13 +38,22 @@ pub struct Reader {
     shape: Shape,
     columns: Columns,
     partial: Vec<u8>,
+    /// The line that has not ended is too long already.
+    long: bool,
     line: u64,
     counts: Counts,
 }
 
 impl Reader {
     pub fn new(shape: Shape) -> Self {
-        Reader { shape, columns: Columns::default(), partial: Vec::new(), line: 0, counts: Counts::default() }
+        Reader {
+            shape,
+            columns: Columns::default(),
+            partial: Vec::new(),
+            long: false,
+            line: 0,
+            counts: Counts::default(),
+        }
     }
 
     pub fn counts(&self) -> Counts {
@@ -64,30 +73,49 @@ impl Reader {
         let mut rest = chunk;
         while let Some(end) = memchr(b'\n', rest) {
             let (line, tail) = (&rest[..end], &rest[end + 1..]);
-            if self.partial.is_empty() {
+            if self.partial.is_empty() && !self.long {
                 self.line(line);
             } else {
-                self.partial.extend_from_slice(line);
-                let whole = std::mem::take(&mut self.partial);
-                self.line(&whole);
+                self.hold(line);
+                self.end_held();
             }
             rest = tail;
         }
-        if self.partial.len() + rest.len() <= MAX_LINE {
-            self.partial.extend_from_slice(rest);
+        self.hold(rest);
+    }
+
+    /// Keeps a piece of a line that may go on.
+    fn hold(&mut self, piece: &[u8]) {
+        self.long |= self.partial.len() + piece.len() > MAX_LINE;
+        if self.long {
+            self.partial.clear();
+        } else {
+            self.partial.extend_from_slice(piece);
+        }
+    }
+
+    fn end_held(&mut self) {
+        let held = std::mem::take(&mut self.partial);
+        if std::mem::take(&mut self.long) {
+            self.line += 1;
+            self.count_unread();
+        } else {
+            self.line(&held);
         }
     }
 
     /// The last line may lack its end.
     pub fn finish(&mut self) {
-        let last = std::mem::take(&mut self.partial);
-        if !last.is_empty() {
-            self.line(&last);
+        if self.long || !self.partial.is_empty() {
+            self.end_held();
         }
     }
 
     fn line(&mut self, bytes: &[u8]) {
         self.line += 1;
+        if bytes.len() > MAX_LINE {
+            return self.count_unread();
+        }
         // The check alone is several times faster than the repair.
         let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let line = text.trim_end();
@@ -110,10 +138,14 @@ impl Reader {
         if let Some(lost) = event::lost_events(line).or_else(|| event::overwritten(line)) {
             self.counts.lost = self.counts.lost.saturating_add(lost);
         } else if !line.is_empty() && !line.starts_with('#') {
-            self.counts.unread += 1;
-            if self.counts.first_unread == 0 {
-                self.counts.first_unread = self.line;
-            }
+            self.count_unread();
+        }
+    }
+
+    fn count_unread(&mut self) {
+        self.counts.unread += 1;
+        if self.counts.first_unread == 0 {
+            self.counts.first_unread = self.line;
         }
     }
 }
@@ -145,5 +177,21 @@ mod tests {
         reader.feed(b"\n\xff\xfe=1 a=1\n");
         reader.finish();
         assert_eq!(reader.counts().rows, 1);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_counts_as_unread_wherever_chunks_end() {
+        let row = "x-1 [000] 1.500000: ack: a=1";
+        let long = format!("{row}{}", "1".repeat(MAX_LINE));
+        let text = format!("{row}\n{long}\n{row}\n{long}");
+        for shape in [Shape::Event, Shape::Fields] {
+            for size in [text.len(), MAX_LINE, 1 << 16, 1000] {
+                let mut reader = Reader::new(shape);
+                text.as_bytes().chunks(size).for_each(|chunk| reader.feed(chunk));
+                reader.finish();
+                let counts = Counts { rows: 2, unread: 2, first_unread: 2, lost: 0 };
+                assert_eq!(reader.counts(), counts, "{shape:?} {size}");
+            }
+        }
     }
 }
