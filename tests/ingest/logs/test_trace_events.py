@@ -93,6 +93,15 @@ def test_losses_are_told(tmp_path: Path) -> None:
     assert log.records == 2
 
 
+def test_a_report_of_trace_cmd_loses_what_it_states(tmp_path: Path) -> None:
+    """What it prints about its file is no lost line, and its notices are not one event each."""
+    about = ("version = 7", "CPU 0 is empty", "cpus=4")
+    notices = ("CPU:7 [204600 EVENTS DROPPED]", "CPU:6 [EVENTS DROPPED]", "CPU:5 [LOST EVENTS]")
+    log = trace_events.read(write(tmp_path, *about, ACK, *notices, ACK))
+    assert [(name, count) for name, count, *_ in log.stats] == [("ring_lost", 204_602)]
+    assert log.records == 2
+
+
 def test_what_somebody_printed_into_the_ring_is_no_lost_sample(tmp_path: Path) -> None:
     printed = (
         "bash-7 [001] ..... 1.2: tracing_mark_write: run 3 begins",

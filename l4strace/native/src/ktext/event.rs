@@ -10,8 +10,8 @@ use super::fields::{is_name, set_fields};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Event,
-    /// What a person or tool wrote into the ring (`echo > trace_marker`, trace_printk): free text, which is no
-    /// event that was lost.
+    /// Text that stands for no lost event: what a person or tool wrote into the ring (`echo > trace_marker`,
+    /// trace_printk), and what `trace-cmd report` prints about its file.
     Printed,
     /// Comments, headers, notices of lost events, damage.
     Other,
@@ -44,15 +44,29 @@ fn without_time(line: &str) -> Line {
         let name = line[at + 2..].split(':').next().unwrap_or_default();
         line[..at].ends_with(|c: char| c.is_ascii_digit()) && PRINTED.contains(&name)
     };
-    if line.match_indices(": ").any(printed) {
+    if is_preamble(line) || line.match_indices(": ").any(printed) {
         Line::Printed
     } else {
         Line::Other
     }
 }
 
-/// Number of events that a notice such as `CPU:0 [LOST 117 EVENTS]` reports lost.
+/// `version = 7`, `CPU 0 is empty`, `cpus=4`: how `trace-cmd report` begins.
+fn is_preamble(line: &str) -> bool {
+    let empty = || line.strip_prefix("CPU ")?.strip_suffix(" is empty");
+    let stated = line.strip_prefix("version = ").or_else(|| line.strip_prefix("cpus=")).or_else(empty);
+    stated.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Number of events that a notice reports lost: `CPU:0 [LOST 117 EVENTS]` of tracefs, `CPU:0 [117 EVENTS
+/// DROPPED]` of trace-cmd. Where the kernel did not count them both omit the number: at least one.
 pub fn lost_events(line: &str) -> Option<u64> {
+    if line.ends_with("[LOST EVENTS]") || line.ends_with("[EVENTS DROPPED]") {
+        return Some(1);
+    }
+    if let Some(dropped) = line.strip_suffix(" EVENTS DROPPED]") {
+        return dropped.rsplit('[').next()?.parse().ok();
+    }
     let (_, rest) = line.split_once("[LOST ").or_else(|| line.split_once("LOST "))?;
     let (number, tail) = rest.split_once(' ')?;
     tail.to_ascii_lowercase().starts_with("event").then(|| number.parse().ok())?
@@ -215,6 +229,9 @@ mod tests {
             "x-1  [003]  12.500000: print:                ffffffff81 a=5",
             "x-1 [003] 12.500000: ftrace:bputs: 0xffffffff",
             "x-1 [003] ..... 12345: tracing_mark_write: by a clock that counts",
+            "version = 7",
+            "CPU 12 is empty",
+            "cpus=16",
         ] {
             assert_eq!(read_line(line, &mut columns), Line::Printed, "{line}");
         }
@@ -230,7 +247,9 @@ mod tests {
         for line in [
             "# tracer: nop",
             "",
-            "cpus=1",
+            "cpus=",
+            "cpus=1 x",
+            "CPU 1 is full",
             "CPU:0 [LOST 117 EVENTS]",
             "x-1 [000] 1.5: sched_switch: a ==> b",
             "é: ü 1.5: ",
@@ -238,7 +257,16 @@ mod tests {
             assert_eq!(read_line(line, &mut columns), Line::Other, "{line}");
         }
         assert_eq!(columns.rows(), 0);
-        assert_eq!(lost_events("CPU:0 [LOST 117 EVENTS]"), Some(117));
+        for (notice, lost) in [
+            ("CPU:0 [LOST 117 EVENTS]", Some(117)),
+            ("CPU:0 [LOST EVENTS]", Some(1)),
+            ("CPU:7 [204600 EVENTS DROPPED]", Some(204_600)),
+            ("CPU:7 [EVENTS DROPPED]", Some(1)),
+            ("CPU:7 [99999999999999999999 EVENTS DROPPED]", None),
+            ("CPU:7 [x EVENTS DROPPED]", None),
+        ] {
+            assert_eq!(lost_events(notice), lost, "{notice}");
+        }
         assert_eq!(overwritten("# entries-in-buffer/entries-written: 77000/77261   #P:1"), Some(261));
     }
 }
