@@ -26,23 +26,27 @@ MOST_CPUS = 8192
 def read(path: str) -> Log:
     """Reads one file. Raises OSError or ValueError when it cannot be read at all."""
     log = Log(path, "kprobe-events", clock="monotonic")
-    keeper, owners, foreign, probes = Keeper(), _Owners(), 0, 0
+    keeper, owners, foreign, bare, probes = Keeper(), _Owners(), 0, 0, 0
     lines = _native.LogLines("event")
     for batch in threads.beforehand(_batches(path, lines, log)):
         if batch is None:
             continue
         named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))
         known = named.filter(pl.col("event").is_in(EVENTS))
+        # Only an event with fields has a time (see native/src/ktext/event.rs).
+        whole = known.drop_nulls("ts_ns")
         foreign += named.height - known.height
-        probes += known.filter(pl.col("event") == "probe").height
-        keeper.add(_samples(owners.give(keeper.thin(known))))
+        bare += known.height - whole.height
+        probes += whole.filter(pl.col("event") == "probe").height
+        keeper.add(_samples(owners.give(keeper.thin(whole))))
     counts = lines.counts()
-    log.samples, log.records = keeper.finish(), counts["rows"] - foreign
+    log.samples, log.records = keeper.finish(), counts["rows"] - foreign - bare
     log.kind = "tcp-probe" if probes == log.records else "kprobe-events"
     log.lose(Stat.RING_LOST, counts["lost"], "loss", "The ring lost them before they were written.")
     log.lose(
         Stat.LINES_UNREAD, counts["unread"], "loss", f"First in line {counts['first_unread']}."
     )
+    log.lose(Stat.LINES_UNREAD, bare, "loss", "Events of tcp_probe or Prague without fields.")
     log.lose(
         Stat.EVENTS_OF_OTHERS, foreign, "info", "Events that are neither tcp_probe nor Prague's."
     )

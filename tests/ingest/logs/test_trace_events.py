@@ -102,6 +102,17 @@ def test_a_report_of_trace_cmd_loses_what_it_states(tmp_path: Path) -> None:
     assert log.records == 2
 
 
+def test_events_without_fields_are_lost_if_they_are_ours(tmp_path: Path) -> None:
+    other = "<idle>-0 [000] 1.000002: rcu_utilization: Start context switch"
+    cut_off = "x-1 [000] 1.000003: pr:p_prague_update_alpha_0: (prague_update_alpha+0x4/0x80)"
+    log = trace_events.read(write(tmp_path, other, ACK, cut_off, other, PROBE, other))
+    counts = {(name, severity): count for name, count, severity, _ in log.stats}
+    assert counts == {("events_of_others", "info"): 3, ("lines_unread", "loss"): 1}
+    assert (log.records, log.samples["event"].to_list()) == (2, ["ack", "probe"])
+    log = trace_events.read(write(tmp_path, *[other] * 3))
+    assert (log.records, log.samples.height) == (0, 0)
+
+
 def test_what_somebody_printed_into_the_ring_is_no_lost_sample(tmp_path: Path) -> None:
     printed = (
         "bash-7 [001] ..... 1.2: tracing_mark_write: run 3 begins",

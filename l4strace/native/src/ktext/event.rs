@@ -19,7 +19,8 @@ pub enum Line {
 
 const PRINTED: [&str; 4] = ["tracing_mark_write", "print", "bprint", "bputs"];
 
-/// Reads one line; an event becomes a row.
+/// Reads one line; an event becomes a row. Without fields the row has nothing but the event's name: whether it
+/// lost them, or never had any (`rcu_utilization: Start context switch`), is up to who knows that event.
 pub fn read_line(line: &str, columns: &mut Columns) -> Line {
     let Some(Head { cpu, ts_ns, event, fields }) = head(line) else { return without_time(line) };
     if PRINTED.contains(&event) {
@@ -31,7 +32,7 @@ pub fn read_line(line: &str, columns: &mut Columns) -> Line {
     let body = skip_location(fields);
     if set_fields(body, columns) == 0 {
         columns.abandon_row();
-        return Line::Other;
+        columns.set_text("event", event);
     }
     columns.end_row();
     Line::Event
@@ -192,6 +193,19 @@ mod tests {
         let columns = columns_of("<idle>-0 [002] ..s4. 13.521222: fallback: (prague_enter_cwr+0xc8/0xe0 [tcp_prague] <- prague_classic_ecn_fallback) alpha_out=10485760");
         assert_eq!(ints(&columns, "alpha_out"), Some(10_485_760));
         assert_eq!(ints(&columns, "cpu"), Some(2));
+    }
+
+    #[test]
+    fn an_event_without_fields_is_its_name() {
+        let mut columns = Columns::default();
+        for fields in ["Start context switch", "(f+0x4/0x80)", ""] {
+            let line = format!("<idle>-0 [002] 13.521222: rcu_utilization: {fields}");
+            assert_eq!(read_line(line.trim_end(), &mut columns), Line::Event);
+        }
+        let named = Column::Text([Some("rcu_utilization"); 3].into());
+        for (name, column) in columns.take() {
+            assert_eq!(column, if name == "event" { named.clone() } else { Column::Int(vec![None; 3]) });
+        }
     }
 
     #[test]
