@@ -16,7 +16,10 @@ SS_LINE = re.compile(rb"^(?:[\d.]+ +)?(?:tcp +)?[A-Z][A-Z0-9-]+ +\d+ +\d+ +\S+:\
 """`ESTAB 0 0 10.0.1.2:40001 10.0.3.2:5201`."""
 JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
     (re.compile(rb'\A\s*\{[^\n]*"format"\s*:\s*"l4strace-kernel-log"'), kernel_log.read),
-    (re.compile(rb'\A\s*\{"type"\s*:\s*"[a-z_]+",\s*"data"\s*:'), bpftrace.read),
+    (
+        re.compile(rb'\A\s*\{"type"\s*:\s*"[a-z_]+",\s*("count"\s*:\s*\d+,\s*)?"data"\s*:'),
+        bpftrace.read,
+    ),
     (re.compile(rb'\A\s*\{\s*"metadata"\s*:\s*\{'), flent.read),
 )
 """How the first object of a JSON dialect begins."""

@@ -56,6 +56,15 @@ def test_a_notice_without_a_sound_number_counts_one(tmp_path: Path) -> None:
     assert [(name, n) for name, n, *_ in bpftrace.read(path).stats] == [("events_lost", len(odd))]
 
 
+def test_a_record_may_count_before_its_data(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(
+        '{"type": "attached_probes", "count": 1, "data": {"probes": 1}}\n'
+        '{"type": "printf", "data": "nsecs=5 snd_cwnd=4\\n"}\n'
+    )
+    assert attach.load_logs(frames.capture(), [str(path)]).kernel["snd_cwnd"].to_list() == [4]
+
+
 def test_losses_have_a_bound(tmp_path: Path) -> None:
     path = write(tmp_path, *[("lost_events", {"events": 2**63 - 1})] * 3)
     capture = attach.load_logs(frames.capture(), [path])

@@ -160,7 +160,10 @@ impl Columns {
 
     pub fn put_text(&mut self, index: usize, value: &str) {
         let values = &mut self.columns[index].values;
-        if let Column::Int(_) = values {
+        if let Column::Int(numbers) = values {
+            if numbers.len() > self.rows {
+                return; // the row's number stays, and with it the column's kind
+            }
             *values = std::mem::replace(values, Column::Int(Vec::new())).into_text();
         }
         match values {
@@ -216,6 +219,15 @@ mod tests {
             ]
         );
         assert_eq!(columns.rows(), 0);
+    }
+
+    #[test]
+    fn a_second_value_of_a_row_changes_nothing() {
+        let mut columns = Columns::default();
+        columns.set_int("ts_ns", 1);
+        columns.set_text("ts_ns", "abc");
+        columns.end_row();
+        assert_eq!(columns.take()[0].1, Column::Int(vec![Some(1)]));
     }
 
     #[test]
