@@ -53,8 +53,8 @@ def redact(
         console.emit(f"{output.rstrip('/') or '/'}/{copy.name}")
         if copy.emptied:
             console.note(
-                f"{copy.path}: of {count(copy.emptied, 'packet')} of an unknown link type only "
-                "times and lengths are kept"
+                f"{copy.path}: {count(copy.emptied, 'packet')} of an unknown link type: the copy "
+                "keeps only their times and lengths"
             )
     if not key:
         console.note(FORGOTTEN)

@@ -145,7 +145,7 @@ class Fields:
 
 
 def by_value(values: pl.Series, made: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
-    """What ``made`` makes of each of ``values``, which are few: once of those that are equal."""
+    """``values`` with ``made`` applied once to each distinct value, of which there are few."""
     known = values.drop_nulls().unique()
     results = known.to_frame("value").select(made(pl.col("value"))).to_series()
     return values.replace_strict(known, results, default=None, return_dtype=results.dtype)

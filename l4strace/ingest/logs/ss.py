@@ -68,7 +68,7 @@ def _complete(held: str) -> int:
     while True:
         after = max(0, len(held) - size)
         begins = [match.start() for match in BEGIN.finditer(held, after) if match.start()]
-        # Where ``after`` is within the time before a socket, the first match lacks that.
+        # ``after`` may fall inside the time before a socket: then the first match lacks its time.
         if len(begins) > 1 or not after:
             return begins[-1] if begins else held.rfind("\n") + 1 or len(held)
         size *= 2

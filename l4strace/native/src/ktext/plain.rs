@@ -1,5 +1,5 @@
-//! The line that logs are full of, read at one go: an object of declared fields whose values are plain numbers and
-//! texts of ASCII. What it finds is what the JSON parser would; whatever else a line holds is left to that one.
+//! A fast path for the usual line: a flat object of declared fields with plain numbers and ASCII texts. It finds what
+//! the JSON parser would find; every other line goes to that parser.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ struct Rest<'t> {
 }
 
 impl<'t> Records<'t> {
-    /// Fills in a row, or returns false where anything is out of the ordinary: some values may be there by then.
+    /// Fills in a row. Returns false on anything unusual, perhaps after some values, which the caller undoes.
     pub(super) fn plain(&mut self, line: &'t [u8]) -> bool {
         std::str::from_utf8(line).is_ok_and(|line| self.fill(&mut Rest::of(line)).is_some())
     }

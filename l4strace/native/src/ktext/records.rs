@@ -102,7 +102,7 @@ pub struct Records<'t> {
     /// Lines that are no objects, or have a value of another kind; blank ones are none.
     pub unread: u64,
     index: HashMap<Vec<u8>, usize>,
-    /// By column, what stood before its value when it was last looked for: its name with quotes, the colon and blanks.
+    /// By column, the bytes before its value in the last line that had it: the quoted name, the colon, blanks.
     pub(super) before: Vec<&'t [u8]>,
     /// By column, the two that were last looked for after it: lines repeat the order of their fields, some of which
     /// not every line has.

@@ -90,7 +90,7 @@ fn columns<'t>(
         choose(records);
         let rows = records.rows;
         if before == 0 {
-            // As long as the first ones, the lines are so many, and a few more.
+            // Estimated from the length of the first lines, rounded up.
             expected = rows * (text.len() / (text.len() - rest.len()).max(1) + 1);
         }
         for (column, (name, values)) in columns.iter_mut().zip(&mut records.columns) {
@@ -104,7 +104,7 @@ fn columns<'t>(
         records.clear();
     }
     if columns.iter().all(Option::is_none) {
-        // The number of rows has to be seen.
+        // One column must carry the number of rows.
         let first = columns.first_mut().zip(records.columns.first());
         first
             .into_iter()

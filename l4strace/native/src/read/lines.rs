@@ -64,7 +64,7 @@ impl Lines {
         }
     }
 
-    /// Takes the whole lines, and at the end of the file what follows them; `empty` holds the next ones.
+    /// Hands out the whole lines, and at the end of the file all that is left; the rest moves to `empty`.
     pub fn block(&mut self, mut empty: Vec<u8>) -> Vec<u8> {
         empty.clear();
         empty.extend_from_slice(&self.held[self.whole..]);
