@@ -36,6 +36,9 @@ SUMS = {
 }
 """Columns of `directions` that are sums of a column of `rounds`."""
 
+MOST_S = 1e9
+"""Thirty years: after any run, and in nanoseconds of Unix time still a 64-bit integer."""
+
 
 class Selection(NamedTuple):
     """What is chosen; empty chooses everything. Times are seconds on the axis of the page."""
@@ -55,7 +58,10 @@ class Selection(NamedTuple):
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> Selection:
-        """As the options give it. UsageError: a host that is not an address or network."""
+        """As the options give it. UsageError: no moment, or a host that is no address."""
+        for option, moment_s in (("--from", from_s), ("--to", to_s)):
+            if moment_s is not None and not abs(moment_s) <= MOST_S:
+                raise UsageError(f"{option} {moment_s:g}: not a number of seconds of a run")
         if from_s is not None and to_s is not None and from_s >= to_s:
             raise UsageError(f"--from {from_s:g} is not before --to {to_s:g}")
         networks = tuple(_network(host) for host in hosts or ())

@@ -50,6 +50,13 @@ def test_what_means_nothing_is_refused(options: dict):
         Selection.of(**options)
 
 
+@pytest.mark.parametrize("moment_s", [float("nan"), float("inf"), -float("inf"), 1e308, 1e10])
+@pytest.mark.parametrize("option", ["from", "to"])
+def test_what_is_no_moment_of_a_run_is_refused(option: str, moment_s: float):
+    with pytest.raises(UsageError, match=rf"--{option} .*: not a number of seconds"):
+        Selection.of(**{f"{option}_s": moment_s})
+
+
 @pytest.fixture(scope="module")
 def misfire(fixtures: Path) -> Evidence:
     return pipeline.derive(pipeline.read([str(fixtures / "misfire" / "misfire.pcap.xz")]))
