@@ -31,6 +31,9 @@ QUICK_BYTES = 16 << 20
 MOST_AHEAD = 4
 """Items that are worked on at a time: each is held in memory."""
 
+LANES = 16
+"""Those that track packets follow at most so many lanes; as in native/src/track/lanes.rs."""
+
 _most: int | None = None
 _small = False
 
@@ -38,12 +41,13 @@ _small = False
 def limit(most: int | None) -> None:
     """At most ``most`` threads from now on; None: one for each processor.
 
-    Polars asks once, when it is first imported: call this before.
+    Polars asks once, when it is first imported: call this before. It starts all its threads there:
+    512 of them take 9 s on two processors, and gain nothing.
     """
     global _most
-    _most = most
+    _most = most if most is None else min(most, max(_processors(), LANES))
     if most is not None:
-        os.environ[OF_POLARS] = str(most)
+        os.environ[OF_POLARS] = str(_most)
 
 
 def suit(paths: Iterable[str]) -> None:

@@ -41,6 +41,13 @@ def test_the_limit_is_that_of_polars_too(monkeypatch):
     assert threads.most() is None
 
 
+@pytest.mark.parametrize(("processors", "useful"), [(2, 16), (64, 64)])
+def test_more_than_can_be_at_work_are_not_started(monkeypatch, processors, useful):
+    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    threads.limit(100_000)
+    assert (threads.most(), os.environ["POLARS_MAX_THREADS"]) == (useful, str(useful))
+
+
 def test_small_files_get_one_thread_of_polars_and_all_of_the_tracker(monkeypatch, tmp_path):
     small = tmp_path / "small.pcap"
     small.write_bytes(b"x" * 100)
