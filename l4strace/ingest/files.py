@@ -93,7 +93,15 @@ def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
         return []
     base = Path(capture).parent / stem(capture)
     names = [f"{base}{ending}{packed}" for ending in endings for packed in ("", *COMPRESSIONS)]
-    return [name for name in names if Path(name).is_file()]
+    return [name for name in names if _is_file(name)]
+
+
+def _is_file(path: str) -> bool:
+    """Whether it is one: an ending may make the name longer than a file system allows."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
 
 
 def _kind(path: str) -> str:
