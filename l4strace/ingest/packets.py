@@ -57,10 +57,15 @@ class SecondPass(NamedTuple):
 def second_pass(capture: Capture, number: int) -> SecondPass:
     """That of the capture that is input ``number``. Raises InputError for what was a pipe."""
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
-    path = named.opened(source["path"])
-    if not Path(path).is_file():
+    if not read_twice(source["path"]):
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
+    path = named.opened(source["path"])
     return SecondPass(path, _starts(capture, number), source["clock_offset_ns"] or 0)
+
+
+def read_twice(path: str) -> bool:
+    """Whether the input that tables call ``path`` can be: no pipe can, and no standard input."""
+    return Path(named.opened(path)).is_file()
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from l4strace.evidence import Capture
+from l4strace.ingest import packets
 from l4strace.ingest.join import matching
 from l4strace.ingest.logs.samples import Log
 from l4strace.schema.vantage import distance
@@ -82,8 +83,13 @@ def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -
 
 
 def _nearest(capture: Capture, found: pl.DataFrame) -> Capture | None:
-    """The capture of one source whose place is nearest to the logged senders; None without any."""
-    files = capture.sources.filter(pl.col("kind").is_in(CAPTURES) & (pl.col("path") != "-"))
+    """The capture of one source whose place is nearest to the logged senders; None without any.
+
+    Matching reads its packets once more, which a pipe does not allow.
+    """
+    captures = capture.sources.filter(pl.col("kind").is_in(CAPTURES))
+    again = pl.Series([packets.read_twice(path) for path in captures["path"]], dtype=pl.Boolean)
+    files = captures.filter(again)
     seen = (
         capture.flows.join(found.select("flow", "forward").unique(), on="flow")
         .filter(pl.col("source").is_in(files["source"].implode()))
