@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -64,7 +65,7 @@ PLACES = ["client", "middle", "unknown", "server"]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(PLACES)))
-def test_the_order_of_places(order: tuple[str, ...]) -> None:
+def test_the_order_of_places(order: tuple[str, ...], tmp_path: Path) -> None:
     flows = frame("flows", source=[0, 1, 2, 3], vantage=list(order))
     directions = pl.concat(
         frame("directions", source=[0, 1, 2, 3], forward=forward) for forward in (True, False)
@@ -72,7 +73,11 @@ def test_the_order_of_places(order: tuple[str, ...]) -> None:
     near = vantage.nearest(capture(flows=flows, directions=directions)).sort("forward")
     ends = near.select("source", "far").rows()
     assert [(order[a], order[b]) for a, b in ends] == [("server", "client"), ("client", "server")]
-    sources = frame("sources", source=[0, 1, 2, 3], path=list("abcd"))
+    # Files that are there: what cannot be read a second time is not matched with a log.
+    paths = [tmp_path / name for name in "abcd"]
+    for path in paths:
+        path.touch()
+    sources = frame("sources", source=[0, 1, 2, 3], path=list(map(str, paths)))
     logged = pl.DataFrame({"flow": [0], "forward": [True]}, schema_overrides={"flow": pl.UInt32})
     chosen = clock._nearest(capture(flows=flows, sources=sources), logged)
     assert chosen is not None
