@@ -67,14 +67,19 @@ def test_the_json_contract_has_the_keys_of_the_readme():
 
 
 def test_the_notebook_example_runs():
+    """Its RTT is that of the senders, at least 10 ms: rounds of a receiver have about none."""
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     *statements, last = [line for line in code.splitlines() if line]
     assert len(statements) == 4
+    statements[2] = f"print(*{statements[2]}.sort('flow')['rtt_mean_us'].drop_nulls())"
     run = subprocess.run(
         [sys.executable, "-c", "\n".join([*statements, f"print(type({last}))"])],
         cwd=REPOSITORY, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert "plotly" in run.stdout, run.stderr
+    rtt_us = [float(mean) for mean in run.stdout.splitlines()[0].split()]
+    assert len(rtt_us) == 4
+    assert min(rtt_us) >= 10_000
 
 
 def test_every_command_family_and_table_is_named():
