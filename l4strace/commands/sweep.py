@@ -11,7 +11,7 @@ import typer
 from l4strace import console
 from l4strace.commands.arguments import Format, Printed, Rules
 from l4strace.commands.destination import Destination
-from l4strace.errors import OutputError, UsageError
+from l4strace.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from l4strace.sweep.cells import Tables
@@ -119,11 +119,11 @@ def sweep(
     """Diagnose many runs and keep what they show in one dataset.
 
     Each run is diagnosed as `diagnose` does it, in a process with limits of time and memory: one
-    that fails is a row that states why. Killed at any point, the same command goes on where it
-    stopped; a run is done again when its files, the options or l4strace changed. RESULTS holds the
-    tables runs, flows, findings and measures as Apache Parquet (l4strace/schema/sweep.py), and
-    index.html. A table of results that were made elsewhere enters as it is. Sources and RESULTS may
-    be URLs that fsspec opens (pip install 'l4strace[cluster]').
+    that fails is a row that states why; when all fail, the exit code is 3. Killed at any point, the
+    same command goes on where it stopped; a run is done again when its files, the options or
+    l4strace changed. RESULTS holds the tables runs, flows, findings and measures as Apache Parquet
+    (l4strace/schema/sweep.py), and index.html. A table of results that were made elsewhere enters
+    as it is. Sources and RESULTS may be URLs that fsspec opens (pip install 'l4strace[cluster]').
 
     \b
     Examples:
@@ -138,10 +138,12 @@ def sweep(
     order = _order(runs, rules, work)
     with Countdown("runs") as progress:
         done = study.sweep(order, work.measure(), progress)
+    if not baseline:
+        _report(order, done, form)
+    _some_measured(done)
     keep(done.tables)
     if baseline:
         raise typer.Exit(_regressions(order, done, known, baseline, form))
-    _report(order, done, form)
 
 
 def _order(runs: Runs, rules: Rules, work: Work) -> Order:
@@ -207,6 +209,16 @@ def _report(order: Order, done: Done, wanted: Format) -> None:
         console.emit(dumps(summary.document(order.results, done)))
     else:
         console.emit(summary.text(order.results, done))
+
+
+def _some_measured(done: Done) -> None:
+    """Raises InputError when every run failed, which is no health, and no baseline either."""
+    runs = done.tables["runs"]
+    if "ok" not in runs["status"]:
+        all_failed = (
+            "the only run failed" if runs.height == 1 else f"all {runs.height:,} runs failed"
+        )
+        raise InputError(all_failed, "The column error of the table runs has the reason of each.")
 
 
 def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Format) -> int:

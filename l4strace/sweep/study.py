@@ -46,6 +46,7 @@ class Done:
 
     tables: dict[str, pl.DataFrame]
     measured: int
+    """Runs that gave results now; those that failed are no part of it."""
     kept: int
 
 
@@ -63,11 +64,11 @@ def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __
         dataset.add_tables(tables)
     kept = dataset.done(retry=order.retry)
     todo = [one for one in found.planned if kept.get(one.name) != one.fingerprint]
-    _measured(dataset, todo, order, measure, progress)
+    measured = _measured(dataset, todo, order, measure, progress)
     tables = dataset.finish(_parameters(found))
     if order.page:
         _write_page(order, tables)
-    return Done(tables, len(todo), len(found.planned) - len(todo))
+    return Done(tables, measured, len(found.planned) - len(todo))
 
 
 def _measured(
@@ -76,21 +77,27 @@ def _measured(
     order: Order,
     measure: pool.Measure,
     progress: Progress,
-) -> None:
-    """Measures ``todo`` and keeps the results in batches, also when interrupted."""
+) -> int:
+    """Measures ``todo`` and keeps the results in batches, also when interrupted.
+
+    Returns how many did not fail.
+    """
     batch: list[Result] = []
     since = time.monotonic()
+    measured = 0
     progress(0, len(todo))
     with closing(measure(todo, order.options, order.limits, page_of(order))) as results:
         try:
             for number, result in enumerate(results, 1):
                 batch.append(result)
+                measured += result.run["status"] == "ok"
                 progress(number, len(todo))
                 if len(batch) >= FLUSH_RUNS or time.monotonic() - since >= FLUSH_S:
                     dataset.add(batch)
                     batch, since = [], time.monotonic()
         finally:
             dataset.add(batch)
+    return measured
 
 
 def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:

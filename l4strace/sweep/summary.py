@@ -22,7 +22,8 @@ def text(place: str, done: Done) -> str:
     failed = failures(runs)
     lines = [
         f"{count(runs.height, 'run')} in {one_line(place)}: {done.measured:,} measured now, "
-        f"{runs.height - done.measured:,} kept or from tables, {failed.height:,} failed"
+        f"{runs.height - done.measured - failed.height:,} kept or from tables, "
+        f"{failed.height:,} failed"
     ]
     if names := varied(runs):
         lines.append(f"Parameters: {', '.join(map(one_line, names))}")

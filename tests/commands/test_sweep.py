@@ -32,6 +32,23 @@ def test_a_folder_is_measured(call, tmp_path: Path):
     assert call("sweep", "in", "-o", "in").exception is not None
 
 
+def test_runs_of_which_all_fail_fail_a_job(call, tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"in/{name}.pcap").write_bytes(b"\xff" * 99)
+    words = ("sweep", "in", "-o", "out", "--workers", "1", "-q")
+    failed = call(*words, "--json")
+    document = json.loads(failed.stdout)
+    assert (document["measured"], len(document["failed"])) == (0, 2)
+    assert str(failed.exception) == "all 2 runs failed"
+    assert failed.exception.exit_code == 3
+    (tmp_path / "study.csv").write_text(TABLE)
+    assert call("sweep", "study.csv", "-q", "--write-baseline", "base.parquet").exit_code == 0
+    assert call(*words, "--baseline", "base.parquet").exception.exit_code == 3
+    (tmp_path / "in/c.pcap.xz").symlink_to(FIXTURES / "accecn-all-ce/sender.pcap.xz")
+    assert call(*words).exit_code == 0
+
+
 def test_a_baseline_replaces_a_baseline_and_nothing_else(call, tmp_path: Path):
     (tmp_path / "study.csv").write_text(TABLE)
     command = ("sweep", "study.csv", "-q", "--write-baseline")

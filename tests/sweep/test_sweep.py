@@ -229,7 +229,9 @@ def test_a_run_that_fails_is_a_row_and_an_unchanged_one_is_kept(mixed: Path):
     done = study.sweep(order, pool.on_cores(2))
     status = dict(done.tables["runs"].select("run", "status").iter_rows())
     assert status == {"bad": "failed", "good": "ok", "gone": "failed"}
-    assert "3 measured" in summary.text("out", done)
+    assert "3 runs in out: 1 measured now, 0 kept or from tables, 2 failed" in summary.text(
+        "out", done
+    )
     assert "failed: gone: " in summary.text("out", done)
     assert (mixed / "out" / study.page_name("good")).read_text().startswith("<!doctype html>")
     again = study.sweep(order, pool.on_cores(2))
@@ -238,7 +240,11 @@ def test_a_run_that_fails_is_a_row_and_an_unchanged_one_is_kept(mixed: Path):
         assert again.tables[name].equals(done.tables[name])
         assert again.tables[name].columns[: len(table.columns)] == list(table.schema)
     os.utime(mixed / "bad.pcap", ns=(1, 1))
-    assert study.sweep(order, pool.on_cores(2)).measured == 1
+    anew = study.sweep(order, pool.on_cores(2))
+    assert (anew.measured, anew.kept) == (0, 2)
+    assert "3 runs in out: 0 measured now, 1 kept or from tables, 2 failed" in summary.text(
+        "out", anew
+    )
 
 
 def test_a_run_that_hangs_or_takes_too_much_memory_is_a_row(mixed: Path):
