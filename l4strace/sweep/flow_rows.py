@@ -36,12 +36,16 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
         .join(_labels(evidence), on=DIRECTION, how="left")
         .join(_capacity(evidence), on=["source", "path"], how="left")
     )  # fmt: skip
-    total = pl.col("goodput_bps").sum().over("path")
+    # Short flows: each took most of the link in its short life, and all of them a part of the run.
+    span = pl.col("end_ns").max() - pl.col("start_ns").min()
+    average = pl.when(span > 0).then(pl.col("round_bytes") * 8e9 / span)
+    total = pl.col("round_bytes").sum().over("path")
     return SWEEP_FLOWS.conform(
         rows.with_columns(
             run=pl.lit(run),
-            share=pl.col("goodput_bps") / total,
-            utilization=pl.col("goodput_bps") / pl.col("capacity_bps"),
+            average_bps=average,
+            share=pl.col("round_bytes") / total,
+            utilization=average / pl.col("capacity_bps"),
         )
     ).sort("flow", "forward", descending=[False, True])
 
@@ -51,6 +55,9 @@ def _rounds(evidence: Evidence) -> pl.DataFrame:
     span = pl.col("end_ns").max() - pl.col("start_ns").min()
     delay = pl.col("queue_delay_us")
     return rounds.group_by(KEY).agg(
+        pl.col("start_ns").min(),
+        pl.col("end_ns").max(),
+        round_bytes=pl.col("acked_bytes").sum(),
         goodput_bps=pl.when(span > 0).then(pl.col("acked_bytes").sum() * 8e9 / span),
         queue_delay_us=delay.median(),
         queue_delay_p99_us=delay.quantile(0.99, "linear"),

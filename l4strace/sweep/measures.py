@@ -8,6 +8,9 @@ import polars as pl
 
 from l4strace.schema.sweep import SWEEP_MEASURES
 
+AVERAGE = pl.coalesce("average_bps", "goodput_bps")
+"""Rate of a flow over the run's time, which adds up; goodput where nothing else is known."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -18,25 +21,35 @@ class Quantity:
     doc: str
 
 
+LASTED = 0.5
+"""Part of the run that a flow must last for its goodput to be compared: a short flow ends before
+it has its share, or has the link while others start. By eye."""
+
 QUANTITIES = {
     "l4s_share": Quantity(
         "L4S throughput share", "share",
-        "Goodput of the L4S flows over that of all flows; null without both kinds.",
+        "Payload that the L4S flows carried over that of all flows; null without both kinds.",
     ),
     "l4s_of_link": Quantity(
         "L4S goodput of the link rate", "share",
-        "Goodput of the L4S flows over the rate that a parameter sets.",
+        "L4S goodput over the rate that a parameter sets.",
     ),
-    "l4s_goodput": Quantity("L4S goodput", "bit/s", "Goodput of all L4S flows."),
-    "classic_goodput": Quantity("classic goodput", "bit/s", "Goodput of all other flows."),
+    "l4s_goodput": Quantity(
+        "L4S goodput", "bit/s", "Payload that all L4S flows carried, over the run's time.",
+    ),
+    "classic_goodput": Quantity("classic goodput", "bit/s", "The same of all other flows."),
     "utilization": Quantity(
         "link utilization", "share",
-        "Goodput of all flows over the rate that a parameter sets, else over the capacity that "
-        "packets show.",
+        "Payload of all flows over the run's time, over the rate that a parameter sets, else over "
+        "the capacity that packets show.",
     ),
-    "jain": Quantity("Jain's index", "", "Of the goodput of all flows; 1 is fair."),
+    "jain": Quantity(
+        "Jain's index", "",
+        "Of the goodput of the flows that lasted at least half of the run's time; 1 is fair, null "
+        "with fewer than two.",
+    ),
     "l4s_queue_delay": Quantity(
-        "L4S queue delay", "us", "Median queue delay of L4S flows, weighted by goodput.",
+        "L4S queue delay", "us", "Median queue delay of L4S flows, weighted by payload.",
     ),
     "l4s_queue_delay_p99": Quantity(
         "L4S queue delay, P99", "us", "99th percentile, weighted likewise.",
@@ -48,7 +61,7 @@ QUANTITIES = {
         "relative queue delay", "",
         "Median queue delay of the L4S flows over that of the classic flows.",
     ),
-    "rtt": Quantity("mean RTT", "us", "Mean RTT of all flows, weighted by goodput."),
+    "rtt": Quantity("mean RTT", "us", "Mean RTT of all flows, weighted by payload."),
     "ce_share": Quantity("CE share", "share", "CE packets of the L4S flows' data packets."),
     "losses": Quantity("retransmitted packets", "packet", "Of all flows."),
     "classic_reductions": Quantity(
@@ -73,8 +86,10 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     ``rates`` has `run` and `rate_bps` (null where no parameter sets one). A measure that the flows
     do not show has no row.
     """
-    goodput, l4s = pl.col("goodput_bps"), pl.col("l4s").fill_null(False)
-    ours, total = goodput.filter(l4s).sum(), goodput.sum()
+    l4s = pl.col("l4s").fill_null(False)
+    ours, total = AVERAGE.filter(l4s).sum(), AVERAGE.sum()
+    lasted = pl.col("average_bps") / pl.col("goodput_bps")
+    compared = pl.col("goodput_bps").filter(lasted.fill_null(1.0) >= LASTED).drop_nulls()
     delay, p99 = pl.col("queue_delay_us"), pl.col("queue_delay_p99_us")
     cuts = pl.col("cuts").filter(l4s).sum()
     wide = (
@@ -84,11 +99,13 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             l4s_share=pl.when(l4s.any() & ~l4s.all()).then(ours / total),
             l4s_of_link=pl.when(l4s.any()).then(ours / pl.col("rate_bps").first()),
             l4s_goodput=pl.when(l4s.any()).then(ours),
-            classic_goodput=pl.when(~l4s.all()).then(goodput.filter(~l4s).sum()),
+            classic_goodput=pl.when(~l4s.all()).then(AVERAGE.filter(~l4s).sum()),
             utilization=pl.coalesce(
                 total / pl.col("rate_bps").first(), _sum_of_known(pl.col("utilization"))
             ),
-            jain=pl.when(pl.len() > 1).then(total.pow(2) / (pl.len() * goodput.pow(2).sum())),
+            jain=pl.when(compared.len() > 1).then(
+                compared.sum().pow(2) / (compared.len() * compared.pow(2).sum())
+            ),
             l4s_queue_delay=_weighted(delay, l4s),
             l4s_queue_delay_p99=_weighted(p99, l4s),
             classic_queue_delay=_weighted(delay, ~l4s),
@@ -114,8 +131,8 @@ def rows(wide: pl.DataFrame) -> pl.DataFrame:
 
 
 def _weighted(values: pl.Expr, among: pl.Expr) -> pl.Expr:
-    """Mean weighted by goodput over the flows ``among`` that have a value."""
-    weight = pl.when(among & values.is_not_null()).then(pl.col("goodput_bps"))
+    """Mean weighted by payload over the flows ``among`` that have a value."""
+    weight = pl.when(among & values.is_not_null()).then(AVERAGE)
     return (values * weight).sum() / weight.sum()
 
 

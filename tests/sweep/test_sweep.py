@@ -208,7 +208,7 @@ def test_a_row_agrees_with_the_diagnosis(fixtures: Path):
         )  # fmt: skip
     measures = {row["name"]: row["value"] for row in result.measures if row["number"] is None}
     shares = {row["l4s"]: row["share"] for row in result.flows}
-    assert measures["l4s_share"] == pytest.approx(shares[True]) == pytest.approx(0.237, abs=0.01)
+    assert measures["l4s_share"] == pytest.approx(shares[True]) == pytest.approx(0.249, abs=0.001)
     assert measures["l4s_queue_delay"] < 1000 < measures["classic_queue_delay"]
     assert measures["classic_state"] > 0.9
     assert measures["classic_reductions"] == pytest.approx(124 / 129)
