@@ -128,9 +128,12 @@ def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _codepoint(row: dict[str, Any]) -> str:
-    """The codepoint that most packets carry, CE aside."""
+    """The codepoint that most packets carry, CE aside, unless all data is CE: that hides it."""
     named = {"ECT(1)": "ect1", "ECT(0)": "ect0", "Not-ECT": "not_ect"}
-    return max(named, key=lambda name: row[named[name]] or 0)
+    if row["data_ce"] and row["data_ce"] == row["data_packets"]:
+        return "CE"
+    most = max(named, key=lambda name: row[named[name]] or 0)
+    return most if row[named[most]] else "CE" if row["ce"] else "-"
 
 
 def _echoed(seen: dict[tuple[int, bool], list[dict[str, Any]]], flow: int, forward: bool) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped, Status
-from l4strace.output import json, markdown, text
+from l4strace.output import flow_lines, json, markdown, text
 from tests.support.frames import evidence, frame
 
 BLEACHED = Finding(
@@ -132,6 +132,22 @@ def test_a_flow_of_a_kernel_log_alone_is_listed_and_named():
     assert "flow 0: ?:40001 > ?:5201" in shown
     assert "?:40001 ?:5201 unknown -" in shown
     assert "more flow" not in shown
+
+
+@pytest.mark.parametrize(
+    ("counted", "sends"),
+    [
+        ({"not_ect": 1, "ce": 1000, "data_packets": 1000, "data_ce": 1000}, "CE"),
+        ({"ect1": 1, "ce": 999, "data_packets": 1000, "data_ce": 999}, "ECT(1)"),
+        ({"ce": 3, "data_packets": 0, "data_ce": 0}, "CE"),
+        ({"packets": 0, "data_packets": 0}, "-"),
+    ],
+)
+def test_a_codepoint_is_one_that_packets_carry(counted: dict[str, int], sends: str):
+    none = dict.fromkeys(("not_ect", "ect1", "ect0", "ce"), 0)
+    directions = frame("directions", **none | counted)
+    (line,) = flow_lines.rows(replace(RUN, directions=directions))
+    assert line[flow_lines.HEADS.index("sends")] == sends
 
 
 FRAME = Frame("L4S AQM.", "Flow 0 without another large flow.", "Not shown: no kernel log.")

@@ -207,7 +207,7 @@ def _alone(evidence: Evidence, short: str) -> str:
 def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
     """What the rules found; else what the kernel recorded; else why it is not known."""
     if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
-        return "Nothing to judge: no packet carries ECT(1), as those of a Prague flow do."
+        return "Nothing to judge: no data packet carries ECT(1), as those of a Prague flow do."
     active = _recorded(evidence)
     for rule, what in FALLBACK:
         found = [finding for finding in findings if finding.rule == rule]

@@ -69,9 +69,10 @@ class Steps:
         if self.ect1.height:
             erased = pl.col("flow").is_in(self.path_faults[BLEACHED])
             return "no" if self.ect1.select(erased.all()).item() else "partly"
-        # ECT(1) without a handshake in the capture may be L4S, and CE hides how a packet left.
+        # ECT(1) without a handshake in the capture may be L4S, CE hides how a packet left, and
+        # without data there is nothing to mark.
         hidden = (pl.col("ect1") & ~pl.col("shown")) | (
-            pl.col("accecn") & (pl.col("codepoint") == CE)
+            pl.col("accecn") & (pl.col("codepoint").is_null() | (pl.col("codepoint") == CE))
         )
         return "unknown" if self.flows.filter(hidden).height else "no"
 
@@ -98,9 +99,9 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
 def _conversations(evidence: Evidence) -> pl.DataFrame:
     """One row per conversation with data (any conversation where none has data), largest first.
 
-    Columns: `flow`, `bytes`, `codepoint` of most of its data; `shown` (the handshake shows what was
-    asked for), `asked`, `accecn`, `ect1`; `kind` and `confidence` of the bottleneck that its ECT(1)
-    data meets; `reason` for its mode.
+    Columns: `flow`, `bytes`, `codepoint` of most of its data, null without any; `shown` (the
+    handshake shows what was asked for), `asked`, `accecn`, `ect1`; `kind` and `confidence` of the
+    bottleneck that its ECT(1) data meets; `reason` for its mode.
     """
     counters = [f"data_{name}" for name in CODEPOINTS]
     carried = (
@@ -127,7 +128,9 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     # The first of the largest; a list of each row's counters takes ten times as long.
     most = pl.max_horizontal(counters)
     named = zip(counters, CODEPOINTS.values(), strict=True)
-    codepoint = pl.coalesce(pl.when(pl.col(of) == most).then(pl.lit(to)) for of, to in named)
+    codepoint = pl.coalesce(
+        pl.when(pl.col(of) == most, most > 0).then(pl.lit(to)) for of, to in named
+    )
     return (
         carried.join(handshakes, on="flow", how="left")
         .join(best.select("flow", "kind", "confidence"), on="flow", how="left")
@@ -157,6 +160,8 @@ def _clauses(steps: Steps) -> list[str]:
         clauses.append(f"{steps.accecn.height:,} got it")
     if steps.ect1.is_empty():
         largest = steps.accecn.row(0, named=True)
+        if largest["codepoint"] is None:
+            return [*clauses, "but carried no data" if alone else "but none carried data"]
         hides = ", which hides how it was sent" if largest["codepoint"] == CE else ""
         whose = "but its data" if alone else f"but the data of flow {largest['flow']}"
         return [*clauses, f"{whose} is {largest['codepoint']} at this capture{hides}"]

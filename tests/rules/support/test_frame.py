@@ -155,7 +155,7 @@ def test_without_a_finding_the_recorded_score_answers() -> None:
     plain = framed(scene(directions=DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64))), ())
     assert plain is not None
     # Not "No Prague flow": one that the server refused AccECN sends no ECT(1) (run s8103-105).
-    assert plain.fallback.startswith("Nothing to judge: no packet carries ECT(1)")
+    assert plain.fallback.startswith("Nothing to judge: no data packet carries ECT(1)")
 
 
 def test_packets_alone_answer_with_the_first_fact_of_their_finding() -> None:

@@ -24,6 +24,11 @@ def flow(
     }
 
 
+def without_data(number: int = 0) -> dict[str, pl.DataFrame]:
+    none = dict.fromkeys(("data_packets", "data_ect1", "data_ect0", "data_not_ect", "data_ce"), 0)
+    return flow(number) | {"directions": frame("directions", flow=number, **none)}
+
+
 def run(*flows: dict[str, pl.DataFrame], **tables: Any) -> Evidence:
     joined = {name: stack(*(one[name] for one in flows)) for name in ("flows", "directions")}
     return evidence(**joined, **tables)
@@ -69,6 +74,16 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
             run(flow(ect1=0)),
             "no",
             "No: flow 0 negotiated AccECN, but its data is ECT(0) at this capture.",
+        ),
+        (
+            run(without_data()),
+            "unknown",
+            "Not shown: flow 0 negotiated AccECN, but carried no data.",
+        ),
+        (
+            run(without_data(), without_data(1)),
+            "unknown",
+            "Not shown: of 2 flows 2 requested AccECN, 2 got it, but none carried data.",
         ),
         (
             run(flow(mode="classic", ect1=0, mode_reason="The server answers so.")),
