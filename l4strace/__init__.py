@@ -25,25 +25,34 @@ __all__ = ["CollectorError", "InputError", "L4straceError", "Run", "UsageError",
 
 def open(  # noqa: A001 - read as l4strace.open
     *paths: str | PathLike[str],
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     companions: bool = True,
     progress: Callable[[int, int], None] | bool = False,
 ) -> Run:
     """Reads and judges one run: captures, kernel logs and host files, identified by content.
 
     Logs beside a capture with the same stem are found by themselves, unless ``companions`` is
-    false. ``select`` and ``ignore`` hold codes of rules, prefixes of codes or names. ``progress``
-    is called with bytes done and bytes in all (0: not known); True shows a line on stderr. Raises
-    InputError for a file that cannot be read, UsageError for a word that means no rule. polars and
-    the native core load here, not with the package.
+    false. ``select`` and ``ignore`` hold codes of rules, prefixes of codes or names, or are one of
+    these. ``progress`` is called with bytes done and bytes in all (0: not known); True shows a line
+    on stderr. Raises InputError for a file that cannot be read, UsageError for a word that means no
+    rule and for a path that is none. polars and the native core load here, not with the package.
     """
     from l4strace.run import open_run
 
     return open_run(
-        [str(path) for path in paths],
+        list(map(_name, paths)),
         select=select, ignore=ignore, companions=companions, progress=progress,
     )  # fmt: skip
+
+
+def _name(path: object) -> str:
+    if isinstance(path, (str, PathLike)):
+        return str(path)
+    raise UsageError(
+        f"a file is named by a string or path, not by a {type(path).__name__}",
+        "Each is an argument of its own: l4strace.open(*files).",
+    )
 
 
 def dated(table: pl.DataFrame) -> pl.DataFrame:

@@ -138,15 +138,16 @@ class Run:
 def open_run(
     paths: Sequence[str],
     *,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     companions: bool = True,
     progress: Progress | bool = False,
 ) -> Run:
     """Reads, derives and judges; raises InputError for what cannot be read."""
     if not paths:
         raise UsageError("nothing to open", "Name at least one capture or kernel log.")
-    chosen, ignored = tuple(select), tuple(ignore)
+    # A string holds one word, not one in each of its letters.
+    chosen, ignored = ((w,) if isinstance(w, str) else tuple(w) for w in (select, ignore))
     rules.select(chosen, ignored)
     with (
         console.Progress("reading") if progress is True else nullcontext(progress or None) as shown

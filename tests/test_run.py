@@ -87,6 +87,22 @@ def test_rules_companions_and_progress_are_the_callers(fixtures: Path):
         l4strace.open("no-such.pcap", select=["L4S999"])
 
 
+def test_one_word_is_one_rule_or_prefix(fixtures: Path):
+    sample = fixtures / "accecn-all-ce" / "sender.pcap.xz"
+    one, listed = (l4strace.open(sample, select=words) for words in ("L4S4", ["L4S4"]))
+    assert one.findings.equals(listed.findings)
+    assert set(one.findings["rule"].str.head(4)) == {"L4S4"}
+    assert l4strace.open(sample, ignore="L4S").findings.is_empty()
+
+
+def test_a_list_of_files_is_not_a_file(fixtures: Path):
+    files = [fixtures / "accecn-all-ce" / f"{name}.pcap.xz" for name in ("sender", "receiver")]
+    with pytest.raises(l4strace.UsageError, match="not by a list") as refused:
+        l4strace.open(files)  # type: ignore[arg-type]
+    assert "l4strace.open(*files)" in refused.value.hint
+    assert l4strace.open(*files, select="L4S0").sources.height == 2
+
+
 def test_nothing_to_open():
     with pytest.raises(l4strace.UsageError):
         l4strace.open()
