@@ -44,7 +44,10 @@ def in_markdown(runs: Sequence[Judged]) -> str:
 
 
 def in_json(runs: Sequence[Judged]) -> str:
-    """The object of `diagnose --json`: its lists hold all runs, `runs` has the verdict of each."""
+    """The object of `diagnose --json`: its lists hold all runs, `runs` has what is of one alone.
+
+    `status` and `verdict` are those of the run whose verdict is the worst.
+    """
     parts = [json.document(evidence, analysis) for evidence, analysis in runs]
     worst = max(parts, key=lambda part: _severity(part["verdict"]))
     merged: dict[str, Any] = dict(worst)
@@ -54,6 +57,7 @@ def in_json(runs: Sequence[Judged]) -> str:
         {
             "sources": [row["source"] for row in part["sources"]],
             "files": [row["path"] for row in part["sources"]],
+            "status": part["status"],
             "verdict": part["verdict"],
         }
         for part in parts

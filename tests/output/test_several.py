@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from l4strace.model import Analysis, Confidence, Finding, Severity
+from l4strace.model import Analysis, Confidence, Finding, Severity, Status
 from l4strace.output import markdown, several
 from tests.support.frames import evidence, frame
 
@@ -27,13 +27,18 @@ def test_each_finding_names_its_file():
 
 def test_json_merges_the_lists_and_takes_the_worst_verdict():
     judged = [
-        (inputs, replace(analysis, rules=(None,)))  # type: ignore[arg-type]
-        for inputs, analysis in (run(0, MILD), run(1, BAD))
+        (inputs, replace(analysis, rules=(None,), status=Status(answer, "", flows=flows)))  # type: ignore[arg-type]
+        for (inputs, analysis), answer, flows in (
+            (run(0, MILD), "yes", 1),
+            (run(1, BAD), "no", 2),
+        )
     ]
     document = json.loads(several.in_json(judged))
     assert document["verdict"]["sentence"] == "bleached"
     assert [flow["flow"] for flow in document["flows"]] == [0, 1]
     assert [part["files"] for part in document["runs"]] == [["0.pcap"], ["1.pcap"]]
+    assert [part["status"]["answer"] for part in document["runs"]] == ["yes", "no"]
+    assert document["status"] == document["runs"][1]["status"]
 
 
 def test_text_has_each_under_its_name():
