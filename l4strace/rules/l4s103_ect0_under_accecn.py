@@ -17,8 +17,9 @@ Evidence
 
 When it is wrong
 ----------------
-Behind a re-marking node, the path and not the sender is at fault; L4S105 reports this where the
-feedback shows it. CUBIC with AccECN correctly sends ECT(0) and is not reported.
+Where no capture was taken before a re-marking node, the path and not the sender is at fault;
+L4S105 reports this where the feedback shows it. CUBIC with AccECN correctly sends ECT(0) and is not
+reported.
 
 What to do
 ----------
@@ -34,9 +35,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.vantage import first
+from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.keys import DIRECTION
 
 CODE = "L4S103"
 SHARE = 0.1
@@ -47,27 +49,40 @@ ECT1 = 1
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each flow direction."""
-    sent = evidence.directions.filter(
+    """One finding for each flow direction.
+
+    What the sender sent shows at the capture nearest to it: behind one, the path may re-mark.
+    """
+    sent = once(evidence, evidence.directions).filter(
         (pl.col("data_ect0") >= FEW) & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
     )
     if sent.is_empty():
         return []
     prague = evidence.kernel["flow"].filter(evidence.kernel["cc"] == "prague").drop_nulls().unique()
-    flows = evidence.flows.filter(pl.col("mode") == "accecn").select(
-        "source", "flow", "syn_ecn", "synack_ecn"
-    )
     own_syn = pl.when(pl.col("forward")).then("syn_ecn").otherwise("synack_ecn")
     found = (
-        sent.join(flows, on=["source", "flow"])
+        sent.join(_accecn(evidence), on="flow")
         .filter(
             (own_syn == ECT1)
             | (pl.col("data_ect1") > 0)
             | (pl.col("forward") & pl.col("flow").is_in(prague.implode()))
         )
-        .pipe(lambda rows: first(evidence, rows))
+        .sort(DIRECTION)
     )
     return [_finding(row) for row in found.iter_rows(named=True)]
+
+
+def _accecn(evidence: Evidence) -> pl.DataFrame:
+    """Conversations with AccECN, one row each: the nearest capture may have missed the handshake.
+
+    `syn_ecn` and `synack_ecn` are ECT(1) where a capture shows that.
+    """
+    syns = (
+        pl.when((pl.col(name) == ECT1).any()).then(ECT1).alias(name)
+        for name in ("syn_ecn", "synack_ecn")
+    )
+    accecn = evidence.flows.filter(pl.col("mode") == "accecn")
+    return accecn.group_by("flow").agg(*syns)
 
 
 def _finding(row: dict[str, Any]) -> Finding:
