@@ -59,7 +59,7 @@ from l4strace.rules.support.fallback_states import (
     floorless,
     inputs_are_high,
     marks_since,
-    part_of_time,
+    part_of_time_since,
     steps,
     unused,
     without_score,
@@ -137,7 +137,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _effect(row: dict[str, Any]) -> str:
     """What the score did: nothing is reduced by prague_ecn_fallback=2, nor where no mark comes."""
-    part = part_of_time(row)
+    part = part_of_time_since(row)
     if row["marks_since"] == 0:
         return f"its score was above 8{part}, with no mark to respond to,"
     if unused(row):

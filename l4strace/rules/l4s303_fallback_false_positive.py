@@ -95,7 +95,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if recorded.is_empty():
         return _from_packets(evidence) or [Skipped(CODE, without_score(evidence))]
     judged = (
-        recorded.filter(pl.col("classic_share") >= MIN_SHARE)
+        recorded.filter(
+            (pl.col("classic_share") >= MIN_SHARE) & (pl.col("classic_time") >= MIN_SHARE)
+        )
         .join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
         .join(floorless(evidence), on="log", how="left")
         .join(marks_since(evidence), on=subjects.DIRECTION, how="left")

@@ -42,8 +42,9 @@ from l4strace.rules.support.fallback_states import (
     BUGGY,
     DEPTH_US,
     MDEV_US,
+    MIN_SHARE,
     MISSED,
-    part_of_time,
+    part_of_time_since,
     steps,
     without_score,
 )
@@ -65,7 +66,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, without_score(evidence))]
     # With the scaling bug the score is high behind any AQM: L4S302.
     fired = recorded.filter(
-        (pl.col("classic_share") >= MISSED) & (pl.col("build") != BUGGY).fill_null(True)
+        (pl.col("classic_share") >= MISSED)
+        & (pl.col("classic_time") >= MIN_SHARE)
+        & (pl.col("build") != BUGGY).fill_null(True)
     )
     judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
         path_causes.noises(evidence), on=subjects.DIRECTION, how="left"
@@ -90,7 +93,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.INFO,
         subjects.confidence(row["confidence"]),
         f"Prague's detector works as intended: from {since} its score is above 8"
-        f"{part_of_time(row)} behind {marks}{at}.",
+        f"{part_of_time_since(row)} behind {marks}{at}.",
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["classic_since_ns"], row["last_ns"]),

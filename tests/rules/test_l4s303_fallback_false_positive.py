@@ -280,3 +280,13 @@ def test_the_rate_of_the_path_shows_a_slow_link_where_a_flow_has_few_round_trips
     assert found(few, capacity_bps=44e6) == []
     (slower,) = found(bottleneck("unknown", **SLOW), capacity_bps=1e6)
     assert "where one packet takes up to 12.1 ms" in slower.message
+
+
+def test_silent_on_a_score_that_passes_8_at_the_end() -> None:
+    """Simulated run s9401-052: jitter "keeps the score above 8 for 0 % of the time"."""
+    for place in (bottleneck("l4s"), bottleneck("unknown")):
+        for scores, found in (([0.0] * 7 + [9.0], 0), ([0.0] * 6 + [9.0] * 2, 1)):
+            tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+            tables["detector"] = steps(8, score=scores, mdev_us=2400.0, score_fixed=17.0)
+            tables["noise"] = path_noise(jitter_us=4200.0)
+            assert len(check(evidence(**tables))) == found

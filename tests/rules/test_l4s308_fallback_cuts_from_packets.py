@@ -183,7 +183,7 @@ def test_states_from_when_on_and_how_much_of_the_time_the_score_is_high() -> Non
     part = [0.0] * 20 + [17.0] * 40 + [0.0] * 40
     table = steps(origin="packets", score=None, score_fixed=part)
     (found,) = check(scene("classic", FLOOR, detector=table))
-    assert "as intended, first at t=0.5 s and for 40 % of the time: after" in found.message
+    assert "as intended, first at t=0.5 s and for 40 % of the flow's time: after" in found.message
     flapping = steps(origin="packets", score=None, score_fixed=[0.0] * 10 + [17.0, 0.0] * 45)
     (found,) = check(scene("classic", FLOOR, detector=flapping))
     assert "(the score flaps between 0.0 and 17.0)" in found.message

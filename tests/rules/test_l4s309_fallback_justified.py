@@ -66,3 +66,16 @@ def test_inputs_speak_where_packets_do_not_show_the_aqm() -> None:
     assert "The packets do not show whether the AQM is classic" in found.message
     assert found.action == ""
     assert check(scene("unknown", mdev_us=300.0, depth_us=900.0)) == []
+
+
+def test_the_share_of_the_time_is_that_since_the_moment_named() -> None:
+    """Simulated run s9401-089: "from t=4.4 s ... for 35 % of the time", and it stayed above 8."""
+    late = [0.0] * 65
+    (found,) = check(scene("classic", score=late + [17.0] * 35))
+    assert "its score is above 8 behind a classic AQM" in found.message
+    (found,) = check(scene("classic", score=late[:40] + [17.0, 17.0, 17.0, 0.0, 0.0] * 12))
+    assert "its score is above 8 for 61 % of the time (the score flaps" in found.message
+
+
+def test_silent_on_a_last_step_above_8() -> None:
+    assert check(scene("classic", count=3, score=[0.0, 0.0, 17.0])) == []

@@ -59,7 +59,8 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     """Detector steps that the kernel recorded, summarized per direction.
 
     `classic_share` is the share of steps with a score above 8, `classic_time` that of the time and
-    `crossings` how often the score passed 8; `classic_since_ns` is the time of the first such step.
+    `crossings` how often the score passed 8; `classic_since_ns` is the time of the first such step
+    and `classic_time_since` the share of the time from then on.
     `mdev_us` and `depth_us` are medians over all steps, `classic_mdev_us` and `classic_depth_us`
     over those above 8. `fixed_share` and `buggy_share` are the same share in the replays with the
     correct and with the 20-bit thresholds. `build` is the build that most identified steps show,
@@ -73,11 +74,14 @@ def steps(evidence: Evidence) -> pl.DataFrame:
     score, above = pl.col("score"), pl.col("above")
     build = pl.col("build").drop_nulls().mode().sort().first()
     steps = _in_time(recorded, above=score > SCALABLE_THRESHOLD)
-    return steps.group_by(BY, maintain_order=True).agg(
+    # From one step to the next is all of the time, so from the first one above 8 to the last, too.
+    since = pl.col("_above_ns") / (pl.col("last_ns") - pl.col("classic_since_ns"))
+    summary = steps.group_by(BY, maintain_order=True).agg(
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("classic_share"),
         _time_share("above").alias("classic_time"),
+        pl.when("above").then("lasted").sum().alias("_above_ns"),
         pl.col("crossed").sum().alias("crossings"),
         (score >= CLASSIC_THRESHOLD).mean().alias("full_share"),
         pl.col("ts_ns").filter(above).min().alias("classic_since_ns"),
@@ -94,6 +98,8 @@ def steps(evidence: Evidence) -> pl.DataFrame:
         build.alias("build"),
         (pl.col("build") == build).sum().alias("residues"),
     )
+    since = since.fill_nan(None).fill_null(pl.col("classic_time"))
+    return summary.with_columns(classic_time_since=since).drop("_above_ns")
 
 
 def _in_time(steps: pl.DataFrame, **states: pl.Expr) -> pl.DataFrame:
@@ -323,19 +329,30 @@ def unused_by(evidence: Evidence) -> frozenset[tuple[int, bool]]:
 
 def part_of_time(row: dict[str, Any]) -> str:
     """` for 37 % of the time`, with the range of a score that flaps; nothing above 90 %."""
-    if row["classic_time"] >= THROUGHOUT:
-        return ""
-    part = f" for {100 * row['classic_time']:.0f} % of the time"
-    if row["crossings"] < FLAPS:
-        return part
-    return f"{part} (the score flaps between {row['score_min']:.1f} and {row['score_max']:.1f})"
+    return _part(row["classic_time"], row, "crossings", "score")
+
+
+def part_of_time_since(row: dict[str, Any]) -> str:
+    """The same of the time since the score first was above 8, for a sentence that names that."""
+    return _part(row["classic_time_since"], row, "crossings", "score")
 
 
 def replayed_part_of_time(row: dict[str, Any]) -> str:
-    """The same of a row joined with `replayed`."""
-    names = {"classic_time": "share", "crossings": "crossings", "score_min": "min"}
-    names["score_max"] = "max"
-    return part_of_time({name: row[f"replayed_{part}"] for name, part in names.items()})
+    """The same of all of a flow, of a row joined with `replayed`."""
+    return _part(row["replayed_share"], row, "replayed_crossings", "replayed", "the flow's time")
+
+
+def _part(
+    part: float, row: dict[str, Any], crossings: str, score: str, whole: str = "the time"
+) -> str:
+    if part >= THROUGHOUT:
+        return ""
+    text = f" for {100 * part:.0f} % of {whole}"
+    if row[crossings] < FLAPS:
+        return text
+    return (
+        f"{text} (the score flaps between {row[f'{score}_min']:.1f} and {row[f'{score}_max']:.1f})"
+    )
 
 
 def path_explains(row: dict[str, Any]) -> bool:
