@@ -2,9 +2,10 @@
 
 What it checks
 --------------
-The median queue delay of a direction against twice the target of its kind of bottleneck plus the
-time of two packets. The target is 1 ms for ECT(1) through an L4S AQM or a shallow AQM, 15 ms
-for a classic one and for other packets. A queue without marks has a threshold of 100 ms.
+The median queue delay of a direction, in its steady rounds and of all of its packets, against twice
+the target of its kind of bottleneck plus the time of two packets. The target is 1 ms for ECT(1)
+through an L4S AQM or a shallow AQM, 15 ms for a classic one and for other packets. A queue without
+marks has a threshold of 100 ms.
 
 Why it matters
 --------------
@@ -14,7 +15,8 @@ a high target, or a second queue in front of it.
 Evidence
 --------
 `bottlenecks.kind`, `queue_delay_us`, `serialisation_us` and `noise_us` (jitter);
-`directions.data_ect1` (which queue of a dual-queue AQM applies).
+`paths.owd_median_us` where two captures show the one-way delay, else `rounds.queue_delay_us`, each
+round with its `acked_packets`; `directions.data_ect1` (which queue of a dual-queue AQM applies).
 
 When it is wrong
 ----------------
@@ -53,6 +55,10 @@ UNMARKED = ("fifo", "dropping", "unmarked")
 UNMARKED_US = 100_000.0
 """A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
 
+LOW = 0.1
+"""Quantile of the rounds' queue delays in place of the smallest, which one odd round decides: a
+queue whose tenth is above the threshold does not drain. By eye."""
+
 TIMES_TARGET, PACKETS = 2.0, 2.0
 """Twice the target, plus the time of two packets on a slow link: by eye; an AQM keeps its target on
 average, and one packet is being sent while another arrives."""
@@ -63,6 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
     if judged.is_empty():
         return [Skipped(CODE, "no bottleneck could be determined")]
+    judged = judged.join(_medians(evidence, judged), on=subjects.KEY, how="left")
     scalable = set(subjects.scalable(evidence).rows())
     results: list[Finding | Skipped] = []
     for row in judged.iter_rows(named=True):
@@ -73,7 +80,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         allowed += row["noise_us"] or 0.0
         if row["kind"] in UNMARKED:
             allowed = UNMARKED_US
-        if (row["queue_delay_us"] or 0.0) > allowed:
+        medians = (row["queue_delay_us"] or 0.0, _median(row))
+        if min(medians) > allowed:
             results.append(_finding(row, allowed))
     return results
 
@@ -85,13 +93,41 @@ def _target(kind: str, ect1: bool) -> float:
     return TARGET_US.get(kind, UNMARKED_US)
 
 
+def _medians(evidence: Evidence, judged: pl.DataFrame) -> pl.DataFrame:
+    """`owd_median_us`, and of all rounds `packets_us`, the median packet's, and `low_us`.
+
+    A round of a deep queue holds many packets for long: its packets count, and not the rounds.
+    """
+    queue, packets = pl.col("queue_delay_us"), pl.col("acked_packets")
+    rounds = subjects.rounds(evidence).select(*subjects.KEY, queue, packets)
+    late = judged.filter(pl.col("queue_delay_us") > 0).select(subjects.KEY)
+    own = rounds.drop_nulls().join(late, on=subjects.KEY, how="semi").sort("queue_delay_us")
+    half = packets.cum_sum() >= packets.sum() / 2
+    of_rounds = own.group_by(subjects.KEY).agg(
+        queue.filter(half).first().alias("packets_us"), queue.quantile(LOW).alias("low_us")
+    )
+    one_way = evidence.paths.select(
+        pl.col("near").alias("source"), *subjects.DIRECTION, "owd_median_us"
+    )
+    one_way = one_way.unique(subjects.KEY, keep="first", maintain_order=True)
+    return of_rounds.join(one_way, on=subjects.KEY, how="full", coalesce=True)
+
+
+def _median(row: dict[str, Any]) -> float:
+    """That of all packets; where rounds are not known, that of the steady ones."""
+    known = (row[name] for name in ("owd_median_us", "packets_us", "queue_delay_us"))
+    return next((float(value) for value in known if value is not None), 0.0)
+
+
 def _finding(row: dict[str, Any], allowed: float) -> Finding:
+    median, low = _median(row), row["low_us"]
+    stands = low is not None and low > allowed
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        "The queue does not drain: the median queue delay is "
-        f"{milliseconds(row['queue_delay_us'])} (threshold {milliseconds(allowed)}).",
+        f"The queue {'does not drain' if stands else 'is long'}: the median queue delay is "
+        f"{milliseconds(median)} (threshold {milliseconds(allowed)}).",
         "Put an AQM at the bottleneck, or shorten its buffer."
         if row["kind"] in UNMARKED
         else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
@@ -101,7 +137,7 @@ def _finding(row: dict[str, Any], allowed: float) -> Finding:
         measures=(
             Measure(
                 "queue delay, median",
-                row["queue_delay_us"],
+                median,
                 "us",
                 f"at most {milliseconds(allowed)}",
             ),

@@ -3,7 +3,7 @@
 import pytest
 
 from l4strace.rules.l4s404_queue_over_target import check
-from tests.support.frames import evidence
+from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
@@ -45,3 +45,31 @@ def test_silent_where_jitter_explains_the_delay() -> None:
 def test_silent_for_classic_flows_marked_early() -> None:
     """Nothing owes a millisecond to packets that are not ECT(1)."""
     assert check(scene("shallow", 5_000.0, flow=1)) == []
+
+
+def long_queue(delays: list[float], packets: list[int], **tables: object):
+    """A FIFO with a median of 200 ms in steady rounds, and rounds of its own."""
+    rounds = frame("rounds", queue_delay_us=delays, acked_packets=packets)
+    place = bottleneck("fifo", queue_delay_us=200_000.0)
+    return check(
+        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, rounds=rounds, **tables)
+    )
+
+
+def test_the_median_is_that_of_the_packets() -> None:
+    """Simulated run s9401-089: 113 ms in steady rounds, beside 495 ms of one-way delay."""
+    delays, packets = [150_000.0] * 20 + [490_000.0] * 10, [4] * 20 + [400] * 10
+    (found,) = long_queue(delays, packets)
+    assert "does not drain: the median queue delay is 490 ms" in found.message
+    assert found.measures[0].value == 490_000.0
+    (found,) = long_queue(delays, packets, paths=frame("paths", near=0, owd_median_us=495_000.0))
+    assert "the median queue delay is 495 ms" in found.message
+
+
+def test_a_queue_that_drains_at_times_is_long() -> None:
+    (found,) = long_queue([2_000.0] * 5 + [250_000.0] * 15, [40] * 20)
+    assert found.message.startswith("The queue is long: the median queue delay is 250 ms")
+
+
+def test_silent_where_most_packets_wait_less() -> None:
+    assert long_queue([60_000.0] * 5 + [250_000.0] * 15, [900] * 5 + [9] * 15) == []
