@@ -19,7 +19,7 @@ from l4strace.derive import (
 )
 from l4strace.derive.unmarked import DEEP_QUEUE, QUEUE_US
 from l4strace.evidence import Capture
-from l4strace.schema.keys import KEY, OF, of_round
+from l4strace.schema.keys import DIRECTION, KEY, OF, of_round
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles in place of smallest and largest, which one odd round decides. By eye."""
@@ -90,6 +90,9 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         .group_by("at")
         .agg(
             path_max_us=highest.max(),
+            path_marks=pl.col("marks").sum(),
+            path_losses=_lost(),
+            path_acked=pl.col("acked_packets").sum(),
             path_peak_ns=pl.col("start_ns").sort_by(highest, nulls_last=False).last(),
         )
     )
@@ -328,5 +331,8 @@ def _carried(capture: Capture) -> pl.LazyFrame:
             pl.col("mangled").fill_null(False).any().over("source", "path").alias("cleared"),
             (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
             pl.col("retransmits").alias("losses"),
+            # A capture that began late may have missed what another one shows.
+            pl.col("data_ce").fill_null(0).max().over(DIRECTION).alias("seen_marks"),
+            pl.col("retransmits").fill_null(0).max().over(DIRECTION).alias("seen_losses"),
         )
     )

@@ -44,6 +44,10 @@ SELF_LIMITED = 0.5
 """Share of rounds limited by application or receive window from which the path is not the limit:
 most of them."""
 
+SELDOM = 0.002
+"""Part of the path's packets marked or lost up to which its queue is next to none: by eye. Slow
+start meets a queue once; in simulated run s9401-031 a short buffer dropped four times as many."""
+
 MIN_LOST_ROUNDS = 3
 """Rounds with losses from which their delays are compared. By eye."""
 
@@ -257,7 +261,7 @@ def _lossless(f: Features) -> Verdict:
         reason = f"Cannot be determined: {jitter(f)} of jitter hides the queue."
         return "unknown", NO_VERDICT, reason
     if highest < _standing(f):
-        return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
+        return _flat(f)
     if f["self_limited"] >= SELF_LIMITED and highest < DEEP_QUEUE * QUEUE_US:
         return "none", PARTLY, "The application or the receive window holds the sender back."
     if high >= UNANSWERED_US:
@@ -265,3 +269,25 @@ def _lossless(f: Features) -> Verdict:
         reason = f"Up to {quantity(highest, 'us')} of queue delay without a mark or a loss."
         return "unmarked", ALONE, reason
     return "unknown", NO_VERDICT, "Neither marks nor a standing queue."
+
+
+def _flat(f: Features) -> Verdict:
+    """A flow that waits for nothing, beside what its path or another capture of it shows.
+
+    A capture that began late has missed the start, in which a short buffer drops and an AQM marks;
+    and where other flows lose packets, this one may be too slow to fill the queue.
+    """
+    marks = max(f["path_marks"] or 0, f["seen_marks"])
+    losses = max(f["path_losses"] or 0, f["seen_losses"])
+    if not marks and not losses:
+        return "none", NOTHING_THERE, "No marks, no loss and a flat RTT: nothing queues here."
+    of = (count(marks, "packet") + " marked", count(losses, "packet") + " retransmitted")
+    beside = " and ".join(text for text, many in zip(of, (marks, losses), strict=True) if many)
+    packets = max(f["path_acked"] or 0, f["acked"])
+    if marks + losses <= SELDOM * packets:
+        reason = f"A flat RTT, and of the path's {packets:,} packets only {beside}"
+        return "none", PARTLY, f"{reason}: hardly anything queues here."
+    if not marks and f["path_lost_us"] is not None and f["path_lost_us"] < _standing(f):
+        return "none", PARTLY, f"A flat RTT, and {beside} without a queue: lost at random."
+    reason = f"a flat RTT and no mark in the round trips seen, yet {beside} on the same path"
+    return "unknown", NO_VERDICT, f"Cannot be determined: {reason}."

@@ -208,3 +208,47 @@ def test_what_fills_behind_erased_codepoints_is_a_queue_without_marks() -> None:
     assert (kind, confidence) == ("unmarked", unmarked.OWN_MARKS)
     assert "erases" in reason
     assert unmarked.erased(features())[0] == "unknown"
+
+
+def flat(**changed: Any) -> dict[str, Any]:
+    """A flow that waits for nothing on a path that marks and loses nothing."""
+    quiet = {"lost": 0, "losses": 0, "lost_us": None, "path_lost_us": None, "path_acked": 10_000}
+    seen = {"path_marks": 0, "seen_marks": 0, "path_losses": 0, "seen_losses": 0}
+    return features(**quiet | seen | changed)
+
+
+def test_nothing_queues_where_no_flow_of_the_path_shows_a_queue() -> None:
+    assert unmarked.verdict(flat())[:2] == ("none", unmarked.NOTHING_THERE)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        # Simulated run s9401-031: a short buffer drops the packets of the other flow.
+        ({"path_losses": 52}, "52 packets retransmitted on the same path"),
+        # Simulated run s9401-064: the sender's capture began late, the receiver's has the marks.
+        ({"seen_marks": 54}, "54 packets marked on the same path"),
+        ({"path_marks": 30, "seen_losses": 30}, "30 packets marked and 30 packets retransmitted"),
+    ],
+)
+def test_what_others_lose_or_have_marked_contradicts_a_path_without_queue(
+    changed: dict[str, Any], words: str
+) -> None:
+    kind, confidence, reason = unmarked.verdict(flat(**changed))
+    assert (kind, confidence) == ("unknown", unmarked.NO_VERDICT)
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"path_losses": 5}, "of the path's 10,000 packets only 5 packets retransmitted"),
+        ({"path_losses": 52, "path_lost_us": 300.0}, "lost at random"),
+    ],
+)
+def test_few_or_random_losses_make_no_queue_less_certain(
+    changed: dict[str, Any], words: str
+) -> None:
+    kind, confidence, reason = unmarked.verdict(flat(**changed))
+    assert (kind, confidence) == ("none", unmarked.PARTLY)
+    assert words in reason
