@@ -24,6 +24,8 @@ from l4strace.wording.quantities import count, marking_delay, quantity, share
 LARGE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
 that starves counts however small it is. By eye."""
+FEW_BYTES = 14_600
+"""Up to which no flow is called large: an initial window of 10 segments (RFC 6928)."""
 LONG = 100
 """Characters of a fact that one line and a half hold."""
 UNKNOWN = {"unknown": 1, "no-ecn": 2}
@@ -199,9 +201,18 @@ def _alone(evidence: Evidence, short: str) -> str:
         return ""
     seconds = (first["last_ns"] - first["first_ns"]) / 1e9
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
-    only = "is the only large flow" if carried.height > 1 else "is the only flow with data"
-    others = "sends beside short flows" if short else only
-    return f"flow {first['flow']} {others}{rate}"
+    # Both directions of one flow carry data: that is no company.
+    others = carried.filter(pl.col("flow") != first["flow"])
+    only = "is the only flow with data"
+    if short:
+        only = "sends beside short flows"
+    elif others.height and first["payload_bytes"] < FEW_BYTES:
+        return f"no flow carried more than {quantity(first['payload_bytes'], 'byte')}"
+    elif others.filter(pl.col("payload_bytes") >= LARGE * first["payload_bytes"]).height:
+        only = "carried most, and no other large one sent beside it for long"
+    elif others.height:
+        only = "is the only large flow"
+    return f"flow {first['flow']} {only}{rate}"
 
 
 def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:

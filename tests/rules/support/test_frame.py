@@ -263,3 +263,28 @@ def test_a_log_without_steps_is_there() -> None:
     found = framed(scene(kernel=log(classic_ecn=0.0)), ())
     assert found is not None
     assert found.fallback == "Idle: the kernel log shows no step of the detector."
+
+
+def carried(*flows: tuple[int, bool, int]) -> str:
+    """What the frame tells of directions (flow, forward, bytes) that none sent beside."""
+    table = frame(
+        "directions",
+        flow=[flow for flow, _, _ in flows],
+        forward=[forward for _, forward, _ in flows],
+        payload_bytes=[size for _, _, size in flows],
+    )
+    shown = framed(scene(directions=table), ())
+    assert shown is not None
+    return shown.sharing
+
+
+def test_the_other_direction_is_no_other_flow() -> None:
+    only = carried((0, True, 10**6), (0, False, 529))
+    assert only.startswith("Flow 0 is the only flow with data")
+
+
+def test_a_few_bytes_are_no_large_flow() -> None:
+    assert carried((0, True, 529), (1, True, 78)) == "No flow carried more than 529 B."
+    assert carried((0, True, 10**6), (1, True, 78)).startswith("Flow 0 is the only large flow")
+    two = carried((0, True, 10**6), (1, True, 9 * 10**5))
+    assert two.startswith("Flow 0 carried most, and no other large one sent beside it for long")
