@@ -172,7 +172,7 @@ def judge(
         tuple(findings),
         tuple(skipped),
         asked,
-        frame(evidence, findings),
+        frame(evidence, findings, {rule.code for rule in rules.RULES} - {r.code for r in asked}),
         status(evidence, findings),
         len(rules.RULES),
         checklists(evidence, findings),

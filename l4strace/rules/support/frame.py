@@ -6,7 +6,7 @@ finding, so that no verdict leaves one of the three questions open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import polars as pl
@@ -51,6 +51,8 @@ FALLBACK = (
     ("L4S307", "never armed: the log shows no step of the detector"),
 )
 """What the rules on the fallback found, the weightiest first."""
+FROM_PACKETS = "L4S308"
+"""The rule that answers where none of these does."""
 PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a classic AQM"}
 """The same, where all that a rule found is of low confidence."""
 PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whatever the AQM is"}
@@ -61,12 +63,15 @@ UNUSED_SCORE = {"L4S303": "the score is high because of the path, yet no reducti
 """The same, where that holds for all flows of the findings."""
 
 
-def frame(evidence: Evidence, findings: Sequence[Finding]) -> Frame | None:
-    """The three lines; null without TCP flows."""
+def frame(
+    evidence: Evidence, findings: Sequence[Finding], left_out: Collection[str] = ()
+) -> Frame | None:
+    """The three lines; null without TCP flows. ``left_out``: codes of rules that were not asked."""
     if evidence.directions.is_empty():
         return None
     starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
-    return Frame(_limits(evidence), _sharing(evidence), _fallback(evidence, findings), starves)
+    fallback = _fallback(evidence, findings, left_out)
+    return Frame(_limits(evidence), _sharing(evidence), fallback, starves)
 
 
 def _limits(evidence: Evidence) -> str:
@@ -215,7 +220,7 @@ def _alone(evidence: Evidence, short: str) -> str:
     return f"flow {first['flow']} {only}{rate}"
 
 
-def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
+def _fallback(evidence: Evidence, findings: Sequence[Finding], left_out: Collection[str]) -> str:
     """What the rules found; else what the kernel recorded; else why it is not known."""
     if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
         return "Nothing to judge: no data packet carries ECT(1), as those of a Prague flow do."
@@ -239,7 +244,9 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding]) -> str:
     if active:
         right = ", as intended behind this bottleneck" if _intended(evidence) else ""
         return _sentence(active + right)
-    packets = next((f for f in findings if f.rule == "L4S308"), None)
+    if FROM_PACKETS in left_out:
+        return f"Not judged: {FROM_PACKETS}, which judges it from packets, was left out."
+    packets = next((f for f in findings if f.rule == FROM_PACKETS), None)
     return (
         _sentence(_of_packets(packets)) if packets else ""
     ) or "Not shown: no kernel log with Prague's score, and no clear reductions."

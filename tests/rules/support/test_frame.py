@@ -9,6 +9,7 @@ import pytest
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity
+from l4strace.pipeline import judge
 from l4strace.rules.support.frame import frame as framed
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
@@ -288,3 +289,19 @@ def test_a_few_bytes_are_no_large_flow() -> None:
     assert carried((0, True, 10**6), (1, True, 78)).startswith("Flow 0 is the only large flow")
     two = carried((0, True, 10**6), (1, True, 9 * 10**5))
     assert two.startswith("Flow 0 carried most, and no other large one sent beside it for long")
+
+
+def test_a_rule_that_was_left_out_has_not_looked() -> None:
+    """Of a misfire, with --ignore L4S308: "no clear reductions"."""
+    words = "Not judged: L4S308, which judges it from packets, was left out."
+    unasked = framed(scene(), (), {"L4S308"})
+    assert unasked is not None
+    assert unasked.fallback == words
+    logged = framed(scene(detector=steps(score=2.5)), (), {"L4S308"})
+    assert logged is not None
+    assert logged.fallback == "The kernel's score never exceeds 2.5 (threshold 8)."
+    chosen, every = (judge(scene(), select=codes).frame for codes in (["L4S4"], []))
+    assert chosen is not None
+    assert every is not None
+    assert chosen.fallback == words
+    assert every.fallback.startswith("Not shown: no kernel log")
