@@ -113,9 +113,18 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             and explained(row)
         ):
             results.append(_hidden(row))
-    if judged["kind"].is_null().any():
-        results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
+    hidden = judged.filter(pl.col("kind").is_null())["flow"].unique().sort().to_list()
+    if hidden:
+        results.append(Skipped(CODE, _without_capture(hidden, subjects.bottlenecks(evidence))))
     return results
+
+
+def _without_capture(flows: list[int], shown: pl.DataFrame) -> str:
+    """Of which flows no bottleneck is known, where it is of others."""
+    if shown.filter(pl.col("kind") != "unknown").is_empty():
+        return "no capture shows what the bottleneck is"
+    which = f"flow {flows[0]}" if len(flows) == 1 else f"{len(flows):,} flows"
+    return f"no capture shows what the bottleneck of {which} is"
 
 
 def _from_packets(evidence: Evidence) -> list[Finding | Skipped]:

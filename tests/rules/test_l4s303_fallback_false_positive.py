@@ -290,3 +290,10 @@ def test_silent_on_a_score_that_passes_8_at_the_end() -> None:
             tables["detector"] = steps(8, score=scores, mdev_us=2400.0, score_fixed=17.0)
             tables["noise"] = path_noise(jitter_us=4200.0)
             assert len(check(evidence(**tables))) == found
+
+
+def test_names_the_flow_whose_bottleneck_no_capture_shows() -> None:
+    """Simulated run s9401-116: one short flow lacked it, and L4S401 showed the others."""
+    table = steps(200, flow=[0] * 100 + [7] * 100, ts_ns=[*range(100)] * 2, score_fixed=17.0)
+    found = check(evidence(flows=FLOWS, detector=table, bottlenecks=bottleneck("classic")))
+    assert found == [Skipped("L4S303", "no capture shows what the bottleneck of flow 7 is")]
