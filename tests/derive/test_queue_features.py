@@ -134,3 +134,15 @@ def test_a_path_that_changes_all_day_is_asked_in_few_of_its_phases(
     parts = [place | {"phase": n, "marks": n % 17} for n in range(40)]
     bottlenecks._by_phase(made, table, parts, set())
     assert asked == [16, 33, 15, 32, 14, 31, 13, 30]
+
+
+def test_counts_the_marks_that_only_another_capture_of_the_flow_shows() -> None:
+    """Simulated run s9401-064: the capture at the sender began 2.3 s late, after the marks."""
+    flat = of([200.0] * 200)
+    late = PRAGUE.with_columns(data_ce=pl.lit(0, pl.UInt64), retransmits=pl.lit(0, pl.UInt64))
+    other = late.with_columns(source=pl.lit(1, pl.UInt16))
+    flows = stack(FLOWS, FLOWS.with_columns(source=pl.lit(1, pl.UInt16)))
+    for marks, kind in ((0, "none"), (54, "unknown")):
+        seen = stack(late, other.with_columns(data_ce=pl.lit(marks, pl.UInt64)))
+        both = capture(flows=flows, directions=seen, rounds=flat)
+        assert bottlenecks.table(both)["kind"][0] == kind
