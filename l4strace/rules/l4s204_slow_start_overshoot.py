@@ -73,7 +73,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: {flight}{full}, and "
-        f"{reached} for {length_ns / 1e9:.1f} s from "
+        # It was at its height for a moment, and long above what it mostly is.
+        f"{reached}; it was above its usual range for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
         f"Pace slow start and leave it earlier{alpha}.",
         source=row["source"],

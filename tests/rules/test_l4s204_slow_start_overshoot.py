@@ -43,7 +43,7 @@ def test_fires_on_a_flight_ten_times_the_path() -> None:
     assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)
     assert found.message == (
         "Slow start overshot: up to 400 packets were in flight (42 fill the path), and queue delay "
-        "reached 500 ms for 2.0 s from t=0.1 s."
+        "reached 500 ms; it was above its usual range for 2.0 s from t=0.1 s."
     )
     assert [m.value for m in found.measures] == [400, 500_000.0, 0]
 
@@ -111,7 +111,7 @@ def test_the_delay_is_that_of_the_flow_that_had_it() -> None:
     (found,) = check(scene(flow=1, hit="0, 1", flows=2, culprit=0))
     assert "and queue delay of flow 1 reached 500 ms" in found.message
     (long,) = check(scene(height_us=1_663_000.0))
-    assert "queue delay reached 1.66 s for" in long.message
+    assert "queue delay reached 1.66 s; it was" in long.message
 
 
 def test_fires_on_bursts_that_the_path_would_hold() -> None:
