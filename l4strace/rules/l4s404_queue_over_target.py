@@ -38,6 +38,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive import one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -69,21 +70,28 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     judged = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
     if judged.is_empty():
         return [Skipped(CODE, "no bottleneck could be determined")]
-    judged = judged.join(_medians(evidence, judged), on=subjects.KEY, how="left")
     scalable = set(subjects.scalable(evidence).rows())
-    results: list[Finding | Skipped] = []
-    for row in judged.iter_rows(named=True):
-        ect1 = (row["source"], row["flow"], row["forward"]) in scalable
-        target = _target(row["kind"], ect1)
-        allowed = TIMES_TARGET * target + PACKETS * (row["serialisation_us"] or 0.0)
-        # Jitter raises every RTT: that much is not queue.
-        allowed += row["noise_us"] or 0.0
-        if row["kind"] in UNMARKED:
-            allowed = UNMARKED_US
-        medians = (row["queue_delay_us"] or 0.0, _median(row))
-        if min(medians) > allowed:
-            results.append(_finding(row, allowed))
-    return results
+    allowed = [_allowed(row, _key(row) in scalable) for row in judged.iter_rows(named=True)]
+    late = judged.with_columns(allowed=pl.Series(allowed)).filter(
+        pl.col("queue_delay_us") > pl.col("allowed")
+    )
+    if late.is_empty():
+        return []
+    known = late.join(_medians(evidence, late), on=subjects.KEY, how="left", maintain_order="left")
+    return [_finding(row) for row in known.to_dicts() if _median(row) > row["allowed"]]
+
+
+def _key(row: dict[str, Any]) -> tuple[int, int, bool]:
+    return row["source"], row["flow"], row["forward"]
+
+
+def _allowed(row: dict[str, Any], ect1: bool) -> float:
+    """Queue delay up to which the queue is as it should be, in us."""
+    if row["kind"] in UNMARKED:
+        return UNMARKED_US
+    target = TIMES_TARGET * _target(row["kind"], ect1)
+    # Jitter raises every RTT: that much is not queue.
+    return target + PACKETS * (row["serialisation_us"] or 0.0) + (row["noise_us"] or 0.0)
 
 
 def _target(kind: str, ect1: bool) -> float:
@@ -93,24 +101,21 @@ def _target(kind: str, ect1: bool) -> float:
     return TARGET_US.get(kind, UNMARKED_US)
 
 
-def _medians(evidence: Evidence, judged: pl.DataFrame) -> pl.DataFrame:
-    """`owd_median_us`, and of all rounds `packets_us`, the median packet's, and `low_us`.
+def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
+    """`owd_median_us`, and of all rounds the median packet's delay `packets_us`, and `low_us`.
 
     A round of a deep queue holds many packets for long: its packets count, and not the rounds.
     """
     queue, packets = pl.col("queue_delay_us"), pl.col("acked_packets")
     rounds = subjects.rounds(evidence).select(*subjects.KEY, queue, packets)
-    late = judged.filter(pl.col("queue_delay_us") > 0).select(subjects.KEY)
-    own = rounds.drop_nulls().join(late, on=subjects.KEY, how="semi").sort("queue_delay_us")
+    own = rounds.join(late, on=subjects.KEY, how="semi").drop_nulls().sort("queue_delay_us")
     half = packets.cum_sum() >= packets.sum() / 2
     of_rounds = own.group_by(subjects.KEY).agg(
         queue.filter(half).first().alias("packets_us"), queue.quantile(LOW).alias("low_us")
     )
-    one_way = evidence.paths.select(
-        pl.col("near").alias("source"), *subjects.DIRECTION, "owd_median_us"
-    )
-    one_way = one_way.unique(subjects.KEY, keep="first", maintain_order=True)
-    return of_rounds.join(one_way, on=subjects.KEY, how="full", coalesce=True)
+    ways = one_way.whole(evidence).rename({"near": "source"})
+    ways = ways.select(*subjects.KEY, "owd_median_us").unique(subjects.KEY, keep="first")
+    return of_rounds.join(ways, on=subjects.KEY, how="full", coalesce=True)
 
 
 def _median(row: dict[str, Any]) -> float:
@@ -119,8 +124,8 @@ def _median(row: dict[str, Any]) -> float:
     return next((float(value) for value in known if value is not None), 0.0)
 
 
-def _finding(row: dict[str, Any], allowed: float) -> Finding:
-    median, low = _median(row), row["low_us"]
+def _finding(row: dict[str, Any]) -> Finding:
+    median, low, allowed = _median(row), row["low_us"], row["allowed"]
     stands = low is not None and low > allowed
     return Finding(
         CODE,
