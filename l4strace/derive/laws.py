@@ -6,7 +6,7 @@ likelihoods of the hypotheses are compared.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -140,6 +140,12 @@ def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def apart(window: Any, half_alpha: Any) -> Any:
+    """Whether a window of so many packets, given up by alpha/2, differs from one given up to the
+    floor by twice what counting whole packets hides. Numbers or expressions."""
+    return (CUT_FLOOR - half_alpha) * window >= 2 * ROUNDING
+
+
 def _laws() -> list[Law]:
     """Every hypothesis. Alpha may start at 1 or at 0, and be updated each round or each 25 ms."""
     alphas = {name: windows.alpha(paced, from_zero) for name, (paced, from_zero) in ALPHAS.items()}
@@ -181,15 +187,15 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         pl.col(f"ll_{name}") for name in ("half_alpha", "floor", "half", "none", "floor_always")
     )
     # A floor that waits for a score which never comes is alpha/2: it must gain something.
-    apart = pl.col("window_packets") >= DEEP
+    deep = pl.col("window_packets") >= DEEP
     # Where the score asks for the floor, alpha/2 must leave a window that can be told from its.
     asked_for = half_alpha - pl.col("ll_floor_fixed") >= LEAD
-    told = (CUT_FLOOR - pl.col("half_alpha")) * pl.col("window_packets") >= 2 * ROUNDING
+    told = apart(pl.col("window_packets"), pl.col("half_alpha"))
     over = {
-        "floor": pl.when(apart)
+        "floor": pl.when(deep)
         .then(floor - pl.max_horizontal(half_alpha, half, none))
         .otherwise(pl.max_horizontal(floor, half) - pl.max_horizontal(half_alpha, none)),
-        "half": pl.when(apart).then(half - pl.max_horizontal(half_alpha, floor, none)),
+        "half": pl.when(deep).then(half - pl.max_horizontal(half_alpha, floor, none)),
         "none": none - pl.max_horizontal(half_alpha, floor, half),
         "alpha/2": pl.when((floor - half_alpha < LEAD) & (told | ~asked_for)).then(
             half_alpha - pl.max_horizontal(always, half)

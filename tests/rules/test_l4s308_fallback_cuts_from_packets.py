@@ -232,6 +232,13 @@ def test_three_rounds_at_the_floor_show_it_with_low_confidence() -> None:
 
 def test_windows_of_a_few_packets_do_not_make_a_misfire_sure() -> None:
     """Simulated run s8104-144: 4 packets at alpha/2 of 18 %, "misfired" with high confidence."""
-    for window, confidence in ((40.0, Confidence.HIGH), (4.0, Confidence.MEDIUM)):
+    for window, confidence in ((40.0, Confidence.HIGH), (6.0, Confidence.MEDIUM)):
         (found,) = check(scene("l4s", WRONG | {"window_packets": window}, score=0.0))
         assert (found.severity, found.confidence) == (Severity.ERROR, confidence)
+
+
+def test_silent_where_a_packet_more_or_less_makes_the_misfire() -> None:
+    """Simulated run s9601-104: an error for three flows that reduced by alpha/2."""
+    seen = WRONG | {"window_packets": 4.0, "half_alpha": 0.108}
+    (skipped,) = check(scene("l4s", seen, score=0.0))
+    assert isinstance(skipped, Skipped)
