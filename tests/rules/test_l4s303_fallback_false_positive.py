@@ -116,7 +116,7 @@ def test_without_a_log_silent_on_a_low_score_and_where_a_law_leads() -> None:
     skipped = [Skipped("L4S303", "no kernel log")]
     assert check(packets(score_fixed=0.0)) == skipped
     assert check(packets("alpha/2")) == skipped
-    assert len(check(packets("alpha/2", asked=False))) == 1, "reductions at a low score"
+    assert check(packets("alpha/2", asked=False)) != skipped, "reductions at a low score"
     assert check(packets("floor")) == skipped
 
 
