@@ -58,7 +58,8 @@ class Selection(NamedTuple):
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> Selection:
-        """As the options give it. UsageError: no moment, or a host that is no address."""
+        """Builds it from the options. Raises UsageError for a time outside any run and for a host
+        that is neither an address nor a network."""
         for option, moment_s in (("--from", from_s), ("--to", to_s)):
             if moment_s is not None and not abs(moment_s) <= MOST_S:
                 raise UsageError(f"{option} {moment_s:g}: not a number of seconds of a run")

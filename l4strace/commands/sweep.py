@@ -212,7 +212,7 @@ def _report(order: Order, done: Done, wanted: Format) -> None:
 
 
 def _some_measured(done: Done) -> None:
-    """Raises InputError when every run failed, which is no health, and no baseline either."""
+    """Raises InputError when every run failed: there is nothing to report or to compare with."""
     runs = done.tables["runs"]
     if "ok" not in runs["status"]:
         all_failed = (

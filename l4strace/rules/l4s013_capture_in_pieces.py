@@ -1,4 +1,4 @@
-"""One capture was given in pieces, and each piece counts as a capture of its own.
+"""One capture was given in pieces, and each piece is analyzed as a capture of its own.
 
 What it checks
 --------------
@@ -7,9 +7,9 @@ Captures that follow one another in time and share flows with data, such as the 
 
 Why it matters
 --------------
-Captures that are given together count as captures of one run at several places. Pieces are parts of
-one capture: rates, shares, rounds and counts of a flow then come from one piece, and its state
-begins anew in each.
+Captures that are given together count as captures of one run at several places. With pieces of one
+capture, the rates, shares, rounds and counts of a flow come from one piece, and tracking starts
+again in each.
 
 Evidence
 --------
@@ -17,8 +17,8 @@ Evidence
 
 When it is wrong
 ----------------
-Two captures at different places may each have run for a part of the time. They cannot be joined,
-but what the finding says of the results is true of them, too.
+Two captures at different places may each cover another part of the run. They cannot be joined, but
+their findings cover only part of the run, too.
 
 What to do
 ----------
@@ -50,8 +50,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             CODE,
             Severity.WARNING,
             Confidence.HIGH,
-            f"{len(pieces)} captures follow one another and share flows. Each is judged by itself: "
-            "what is said of these flows is true of a part of the run.",
+            f"{len(pieces)} captures follow one another and share flows. Each is analyzed "
+            "separately, so every finding on these flows covers only part of the run.",
             "Join them and diagnose the result: mergecap -w run.pcapng FILES.",
             source=pieces[0],
             measures=(Measure("captures that follow one another", len(pieces), "", "1"),),

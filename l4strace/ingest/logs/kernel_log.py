@@ -81,12 +81,12 @@ class Found(NamedTuple):
 
 
 class Rest:
-    """What the last line of a log, or the lack of one, decides about."""
+    """Records that are evaluated at the end of the log."""
 
     def __init__(self) -> None:
         self.trailer: dict[str, Any] | None = None
         self.lost: Counter[str] = Counter()
-        """Samples, by the place that lost them, as noted while the log was written."""
+        """Lost samples by place, for a log without trailer."""
 
 
 def _rows(block: _native.Block, schema: pl.Schema, keeper: Keeper) -> Found:
@@ -167,7 +167,7 @@ def _unshifted(plain: str, raw: str, shift: str) -> pl.Expr:
 
 
 def _take(kind: str, line: bytes, log: Log, rest: Rest) -> None:
-    """Takes in a record that is no sample; there are few of them."""
+    """Handles a note, an aggregate, a loss or the trailer."""
     record = untrusted.record(line)
     if record is None:
         log.lose(Stat.LINES_UNREAD, 1, "loss", BAD_LINES)
@@ -186,7 +186,7 @@ def _take(kind: str, line: bytes, log: Log, rest: Rest) -> None:
 
 def _end(rest: Rest, log: Log) -> None:
     if rest.trailer is None:
-        # A collector that was killed could only note losses one by one.
+        # A collector that was killed wrote no sums.
         _lose(rest.lost, log)
         return
     trailer, log.complete = rest.trailer, True

@@ -22,7 +22,7 @@ SOCKET = (
     *("sk", "skaddr", "sock_cookie"),
     *("sport", "dport", "dport_be", "src", "dest"),
 )
-"""What tells sockets apart, in SAMPLES and in raw batches: a log may name ports alone."""
+"""Columns that identify a socket, in SAMPLES and in raw batches; some logs have ports only."""
 CHANGES = (
     "alpha",
     "alpha_raw",
