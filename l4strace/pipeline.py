@@ -64,7 +64,7 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     broken: dict[str, str] = {}
     whole = {"paths": partial(_paths, capture, strict)}
-    capture = one_way.to_receivers(capture)
+    capture = one_way.without_partial_paths(capture)
     whole["rounds"] = partial(_rounds, capture)
     made = partial(_derived, capture=capture, broken=None if strict else broken)
     jobs = {name: partial(made, name) for name in (COSTLIEST, *DERIVED)}

@@ -6,7 +6,7 @@ likelihoods of the hypotheses are compared.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -140,10 +140,13 @@ def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def apart(window: Any, half_alpha: Any) -> Any:
-    """Whether a window of so many packets, given up by alpha/2, differs from one given up to the
-    floor by twice what counting whole packets hides. Numbers or expressions."""
-    return (CUT_FLOOR - half_alpha) * window >= 2 * ROUNDING
+def apart() -> pl.Expr:
+    """Of rows of `laws`: reductions by alpha/2 and to the floor can be told apart in these windows.
+
+    They differ by twice what counting whole packets hides.
+    """
+    deeper = (CUT_FLOOR - pl.col("half_alpha")) * pl.col("window_packets")
+    return (deeper >= 2 * ROUNDING).fill_null(False)
 
 
 def _laws() -> list[Law]:
@@ -188,16 +191,15 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     )
     # A floor that waits for a score which never comes is alpha/2: it must gain something.
     deep = pl.col("window_packets") >= DEEP
-    # Where the score asks for the floor, alpha/2 must leave a window that can be told from its.
+    # Where the score asks for the floor, alpha/2 must be told apart from it.
     asked_for = half_alpha - pl.col("ll_floor_fixed") >= LEAD
-    told = apart(pl.col("window_packets"), pl.col("half_alpha"))
     over = {
         "floor": pl.when(deep)
         .then(floor - pl.max_horizontal(half_alpha, half, none))
         .otherwise(pl.max_horizontal(floor, half) - pl.max_horizontal(half_alpha, none)),
         "half": pl.when(deep).then(half - pl.max_horizontal(half_alpha, floor, none)),
         "none": none - pl.max_horizontal(half_alpha, floor, half),
-        "alpha/2": pl.when((floor - half_alpha < LEAD) & (told | ~asked_for)).then(
+        "alpha/2": pl.when((floor - half_alpha < LEAD) & (apart() | ~asked_for)).then(
             half_alpha - pl.max_horizontal(always, half)
         ),
     }

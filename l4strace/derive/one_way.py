@@ -26,7 +26,7 @@ ABOVE = (
 
 
 @kept
-def whole(capture: Capture) -> pl.DataFrame:
+def end_to_end(capture: Capture) -> pl.DataFrame:
     """Rows of `paths` whose far capture is at the receiver, or may be.
 
     Behind any other, such as a tap in front of the bottleneck, packets go on to wait, be marked and
@@ -37,9 +37,9 @@ def whole(capture: Capture) -> pl.DataFrame:
     return ways.filter(distance() >= RANKS.index("unknown")).select(capture.paths.columns)
 
 
-def to_receivers(capture: Capture) -> Capture:
-    """The run without what pairs of captures show of a part of the path alone."""
-    ends = whole(capture)
+def without_partial_paths(capture: Capture) -> Capture:
+    """The run without delays and counts between captures that see only a part of the path."""
+    ends = end_to_end(capture)
     if ends.height == capture.paths.height:
         return capture
     on = ["near", "far", "flow", "forward"]

@@ -27,8 +27,8 @@ When it is wrong
 ----------------
 Other senders may use ECT(1) and reduce by about 30 % of their own accord: only if the sender is
 Prague is it the fallback. In windows of a few packets, or with alpha near 0.6, a reduction to the
-floor and one by alpha/2 differ by less than counting whole packets hides; the rule is then silent,
-unless the score never asks for the floor.
+floor and one by alpha/2 differ by less than counting whole packets hides: the rule then does not
+say that the fallback misfires, nor, where the score asks for the floor, that it does not act.
 
 What to do
 ----------
@@ -104,6 +104,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return found
     if (laws["law"] == "alpha/2").any():
         return [Skipped(CODE, "no usable reduction of an ECT(1) sender came at a score above 8")]
+    if (laws["law"] == "floor").any():
+        return [Skipped(CODE, "windows of a few packets hide how an ECT(1) sender reduces")]
     few = (laws["samples"] < ENOUGH).all()
     reason = "too few marked rounds show" if few else "no law explains clearly"
     return [Skipped(CODE, f"{reason} how an ECT(1) sender reduces")]
@@ -114,6 +116,7 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
     few = few_at_the_floor()
     laws = subjects.once(evidence, evidence.laws).with_columns(
         few=few,
+        apart=apart(),
         told=show_the_fallback(),
         references=pl.when(few).then(references()).otherwise("references"),
     )
@@ -162,7 +165,7 @@ def _acting(evidence: Evidence, row: dict[str, Any]) -> Finding | None:
         return _finding(row, Severity.INFO, Confidence.MEDIUM, message)
     if row["references"] == "wrong" and _most(row) <= (MOSTLY if kind == "l4s" else NEVER):
         # Simulated run s9601-104: three flows with windows of 4 packets and alpha/2 of 11 %.
-        return _misfired(row) if apart(row["window_packets"], row["half_alpha"]) else None
+        return _misfired(row) if row["apart"] else None
     if kind == "l4s" and _slow(row):
         return _finding(row, Severity.NOTICE, Confidence.MEDIUM, _on_slow_link(row, ""))
     if kind == "l4s":

@@ -82,7 +82,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     """One for each row of ``known``."""
-    delays = one_way.whole(evidence).select(*subjects.DIRECTION, "owd_median_us")
+    delays = one_way.end_to_end(evidence).select(*subjects.DIRECTION, "owd_median_us")
     known = known.join(
         delays.unique(subjects.DIRECTION, keep="first"),
         on=subjects.DIRECTION,

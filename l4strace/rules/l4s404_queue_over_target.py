@@ -113,7 +113,7 @@ def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
     of_rounds = own.group_by(subjects.KEY).agg(
         queue.filter(half).first().alias("packets_us"), queue.quantile(LOW).alias("low_us")
     )
-    ways = one_way.whole(evidence).rename({"near": "source"})
+    ways = one_way.end_to_end(evidence).rename({"near": "source"})
     ways = ways.select(*subjects.KEY, "owd_median_us").unique(subjects.KEY, keep="first")
     return of_rounds.join(ways, on=subjects.KEY, how="full", coalesce=True)
 

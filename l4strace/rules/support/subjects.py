@@ -86,7 +86,7 @@ def of_each_path(rows: pl.DataFrame) -> pl.DataFrame:
 
 def lost_between(evidence: Evidence) -> pl.DataFrame:
     """Packets of each direction that left the first capture and never reached the receiver's."""
-    whole = evidence.paths.join(one_way.whole(evidence), on=DIRECTION, how="semi")
+    whole = evidence.paths.join(one_way.end_to_end(evidence), on=DIRECTION, how="semi")
     return whole.group_by(DIRECTION).agg(pl.col("lost").sum())
 
 
