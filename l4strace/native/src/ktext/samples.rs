@@ -6,10 +6,11 @@ use std::num::NonZeroI64;
 
 use super::records::{Records, Values};
 
-/// Other records that the importer needs, and how many of each are kept of one text: it shows no more.
-const OTHERS: [(&str, usize); 3] = [("note", 100), ("aggregate", 10_000), ("lost", 10_000)];
-/// Of these, the last.
+/// Other records that the importer needs; of trailers, the last.
+const OTHERS: [&str; 3] = ["note", "aggregate", "lost"];
 const TRAILER: &str = "trailer";
+/// How many of each kind are kept of one text, so that many of one kind do not displace another.
+const MOST_OTHERS: usize = 10_000;
 
 /// What stays of samples that come with every ACK: the first of a socket in a tick, and each that shows a change.
 #[derive(Clone, Debug)]
@@ -120,8 +121,8 @@ impl<'t> Samples<'t> {
         if kind == TRAILER {
             self.trailer = Some(line);
         }
-        for (&(name, most), count) in OTHERS.iter().zip(&mut self.counts) {
-            if name == kind && *count < most {
+        for (name, count) in OTHERS.into_iter().zip(&mut self.counts) {
+            if name == kind && *count < MOST_OTHERS {
                 *count += 1;
                 self.others.push((name, line));
             }
