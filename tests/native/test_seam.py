@@ -1,6 +1,5 @@
 """What crosses the seam besides tables: failures, constants, names."""
 
-import signal
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +8,7 @@ import pytest
 from l4strace import _native, cli
 from l4strace.errors import InputError
 from l4strace.prague import replay
+from tests.support.signals import interrupted
 
 
 def test_a_panic_is_an_exception_of_one_line_with_its_place(
@@ -54,18 +54,8 @@ def test_a_line_without_end_is_left_at_a_signal(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 34)
     lines = _native.Lines(str(path), 1 << 24, 1 << 23)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            next(lines)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with interrupted():
+        next(lines)
     assert 0 < lines.bytes_read < 1 << 34
 
 

@@ -1,6 +1,5 @@
 """tracefs text: the lab dialect of kprobe events and mainline tcp_probe."""
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from l4strace.errors import InputError
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import trace_events
 from tests.support import frames
+from tests.support.signals import interrupted
 
 ACK = (
     "<idle>-0 [000] ..s4. 1.000001: ack: (prague_cong_control+0x4/0x80) "
@@ -179,16 +179,6 @@ def test_a_log_without_events_is_left_at_a_signal(
     chunks = _native.read_text(str(path))
     monkeypatch.setattr(_native, "read_text", lambda _: chunks)
     monkeypatch.setattr(threads, "_several", lambda: several)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            trace_events.read(str(path))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with interrupted():
+        trace_events.read(str(path))
     assert 0 < chunks.bytes_read < 1 << 34
