@@ -333,8 +333,8 @@ impl Flow {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }
-        // A socket in TIME_WAIT keeps no counter (tcp_timewait_sock): not when it answers a FIN that is
-        // repeated, nor the first one (ACE 000) where the socket was closed before (FIN_WAIT2).
+        // A socket in TIME_WAIT keeps no counter (tcp_timewait_sock): it answers a repeated FIN from there, and
+        // the first one (ACE 000) if it was closed in FIN_WAIT2.
         if self.ended == Ended::Fin && p.payload_len == 0 && (!advances || p.ace() == 0) {
             return self.dirs[side ^ 1].feedback.expect(got.packets);
         }
