@@ -17,9 +17,6 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     gc.set_threshold(GARBAGE)
-    from l4strace.later import load_late
-
-    load_late()
     from l4strace.cli import main as command_line
 
     command_line()

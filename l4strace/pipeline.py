@@ -20,7 +20,7 @@ from l4strace import proof, rules
 from l4strace.derive import alphas, company, guard, one_way, queue_delay, vantage
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load
-from l4strace.ingest.tracked import Progress, Tracked
+from l4strace.ingest.tracked import Progress
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
@@ -46,11 +46,6 @@ def read(
     Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
     return load.load(paths, progress, companions)
-
-
-def of_tracked(packets: Tracked, progress: Progress | None = None) -> Capture:
-    """The same of captures that are tracked already."""
-    return load.of_tracked(packets, progress)
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:

@@ -44,7 +44,6 @@ ELSEWHERE = {
     "ingest/host_file.py": "hostile/test_edge.py",
     "ingest/named.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
-    "unsigned.py": "test_later.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,
     # ss and Flent are polls. What all dialects share is tested through each of them.

@@ -13,7 +13,7 @@ from l4strace.commands import inputs
 from l4strace.commands.answer import FailOn, exit_code, render
 from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
 from l4strace.errors import UsageError
-from l4strace.threads import spare, suit
+from l4strace.threads import suit
 
 if TYPE_CHECKING:
     from l4strace.commands.answer import Judged
@@ -66,9 +66,8 @@ def diagnose(
     suit(files.paths)
     from l4strace.commands.page_file import PageFile, command_line
 
-    if not spare(files.paths):
-        with where.timed("import"):
-            from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
+    with where.timed("import"):
+        from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
     form = printed.form
     part.check()
     asked = rules.checked()
@@ -76,7 +75,7 @@ def diagnose(
     if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with inputs.opened(files) as found:
-        read = inputs.tracked(found, files.companions, ("l4strace.page",) if page else ())
+        read = inputs.tracked(found, files.companions)
         given, selection = _given(found, read), part.selection()
         parts = _parts(inputs.plain(read) if files.anonymize else read, selection)
         if output and len(parts) > 1:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from l4strace import console, threads
+from l4strace import console
 from l4strace.commands.arguments import Files
 from l4strace.errors import UsageError
-from l4strace.timings import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Capture
@@ -41,43 +39,12 @@ def opened(files: Files) -> Iterator[dict[str, str]]:
         yield found
 
 
-def tracked(found: Iterable[str], companions: bool, needed: tuple[str, ...] = ()) -> Capture:
-    """What the files hold that `opened` found; of large ones they are read while Python imports.
+def tracked(found: Iterable[str], companions: bool) -> Capture:
+    """What the files hold that `opened` found."""
+    from l4strace import pipeline
 
-    ``needed`` names modules that the command needs after it, beside the pipeline.
-    """
-    from l4strace.ingest.tracked import track
-
-    paths = list(found)
     with console.Progress("reading") as progress, console.stage("read"):
-        with _importing(("l4strace.pipeline", *needed), threads.spare(paths)):
-            packets = track(paths, progress, companions)
-        from l4strace import pipeline
-
-        return pipeline.of_tracked(packets, progress)
-
-
-@contextmanager
-def _importing(modules: Iterable[str], meanwhile: bool) -> Iterator[None]:
-    """Has ``modules`` imported, with ``meanwhile`` by a thread while the block runs."""
-    if not meanwhile:
-        yield
-        return
-    from threading import Thread
-
-    # A daemon: where the block fails nobody waits for it. What fails in it fails again, in whoever
-    # imports the module then.
-    thread = Thread(target=_import, args=(modules,), daemon=True)
-    thread.start()
-    yield
-    with timed("import"):
-        thread.join()
-
-
-def _import(modules: Iterable[str]) -> None:
-    with suppress(Exception):
-        for module in modules:
-            import_module(module)
+        return pipeline.read(list(found), progress, companions)
 
 
 def plain(capture: Capture) -> Capture:

@@ -34,24 +34,33 @@ def with_digests(sources: pl.DataFrame, known: Mapping[str, str | None]) -> pl.D
 def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
     """The digests of ``paths`` once the block is done, which they are worked out beside.
 
-    Without a thread to spare there are none, nor of a file that cannot be read.
+    Without a thread to spare there are none, nor of a file that cannot be read. Where the block
+    fails, only the file under way is still read.
     """
     found: dict[str, str | None] = {}
     if not threads.spare(named.opened(path) for path in paths):
         yield found
         return
-    from threading import Thread
+    from threading import Event, Thread
+
+    failed = Event()
 
     def work() -> None:
         with suppress(OSError):
             for path in paths:
+                if failed.is_set():
+                    return
                 found[path] = sha256(path)
 
-    # Where the block fails nobody waits.
-    thread = Thread(target=work, daemon=True)
+    thread = Thread(target=work)
     thread.start()
-    yield found
-    thread.join()
+    try:
+        yield found
+    except BaseException:
+        failed.set()
+        raise
+    finally:
+        thread.join()
 
 
 def sha256(path: str) -> str | None:

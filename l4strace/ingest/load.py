@@ -28,11 +28,7 @@ def load(
     Raises InputError for a path that cannot be read or is neither capture nor log. A companion that
     nobody named is left out when it cannot be read; `stats` has why.
     """
-    return of_tracked(tracked.track(paths, progress, companions), progress)
-
-
-def of_tracked(packets: Tracked, progress: Progress | None = None) -> Capture:
-    """The tables of tracked ``packets``, with the logs and host files of their run."""
+    packets = tracked.track(paths, progress, companions)
     inputs = packets.inputs
     capture = _tables(packets)
     hosts = [host_file.read(path) for path in inputs.hosts]

@@ -1,7 +1,4 @@
-"""The captures of one run, tracked by the native module.
-
-Needs no polars: of a large capture the packets are read while polars is imported.
-"""
+"""The captures of one run, tracked by the native module."""
 
 from __future__ import annotations
 

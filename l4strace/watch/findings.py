@@ -29,7 +29,7 @@ class Judge:
         self._capture = capture
         self._selection = selection
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread = threading.Thread(target=self._work)
         self.findings: list[tuple[Severity, str, str]] = []
         self.note = ""
 
@@ -38,8 +38,9 @@ class Judge:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops after the judgment under way."""
+        """Stops after the judgment under way, and waits for it."""
         self._over.set()
+        self._thread.join()
 
     def last(self) -> str:
         """The verdict on the whole run, empty where the run is too large or cannot be read."""

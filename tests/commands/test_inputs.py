@@ -1,47 +1,63 @@
-"""Reading a large capture while Python imports what comes after it."""
+"""Inputs that cannot be read end a command with 3, every time, and leave no thread behind."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-BESIDE = """
-import sys, time
+STARTS = int(os.environ.get("L4STRACE_STARTS", "1"))
+"""Starts a kind of input; the acceptance is 100."""
+
+COUNTED = """
+import atexit, sys, threading
 from l4strace import threads
-threads.QUICK_BYTES, threads._processors = {most}, lambda: 2
-from l4strace.ingest import tracked
-track, seen = tracked.track, []
-def watched(*arguments):
-    seen.append("polars" in sys.modules)
-    return track(*arguments)
-tracked.track = watched
-from l4strace.commands import inputs
-imported, late = inputs._import, []
-def importing(modules):
-    # No sooner than the packets are read: a machine may be as fast or as slow as it likes.
-    while not seen:
-        time.sleep(0.001)
-    late.append(modules)
-    imported(modules)
-inputs._import = importing
-from l4strace.cli import main
-sys.argv = ["l4strace", "diagnose", *{words!r}]
-try:
-    main()
-finally:
-    print(seen, len(late), file=sys.stderr)
+threads.QUICK_BYTES, threads._processors = 0, lambda: 2
+started, start = [], threading.Thread.start
+def counted(thread):
+    started.append(thread)
+    start(thread)
+threading.Thread.start = counted
+from l4strace.__main__ import main
+def report():
+    print(len(started), [t.name for t in started if t.daemon or t.is_alive()], file=sys.stderr)
+atexit.register(report)
+sys.argv = ["l4strace", *{words!r}]
+main()
 """
 
 
-def run(capture: Path, *words: str, most: int) -> subprocess.CompletedProcess[str]:
-    code = BESIDE.format(most=most, words=[str(capture), "--no-html", "--fail-on", "never", *words])
-    # A command that ran in this process may have set it.
-    alone = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=alone)
+def missing(path: Path) -> None:
+    """No file."""
+
+
+def empty(path: Path) -> None:
+    """Not a byte."""
+    path.touch()
+
+
+def foreign(path: Path) -> None:
+    """Neither capture nor log."""
+    path.write_bytes(b"%PDF-1.7\n" * 100)
+
+
+def cut(path: Path) -> None:
+    """A capture that ends in the header of the file."""
+    path.write_bytes(bytes.fromhex("d4c3b2a1") + b"\0" * 4)
+
+
+def unreadable(path: Path) -> None:
+    """A socket: nobody can open it, nor can root."""
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
+
+
+KINDS = (missing, empty, foreign, cut, unreadable)
 
 
 @pytest.fixture
@@ -49,27 +65,45 @@ def capture(fixtures: Path) -> Path:
     return fixtures / "accecn-bleached" / "sender.pcap.xz"
 
 
-def test_a_large_capture_is_read_before_polars_is_there_and_shows_the_same(capture: Path):
-    large, small = run(capture, most=0), run(capture, most=1 << 40)
-    assert large.stderr.splitlines()[-1] == "[False] 1"
-    assert small.stderr.splitlines()[-1] == "[True] 0"
-    assert large.stdout == small.stdout
-    assert "L4S104" in large.stdout
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "l4strace", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("words", [(), ("-f", "json"), ("good",)])
+def test_an_input_that_cannot_be_read_gives_3_each_time(
+    make: Callable[[Path], None], words: tuple[str, ...], tmp_path: Path, capture: Path
+):
+    bad = tmp_path / "bad.pcap"
+    make(bad)
+    given = [capture if word == "good" else word for word in words]
+    for _ in range(STARTS):
+        failed = run("diagnose", *given, bad)
+        assert failed.returncode == 3, failed.stderr
+        assert "bad.pcap" in failed.stderr
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_no_thread_outlives_an_input_that_cannot_be_read(
+    make: Callable[[Path], None], tmp_path: Path, capture: Path
+):
+    """Beside a good capture, whose checksum is worked out in a thread."""
+    bad = tmp_path / "bad.pcap"
+    make(bad)
+    code = COUNTED.format(words=["diagnose", "--no-html", str(capture), str(bad)])
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert failed.returncode == 3, failed.stderr
+    started, _, left = failed.stderr.splitlines()[-1].partition(" ")
+    assert left == "[]"
+    # Other files are refused before any thread is started.
+    assert started == ("1" if make in (empty, cut) else "0")
 
 
 @pytest.mark.parametrize(
     "words", [("--select", "L4S999"), ("--ignore", "L4S999"), ("--from", "2", "--to", "1")]
 )
-def test_what_cannot_be_asked_is_refused_before_it_is_read(capture: Path, words: tuple[str, ...]):
-    refused = run(capture, *words, most=0)
+def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path, words: tuple[str, ...]):
+    refused = run("diagnose", tmp_path / "missing.pcap", *words)
     assert refused.returncode == 2
-    assert refused.stderr.splitlines()[-1] == "[] 0"
-
-
-def test_a_file_that_cannot_be_read_is_an_error_whatever_is_imported(tmp_path: Path):
-    cut = tmp_path / "cut.pcap"
-    cut.write_bytes(bytes.fromhex("d4c3b2a1") + b"\0" * 4)
-    for most in (0, 1 << 40):
-        failed = run(cut, most=most)
-        assert failed.returncode == 3, failed.stderr
-        assert "cut.pcap" in failed.stderr
+    assert "missing.pcap" not in refused.stderr

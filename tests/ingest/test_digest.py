@@ -1,6 +1,7 @@
 """Checksums in `sources`."""
 
 import hashlib
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -50,3 +51,28 @@ def test_beside_other_work_where_a_thread_is_to_spare(
         pass
     expected = {known: hashlib.sha256(b"a").hexdigest(), "-": None, gone: None}
     assert found == (expected if spare else {})
+
+
+def test_no_thread_is_left_where_the_work_beside_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    workers: list[threading.Thread] = []
+    began = threading.Event()
+
+    def sha256(path: str) -> str:
+        workers.append(threading.current_thread())
+        began.set()
+        return ""
+
+    monkeypatch.setattr(threads, "spare", lambda _: True)
+    monkeypatch.setattr(digest, "sha256", sha256)
+
+    def fail() -> None:
+        with digest.beside(["a", "b"]):
+            assert began.wait(60)
+            raise ValueError("no capture")
+
+    with pytest.raises(ValueError, match="no capture"):
+        fail()
+    assert not workers[0].daemon
+    assert not workers[0].is_alive()
