@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.support.places import FIXTURES
 
 LOGS = FIXTURES / "bpf-prague"

@@ -14,7 +14,7 @@ from tests.support.places import REPOSITORY
 
 HELP_SECONDS = 0.5
 """Of cpu: four times what it takes, for slower and busier machines."""
-HEAVY = ("polars", "l4strace._native", "plotly", "jinja2", "rich")
+HEAVY = ("polars", "l4strace.core._native", "plotly", "jinja2", "rich")
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.support.places import FIXTURES, REPOSITORY
 
 PROJECT = (REPOSITORY / "pyproject.toml").read_text()

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from l4strace.model import Analysis, Confidence, Severity
 from l4strace.wording.verdict import verdict
 from tests.support.kernel_log import read_log, wrong_updates

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from tests.support.packet_script import Expectation, Flow, Script, parse, pcap
 from tests.support.places import FIXTURES
 

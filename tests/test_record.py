@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.support.places import FIXTURES
 
 RECORD = FIXTURES / "lab" / "record.py"

@@ -10,7 +10,8 @@ import threading
 import polars as pl
 import pytest
 
-from l4strace import _native, threads
+from l4strace import threads
+from l4strace.core import _native
 from tests.support.bench import shapes, workloads
 from tests.support.bench.records import RECORD, records
 from tests.support.places import FIXTURES

@@ -149,7 +149,7 @@ def _repack(path: Path, target: Path) -> None:
     Names are opened once and through no link: in a folder of somebody else they may lead elsewhere
     meanwhile.
     """
-    from l4strace import _native
+    from l4strace.core import _native
 
     with os.fdopen(os.open(target, NEW, 0o600), "wb") as packed:
         log = os.open(path, THERE)

@@ -15,8 +15,9 @@ from l4strace.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from l4strace.sweep.cells import Tables
+    from l4strace.sweep.planned import Done
     from l4strace.sweep.pool import Measure
-    from l4strace.sweep.study import Done, Order
+    from l4strace.sweep.study import Order
 
 MEGABYTE = 1_000_000
 

@@ -88,7 +88,7 @@ def _plain(path: str) -> Iterator[str]:
     """The capture as a file that tshark reads: it knows gz at most."""
     import tempfile
 
-    from l4strace import _native
+    from l4strace.core import _native
 
     chunks = _native.read_text(path)
     if chunks.compression in (None, "gz"):

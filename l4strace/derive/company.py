@@ -15,7 +15,7 @@ from ipaddress import ip_address, ip_network
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import chain
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY

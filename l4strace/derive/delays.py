@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import chain, company, one_way, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY

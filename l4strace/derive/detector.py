@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import chain, company, numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture

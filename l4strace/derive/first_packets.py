@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import border, company
 from l4strace.derive.unmarked import OWN_MARKS, Features, Verdict
 from l4strace.evidence import Capture

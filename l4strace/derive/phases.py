@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import (
     capacity,
     chain,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import chain, company, numbers
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import chain, company, numbers
 from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept

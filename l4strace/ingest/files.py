@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import named
 

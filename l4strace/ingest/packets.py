@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.ingest import named

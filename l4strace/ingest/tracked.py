@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from l4strace import _native, console, threads
+from l4strace import console, threads
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import digest, files, named
 

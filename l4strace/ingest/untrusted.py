@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest import named
 
 FARTHEST_NS = 1 << 61

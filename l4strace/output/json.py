@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Checklist, Finding, Frame, Measure, Proof, Skipped

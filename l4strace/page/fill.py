@@ -11,8 +11,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from l4strace import _native, installed
+from l4strace import installed
 from l4strace.console import printable
+from l4strace.core import _native
 from l4strace.page.build import Report
 from l4strace.page.drawing import bundle
 from l4strace.page.drawing.palette import STROKES, dark_of_light

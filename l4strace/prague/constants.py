@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 
 MISSING: dict[str, Any] = {
     "v0_lg": 10_014_683 >> 1,  # V0_LG of the 20-bit build: log2(750 us) / 2 with 20 fraction bits

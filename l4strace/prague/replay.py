@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.prague.constants import BUILDS as BUILDS
 
 INPUTS = pl.Schema(

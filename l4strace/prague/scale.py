@@ -10,7 +10,7 @@ from math import log2
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.prague.constants import ALPHA_BITS as BITS
 from l4strace.prague.constants import DCTCP, SCORE_MAX
 

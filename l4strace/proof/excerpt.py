@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import named
 from l4strace.model import ProofPacket

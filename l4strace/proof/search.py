@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import packets as stream
 from l4strace.model import ProofPacket

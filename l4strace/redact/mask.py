@@ -13,7 +13,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import UsageError
 
 KEY_BYTES = 32

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import files, host_file, named, untrusted
 from l4strace.ingest.logs import bpftrace as read_bpftrace

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from l4strace.sweep.parameters import Value
 
 Row = dict[str, Any]
@@ -67,6 +69,16 @@ def row(planned: Planned) -> Row:
     }
 
 
+@dataclass(frozen=True)
+class Done:
+    """The dataset as tables, and how much of it is new."""
+
+    tables: dict[str, pl.DataFrame]
+    measured: int
+    """Runs that gave results now; those that failed are no part of it."""
+    kept: int
+
+
 def fingerprint(
     files: Sequence[tuple[str, int, str]], options: Options, extra: object = None
 ) -> str:
@@ -80,7 +92,7 @@ def _program() -> str:
     """Changes with every source file of the package, so that a newer one does the runs again."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")) + sorted(package.glob("_native*.so")):
+    for path in sorted(package.rglob("*.py")) + sorted(package.glob("core/_native*.so")):
         if "target" not in path.parts:
             digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]

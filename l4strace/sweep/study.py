@@ -12,7 +12,7 @@ import polars as pl
 from l4strace.sweep import discover, parameters, places, pool
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
-from l4strace.sweep.planned import Limits, Options, Planned, Result
+from l4strace.sweep.planned import Done, Limits, Options, Planned, Result
 
 PAGE = "index.html"
 FLUSH_S = 3.0
@@ -38,16 +38,6 @@ class Order:
     """Write the page of the sweep."""
     retry: bool = False
     """Do runs again that failed before."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """The dataset as tables, and how much of it is new."""
-
-    tables: dict[str, pl.DataFrame]
-    measured: int
-    """Runs that gave results now; those that failed are no part of it."""
-    kept: int
 
 
 def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __: None) -> Done:

@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.console import one_line
 from l4strace.sweep.dataset import parameters_of
-from l4strace.sweep.study import Done
+from l4strace.sweep.planned import Done
 from l4strace.wording.quantities import count
 
 MOST_FAILED = 10

@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
-from l4strace import _native, console
+from l4strace import console
 from l4strace.capture.request import Request
+from l4strace.core import _native
 from l4strace.selection import Selection
 from l4strace.watch import view
 from l4strace.watch.findings import Judge

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from tests.support.network import LEFT_ADDRESS, READY, Capture, Network, needs_root, network
 from tests.support.processes import (
     PATIENCE_SECONDS,

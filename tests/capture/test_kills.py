@@ -18,7 +18,8 @@ from random import Random
 
 import pytest
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from l4strace.errors import InputError
 from tests.support.network import Capture, Network, needs_root, network
 from tests.support.processes import (

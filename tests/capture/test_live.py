@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from tests.support.network import needs_root
 from tests.support.processes import PATIENCE_SECONDS
 

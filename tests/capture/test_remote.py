@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.capture.test_endings import assert_readable, log_of
 from tests.support.network import PORT, RIGHT_ADDRESS, Capture, Network, needs_root, network
 from tests.support.processes import PATIENCE_SECONDS, wait_until

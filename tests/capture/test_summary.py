@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from l4strace import _native
 from l4strace.capture import summary
 from l4strace.capture.messages import EMPTY
+from l4strace.core import _native
 
 
 def recorded(**changed: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from run import pack
 from tests.support.network import needs_root
 from tests.support.processes import PATIENCE_SECONDS, wait_until

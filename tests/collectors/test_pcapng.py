@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from packets import filters, pcapng
 
 FRAME = bytes(12) + b"\x08\x00" + bytes([0x45]) + bytes(60)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError, OutputError, UsageError
 
 GENERATOR = '<meta name="generator" content="l4strace'

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import detector
 from tests.support import frames
 

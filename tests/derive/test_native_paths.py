@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import capacity, company, first_packets
 from l4strace.evidence import Capture
 from tests.support import delays_in_polars, in_polars

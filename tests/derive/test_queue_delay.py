@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from l4strace.derive import company, queue_delay
 from l4strace.evidence import Evidence
 from l4strace.page.case import Case

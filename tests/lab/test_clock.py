@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import load
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import detector
 from l4strace.ingest.join import attach
 from l4strace.prague import replay, scale

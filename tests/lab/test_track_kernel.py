@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.support.tracking import rounds_of
 
 # Build's alpha bits by run. The runs without CE keep alpha at its initial value.

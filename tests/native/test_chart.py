@@ -7,7 +7,7 @@ import random
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 
 
 @pytest.mark.parametrize("seed", range(20))

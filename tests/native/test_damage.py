@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError
 from tests.support import files
 from tests.support.wrappings import FRAME, TUNNELS, ethernet, outer_v4

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest import load
 from tests.support import files
 from tests.support.wrappings import FRAME, SEGMENT, cooked, ethernet, outer_v4
@@ -104,7 +104,7 @@ def test_compressed_files_read_the_same(tmp_path: Path, suffix: str) -> None:
 def test_standard_input_reads_the_same(tmp_path: Path) -> None:
     path = tmp_path / "run.pcap"
     path.write_bytes(files.pcap([FRAME] * 500))
-    program = "from l4strace import _native; print(_native.decode('-'))"
+    program = "from l4strace.core import _native; print(_native.decode('-'))"
     with path.open("rb") as pipe:
         done = subprocess.run(
             [sys.executable, "-c", program], stdin=pipe, capture_output=True, text=True, check=True

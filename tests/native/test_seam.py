@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native, cli
+from l4strace import cli
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.prague import replay
 from tests.support.signals import interrupted

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.schema import TABLES
 
 CAPTURE_TABLES = ("sources", "flows", "directions", "rounds", "paths", "stats")

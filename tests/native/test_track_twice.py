@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from tests.support import files
 from tests.support.wrappings import tcp_headers as frame
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.prague import constants
 from tests.support.places import REPOSITORY
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import l4strace
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.errors import InputError, OutputError, UsageError
 from l4strace.redact import mask as masks
 from l4strace.redact import ss as redact_ss

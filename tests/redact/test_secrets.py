@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import l4strace
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 from l4strace.redact.run import redact

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest.logs.samples import EVENTS as PROBES
 from l4strace.schema import TABLES, words
 from l4strace.schema.words import STATS, Stat

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 
 MAX_ALPHA = 1024
 """DCTCP_MAX_ALPHA of tcp_dctcp.c."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 
 FOUR_TUPLE = ["client", "client_port", "server", "server_port"]
 

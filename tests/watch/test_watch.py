@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.watch import view
 from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.lanes import Lane, Lanes

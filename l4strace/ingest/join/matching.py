@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.evidence import Capture
 from l4strace.ingest import packets
 from l4strace.ingest.join.sockets import LIFE

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.samples import Log
 from l4strace.schema.words import Stat

@@ -11,7 +11,7 @@ import re
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs import kprobe_events
 from l4strace.ingest.logs.blocks import BAD_LINES, blocks

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import _native, threads
+from l4strace import threads
+from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended, kinds, whole
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished

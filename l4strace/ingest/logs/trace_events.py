@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace import _native, threads
+from l4strace import threads
+from l4strace.core import _native
 from l4strace.ingest import named
 from l4strace.ingest.logs import kprobe_events, tcp_probe
 from l4strace.ingest.logs.samples import SAMPLES, Log, by_value

@@ -16,7 +16,8 @@ from hashlib import blake2b
 from os import fstat
 from pathlib import Path
 
-from l4strace import _native, installed
+from l4strace import installed
+from l4strace.core import _native
 
 LEVEL = 9
 """It is compressed once, and every page carries it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.page.drawing.figure import Trace
 from l4strace.page.drawing.palette import RECORDED, Stroke, faint
 from l4strace.page.drawing.thin import thin

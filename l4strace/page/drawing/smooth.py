@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 
 MOST = 1000
 """Intervals in the whole run: a chart has about as many columns."""

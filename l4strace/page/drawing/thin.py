@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from l4strace import _native
+from l4strace.core import _native
 
 MAX_POINTS = 4000
 """Most points of one series on a page (a screen has fewer columns)."""

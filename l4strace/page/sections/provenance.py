@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jinja2
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.page.case import Case
 from l4strace.page.drawing import bundle
 from l4strace.wording.amounts import data_size, duration

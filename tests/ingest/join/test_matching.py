@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from l4strace import _native, pipeline
+from l4strace import pipeline
+from l4strace.core import _native
 from l4strace.ingest import packets
 from l4strace.ingest.join import matching
 from tests.support.places import FIXTURES

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import _native, threads
+from l4strace import threads
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest.join import attach
 from l4strace.ingest.logs import trace_events

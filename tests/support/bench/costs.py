@@ -25,7 +25,7 @@ FIELDS = (
 CALL = """
 import resource, sys
 import polars
-from l4strace import _native
+from l4strace.core import _native
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.ingest import named
 from tests.support.hostile import batch
 from tests.support.hostile.texts import MARK

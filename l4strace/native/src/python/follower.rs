@@ -12,7 +12,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A plain pcap or pcapng file that something else is writing.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 pub struct Follower(run::Follower);
 
 #[pymethods]

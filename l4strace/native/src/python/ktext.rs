@@ -154,7 +154,7 @@ fn known(kind: &str) -> Result<Kind, String> {
 }
 
 /// Reads one text log: `shape` is `event` (tracefs, trace-cmd, perf) or `fields` (bare key=value).
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct LogLines(Reader);
 
 #[pymethods]

@@ -47,7 +47,7 @@ fn read_text(py: Python<'_>, path: &str) -> PyResult<Chunks> {
 }
 
 /// Iterator of bytes. A file that breaks off ends the iteration and sets `error`.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct Chunks(read::Chunks);
 
 #[pymethods]
@@ -83,7 +83,7 @@ impl Chunks {
 
 /// Iterator of blocks of whole lines, one for every `least` bytes that are read; lines that have not ended after
 /// `longest` bytes are left out and counted in `long`. A file that breaks off ends the iteration and sets `error`.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct Lines {
     lines: read::Lines,
     buffers: Buffers,
@@ -155,7 +155,7 @@ impl Buffers {
 }
 
 /// Some lines.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 pub struct Block {
     text: Vec<u8>,
     /// Where what is left of them begins.

@@ -24,7 +24,7 @@ fn map(key: &[u8]) -> PyResult<Map> {
 }
 
 /// Prefix-preserving map of addresses under one key.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct AddressMap(Map);
 
 #[pymethods]
@@ -46,7 +46,7 @@ impl AddressMap {
 }
 
 /// Iterator over the bytes of a capture's redacted copy, compressed as the capture is.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct RedactedCapture(Redactor);
 
 #[pymethods]
@@ -81,7 +81,7 @@ impl RedactedCapture {
 }
 
 /// Compresses bytes as `gz`, `xz` or `zst`; None leaves them as they are.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct Packer(Option<write::Packer>);
 
 #[pymethods]

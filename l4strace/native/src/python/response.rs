@@ -12,7 +12,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Costs of `groups` groups of samples under each of `laws`.
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct Costs {
     laws: Vec<String>,
     groups: usize,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import _native
+from l4strace.core import _native
 from l4strace.derive import company, vantage
 from l4strace.page.case import Case
 from l4strace.page.direction import Direction, rows_of

@@ -154,7 +154,7 @@ impl Columns {
 }
 
 /// Rows that `polars.DataFrame(...)` takes over without a copy.
-#[pyclass(frozen, module = "l4strace._native")]
+#[pyclass(frozen, module = "l4strace.core._native")]
 pub struct ArrowTable {
     batch: RecordBatch,
 }

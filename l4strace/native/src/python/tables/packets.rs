@@ -127,7 +127,7 @@ fn packets(
     Ok(PacketBatches { stream, source, numbering, columns })
 }
 
-#[pyclass(module = "l4strace._native")]
+#[pyclass(module = "l4strace.core._native")]
 struct PacketBatches {
     stream: PacketStream,
     source: u16,
