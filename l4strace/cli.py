@@ -34,14 +34,13 @@ COMMANDS = (
     "explain",
     "verify",
 )
-"""In the order of the help: each a function in a module of its name. A new one is a line here."""
+"""Commands in the order of the help; each is a function in a module of the same name."""
 
 HELP = """Diagnose L4S, TCP Prague and Accurate ECN from captures and kernel logs.
 
-Exit codes: 0 done; 1 findings at or above --fail-on (diagnose), disagreements (verify) or a
-recorder that died (capture); 2 usage; 3 an input is unreadable or unsupported,
-an output cannot be written, or memory ran out; 4 a collector cannot run; 70 l4strace itself
-failed (a bug); 130 interrupted.
+Exit codes: 0 success; 1 findings at or above --fail-on (diagnose), differences (verify) or a
+recorder that died (capture); 2 wrong usage; 3 unreadable or unsupported input, output that cannot
+be written, or out of memory; 4 a collector cannot run; 70 a bug in l4strace; 130 interrupted.
 
 \b
 Examples:
@@ -55,13 +54,13 @@ INTERNAL = 70
 SWITCHES = {
     "quiet": (("--quiet", "-q"), "Print results and errors only."),
     "verbose": (("--verbose", "-v"), "Also print how long each stage took."),
-    "no_color": (("--no-color",), "No color (also: NO_COLOR)."),
-    "debug": (("--debug",), "Show the traceback of an error."),
+    "no_color": (("--no-color",), "Print without color, as with NO_COLOR set."),
+    "debug": (("--debug",), "Print the traceback of an error."),
 }
 
 
 class _Commands(Mapping[str, Any]):
-    """Commands by name. One is imported and built when asked for: a run needs one of twelve."""
+    """Commands by name, each imported and built only on demand: a run needs one of twelve."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:
@@ -76,7 +75,7 @@ class _Commands(Mapping[str, Any]):
 
 
 class _Group(TyperGroup):
-    """The command line: typer's group, with commands that are built when they are asked for."""
+    """The command line: typer's group, with commands that are built on demand."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -84,7 +83,7 @@ class _Group(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """A command whose usage reads like that of other tools: typer sets braces around `FILE...`."""
+    """A command with the usual usage line: typer puts braces around `FILE...`."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]

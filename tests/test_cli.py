@@ -43,6 +43,13 @@ def test_every_help_ends_with_two_real_examples_in_80_columns(command: str):
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_option_is_explained_without_the_one_above(command: str):
+    options = help_of(command).partition("Options:")[2]
+    assert re.findall(r"likewise|will do|so many|The same|<str>|<int range>", options) == []
+    assert re.findall(r"\[default: [^]]*\]\s+\[default:", options) == []
+
+
 @pytest.mark.parametrize(
     ("command", "usage"),
     [
@@ -66,12 +73,12 @@ def test_no_command_is_cut_short_in_80_columns():
 def test_exit_codes_are_in_the_help():
     text = " ".join(help_of().split())
     for code in (
-        "0 done",
+        "0 success",
         "1 findings",
-        "2 usage",
-        "3 an input",
+        "2 wrong usage",
+        "3 unreadable",
         "4 a collector",
-        "70 l4strace",
+        "70 a bug",
         "130",
     ):
         assert code in text

@@ -22,7 +22,8 @@ Paths = Annotated[
 NoCompanions = Annotated[
     bool,
     typer.Option(
-        "--no-companions", help="Read only the files that are named, nothing beside them."
+        "--no-companions",
+        help="Read only the named files, not the logs and host files beside them.",
     ),
 ]
 
@@ -30,7 +31,7 @@ Anonymize = Annotated[
     bool,
     typer.Option(
         "--anonymize",
-        help="Read redacted copies (see l4strace redact): no addresses, names or payload.",
+        help="Work on redacted copies (see l4strace redact): no addresses, names or payload.",
     ),
 ]
 
@@ -38,7 +39,7 @@ Key = Annotated[
     str,
     typer.Option(
         "--key", metavar="FILE|TEXT",
-        help="The same key maps addresses and names alike in every run. [default: random]",
+        help="Key of the redaction; one key maps an address alike in every run. [default: random]",
     ),
 ]  # fmt: skip
 
@@ -47,20 +48,20 @@ Threads = Annotated[
     int | None,
     typer.Option(
         "--threads", metavar="N", min=1, callback=threads.limit,
-        help="At most so many threads; the output is the same. [default: one a processor]",
+        help="Use at most N threads; the output does not change. [default: one per processor]",
     ),
 ]  # fmt: skip
 Flow = Annotated[
     list[int] | None,
     typer.Option(
         "--flow", metavar="N", min=0,
-        help="Only this flow, by its number in `flows`; may be repeated.",
+        help="Only flow N, as numbered by `l4strace flows`; may be repeated.",
     ),
 ]  # fmt: skip
 Port = Annotated[
     list[int] | None,
     typer.Option("--port", metavar="PORT", min=0, max=65535,
-                 help="Only flows with this port; may be repeated."),
+                 help="Only flows with this port at either end; may be repeated."),
 ]  # fmt: skip
 Host = Annotated[
     list[str] | None,
@@ -70,11 +71,12 @@ Host = Annotated[
 From = Annotated[
     float | None,
     typer.Option("--from", metavar="SECONDS", min=0.0,
-                 help="Begin here, in seconds since the first packet, like t= of findings."),
+                 help="Start this many seconds after the first packet (t= in findings)."),
 ]  # fmt: skip
 To = Annotated[
     float | None,
-    typer.Option("--to", metavar="SECONDS", min=0.0, help="End here, likewise."),
+    typer.Option("--to", metavar="SECONDS", min=0.0,
+                 help="Stop this many seconds after the first packet (t= in findings)."),
 ]  # fmt: skip
 
 
@@ -88,12 +90,12 @@ class Files(NamedTuple):
 
     @property
     def companions(self) -> bool:
-        """Whether files beside the captures are read, too."""
+        """Whether files beside the captures are also read."""
         return not self.no_companions
 
 
 class Part(NamedTuple):
-    """The part of a run that a command is about."""
+    """The part of a run that a command works on."""
 
     flow: Flow = None
     port: Port = None
@@ -102,12 +104,12 @@ class Part(NamedTuple):
     to_s: To = None
 
     def check(self) -> None:
-        """Raises UsageError where no part can be what was asked for, before anything is read."""
+        """Raises UsageError for an impossible selection, before anything is read."""
         if any(self):
             self.selection()
 
     def selection(self) -> Selection:
-        """As the other stages take it. Raises UsageError."""
+        """The options as the `Selection` that the other stages take. Raises UsageError."""
         from l4strace.selection import Selection
 
         return Selection.of(self.flow, self.port, self.host, self.from_s, self.to_s)
@@ -119,14 +121,14 @@ def words(values: list[str] | None) -> list[str]:
 
 
 def complete_rules(incomplete: str) -> list[tuple[str, str]]:
-    """Codes of rules with their summary."""
+    """Codes of rules that begin with ``incomplete``, each with its summary."""
     from l4strace.rules import RULES
 
     return [(r.code, r.summary) for r in RULES if r.code.startswith(incomplete.upper())]
 
 
 class Rules(NamedTuple):
-    """The rules that a command asks."""
+    """Which rules a command runs."""
 
     select: Annotated[
         list[str] | None,
@@ -145,7 +147,7 @@ class Rules(NamedTuple):
     ] = None  # fmt: skip
 
     def checked(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Words of `--select` and of `--ignore`. Raises UsageError for one that names no rule."""
+        """Words of `--select` and `--ignore`. Raises UsageError for a word that names no rule."""
         chosen, ignored = tuple(words(self.select)), tuple(words(self.ignore))
         if chosen or ignored:
             from l4strace import rules
@@ -155,7 +157,7 @@ class Rules(NamedTuple):
 
 
 class Format(str, Enum):
-    """What goes to standard output."""
+    """Format of standard output."""
 
     text = "text"
     json = "json"
@@ -165,21 +167,21 @@ class Format(str, Enum):
 
 
 class Printed(NamedTuple):
-    """The form of what goes to standard output."""
+    """How results are printed on standard output."""
 
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="What to print on standard output.")
-    ] = Format.text
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
+    format: Annotated[Format, typer.Option("--format", "-f", help="Format of standard output.")] = (
+        Format.text
+    )
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False
 
     @property
     def form(self) -> Format:
-        """`--json` wins."""
+        """The format to print; `--json` wins over `--format`."""
         return Format.json if self.json else self.format
 
 
 def complete_tables(incomplete: str) -> list[tuple[str, str]]:
-    """Names of tables with their sentence."""
+    """Names of tables that begin with ``incomplete``, each with its sentence."""
     from l4strace.schema import FOUND, TABLES
 
     tables = (TABLES | FOUND).values()

@@ -48,7 +48,10 @@ class Recording(NamedTuple):
     interface: Annotated[
         list[str] | None,
         typer.Option(
-            "--interface", "-i", metavar="IF", help="Capture here, or `any`; may be repeated."
+            "--interface",
+            "-i",
+            metavar="IF",
+            help="Interface to capture on, or `any`; may be repeated.",
         ),
     ] = None
     output: Annotated[
@@ -57,12 +60,14 @@ class Recording(NamedTuple):
             "--output",
             "-o",
             metavar="STEM",
-            help="Start of the files' names, or FOLDER/. [default: the time]",
+            help="Start of the file names, or FOLDER/. [default: date and time]",
         ),
     ] = ""
     duration: Annotated[
         float | None,
-        typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this time."),
+        typer.Option(
+            "--duration", metavar="SECONDS", min=0.1, help="Stop after this many seconds."
+        ),
     ] = None
     most_packets: Annotated[
         int | None,
@@ -70,36 +75,57 @@ class Recording(NamedTuple):
     ] = None
     filter: Annotated[
         str,
-        typer.Option("--filter", help="pcap filter; its ports select kernel state, too."),
+        typer.Option(
+            "--filter", metavar="FILTER", help="pcap filter; its ports also select kernel state."
+        ),
     ] = ""
     snaplen: Annotated[
-        int, typer.Option("--snaplen", min=64, help="Bytes of each packet to keep.")
+        int,
+        typer.Option("--snaplen", metavar="BYTES", min=64, help="Bytes to keep of each packet."),
     ] = 128
     ring: Annotated[
         int | None,
-        typer.Option("--ring", metavar="MB", min=1, help="Keep only the last MB of packets."),
+        typer.Option(
+            "--ring", metavar="MB", min=1, help="Keep only the last MB megabytes of packets."
+        ),
     ] = None
     kernel: Annotated[
-        Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
+        Kernel,
+        typer.Option(
+            "--kernel", help="Source of kernel state; auto takes the best one of this host."
+        ),
     ] = Kernel.auto
     packets: Annotated[
         Backend,
-        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
+        typer.Option(
+            "--packets",
+            help="Program that captures packets; auto takes the first that is installed.",
+        ),
     ] = Backend.auto
     offloads: Annotated[
         Offloads,
-        typer.Option("--offloads", help="off: no merged packets; restored after the run."),
+        typer.Option(
+            "--offloads", help="off: turn off offloads that merge packets, for the time of the run."
+        ),
     ] = Offloads.keep
     interval: Annotated[
-        float, typer.Option("--interval", metavar="MS", min=1, help="Between two polls of diag.")
+        float,
+        typer.Option("--interval", metavar="MS", min=1, help="Time between two polls of diag."),
     ] = 10.0
     buffer: Annotated[
         int | None,
-        typer.Option("--buffer", metavar="MB", min=1, help="For packets, per interface. [32]"),
+        typer.Option(
+            "--buffer", metavar="MB", min=1, help="Buffer for packets, per interface. [default: 32]"
+        ),
     ] = None
     kernel_buffer: Annotated[
         int | None,
-        typer.Option("--kernel-buffer", metavar="MB", min=1, help="For kernel state, per CPU. [8]"),
+        typer.Option(
+            "--kernel-buffer",
+            metavar="MB",
+            min=1,
+            help="Buffer for kernel state, per CPU. [default: 8]",
+        ),
     ] = None
 
     def request(self, command: Sequence[str]) -> Request:
@@ -133,7 +159,7 @@ def capture(
         list[str] | None,
         typer.Argument(
             metavar="-- COMMAND...",
-            help="Record while this command runs; its exit code is ours.",
+            help="Record while this command runs, and exit with its exit code.",
             show_default=False,
         ),
     ] = None,
@@ -144,20 +170,22 @@ def capture(
         typer.Option(
             "--host",
             metavar="[NAME=]USER@HOST[,IF]",
-            help="Record there over ssh, `local` for here; may be repeated.",
+            help="Record on HOST over ssh, or here (`local`); may be repeated.",
         ),
     ] = None,
     ssh: Annotated[
-        str, typer.Option("--ssh", metavar="COMMAND", help="ssh with its options.")
+        str, typer.Option("--ssh", metavar="COMMAND", help="ssh command with its options.")
     ] = "ssh",
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the files of an earlier run.")
+    ] = False,
 ) -> None:
     """Record packets and kernel congestion-control state.
 
-    Writes STEM.pcapng, STEM.kernel.ndjson.zst and STEM.host.json, until COMMAND ends, the
-    duration is over, or Ctrl-C. Kernel state comes from the best source of this host: bcc (needs
-    BCC and kernel headers), tracefs (needs root), diag (needs nothing). All files are readable by
-    their owner alone. With COMMAND the exit code is that of COMMAND.
+    Writes STEM.pcapng, STEM.kernel.ndjson.zst and STEM.host.json until COMMAND ends, the duration
+    is over, or Ctrl-C is pressed. Kernel state comes from the best source of this host: bcc (needs
+    BCC and kernel headers), tracefs (needs root) or diag (needs nothing). Only the owner can read
+    the files. With COMMAND, the exit code is that of COMMAND.
 
     \b
     Examples:

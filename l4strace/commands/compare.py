@@ -28,39 +28,43 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="A [B]", help="Two sweeps, folders of runs or captures; or one with --by."
+            metavar="A [B]", help="Two sweeps, folders of runs or captures; or one sweep with --by."
         ),
     ],
     by: Annotated[
-        str, typer.Option("--by", metavar="PARAMETER", help="Compare two values of it.")
+        str, typer.Option("--by", metavar="PARAMETER", help="Compare two values of this parameter.")
     ] = "",
     of: Annotated[
-        str, typer.Option("--of", metavar="A,B", help="The two values; a part of each will do.")
+        str, typer.Option("--of", metavar="A,B",
+                          help="The two values to compare; a unique part of each is enough.")
     ] = "",
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="NAME=VALUE", help="Only runs with this parameter."),
+        typer.Option("--where", metavar="NAME=VALUE", help="Only runs with this parameter value."),
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", metavar="MEASURE", help="Only this; also a rule's code."),
+        typer.Option("--measure", "-m", metavar="MEASURE",
+                     help="Compare only this measure, or rule by its code; may be repeated."),
     ] = None,
     correction: Annotated[
-        Correction, typer.Option("--correction", help="holm: no false call; bh: few of the calls.")
+        Correction, typer.Option("--correction",
+                                 help="holm: no false difference; bh: few of those reported.")
     ] = Correction.holm,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="PAGE", help="Also write a page of heat maps.")
+        str, typer.Option("--output", "-o", metavar="PAGE",
+                          help="Also write a page with heat maps to this file.")
     ] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file that l4strace did not write.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON with every cell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print every cell as JSON.")] = False,
 ) -> None:  # fmt: skip
     """Compare two sets of runs: what differs, where, by how much.
 
     Runs are paired by the parameters that they share. Each cell has the difference of the means
     with a bootstrap interval (95 %), Hedges' g, and a test whose probability is corrected for the
-    number of cells and measures; what the runs were too few to show is stated. Captures and
+    number of cells and measures; differences that need more runs to show are listed. Captures and
     folders that are not a sweep are measured first. Needs scipy and statsmodels:
     pip install 'l4strace[compare]'.
 

@@ -28,7 +28,7 @@ def diagnose(
         str,
         typer.Option(
             "--output", "-o", metavar="PAGE",
-            help="Write the page here; - for standard output. [default: STEM.html]",
+            help="File for the page; - for standard output. [default: STEM.html]",
         ),
     ] = "",
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
@@ -44,18 +44,18 @@ def diagnose(
     files: Files,
     threads: Threads = None,  # noqa: ARG001 - its callback sets it
     timings: Annotated[
-        bool, typer.Option("--timings", help="Print where the time went to standard error.")
+        bool, typer.Option("--timings", help="Print the time of each stage to standard error.")
     ] = False,
 ) -> None:  # fmt: skip
     """Diagnose L4S, Prague and AccECN from captures and kernel logs.
 
-    Each finding comes with its confidence, its evidence and what to do.
+    Each finding states its confidence, its evidence and what to do.
 
     Reads captures (pcap, pcapng; plain, gz, xz or zst; - for standard input), kernel logs and host
-    files, and recognizes each by its content. Logs beside a capture with the same stem are read
-    too. Prints a summary and writes the page STEM.html beside the first input; with --format other
-    than text only if -o asks for a page. Captures that show no flow in common and do not overlap in
-    time are judged one by one, with a page each.
+    files, and recognizes each by its content. Also reads logs beside a capture that have its stem.
+    Prints a summary and writes the page STEM.html beside the first input; with --format other than
+    text it writes a page only with -o. Captures that neither share a flow nor overlap in time are
+    judged one by one, each with its own page.
 
     \b
     Examples:

@@ -12,14 +12,19 @@ from l4strace import console
 def doctor(
     interface: Annotated[
         list[str] | None,
-        typer.Option("--interface", "-i", metavar="IF", help="Judge these. [default: all up]"),
+        typer.Option(
+            "--interface",
+            "-i",
+            metavar="IF",
+            help="Interface to check; may be repeated. [default: all that are up]",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check what this host can do for L4S and for capture.
 
     One line per topic, with the remedy where something is missing, and one sentence at the end.
-    Changes nothing. The exit code is 0 also when things are missing.
+    Changes nothing. The exit code is 0 even when something is missing.
 
     \b
     Examples:

@@ -19,13 +19,16 @@ def explain(
     rule: Annotated[
         str,
         typer.Argument(
-            metavar="[RULE]", help="Code or name; all when left out.", autocompletion=complete_rules
+            metavar="[RULE]",
+            help="Code or name of a rule. [default: list all]",
+            autocompletion=complete_rules,
         ),
     ] = "",
 ) -> None:
     """Explain a rule, or list all rules.
 
-    What it checks, why it matters, its evidence, when it is wrong, what to do, references.
+    Prints what the rule checks, why it matters, its evidence, when it is wrong, what to do, and
+    references.
 
     \b
     Examples:

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 def export(
     table: Annotated[str, typer.Argument(metavar="TABLE", autocompletion=complete_tables,
-                                         help="Name of the table, as in the README.")],
+                                         help="Name of the table; the README lists them.")],
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Write here. [default: -]")
+        str, typer.Option("--output", "-o", metavar="FILE",
+                          help="File to write; - for standard output.")
     ] = "-",
     format: Annotated[  # noqa: A002 - the option's name
         TableFormat | None,
-        typer.Option("--format", "-f", help="[default: by the name of FILE, csv for -]"),
+        typer.Option("--format", "-f", help="Format of FILE. [default: by its name; csv for -]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
     part: Part,
@@ -38,10 +39,10 @@ def export(
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
-    l4strace/schema declares every column with its unit. `packets` is streamed: a capture of any
-    size fits in memory. `findings` and `measures` are what the rules found. The name of FILE gives
-    the format: .csv, .ndjson, .jsonl (each also with .gz), .parquet. A file appears whole or not at
-    all.
+    l4strace/schema declares every column with its unit. `packets` is streamed: memory does not grow
+    with the capture. `findings` and `measures` hold what the rules found. The name of FILE selects
+    the format: .csv, .ndjson, .jsonl (each also with .gz) or .parquet. FILE appears only once it is
+    complete.
 
     \b
     Examples:

@@ -23,16 +23,18 @@ HEAD_BYTES = 512
 def figures(
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write into this folder.")
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the charts.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files of others.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that l4strace did not write.")
+    ] = False,
     part: Part,
     files: Files,
 ) -> None:  # fmt: skip
     """Write every chart of the page as SVG, for papers and tickets.
 
-    Files are named after the chart and the flow, as in the addresses of the page:
-    `marks-flow-3.svg`. Their names are printed.
+    Names each file after its chart and flow, such as `marks-flow-3.svg` (`#marks-flow-3` on the
+    page), and prints the names.
 
     \b
     Examples:

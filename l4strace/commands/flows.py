@@ -14,15 +14,15 @@ from l4strace.commands.arguments import Files, Part
 def flows(
     *,
     json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: the object that diagnose prints.")
+        bool, typer.Option("--json", help="Print the flows as JSON, as `diagnose --json` does.")
     ] = False,
     part: Part,
     files: Files,
 ) -> None:
     """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
 
-    One line per direction that carries data. --json prints the same object as `diagnose --json`
-    without findings, because no rule runs. --from and --to count data packets of whole round trips.
+    Prints one line per direction that carries data. --json prints the object of `diagnose --json`
+    without findings, because no rule runs. With --from or --to, packets of whole round trips count.
 
     \b
     Examples:

@@ -20,18 +20,18 @@ FORGOTTEN = (
 def redact(
     paths: Paths,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write the copies here.")
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the copies.")
     ],
     key: Key = "",
     no_companions: NoCompanions = False,
 ) -> None:
     """Write copies that can be shared: no addresses, names, payload.
 
-    Copies of captures, logs and host files have the same names, times and lengths, and give the
-    same findings. IP addresses are mapped so that common prefixes stay common, Ethernet addresses
-    and names become others, payload, comments, secrets and TCP options that l4strace does not read
-    are removed, checksums are right again. Headers, ports, sequence numbers and times stay: who
-    knows the traffic can still recognize it. What cannot be redacted is left out. File names stay.
+    Copies of captures, logs and host files keep their file names, times and lengths, and give the
+    same findings. IP addresses are replaced so that common prefixes stay common, Ethernet addresses
+    and names are replaced, and payload, comments, secrets and TCP options that l4strace does not
+    read are removed; checksums are recomputed. Headers, ports, sequence numbers and times remain:
+    someone who knows the traffic can still recognize it. What cannot be redacted is left out.
 
     \b
     Examples:

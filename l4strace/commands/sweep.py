@@ -29,7 +29,7 @@ class Runs(NamedTuple):
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="A folder of runs, a .csv with one row a run, or a .txt with one run per line.",
+            help="A folder of runs, a .csv with one row per run, or a .txt with one run per line.",
         ),
     ]
     output: Annotated[
@@ -46,18 +46,20 @@ class Runs(NamedTuple):
         typer.Option(
             "--name",
             metavar="PATTERN",
-            help="Parameters in the names of runs, as '{cca}-vs-{rival}-{aqm}-{rtt:ms}'.",
+            help="Pattern of the runs' names, such as '{cca}-vs-{rival}-{aqm}-{rtt:ms}'.",
         ),
     ] = ""
     manifest: Annotated[
         str,
         typer.Option(
-            "--manifest", metavar="FILE", help="Name of the file that describes a folder's run."
+            "--manifest",
+            metavar="FILE",
+            help="Name of the file that describes the run in each folder.",
         ),
     ] = ""
     files: Annotated[
         list[str] | None,
-        typer.Option("--files", metavar="GLOB", help="Use only files with such names."),
+        typer.Option("--files", metavar="GLOB", help="Use only files whose names match."),
     ] = None
 
     @property
@@ -72,20 +74,27 @@ class Work(NamedTuple):
     """How runs are measured."""
 
     workers: Annotated[
-        int, typer.Option("--workers", min=0, help="Processes. [default: one per core]")
+        int,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Number of processes. [default: one per core]",
+        ),
     ] = 0
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Most time of one run.")
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Time limit of one run.")
     ] = 600.0
     memory: Annotated[
-        int, typer.Option("--memory", min=100, metavar="MB", help="Most memory of one run.")
+        int, typer.Option("--memory", min=100, metavar="MB", help="Memory limit of one run.")
     ] = 2000
-    pages: Annotated[bool, typer.Option("--pages", help="Write the page of each run, too.")] = False
-    retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False
+    pages: Annotated[bool, typer.Option("--pages", help="Also write the page of each run.")] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat runs that failed.")] = False
     scheduler: Annotated[
         str,
         typer.Option(
-            "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."
+            "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler."
         ),
     ] = ""
 
@@ -109,22 +118,23 @@ def sweep(
         str,
         typer.Option(
             "--baseline", metavar="FILE",
-            help="Report what became worse than in this file or sweep; exit with 1 if anything.",
+            help="Report what is worse than in this file or sweep; exit with 1 if anything is.",
         ),
     ] = "",
     write_baseline: Annotated[
-        str, typer.Option("--write-baseline", metavar="FILE", help="Keep the numbers as baseline.")
+        str, typer.Option("--write-baseline", metavar="FILE",
+                          help="Write the numbers to FILE as baseline.")
     ] = "",
     printed: Printed,
 ) -> None:  # fmt: skip
     """Diagnose many runs and keep what they show in one dataset.
 
-    Each run is diagnosed as `diagnose` does it, in a process with limits of time and memory: one
-    that fails is a row that states why; when all fail, the exit code is 3. Killed at any point, the
-    same command goes on where it stopped; a run is done again when its files, the options or
-    l4strace changed. RESULTS holds the tables runs, flows, findings and measures as Apache Parquet
-    (l4strace/schema/sweep.py), and index.html. A table of results that were made elsewhere enters
-    as it is. Sources and RESULTS may be URLs that fsspec opens (pip install 'l4strace[cluster]').
+    Runs `diagnose` on each run, in a process with limits on time and memory. The row of a run that
+    fails states why; if all fail, the exit code is 3. The same command resumes a sweep that was
+    interrupted, and repeats a run only after its files, the options or l4strace changed. RESULTS
+    holds the tables runs, flows, findings and measures as Apache Parquet
+    (l4strace/schema/sweep.py), and index.html. Tables of results made elsewhere are imported
+    unchanged. Sources and RESULTS may be URLs that fsspec opens (pip install 'l4strace[cluster]').
 
     \b
     Examples:

@@ -24,15 +24,18 @@ SHOWN = 40
 
 
 def verify(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
+    path: Annotated[str, typer.Argument(metavar="FILE", help="Capture to compare.")],
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, max=100_000, help="Packets to compare.")
+        int,
+        typer.Option(
+            "--count", "-n", metavar="N", min=1, max=100_000, help="Number of packets to compare."
+        ),
     ] = 200,
 ) -> None:
     """Compare our decode with Wireshark's, field by field.
 
-    tshark dissects a sample of the TCP packets, with SYNs and CE marks drawn more often. Every
-    field that differs is listed, and the exit code is then 1. Needs tshark, and pyshark
+    tshark dissects a sample of the TCP packets in which SYNs and CE marks are overrepresented.
+    Lists every field that differs, and then exits with 1. Needs tshark, and pyshark
     (pip install 'l4strace[wireshark]').
 
     \b

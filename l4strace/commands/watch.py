@@ -17,35 +17,50 @@ def watch(
     *,
     interface: Annotated[
         list[str] | None,
-        typer.Option("--interface", "-i", metavar="IF", help="Watch here; may be repeated."),
+        typer.Option(
+            "--interface", "-i", metavar="IF", help="Interface to watch; may be repeated."
+        ),
     ] = None,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="STEM", help="Keep the run under this name."),
     ] = "",
     filter: Annotated[  # noqa: A002 - the option's name
-        str, typer.Option("--filter", help="pcap filter; its ports filter kernel state too.")
+        str,
+        typer.Option(
+            "--filter", metavar="FILTER", help="pcap filter; its ports also select kernel state."
+        ),
     ] = "",
     duration: Annotated[
-        float | None, typer.Option("--duration", metavar="SECONDS", min=0.1, help="Then stop.")
+        float | None,
+        typer.Option(
+            "--duration", metavar="SECONDS", min=0.1, help="Stop after this many seconds."
+        ),
     ] = None,
     kernel: Annotated[
-        Kernel, typer.Option("--kernel", help="Source of kernel state; auto takes the best.")
+        Kernel,
+        typer.Option(
+            "--kernel", help="Source of kernel state; auto takes the best one of this host."
+        ),
     ] = Kernel.auto,
     packets: Annotated[
         Backend,
-        typer.Option("--packets", help="What captures packets; auto takes the first installed."),
+        typer.Option(
+            "--packets",
+            help="Program that captures packets; auto takes the first that is installed.",
+        ),
     ] = Backend.auto,
     part: Part,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the files of an earlier run.")
+    ] = False,
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
 
-    The screen is redrawn every second, with findings as the evidence for them grows. s sorts by
-    rate, queue, marks or RTT, j and k scroll, o shows one flow alone, q quits and leaves the
-    verdict. -o keeps the run like `capture` does; without -o it is recorded to a temporary folder
-    and removed. --filter bounds what is recorded; --flow, --port and --host bound what is
-    shown, --from and --to what the findings look at.
+    Redraws the screen every second and adds findings as evidence accumulates. s sorts by rate,
+    queue, marks or RTT; j and k scroll; o shows one flow alone; q quits and prints the verdict. -o
+    keeps the run as `capture` does; without -o the recording is deleted at the end. --filter limits
+    what is recorded, --flow, --port and --host what is shown, --from and --to what findings cover.
 
     \b
     Examples:
