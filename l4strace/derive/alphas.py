@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import chain, company, numbers, windows
+from l4strace.derive import company, numbers, windows
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD, TRANSITION_ROUNDS
 from l4strace.schema.keys import KEY, SENDER
@@ -49,7 +49,7 @@ def chosen(capture: Capture) -> pl.DataFrame:
     seen = windows.seen(capture)
     # In the order of `of`: see `numbers.by_key`.
     directions = company.directions(capture).lazy()
-    hosts = chain.collect(directions.select(*KEY, "sender").sort(KEY))["sender"]
+    hosts = directions.select(*KEY, "sender").sort(KEY).collect()["sender"]
     first = seen.lazy().select(*KEY, "of").filter(pl.col("of").ne_missing(pl.col("of").shift()))
     early = windows.usable(capture).filter(
         (pl.col("alpha_updates") > SETTLED) & (pl.col("alpha_updates") <= YOUNG)
@@ -59,11 +59,11 @@ def chosen(capture: Capture) -> pl.DataFrame:
     )
     zero = _from_zero(early.with_columns(sender=hosts[early["of"]]))
     judged = (
-        senders.join(_paced(calm), on=SENDER, how="left")
-        .join(zero.lazy(), on=SENDER, how="left")
+        senders.join(_paced(calm), on=SENDER, how="left", maintain_order="left")
+        .join(zero.lazy(), on=SENDER, how="left", maintain_order="left")
         .select(*KEY, "paced", "from_zero")
     )
-    return chain.collect(judged)
+    return judged.collect()
 
 
 def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     )
     middle = (pl.col("low") + pl.col("high")) / 2
     best = pl.when("late").then(middle).otherwise("likely")
-    found = chain.collect(bounded.select(alpha=best, alpha_lo="low", alpha_hi="high"))
+    found = bounded.select(alpha=best, alpha_lo="low", alpha_hi="high").collect()
     return plain.with_columns(found.get_columns())
 
 
@@ -108,7 +108,7 @@ def _builds(capture: Capture) -> pl.DataFrame:
         zero_lo=from_zero.fill_null(True) | late,
         zero_hi=from_zero.fill_null(False) & ~late,
     )
-    return chain.collect(begin)
+    return begin.collect()
 
 
 def _by_clock(bound: str) -> tuple[pl.Expr, pl.Expr]:
@@ -178,4 +178,4 @@ def _from_zero(early: pl.DataFrame) -> pl.DataFrame:
     one, zero = (pl.max_horizontal(list(laws[from_zero])) for from_zero in (False, True))
     lead = per_flow.lazy().group_by(SENDER).agg(lead=(zero - one).sum())
     known = pl.col("lead").abs() >= LEAD
-    return chain.collect(lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0)))
+    return lead.select(*SENDER, from_zero=pl.when(known).then(pl.col("lead") > 0)).collect()

@@ -40,14 +40,6 @@ the path is full there, and trains that are faster were compressed behind it. By
 PROBE_PACKETS = 8
 """Packets of a marked round from which its train spans eight deliveries (track/train.rs)."""
 
-NEEDED = (
-    *("flow", "round", "round_trips", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
-    *("retransmits", "train_bps"),
-    *("rtt_min_us", "rtt_mean_us", "inflight_max_bytes", "rwnd_bytes"),
-    *("ce_best", "ece_acks", "ce", "rtt_jitter_us"),
-)
-"""Columns of `rounds` that slots rest on."""
-
 
 @kept
 def slots(capture: Capture) -> pl.DataFrame:
@@ -68,7 +60,7 @@ def slots(capture: Capture) -> pl.DataFrame:
         return pl.DataFrame(schema=COLUMNS)
     of, at = numbers.directions(capture), numbers.paths(capture)
     limited = pl.col("limited_by")
-    rounds = capture.rounds.select(*NEEDED, of=of, app=limited == "app", rwnd=limited == "rwnd")
+    rounds = capture.rounds.with_columns(of=of, app=limited == "app", rwnd=limited == "rwnd")
     directions = company.directions(capture).select(
         at=at, near=pl.col("vantage").ne_missing(receiver())
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import chain, company, numbers
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -93,7 +93,7 @@ def table(capture: Capture) -> pl.DataFrame:
     result = (
         _bits(pairs, rounds)
         .join(held, on=keys, how="inner")
-        .join(_starved(slots), on=keys, how="left")
+        .join(_starved(slots), on=keys, how="left", maintain_order="left")
         .with_columns(
             (pl.col("bits") / seconds).alias("rate_bps"),
             (pl.col("other_bits") / seconds).alias("other_rate_bps"),
@@ -115,7 +115,7 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
         pressed=_pressed(),
     )
     sizes = rounds.lazy().filter(pl.col("of").is_not_null()) if of.null_count() else rounds.lazy()
-    of_all = chain.collect(
+    of_all = (
         sizes.group_by("of")
         .agg(
             pl.len().alias("rounds"),
@@ -124,30 +124,33 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
             (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("length"),
         )
         .filter(_large() | _small())
+        .collect()
     )
     small = of_all.lazy().filter(~_large()).select("of")
     held = rounds.lazy().select("of", "rtt_min_us").join(small, on="of", how="semi")
     queued = held.group_by("of").agg(queued=_queued())
     pressed = pl.col("pressed") | pl.col("queued")
-    judged = of_all.lazy().join(queued, on="of", how="left").filter(_large() | pressed)
+    judged = (
+        of_all.lazy()
+        .join(queued, on="of", how="left", maintain_order="left")
+        .filter(_large() | pressed)
+    )
     handshakes = capture.flows.lazy().select("source", "flow", "handshake")
     paths = (
         company.directions(capture)
         .lazy()
         .select(*KEY, "path", "max_payload", "super_packets", "options_cut", "marked_as")
         .with_row_index("of")
-        .join(handshakes, on=["source", "flow"], how="left")
+        .join(handshakes, on=["source", "flow"], how="left", maintain_order="left")
         .join(judged.select("of", size="acked_bytes"), on="of")
     )
     rank = pl.col("size").rank("ordinal", descending=True).over("source", "path")
     large = paths.filter(rank <= MAX_FLOWS_PER_PATH).drop(KEY, "size")
     kept = rounds.lazy().join(large, on="of", maintain_order="left")
-    return chain.collect(
-        kept.with_columns(
-            (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
-            (_held_back() | _stuck()).alias("held_back"),
-        )
-    )
+    return kept.with_columns(
+        (pl.col("acked_bytes") * 8).cast(pl.Float64).alias("bits"),
+        (_held_back() | _stuck()).alias("held_back"),
+    ).collect()
 
 
 def _large() -> pl.Expr:
@@ -226,7 +229,7 @@ def _pairs(rounds: pl.DataFrame) -> pl.DataFrame:
         pl.max_horizontal("start_ns", "start_ns_other").alias("start_ns"),
         pl.min_horizontal("end_ns", "end_ns_other").alias("end_ns"),
     ).filter(pl.col("end_ns") - pl.col("start_ns") >= MIN_OVERLAP_NS)
-    return chain.collect(overlaps)
+    return overlaps.collect()
 
 
 def _bits(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
@@ -279,8 +282,10 @@ def _shares(pairs: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return (
-        slots.join(sums, on=[*KEY, "slot"], how="left")
-        .join(others.drop("held_back", "rounds", "window"), on=pair, how="left")
+        slots.join(sums, on=[*KEY, "slot"], how="left", maintain_order="left")
+        .join(
+            others.drop("held_back", "rounds", "window"), on=pair, how="left", maintain_order="left"
+        )
         .with_columns(pl.col("bits", "other_bits").fill_null(0.0))
         .filter(pl.col("bits") + pl.col("other_bits") > 0)
         .sort(*KEY, "other_flow", "slot")

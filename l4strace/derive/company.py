@@ -16,7 +16,6 @@ from ipaddress import ip_address, ip_network
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -74,7 +73,9 @@ def directions(capture: Capture) -> pl.DataFrame:
         "synack_arrived_ecn",
         *_networks(capture.flows),
     )
-    joined = capture.directions.lazy().join(ends, on=["source", "flow"], how="left")
+    joined = capture.directions.lazy().join(
+        ends, on=["source", "flow"], how="left", maintain_order="left"
+    )
     source = pl.when("forward").then("near").otherwise("far")
     target = pl.when("forward").then("far").otherwise("near")
     named = joined.with_columns(
@@ -82,7 +83,7 @@ def directions(capture: Capture) -> pl.DataFrame:
         pl.format("{}>{}", source.fill_null("?"), target.fill_null("?")).alias("path"),
         carried().alias("marked_as"),
     )
-    return chain.collect(named)
+    return named.collect()
 
 
 def carried() -> pl.Expr:
@@ -118,20 +119,23 @@ def counters(capture: Capture) -> pl.DataFrame:
     known = (
         capture.directions.lazy()
         .select(*KEY, *own)
-        .join(back, on=KEY, how="left")
-        .join(modes, on=["source", "flow"], how="left")
+        .join(back, on=KEY, how="left", maintain_order="left")
+        .join(modes, on=["source", "flow"], how="left", maintain_order="left")
     )
     zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
     reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
-    mangled = chain.collect(known.filter(((zeroed & accecn) | silent).fill_null(False)))
+    mangled = known.filter(((zeroed & accecn) | silent).fill_null(False)).collect()
     if mangled.is_empty():
         return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
     rounds = capture.rounds.select(*KEY, "ce_bytes")
     shown = rounds.join(mangled.select(KEY), on=KEY, how="semi").group_by(KEY)
     mangled = mangled.join(
-        shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")), on=KEY, how="left"
+        shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")),
+        on=KEY,
+        how="left",
+        maintain_order="left",
     )
     counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
     usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
@@ -148,7 +152,7 @@ def steady(rounds: pl.DataFrame) -> pl.Series:
     skip = pl.max_horizontal(pl.len().over("of") // START_PART, pl.lit(START_ROUNDS))
     since_first = pl.col("index") - pl.col("index").first().over("of")
     rows = rounds.lazy().select("of").with_row_index()
-    return chain.collect(rows.select(since_first >= skip)).to_series()
+    return rows.select(since_first >= skip).collect().to_series()
 
 
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
@@ -185,7 +189,8 @@ def neighbours(rounds: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     packets queued), `_uneven` and `_unlike` (how far their rates and their RTTs differ there: root
     mean square of the logarithm of the ratio), and `_outrun` and `_outruns` (slots in which the
     direction was marked, or the others were, at less than half the rate of the other). Needs
-    `queue_features.COMPARED` and `phase`. Slots are as long as two rounds of the slowest flow.
+    the columns of `queue_features.rounds` and `rate_bps`. Slots are as long as two rounds of the
+    slowest flow.
     """
     limited, sent = pl.col("limited_by"), pl.col("marked_as")
     near = rounds.lazy().select(
@@ -196,7 +201,7 @@ def neighbours(rounds: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         ect1=sent == "ect1",
         ect0=sent == "ect0",
     )
-    return pl.DataFrame(_native.path_company(chain.collect(near).rechunk()))
+    return pl.DataFrame(_native.path_company(near.collect().rechunk()))
 
 
 def _networks(flows: pl.DataFrame) -> list[pl.Series]:

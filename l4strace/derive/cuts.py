@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import chain, company, numbers
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
@@ -90,7 +90,7 @@ def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("fine_after", "whole_after").alias("cwnd_after"),
         pl.when(pl.col("fine_after").is_null()).then(REGROWN).otherwise(0.0).alias("slack"),
     )
-    return chain.collect(_fractions(measured.lazy())).pipe(_with_round, rounds)
+    return _fractions(measured.lazy()).collect().pipe(_with_round, rounds)
 
 
 def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
@@ -131,14 +131,14 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
         & (pl.col("cwnd_before") > 0)
     )
     cuts = cuts.with_columns(pl.col("start_ns").alias("ts_ns"), pl.lit(REGROWN).alias("slack"))
-    return chain.collect(_fractions(cuts)).pipe(_with_kernel_state, capture.kernel)
+    return _fractions(cuts).collect().pipe(_with_kernel_state, capture.kernel)
 
 
 def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame:
     """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
     if kernel.is_empty():
         unknown = pl.lit(None, kernel.schema["classic_ecn"])
-        return chain.collect(cuts.lazy().sort("ts_ns").with_columns(unknown.alias("classic_ecn")))
+        return cuts.lazy().sort("ts_ns").with_columns(unknown.alias("classic_ecn")).collect()
     states = kernel.select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
     ).filter(pl.col("flow").is_not_null() & pl.col("kernel_alpha").is_not_null())
@@ -176,7 +176,7 @@ def _explain(cuts: pl.DataFrame) -> pl.DataFrame:
     distances = cuts.lazy().select(**{law: _distance(value) for law, value in expected.items()})
     distances = distances.with_columns(nearest=pl.min_horizontal(*expected))
     names = [pl.when(pl.col(law) == pl.col("nearest")).then(pl.lit(law)) for law in expected]
-    laws = chain.collect(distances.select(law=pl.coalesce(*names, pl.lit("none"))))
+    laws = distances.select(law=pl.coalesce(*names, pl.lit("none"))).collect()
     return cuts.with_columns(laws)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain, company, one_way, queue_delay
+from l4strace.derive import company, one_way, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 
@@ -44,11 +44,11 @@ def rounds(capture: Capture) -> pl.DataFrame:
     bases = one_way.bases(capture).lazy().with_columns(pl.col("overtakes").fill_null(False))
     directions = company.directions(capture).lazy().select(KEY)
     known = directions.join(bases, on=KEY, how="left", maintain_order="left").drop(KEY)
-    seen = chain.collect(near)
-    seen = seen.hstack(chain.collect(known)[seen["of"]])
+    seen = near.collect()
+    seen = seen.hstack(known.collect()[seen["of"]])
     based = seen.lazy().join(_bases(seen.lazy()), on="of", how="left", maintain_order="left")
     shown = [*SAMPLES, "base_us", "owd_base_us", "overtakes", "merged"]
-    whole = chain.collect(based.select(list(dict.fromkeys((*shown, *HANDED_ON)))))
+    whole = based.select(list(dict.fromkeys((*shown, *HANDED_ON)))).collect()
     made = pl.DataFrame(_native.path_delays(whole.select(shown).rechunk()))
     return whole.select(*HANDED_ON, "base_us").hstack(made)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain, company, numbers
+from l4strace.derive import company, numbers
 from l4strace.derive.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.schema.evidence import DETECTOR
@@ -64,7 +64,7 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         least=_kernel_least(),
         first=of_round(-1, pl.col("round"), OF).is_null(),
     )
-    known = chain.collect(seen)
+    known = seen.collect()
     so_far = pl.DataFrame(_native.path_so_far(known.select("of", "ce_best", "least").rechunk()))
     scored = (
         known.hstack(so_far)
@@ -77,20 +77,18 @@ def _packet_steps(capture: Capture) -> pl.DataFrame:
         )
     )
     armed = scored.filter(pl.col("marked") & pl.col("mdev_pace_us").is_not_null())
-    steps = chain.collect(
-        armed.select(
-            *KEY,
-            "score_fixed",
-            "score_fixed_lo",
-            "score_fixed_hi",
-            "score_buggy",
-            ts_ns="end_ns",
-            origin=pl.lit("packets"),
-            mdev_us="mdev_pace_us",
-            depth_us=(pl.col("srtt_pace_us") - pl.col("min_rtt")).clip(lower_bound=0),
-            exact=pl.lit(False),
-        )
-    )
+    steps = armed.select(
+        *KEY,
+        "score_fixed",
+        "score_fixed_lo",
+        "score_fixed_hi",
+        "score_buggy",
+        ts_ns="end_ns",
+        origin=pl.lit("packets"),
+        mdev_us="mdev_pace_us",
+        depth_us=(pl.col("srtt_pace_us") - pl.col("min_rtt")).clip(lower_bound=0),
+        exact=pl.lit(False),
+    ).collect()
     return DETECTOR.conform(steps)
 
 

@@ -20,12 +20,6 @@ MIN_FIRST, MOST, NEARLY_NONE = 3, 0.8, 0.15
 """Slots in which a flow began, the part of them that agrees, and the part that may contradict. By
 eye."""
 
-NEEDED = (
-    *("of", "at", "round", "start_ns", "end_ns"),
-    *("rtt_min_us", "floor_us", "rate_bps", "noise_us"),
-)
-"""Columns of a round that are asked for."""
-
 
 def begun_beside(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     """One row for each direction of ``long`` that waited while others began, by its number `of`.
@@ -37,14 +31,13 @@ def begun_beside(capture: Capture, rounds: pl.DataFrame, long: pl.DataFrame) -> 
 
     Waits of the direction count from its own smallest RTT, those of the others from the smallest of
     the path: neither a longer nor a shorter path then passes for a queue. ``rounds`` have the
-    columns of `queue_features.COMPARED` and those of noise.
+    columns of `queue_features.rounds` and those of noise.
     """
     directions = company.directions(capture).select(
         began=pl.col("handshake") != "none",
         long=pl.int_range(pl.len(), dtype=pl.UInt32()).is_in(long["of"].implode()),
     )
-    rounds = rounds.select(NEEDED).rechunk()
-    return pl.DataFrame(_native.path_begun(rounds, directions.rechunk(), MIN_FIRST))
+    return pl.DataFrame(_native.path_begun(rounds.rechunk(), directions.rechunk(), MIN_FIRST))
 
 
 def verdict(f: Features) -> Verdict | None:

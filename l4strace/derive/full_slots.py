@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace.derive import chain
 from l4strace.derive.capacity import quantile
 
 LASTING = 5
@@ -89,7 +88,7 @@ def of_rows(slots: pl.LazyFrame) -> list[Slot]:
     plain = Slot._fields[: Slot._fields.index("noise_us")]
     # Column by column: row by row polars takes twice as long.
     rows = slots.select(*plain, noise_us=noise_us, busy=_busy(noise_us))
-    columns = chain.collect(rows).get_columns()
+    columns = rows.collect().get_columns()
     return list(starmap(Slot, zip(*(column.to_list() for column in columns), strict=True)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain, company, queue_delay
+from l4strace.derive import company, queue_delay
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -84,7 +84,7 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     rounds = queue_delay.singles(capture).lazy().select(NEEDED).filter(queue_delay.steady(capture))
-    own = _own(chain.collect(rounds), queue_delay.steady_rates(capture))
+    own = _own(rounds.collect(), queue_delay.steady_rates(capture))
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
@@ -94,8 +94,8 @@ def table(capture: Capture) -> pl.DataFrame:
     jumping = pl.when(pl.col("jumps") < JUMPS).then(pl.min_horizontal("spread_us", "steps_us"))
     common = pl.coalesce(jumping, "spread_us", "steps_us").min().over(path)
     shared = shared.with_columns(common.alias("common_us"))
-    seen = _reordered(capture).join(shared, on=KEY, how="left")
-    return schema.conform(chain.collect(seen.with_columns(_verdict()).sort(KEY)))
+    seen = _reordered(capture).join(shared, on=KEY, how="left", maintain_order="left")
+    return schema.conform(seen.with_columns(_verdict()).sort(KEY).collect())
 
 
 def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.LazyFrame:
@@ -105,7 +105,7 @@ def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     packets = PACKETS_US * company.packet_us()
     return (
         seen.filter(pl.col("rounds") >= company.MIN_STEADY)
-        .join(rates.lazy(), on="at", how="left")
+        .join(rates.lazy(), on="at", how="left", maintain_order="left")
         .with_columns(packets.alias("packets_us"))
         .with_columns(
             *(_quiet(of).alias(name) for of, name in (("rtt", "spread_us"), ("owd", "owd_us"))),

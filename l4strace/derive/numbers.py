@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from l4strace.derive import chain, company
+from l4strace.derive import company
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
 
@@ -22,7 +22,7 @@ def directions(capture: Capture) -> pl.Series:
     rows = company.directions(capture).lazy().select(KEY).with_row_index("direction")
     rounds = capture.rounds.lazy().select(KEY)
     found = rounds.join(rows, on=KEY, how="left", maintain_order="left").select("direction")
-    return marked_sorted(chain.collect(found)["direction"])
+    return marked_sorted(found.collect()["direction"])
 
 
 @kept
@@ -30,14 +30,14 @@ def paths(capture: Capture) -> pl.Series:
     """Of each row of `company.directions`, the number of its path in the order of `PATH`."""
     of = company.directions(capture).lazy().select(PATH)
     found = of.join(named(capture).lazy(), on=PATH, how="left", maintain_order="left")
-    return chain.collect(found.select("at"))["at"]
+    return found.select("at").collect()["at"]
 
 
 @kept
 def named(capture: Capture) -> pl.DataFrame:
     """`PATH` of each number (`at`) of `paths`."""
     known = company.directions(capture).lazy().select(PATH).unique().sort(PATH)
-    return chain.collect(known.with_row_index("at"))
+    return known.with_row_index("at").collect()
 
 
 def marked_sorted(numbers: pl.Series) -> pl.Series:
@@ -53,14 +53,14 @@ def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     of = company.directions(capture).lazy().select(KEY)
     known = table.lazy().select(*KEY, column)
     row = of.join(known, on=KEY, how="left", maintain_order="left").select(column)
-    return chain.collect(row)[column][directions(capture)]
+    return row.collect()[column][directions(capture)]
 
 
 @kept
 def by_key(capture: Capture) -> pl.Series:
     """As `directions`, numbered in the order of `KEY` instead."""
     rows = company.directions(capture).lazy().select(KEY).with_row_index("row").sort(KEY)
-    row = chain.collect(rows.select("row"))["row"]
+    row = rows.select("row").collect()["row"]
     return marked_sorted(row.arg_sort()[directions(capture)].alias("of"))
 
 
@@ -72,7 +72,7 @@ def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.Data
     """
     rounds = capture.rounds.lazy().select(*KEY, *columns, of=by_key(capture))
     wanted = wanted[directions(capture)] & _singles(capture)
-    found = ordered(_marked(chain.collect(rounds.filter(wanted))), rising(capture))
+    found = ordered(_marked(rounds.filter(wanted).collect()), rising(capture))
     return _marked(found)
 
 

@@ -63,8 +63,10 @@ def paths(capture: Capture) -> pl.DataFrame:
     """
     if capture.paths.is_empty():
         return capture.paths
-    own = bases(capture).join(queue_delay.bases(capture), on=KEY, how="left")
-    own = own.join(company.directions(capture).select(*KEY, "path"), on=KEY, how="left")
+    own = bases(capture).join(queue_delay.bases(capture), on=KEY, how="left", maintain_order="left")
+    own = own.join(
+        company.directions(capture).select(*KEY, "path"), on=KEY, how="left", maintain_order="left"
+    )
     # One of these packets in most rounds is the floor of its flow: another's is surer.
     surest = pl.col("owd_base_us").max().over("source", "path", "base_us")
     base = pl.when("overtakes").then(surest).otherwise("owd_base_us").alias("owd_base_us")
@@ -174,7 +176,9 @@ def bases(capture: Capture) -> pl.DataFrame:
         none = (pl.lit(None, dtype).alias(name) for name, dtype in _OF_BOTH_ENDS.items())
         return seen.select(*KEY, overtakes.alias("overtakes"), *none)
     rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
-    rounds = rounds.join(of.join(queue_delay.bases(capture), on=KEY, how="left"), on=KEY)
+    rounds = rounds.join(
+        of.join(queue_delay.bases(capture), on=KEY, how="left", maintain_order="left"), on=KEY
+    )
     empty = pl.col("rtt_min_us") - pl.col("base_us") <= queue_delay.FLAT_US
     owd, marked = pl.col("owd_min_us"), pl.col("marked_owd_min_us")
     few = late.first() < LOW * marked.count()

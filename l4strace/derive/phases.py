@@ -17,7 +17,6 @@ import polars as pl
 from l4strace.core import _native
 from l4strace.derive import (
     capacity,
-    chain,
     changes,
     company,
     full_slots,
@@ -57,13 +56,13 @@ def capacities(capture: Capture) -> pl.DataFrame:
     """`capacity_bps` of each path in its longest phase."""
     length = pl.col("end_ns") - pl.col("start_ns")
     longest = pl.col("capacity_bps").sort_by(length).last()
-    return chain.collect(table(capture).lazy().group_by(PATH).agg(longest))
+    return table(capture).lazy().group_by(PATH).agg(longest).collect()
 
 
 @kept
 def sized(capture: Capture) -> pl.DataFrame:
     """Of each direction, the number of its path, the capacity there, and `noise_us`."""
-    return chain.collect(
+    return (
         company.directions(capture)
         .lazy()
         .select(*KEY, "path", numbers.paths(capture))
@@ -72,17 +71,19 @@ def sized(capture: Capture) -> pl.DataFrame:
         .select(
             "at", "capacity_bps", noise_us=pl.coalesce("hides_owd_us", "hides_us").fill_null(0.0)
         )
+        .collect()
     )
 
 
 def carried(capture: Capture) -> pl.DataFrame:
     """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
     changed = pl.col("capacity_bps").n_unique().over(PATH) > 1
-    return chain.collect(
+    return (
         table(capture)
         .lazy()
         .filter(changed & pl.col("capacity_shown"))
         .select(*PATH, "phase", carried_bps="capacity_bps")
+        .collect()
     )
 
 
@@ -92,7 +93,7 @@ def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     named = numbers.named(capture)
     rows = known if "at" in known.columns else _joined(known, named)
     found = table(capture).lazy().join(named.lazy(), on=PATH, how="left", maintain_order="left")
-    begun = chain.collect(found.select("at", "start_ns", "phase").sort("at", "start_ns"))
+    begun = found.select("at", "start_ns", "phase").sort("at", "start_ns").collect()
     made = _native.path_phases(rows.select("at", "start_ns").rechunk(), begun.rechunk())
     return known.hstack(pl.DataFrame(made))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain, company, numbers
+from l4strace.derive import company, numbers
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
@@ -73,7 +73,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     of, paths = numbers.directions(capture), numbers.paths(capture)
     directions = _directions(capture).lazy().with_row_index("of").with_columns(paths)
     seen = capture.rounds.select("rtt_min_us", "start_ns", "end_ns", of=of)
-    near = chain.collect(directions.filter("near", pl.col("of").is_in(of.unique().implode())))
+    near = directions.filter("near", pl.col("of").is_in(of.unique().implode())).collect()
     overtakes = pl.col("overtaken").fill_null(0).max().over("at") >= OVERTAKEN
     doubtful = near.filter(overtakes | pl.col("cut"))["of"]
     # Which they are in what the tracker makes.
@@ -88,7 +88,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     base = pl.when(longer).then("floor_us").otherwise(smallest)
     joined = near.lazy().join(own, on="of", how="left", maintain_order="left")
     found = joined.select(*KEY, "of", base.alias("base_us"), "floor_us", "floor_rise_us")
-    return chain.collect(found)
+    return found.collect()
 
 
 def _never_waited_less(above: pl.Expr, smallest: pl.Expr) -> pl.Expr:
@@ -139,7 +139,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     named = named.with_columns(numbers.paths(capture))
     for more in (bases(capture).lazy().drop("of"), company.counters(capture).lazy()):
         named = named.join(more, on=KEY, how="left", maintain_order="left")
-    near = chain.collect(named.drop(KEY))
+    near = named.drop(KEY).collect()
     of = numbers.directions(capture)
     holds = _directions(capture)["near"].gather(of).fill_null(value=False)
     every = rounds(capture).select(*NEEDED, of=of)
@@ -147,7 +147,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
     held = numbers.ordered(every, numbers.rising(capture))
     counted = (pl.col("ce_bytes").fill_null(0) / pl.col("option_mss")).ceil().cast(pl.Int64)
     mangled = pl.col("mangled").fill_null(False)
-    return chain.collect(
+    return (
         held.hstack(near[held["of"]])
         .lazy()
         .with_columns(
@@ -156,6 +156,7 @@ def on_paths(capture: Capture) -> pl.DataFrame:
             pl.when(~mangled).then("marked_rtt_min_us").alias("marked_rtt_min_us"),
         )
         .drop("mangled", "option_mss")
+        .collect()
     )
 
 
@@ -177,4 +178,4 @@ def steady(capture: Capture) -> pl.Series:
 def steady_rates(capture: Capture) -> pl.DataFrame:
     """`company.rates` of these rows."""
     rounds = singles(capture).lazy().select("at", "start_ns", "acked_bytes")
-    return company.rates(chain.collect(rounds.filter(steady(capture))))
+    return company.rates(rounds.filter(steady(capture)).collect())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive import (
-    chain,
     company,
     first_packets,
     noise,
@@ -46,13 +45,6 @@ NEEDED = (
     *("sacked_rtt_max_us", "of", "at"),
 )
 """Columns of a round that are asked for: every join and filter copies all that are there."""
-
-COMPARED = (
-    *("of", "at", "marked_as", "start_ns", "end_ns", "acked_packets", "marks", "queue_delay_us"),
-    *("marking_us", "above_us", "rtt_min_us", "rtt_max_us", "base_us"),
-    *("acked_bytes", "limited_by", "floor_us", "phase"),
-)
-"""Those that `company.neighbours` needs beside the rate, likewise."""
 
 MANY_MARKS, STARVED_S = 10, 2.0
 """Marks that show where marking sets in however few packets a flow sends: a tenth of them is one;
@@ -99,10 +91,17 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
     own = _own(rated)
     joined = (
         own.lazy()
-        .join(whole_flows.features(all_rated, own["of"]), on="of", how="left")
-        .join(whole_path, on="at", how="left")
-        .join(peak, on="at", how="left")
-        .join(one_way.marked_between(capture).lazy(), on=["source", "path"], how="left")
+        .join(
+            whole_flows.features(all_rated, own["of"]), on="of", how="left", maintain_order="left"
+        )
+        .join(whole_path, on="at", how="left", maintain_order="left")
+        .join(peak, on="at", how="left", maintain_order="left")
+        .join(
+            one_way.marked_between(capture).lazy(),
+            on=["source", "path"],
+            how="left",
+            maintain_order="left",
+        )
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
@@ -112,23 +111,27 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         )
         .drop("path", "ect0_between", "ect0_between_ratio", "path_peak_ns", "first_ns", "last_ns")
     )
-    own = chain.collect(joined)
+    own = joined.collect()
     full = own.filter(pl.col("acked") >= company.MIN_STEADY_PACKETS)["of"]
-    # A filter copies each column: only those that are asked for.
-    near = rated.lazy().select(*COMPARED, rate_bps="carried_bps")
+    near = rated.lazy().with_columns(rate_bps="carried_bps")
     near = near.filter(pl.col("of").is_in(full.implode()))
     whole = (
         own.lazy()
         .drop("at")
-        .join(first_packets.begun_beside(capture, all_rated, own).lazy(), on="of", how="left")
-        .join(company.neighbours(near).lazy(), on="of", how="left")
+        .join(
+            first_packets.begun_beside(capture, all_rated, own).lazy(),
+            on="of",
+            how="left",
+            maintain_order="left",
+        )
+        .join(company.neighbours(near).lazy(), on="of", how="left", maintain_order="left")
         .drop("of")
-        .join(_carried(capture), on=KEY, how="left")
-        .join(one_way.delays(capture).lazy(), on=KEY, how="left")
-        .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left")
+        .join(_carried(capture), on=KEY, how="left", maintain_order="left")
+        .join(one_way.delays(capture).lazy(), on=KEY, how="left", maintain_order="left")
+        .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left", maintain_order="left")
         .sort(KEY)
     )
-    return chain.collect(whole)
+    return whole.collect()
 
 
 def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
@@ -136,7 +139,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
 
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
-    return chain.collect(
+    return (
         queue_delay.singles(capture)
         .lazy()
         .group_by("of")
@@ -159,6 +162,7 @@ def few_rounds(capture: Capture, known: pl.DataFrame) -> pl.DataFrame:
         .join(known.lazy().select(KEY), on=KEY, how="anti")
         .drop("of")
         .sort(KEY)
+        .collect()
     )
 
 
@@ -169,11 +173,12 @@ def _rated(capture: Capture, rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.Da
     `carried_bps` that of the round's own phase, as the time of a packet is another in each.
     `above_us`: what every packet of the round waited beyond the border and the noise.
     """
-    directions = chain.collect(
+    directions = (
         phases.sized(capture)
         .lazy()
         .join(rates.lazy(), on="at", how="left", maintain_order="left")
         .select(pl.max_horizontal("rate_bps", "capacity_bps").alias("rate_bps"), "noise_us")
+        .collect()
     )
     rated = rounds.hstack(directions[rounds["of"]])
     carried, bps = phases.carried(capture), pl.col("rate_bps")
@@ -238,7 +243,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
     part = (pl.col("start_ns") - begin.over("of")) * PARTS // length.over("of")
     parts = pl.col("part").filter(marked).n_unique()
     marking = pl.col("marking_us")
-    return chain.collect(
+    return (
         rounds.lazy()
         .with_columns(part.alias("part"))
         .group_by("of")
@@ -266,6 +271,7 @@ def _own(rounds: pl.DataFrame) -> pl.DataFrame:
             **size,
         )
         .filter(enough)
+        .collect()
     )
 
 
@@ -321,7 +327,7 @@ def _carried(capture: Capture) -> pl.LazyFrame:
     return (
         company.directions(capture)
         .lazy()
-        .join(mangled.lazy(), on=KEY, how="left")
+        .join(mangled.lazy(), on=KEY, how="left", maintain_order="left")
         .select(
             *KEY,
             "path",

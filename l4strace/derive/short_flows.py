@@ -32,7 +32,7 @@ def flows(capture: Capture) -> pl.DataFrame:
     """
     ports = capture.flows.select("source", "flow", "client_port", "server_port", "ended")
     sent = vantage.once(capture, company.directions(capture)).join(
-        ports, on=["source", "flow"], how="left"
+        ports, on=["source", "flow"], how="left", maintain_order="left"
     )
     short = sent.filter(
         pl.col("payload_bytes").is_between(SMALLEST_BYTES, LARGEST_BYTES)

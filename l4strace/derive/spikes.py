@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import capacity, chain, company, delays, phases
+from l4strace.derive import capacity, company, delays, phases
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, OF, PATH, of_round
@@ -59,7 +59,7 @@ def table(capture: Capture) -> pl.DataFrame:
     if events.is_empty():
         return schema.empty()
     for more in (_during(events, rounds), _starters(events, rounds), _rates(events, capture)):
-        events = events.join(more, on=EVENT, how="left")
+        events = events.join(more, on=EVENT, how="left", maintain_order="left")
     events = _with_room(events, capture).with_columns(_cause().alias("cause"))
     started = pl.col("cause").is_in(["slow-start", "new-flow"])
     blamed = (pl.when(started).then(name).alias(name) for name in ("culprit", "peak_packets"))
@@ -81,7 +81,7 @@ def _rounds(capture: Capture) -> pl.DataFrame:
     enough = (pl.col("count") >= company.MIN_ROUNDS) | (packets >= company.MIN_ACKED_PACKETS)
     limit = usual + pl.max_horizontal(ABOVE_RATIO * usual, pl.lit(ABOVE_US))
     long = rounds.filter(enough & (packets >= company.MIN_ROUNDS))
-    return chain.collect(long.with_columns(limit.alias("limit_us")))
+    return long.with_columns(limit.alias("limit_us")).collect()
 
 
 def _doubling() -> pl.Expr:
@@ -156,7 +156,12 @@ def _starters(events: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         ),
     )
     # Of several that doubled their windows, the one that had most in flight.
-    near = near.join(_peak_flights(near, rounds), on=[*EVENT, "flow", "forward"], how="left")
+    near = near.join(
+        _peak_flights(near, rounds),
+        on=[*EVENT, "flow", "forward"],
+        how="left",
+        maintain_order="left",
+    )
     order = {"own": True, "grew": True, "peak_packets": True, "began_ns": False, "flow": False}
     ranked = near.sort(order.keys(), descending=list(order.values()), nulls_last=True)
     first = ranked.unique(EVENT, keep="first", maintain_order=True)
@@ -190,7 +195,7 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     )
     slower = (pl.col("is") < RATE_DROP * pl.col("was")).fill_null(False)
     return rates.select(*EVENT, slower.alias("slower")).join(
-        _falls(events, capture), on=EVENT, how="left"
+        _falls(events, capture), on=EVENT, how="left", maintain_order="left"
     )
 
 
@@ -224,7 +229,7 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     )
     paths = (
         company.directions(capture)
-        .join(segments, on=KEY, how="left")
+        .join(segments, on=KEY, how="left", maintain_order="left")
         .join(events.select(KEY).unique(), on=KEY, how="semi")
         .group_by(PATH)
         .agg(size.alias("size"), rtt.alias("rtt_us"))
@@ -233,9 +238,10 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
         phases.table(capture).select(*PATH, "phase", "capacity_bps"),
         on=[*PATH, "phase"],
         how="left",
+        maintain_order="left",
     )
     fills = pl.col("capacity_bps") * pl.col("rtt_us") / 8e6 / pl.col("size")
-    return placed.join(paths, on=PATH, how="left").with_columns(
+    return placed.join(paths, on=PATH, how="left", maintain_order="left").with_columns(
         fills.alias("fills_packets"),
         pl.col("hit").list.len().alias("flows"),
         pl.col("hit").cast(pl.List(pl.String)).list.join(", ").alias("hit"),

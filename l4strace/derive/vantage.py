@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import chain
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import distance
@@ -23,15 +22,16 @@ def nearest(capture: Capture) -> pl.DataFrame:
     """
     vantages = capture.flows.lazy().select("source", "flow", "vantage")
     joined = capture.directions.lazy().select(KEY)
-    joined = joined.join(vantages, on=["source", "flow"], how="left")
+    joined = joined.join(vantages, on=["source", "flow"], how="left", maintain_order="left")
     ranked = joined.sort(*DIRECTION, distance(), "source")
-    return chain.collect(
+    return (
         ranked.group_by(DIRECTION, maintain_order=True)
         .agg(
             pl.col("source").first(),
             far=pl.when(pl.len() > 1).then(pl.col("source").last()).first(),
         )
         .select(*KEY, "far")
+        .collect()
     )
 
 

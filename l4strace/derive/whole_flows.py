@@ -81,9 +81,9 @@ def features(rounds: pl.DataFrame, wanted: pl.Series) -> pl.LazyFrame:
     )
     of_codepoint = of_paths.select("at", "marked_as", "far_unmarked")
     return (
-        whole.join(of_codepoint, on=["at", "marked_as"], how="left")
-        .join(paths, on="at", how="left")
-        .join(most, on="at", how="left")
+        whole.join(of_codepoint, on=["at", "marked_as"], how="left", maintain_order="left")
+        .join(paths, on="at", how="left", maintain_order="left")
+        .join(most, on="at", how="left", maintain_order="left")
         .drop("at", "marked_as")
     )
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import chain, company, numbers
+from l4strace.derive import company, numbers
 from l4strace.derive.vantage import once
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import GAIN_SHIFT
@@ -75,7 +75,7 @@ def seen(capture: Capture) -> pl.DataFrame:
         *("alpha", "alpha_updates", "alpha_25ms", "alpha_25ms_updates"),
         *("classic_ecn", "classic_ecn_buggy"),
     )
-    sent = numbers.sent(capture, chain.collect(wanted).to_series(), needed)
+    sent = numbers.sent(capture, wanted.collect().to_series(), needed)
     rounds = sent.lazy().with_columns(
         marked=pl.col("ce_best").fill_null(0) > 0,
         before=pl.col("inflight_max_packets").cast(pl.Float64),
@@ -90,7 +90,7 @@ def seen(capture: Capture) -> pl.DataFrame:
         running=marked & of_round(-1, marked, OF) & of_round(-2, marked, OF),
         marked_ns=of_round(-1, pl.when(marked).then("end_ns"), OF),
     ).with_columns(since_ns=pl.col("start_ns") - pl.col("marked_ns").forward_fill().over("of"))
-    return chain.collect(around)
+    return around.collect()
 
 
 @kept
@@ -128,7 +128,7 @@ def usable(capture: Capture) -> pl.DataFrame:
         cuts=pl.when("isolated").then(1.0).otherwise(CONTINUED * pl.col("periods")),
         after=pl.when("isolated").then("lowest").otherwise("next"),
     )
-    return chain.collect(shown.drop_nulls("after").with_columns(left()))
+    return shown.drop_nulls("after").with_columns(left()).collect()
 
 
 def left() -> list[pl.Expr]:

@@ -34,7 +34,7 @@ def largest(evidence: Evidence) -> pl.DataFrame:
     """The direction that carried most data of each path, seen nearest to its sender."""
     known = company.directions(evidence).select(*KEY, "path", "data_packets")
     near = vantage.once(evidence, known)
-    ranked = near.sort("data_packets", descending=True, nulls_last=True)
+    ranked = near.sort("data_packets", descending=True, nulls_last=True, maintain_order=True)
     return ranked.unique("path", keep="first", maintain_order=True).select(*KEY, "path")
 
 
