@@ -3,7 +3,7 @@
 import l4strace
 run = l4strace.open("run.pcap")
 run.rounds      # a polars frame, like every table
-run.findings    # likewise
+run.findings    # a polars frame, worst finding first
 run.figures()   # plotly figures by name
 """
 
@@ -35,7 +35,7 @@ def open(  # noqa: A001 - read as l4strace.open
     Logs beside a capture with the same stem are found by themselves, unless ``companions`` is
     false. ``select`` and ``ignore`` hold codes of rules, prefixes of codes or names, or are one of
     these. ``progress`` is called with bytes done and bytes in all (0: not known); True shows a line
-    on stderr. Raises InputError for a file that cannot be read, UsageError for a word that means no
+    on stderr. Raises InputError for a file that cannot be read, UsageError for a word that names no
     rule and for a path that is none. polars and the native core load here, not with the package.
     """
     from l4strace.run import open_run
@@ -65,7 +65,7 @@ def dated(table: pl.DataFrame) -> pl.DataFrame:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """`l4strace.Run`, which brings polars with it."""
+        """`l4strace.Run`, imported on demand because it imports polars."""
         if name == "Run":
             from l4strace.run import Run
 

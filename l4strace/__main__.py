@@ -1,4 +1,4 @@
-"""`l4strace`, and `python -m l4strace`: an interrupt is quiet while modules are imported, too."""
+"""`l4strace` and `python -m l4strace`; an interrupt is also quiet during imports."""
 
 import gc
 import os
@@ -7,7 +7,7 @@ import signal
 from l4strace.errors import INTERRUPTED
 
 GARBAGE = 200_000
-"""Objects made and still alive after which Python looks for cycles among them. A short command
+"""Objects alive after which Python looks for cycles among them. A short command
 makes 100,000, most of them in imports: at the default of 700 it spends 7 % of its time looking."""
 
 

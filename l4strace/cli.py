@@ -147,13 +147,13 @@ def _with_switches(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _heed_interrupts() -> None:
-    """From here on an interrupt is an exception, so that what was begun is tidied up."""
+    """Makes an interrupt raise KeyboardInterrupt from here on, so that open work is cleaned up."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _takes_inputs(function: Callable[..., None]) -> bool:
-    """Without arguments such a command has nothing to do, and shows its help."""
+    """Whether the command requires inputs; without arguments it then shows its help."""
     return not {"paths", "sources"}.isdisjoint(one.name for one in expanded(function))
 
 
@@ -205,7 +205,7 @@ def main() -> None:
 
 
 def _fail(message: str, hint: str) -> None:
-    """Both in the width of the terminal; what was typed as one word stays one."""
+    """Prints the message and the hint, wrapped to the terminal between words."""
     from l4strace.wording.wrap import whole, wrapped
 
     for word in sys.argv[1:]:

@@ -81,12 +81,12 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same without line ends: a name must not begin a line of its own."""
+    """``text`` as `printable`, without line ends: a name must not begin a line of its own."""
     return printable(text).replace("\n", "\\x0a")
 
 
 def shell_word(text: str) -> str:
-    """``text`` as one word for a shell, which the terminal shows as it is."""
+    """``text`` quoted as one word for a shell, and safe to print on a terminal."""
     if text.isprintable():
         return shlex.quote(text)
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
@@ -148,7 +148,7 @@ def detail(text: str) -> None:
 
 
 def fail(message: str, hint: str = "") -> None:
-    """What is wrong, then what to do, on stderr. Does not wrap: `cli` does."""
+    """Prints what is wrong, then what to do, on stderr. `cli` has already wrapped it."""
     word = f"\x1b[1;31m{ERROR}\x1b[0m" if colored(sys.stderr) else ERROR
     print(f"{word}{printable(message)}", file=sys.stderr)
     if hint:
@@ -189,7 +189,7 @@ class Progress:
             print(file=sys.stderr)
 
     def state(self, done: int, total: int, elapsed: float) -> str:
-        """How far it is after ``elapsed`` seconds."""
+        """Text that states the progress after ``elapsed`` seconds."""
         share = f"{100 * done / total:3.0f} %" if total else f"{done / 1e6:,.0f} MB"
         return f"{share}, {elapsed:.0f} s"
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from l4strace.evidence import Evidence
 
 MAX_FRAMES = 20
-"""Most frames that a finding names: a Wireshark filter that a person can still paste."""
+"""Most frames that a finding names, so that its Wireshark filter can still be pasted."""
 
 
 class Severity(IntEnum):
-    """How bad it is if true."""
+    """How bad a finding is if true."""
 
     INFO = 0
     NOTICE = 1
@@ -24,7 +24,7 @@ class Severity(IntEnum):
 
 
 class Confidence(IntEnum):
-    """How sure the evidence makes it: a passive trace often suggests more than it proves."""
+    """How sure the evidence makes a finding: a passive trace often suggests more than it proves."""
 
     LOW = 0
     MEDIUM = 1
@@ -90,11 +90,11 @@ class Frame(NamedTuple):
     limits: str
     """What limits the traffic."""
     sharing: str
-    """How it is shared."""
+    """How the flows share the bottleneck."""
     fallback: str
     """What Prague's classic-ECN fallback does."""
     starves: bool = False
-    """Some flow starves beside another."""
+    """True when some flow starves beside another."""
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
@@ -107,22 +107,22 @@ class Frame(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Whether the traffic is L4S at all: how many of its conversations get how far on the way."""
+    """Whether the traffic is L4S at all: how many of its conversations meet each condition."""
 
     answer: str
-    """`yes` (some flow gets all the way), `partly` (some is sent as L4S), `no` or `unknown`."""
+    """`yes` (some flow meets all conditions), `partly` (some is sent as L4S), `no` or `unknown`."""
     sentence: str
     """The answer and its reason; stands alone."""
     flows: int = 0
     """Conversations with data; all conversations where none carried data."""
     asked: int = 0
-    """Of those, that requested AccECN in their handshake."""
+    """Conversations that requested AccECN in their handshake."""
     accecn: int = 0
-    """Of those, that got it."""
+    """Conversations that negotiated AccECN."""
     ect1: int = 0
-    """Of those, whose data is mostly ECT(1)."""
+    """Conversations whose data is mostly ECT(1)."""
     l4s_queue: int = 0
-    """Of those, that meet an L4S queue."""
+    """Conversations that meet an L4S queue."""
 
 
 class Check(NamedTuple):
@@ -166,7 +166,7 @@ class ProofPacket(NamedTuple):
     shows: str
     """What the packet shows, in half a sentence."""
     offset: int
-    """Where its record starts in the decompressed capture."""
+    """Offset of the packet's record in the decompressed capture."""
     captured_bytes: int
     wire_bytes: int
 
@@ -175,9 +175,9 @@ class Proof(NamedTuple):
     """The packets behind the findings of one analysis."""
 
     packets: dict[int, tuple[ProofPacket, ...]]
-    """By position of the finding in the analysis; the worst findings only."""
+    """Packets by position of their finding in the analysis; of the worst findings only."""
     excerpt: bytes = b""
-    """Those packets without payload as a pcapng file; empty where there is none."""
+    """The same packets, without payload, as a pcapng file; empty without any."""
     absent: str = ""
     """Why packets of some input are left out, or nothing."""
 
@@ -189,13 +189,13 @@ class Analysis:
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()
     rules: tuple[Rule, ...] = ()
-    """The rules that were asked, in the order of their codes."""
+    """The rules that ran, in the order of their codes."""
     frame: Frame | None = None
     """The opening of the verdict; null where there are no packets."""
     status: Status | None = None
-    """Whether this is L4S at all; null where nobody asked."""
+    """Whether the traffic is L4S at all; null where the caller did not need it."""
     known_rules: int = 0
-    """Rules that there are; more than `rules` where only some were asked."""
+    """Number of rules that exist; more than `rules` where only some ran."""
     checklists: tuple[Checklist, ...] = ()
     """The requirements on each L4S sender, the one that sent most first."""
     proof: Proof | None = None

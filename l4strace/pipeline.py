@@ -195,5 +195,5 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
 
 
 def _what(finding: Finding) -> tuple[object, ...]:
-    """What makes two findings the same: two captures of one flow show it twice."""
+    """Identity of a finding: two captures of one flow show it twice."""
     return finding.rule, finding.severity, finding.flow, finding.forward, finding.message

@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 
 class Run:
-    """What the inputs hold and what the rules made of it: `run.rounds`, `run.findings`.
+    """One run: the tables of its inputs and what the rules found (`run.rounds`, `run.findings`).
 
     Tables are polars frames with the columns that `l4strace.schema` declares. Their times are
     nanoseconds since the Unix epoch; `l4strace.dated` makes dates of them.
@@ -85,7 +85,7 @@ class Run:
 
     @cached_property
     def verdict(self) -> str:
-        """The worst finding as one sentence, or that there is none."""
+        """The worst finding as one sentence, or a sentence that states that there is none."""
         from l4strace.wording.verdict import conversations, verdict
 
         return verdict(self.analysis, conversations(self.evidence)).sentence

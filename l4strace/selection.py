@@ -41,7 +41,7 @@ MOST_S = 1e9
 
 
 class Selection(NamedTuple):
-    """What is chosen; empty chooses everything. Times are seconds on the axis of the page."""
+    """The selected part of a run; empty selects all. Times are seconds on the page's axis."""
 
     flows: tuple[int, ...] = ()
     ports: tuple[int, ...] = ()
@@ -70,12 +70,12 @@ class Selection(NamedTuple):
 
     @property
     def of_flows(self) -> bool:
-        """Whether it leaves out flows."""
+        """Whether the selection leaves out flows."""
         return bool(self.flows or self.ports or self.hosts)
 
     @property
     def of_time(self) -> bool:
-        """Whether it leaves out a stretch of time."""
+        """Whether the selection leaves out a stretch of time."""
         return self.from_s is not None or self.to_s is not None
 
     def chosen(self, flows: pl.DataFrame) -> pl.Series:
@@ -94,7 +94,7 @@ class Selection(NamedTuple):
         return flows.filter(wanted)["flow"].unique(maintain_order=True)
 
     def numbers(self, capture: Capture) -> pl.Series:
-        """The same of a whole capture. Raises UsageError when no flow is chosen."""
+        """Numbers of the chosen flows of a capture. Raises UsageError when no flow is chosen."""
         found = self.chosen(capture.flows)
         if found.is_empty():
             raise UsageError("no flow matches the selection", "`l4strace flows` lists them.")
@@ -164,7 +164,7 @@ def of_flows(capture: C, selection: Selection) -> C:
 
 
 def findings_of(analysis: Analysis, shown: Capture) -> Analysis:
-    """What was found about the flows in ``shown`` and about the run as a whole."""
+    """The findings about the flows in ``shown`` and about the run as a whole."""
     flows = {None, *shown.flows["flow"]}
     return replace(
         analysis,

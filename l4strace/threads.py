@@ -32,14 +32,14 @@ MOST_AHEAD = 4
 """Items that are worked on at a time: each is held in memory."""
 
 LANES = 16
-"""Those that track packets follow at most so many lanes; as in native/src/track/lanes.rs."""
+"""Lanes that the tracking threads follow at most, as in native/src/track/lanes.rs."""
 
 _most: int | None = None
 _small = False
 
 
 def limit(most: int | None) -> None:
-    """At most ``most`` threads from now on; None: one for each processor.
+    """Allows at most ``most`` threads from now on; None: one per processor.
 
     Polars asks once, when it is first imported: call this before. It starts all its threads there:
     512 of them take 9 s on two processors, and gain nothing.
@@ -62,7 +62,7 @@ def suit(paths: Iterable[str]) -> None:
 
 
 def most() -> int | None:
-    """As many as `limit` or the environment of polars states; None: one for each processor."""
+    """The number that `limit` or the environment of polars sets; None: one per processor."""
     stated = "" if _small else os.environ.get(OF_POLARS, "")
     return _most or (int(stated) or None if stated.isdecimal() else None)
 

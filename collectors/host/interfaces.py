@@ -18,7 +18,7 @@ OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B, "rx_checksum": 0x14, "tx_chec
 GET_FLAGS, SET_FLAGS, FLAG_LRO = 0x25, 0x26, 1 << 15
 SETTERS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 MERGING = ("gro", "lro", "tso", "gso")
-"""What makes one packet of several before the capture sees them."""
+"""Offloads that merge packets before the capture sees them."""
 RTM_GETQDISC = 38
 TCM = struct.Struct("=BxxxiIII")
 TCA_KIND, TCA_STATS2 = 1, 7

@@ -38,9 +38,9 @@ POLL_MS = 100
 LOST = ("ring", "nested")
 """Places of loss, by index of the program's table; `skipped` are calls that it never saw."""
 BEYOND = 0xFFFFFFFF
-"""To the program: a field is nowhere that it could read."""
+"""Offset that means, to the BPF program, that a field cannot be read."""
 ROUND = ("next_seq", "old_delivered")
-"""What shows that a round began, by index of the program's table."""
+"""Field that shows that a round began, by index of the program's table."""
 HEADERS = "/lib/modules/%s/build"
 
 PRAGUE_PROBES = (

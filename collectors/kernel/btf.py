@@ -12,7 +12,8 @@ VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC = 9, 10, 11, 12, 13, 1
 TYPE_TAG = 18
 KNOWN_KINDS = 19
 KIND_MASK, VLEN_MASK = 0x7F, 0xFFFFFF
-"""Of a type's info: 7 and 24 bits since Linux 7.2, 5 and 16 before, with zeros between them."""
+"""Masks for a type's info: 7 and 24 bits since Linux 7.2, 5 and 16 before, with zeros between
+them."""
 LAYOUT = struct.Struct("<BBxx")
 """struct btf_layout (Linux 7.2): bytes after a type of this kind, and bytes per member."""
 EXTRA = {INT: (4, 0), ARRAY: (12, 0), STRUCT: (0, 12), UNION: (0, 12), ENUM: (0, 8)}

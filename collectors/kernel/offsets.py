@@ -1,4 +1,5 @@
-"""Where this kernel keeps what we read: macros for the BPF program, layouts for the decoder."""
+"""Offsets of the fields that we read in this kernel: macros for the BPF program, layouts for the
+decoder."""
 
 import re
 
@@ -134,7 +135,7 @@ def prague_from_btf(types):
 
 
 def name_of(offsets, size):
-    """Return the published layout with these offsets, None if it is none of them.
+    """Return the published layout with these offsets, None if there is no such layout.
 
     P5 and P7 have the same offsets and constants, but for the bit field: P7's has alpha_mode.
     """

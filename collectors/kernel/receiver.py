@@ -8,7 +8,7 @@ import time
 from kernel.samples import EVENTS, SETTLED, prague_state
 
 HOLD_SECONDS = 1.0
-"""Longest wait of a sample: by then it goes to the log with what is sure about it."""
+"""Longest time that a sample waits; then it goes to the log with what is known about it."""
 HOLD_SAMPLES = 4096
 GIVE_UP_SAMPLES = 4096
 ACK, ALPHA = EVENTS.index("ack"), EVENTS.index("alpha")

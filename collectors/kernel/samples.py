@@ -16,7 +16,7 @@ NAMES = (
     "snd_una snd_nxt delivered delivered_ce packets_out ca_state ecn_flags rs_acked rs_ece "
     "rs_losses has_rs next_seq family sport dport padding saddr daddr cc"
 ).split()
-"""In the order of `struct sample`."""
+"""Names of the fields, in the order of `struct sample`."""
 FIELDS = {
     "ts_ns": "i64",
     "event": "str",

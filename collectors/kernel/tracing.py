@@ -1,4 +1,4 @@
-"""Where tracefs is, and whose the things are that collectors made in it."""
+"""Where tracefs is, and which collector owns each object that was made in it."""
 
 import ctypes
 import os

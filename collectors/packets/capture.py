@@ -25,7 +25,7 @@ AS_ASKED = ("signal", "duration", "reader", "count")
 
 
 def check_interfaces(names):
-    """End with what interfaces there are if one of `names` is none; `any` is all of them."""
+    """Exit with a list of interfaces if one of `names` is not one; `any` stands for all of them."""
     present = [name for _, name in socket.if_nameindex()]
     for name in names:
         if name != "any" and name not in present:

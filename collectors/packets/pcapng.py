@@ -49,7 +49,7 @@ def packet(number, ts_ns, wire_len, data):
 
 
 def statistics(number, ts_ns, received, dropped, comment=""):
-    """What interface `number` received and dropped; None for a count that nobody knows."""
+    """Packets that interface `number` received and dropped; None for an unknown count."""
     pairs = [(COMMENT, comment.encode())] if comment else []
     if received is not None:
         pairs.append((ISB_IFRECV, struct.pack("<Q", received)))

@@ -173,7 +173,7 @@ class Packer:
 
 
 GZIP = "gzip"
-"""In place of a program: Python packs it."""
+"""Name that stands for Python's own gzip where no program compresses."""
 
 
 def packing(plain):

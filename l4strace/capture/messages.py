@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 TEXT = 500
-"""Longest text that is shown of one message."""
+"""Characters of one message's text that are shown at most."""
 LIST = 100
 BIG = 1 << 62
 
@@ -24,7 +24,7 @@ def text(value: object) -> str:
 
 
 def number(value: object) -> float:
-    """A number that is none of NaN, infinity and beyond 62 bits."""
+    """A finite number of at most 62 bits."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -BIG < value < BIG:
         raise MessageError("not a number")
     return value
@@ -61,7 +61,7 @@ def texts(value: object) -> list[str]:
 
 
 def fields(**known: Callable[[object], Any]) -> Callable[[object], dict[str, Any]]:
-    """An object of which the known keys are kept."""
+    """An object, reduced to its known keys."""
 
     def checked(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):

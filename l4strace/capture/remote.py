@@ -24,11 +24,11 @@ from l4strace.capture.ssh import Host, parse
 from l4strace.errors import CollectorError, UsageError
 
 LINGER_S = 0.5
-"""After the command: the last packets are still on their way."""
+"""Seconds to record after the command ends, because the last packets are still in flight."""
 HOST_BYTES = 10_000_000
-"""A host file of this size is not one of ours."""
+"""Size from which a host file is refused: collectors write smaller ones."""
 WAITING = 1000
-"""Messages that wait for their turn."""
+"""Messages that may wait in the queue to the main thread."""
 FETCH_S = 600.0
 """How long a host may take to stop and hand over its files."""
 
@@ -210,7 +210,7 @@ def _add_clock(host: Host, file: BinaryIO) -> None:
 
 
 def start_command(request: Request) -> subprocess.Popen[bytes] | None:
-    """Runs the command here. Raises CollectorError if there is none of that name."""
+    """Runs the command on this host. Raises CollectorError if no program has that name."""
     if not request.command:
         return None
     try:

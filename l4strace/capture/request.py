@@ -19,7 +19,7 @@ ENDINGS = (
     ".kernel.ndjson.gz",
     ".host.json",
 )
-"""What a run consists of: STEM and one of these."""
+"""Endings of the files of a run, each after STEM."""
 ANOTHER = "Choose another with -o."
 
 
@@ -75,7 +75,7 @@ def check_command(command: Sequence[str]) -> None:
 def stem_of(output: str) -> Path:
     """The stem that `-o` means: endings of a run are stripped; by default one with the time.
 
-    A folder, or what ends with `/`, gets a run with the time as its name; it is made if need be.
+    In a folder, or a path that ends with `/`, the run is named by the time; the folder is created.
     Raises OutputError when it cannot be written there, UsageError for an option that was taken for
     a name.
     """
@@ -100,7 +100,7 @@ def stem_of(output: str) -> Path:
 
 
 def checked(stem: Path) -> Path:
-    """The same. Raises OutputError when no file can be made there: before anything is recorded."""
+    """``stem`` itself. Raises OutputError, before recording, if no file can be made there."""
     if not stem.name or not stem.parent.is_dir():
         raise OutputError(f"{stem}: its folder does not exist", ANOTHER)
     try:

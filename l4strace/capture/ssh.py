@@ -48,9 +48,9 @@ CLOCK_ROUNDS = 9
 PYTHON = "python3"
 CHUNK = 1 << 16
 LINE_BYTES = 1 << 20
-"""Longest message."""
+"""Bytes of the longest message that is accepted."""
 BANNER_LINES = 1000
-"""Most lines that are no message, one after the other."""
+"""Consecutive lines without a message (login banners) that are skipped at most."""
 SEND_S, SILENCE_S, START_S, END_S = 30.0, 60.0, 300.0, 15.0
 """A recorder reports its status each second; before it is ready, BCC may compile for minutes."""
 ERROR_BYTES = 4096
@@ -98,7 +98,7 @@ class Host:
         self._send(b"%012d" % len(archive) + archive)
 
     def _keep_errors(self) -> None:
-        """Reads what ssh prints, so that it never waits for us; keeps the end."""
+        """Reads what ssh prints, so that its pipe never fills, and keeps the end."""
         stderr = self.running.stderr
         while stderr is not None and (chunk := stderr.read(CHUNK)):
             self.errors = (self.errors + chunk)[-ERROR_BYTES:]

@@ -120,7 +120,7 @@ def _size(size: int) -> str:
 
 
 def packed(summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary after kernel logs that are not zstd yet were made so.
+    """The summary after compressing kernel logs that are not yet zstd.
 
     A host without the `zstd` program writes gzip or plain text. Trouble leaves the log as it was.
     """
@@ -144,7 +144,7 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repack(path: Path, target: Path) -> None:
-    """Makes the file new, for the owner of the log alone.
+    """Creates the compressed file, readable by the owner of the log alone.
 
     Names are opened once and through no link: in a folder of somebody else they may lead elsewhere
     meanwhile.

@@ -129,7 +129,7 @@ class Recording(NamedTuple):
     ] = None
 
     def request(self, command: Sequence[str]) -> Request:
-        """As the recorder takes it. Raises UsageError."""
+        """The options as the recorder's `Request`. Raises UsageError."""
         from l4strace.capture.request import Request, check_command, check_interfaces, stem_of
 
         check_interfaces(self.interface or ())

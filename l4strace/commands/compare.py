@@ -112,7 +112,7 @@ def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides
 
 
 def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
-    """Two captures for the charts of both; null for anything else."""
+    """The two captures to overlay in charts; null when the sides are anything else."""
     from l4strace.compare import overlay
     from l4strace.compare.sides import is_capture
 

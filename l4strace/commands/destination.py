@@ -23,7 +23,7 @@ from l4strace.errors import OutputError, UsageError
 STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})\Z")
 READER_WAIT_S = 5.0
-"""How long a named pipe may be without a reader: the other end may start just now."""
+"""How long to wait for the reader of a named pipe, which may just be starting."""
 RETRY_S = 0.05
 
 Ours = Callable[[Path], bool]
@@ -52,7 +52,7 @@ class Destination:
 
     @property
     def to_stdout(self) -> bool:
-        """The result takes standard output."""
+        """Whether the result goes to standard output."""
         return self.stream == 1
 
     @contextmanager
@@ -96,7 +96,7 @@ class Destination:
                 file.close()
 
     def _through(self) -> int | None:
-        """A descriptor to write to as it is; null for a regular file."""
+        """The descriptor of a device or pipe to write to directly; null for a regular file."""
         if self.stream is not None:
             return os.dup(self.stream)
         if self._pipe is not None:

@@ -102,7 +102,7 @@ def diagnose(
 
 
 def _proved(read: Capture, runs: list[Judged], files: Files) -> list[Judged]:
-    """With the packets behind findings; a page that hides addresses must not carry copies."""
+    """The runs with the packets behind their findings; no copies where addresses are hidden."""
     from l4strace import pipeline
 
     with console.stage("prove"):
@@ -115,7 +115,7 @@ def _proved(read: Capture, runs: list[Judged], files: Files) -> list[Judged]:
 def _write_pages(
     first: PageFile, runs: list[Judged], beside: Mapping[int, str], command: str, force: bool
 ) -> None:
-    """The page of each run: ``first``, and of each other run one beside its first input."""
+    """Writes ``first`` for the first run, and for each other run a page beside its first input."""
     from l4strace.commands.page_file import PageFile
 
     place: PageFile | None = first
@@ -138,7 +138,7 @@ def _given(paths: Mapping[str, str], capture: Capture) -> dict[int, str]:
 
 
 def _parts(capture: Capture, selection: Selection) -> list[Capture]:
-    """The unrelated runs of the inputs, without those of which nothing is selected."""
+    """The unrelated runs of the inputs, without runs in which nothing is selected."""
     from l4strace import separate
 
     parts = separate.runs(capture)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from l4strace.page.chart import Chart
 
 HEAD_BYTES = 512
-"""The first bytes of a file, in which the signature of one of ours stands."""
+"""Bytes at the start of a file that hold the signature of charts of l4strace."""
 
 
 def figures(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(files: Files) -> Iterator[dict[str, str]]:
-    """Each path to read, with the one that was given: the same, or a redacted copy's original.
+    """Each path to read, with the path that the user gave: equal, but for redacted copies.
 
-    Copies are there until the work is done.
+    Redacted copies exist only within the context.
     """
     if not files.anonymize:
         if files.key:

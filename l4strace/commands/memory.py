@@ -29,7 +29,7 @@ NOISE = b"<jemalloc>"
 
 
 def guard() -> None:
-    """Returns in the process that shall do the work; the other one waits, reports and exits."""
+    """Returns in the process that does the work; its parent waits, reports and exits."""
     limit = _limit()
     if limit is None or not any(word in GUARDED for word in sys.argv[1:]):
         return
@@ -48,7 +48,7 @@ def guard() -> None:
 
 
 def starved() -> bool:
-    """Whether a failure of this process is one of memory: it was near to its limit."""
+    """Whether this process failed for lack of memory: it was close to its limit."""
     limit = _limit()
     if limit is None:
         return False
@@ -58,7 +58,7 @@ def starved() -> bool:
 
 
 def give_up() -> NoReturn:
-    """One line and the exit code, with no more memory than there is."""
+    """Prints one line and exits, without allocating memory."""
     with suppress(OSError):
         os.write(sys.stderr.fileno(), MESSAGE)
     os._exit(EXIT_CODE)

@@ -69,7 +69,7 @@ def _beside(path: str) -> Path:
 
 
 def _of_system(folder: Path) -> bool:
-    """`diagnose /dev/stdin` as root shall not write a file into /dev."""
+    """Whether the system owns ``folder``: `diagnose /dev/stdin` as root must not write to /dev."""
     return any(folder.is_relative_to(place) for place in ("/dev", "/proc", "/sys"))
 
 

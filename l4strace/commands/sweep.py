@@ -23,7 +23,7 @@ MEGABYTE = 1_000_000
 
 
 class Runs(NamedTuple):
-    """Where runs are, how they are recognized, and where what they show is kept."""
+    """Where the runs are, how they are recognized, and where their results go."""
 
     sources: Annotated[
         list[str],
@@ -99,7 +99,7 @@ class Work(NamedTuple):
     ] = ""
 
     def measure(self) -> Measure:
-        """On the cores of this machine, or on a cluster. Raises UsageError without Dask."""
+        """How runs are measured: on this machine or a cluster. Raises UsageError without Dask."""
         if self.scheduler:
             from l4strace.sweep.cluster import on_cluster
 
@@ -191,7 +191,7 @@ def _known(baseline: str, wanted: Format) -> Tables:
 
 
 def _keeper(place: str) -> Callable[[Tables], None]:
-    """What writes the new baseline, if one is wanted. Raises as Destination does."""
+    """A function that writes the new baseline, if any. Raises the errors of Destination."""
     if not place:
         return lambda _: None
     from l4strace.compare import baseline as keeping

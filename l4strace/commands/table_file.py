@@ -91,7 +91,7 @@ class _Watched:
         self.failed: OSError | None = None
 
     def write(self, data: bytes) -> int:
-        """As of a file."""
+        """Writes bytes, as a file does."""
         try:
             return self._file.write(data)
         except OSError as error:
@@ -99,7 +99,7 @@ class _Watched:
             raise
 
     def flush(self) -> None:
-        """As of a file."""
+        """Flushes what was written, as a file does."""
         try:
             self._file.flush()
         except OSError as error:

@@ -68,7 +68,7 @@ def verify(
 def _sample(
     path: str, count: int, progress: console.Progress
 ) -> tuple[dict[int, dict[str, Any]], int]:
-    """At most ``count`` rows of `packets` by frame, always the same, and how many there are."""
+    """At most ``count`` rows of `packets` by frame, chosen reproducibly, and the total number."""
     import polars as pl
 
     from l4strace.ingest import packets

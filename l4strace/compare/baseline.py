@@ -65,7 +65,7 @@ def is_one(path: Path) -> bool:
 
 
 def load(place: str) -> Tables:
-    """The tables of a baseline. Raises InputError for what is none."""
+    """The tables of a baseline. Raises InputError for any other file."""
     if places.is_folder(place) and ABOUT in places.names(place):
         return Dataset(place).tables()
     try:
@@ -147,7 +147,7 @@ def _lost(baseline: Tables, now: Tables) -> list[str]:
 
 
 def _rules(measures: Iterable[Measured]) -> Iterable[Rule]:
-    """Each measure as a rule, so that outputs show what was looked at."""
+    """Each measure as a rule, so that outputs show what was compared."""
     for measured in measures:
         quantity = QUANTITIES.get(measured.name)
         doc = quantity.doc if quantity else f"Share of the runs with {measured.name}."
@@ -156,5 +156,5 @@ def _rules(measures: Iterable[Measured]) -> Iterable[Rule]:
 
 
 def _never(_: object) -> list[Finding | Skipped]:
-    """These rules were asked already: they compare sweeps, not evidence."""
+    """Finds nothing: rules of a comparison read sweeps, not evidence, and have already run."""
     return []

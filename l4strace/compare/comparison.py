@@ -36,7 +36,7 @@ class Measured:
     cells: pl.DataFrame
     mean_difference: float
     p_cells: float | None
-    """Of the paired test over the cells."""
+    """Probability of the paired test over the cells."""
     visible: float | None
     """Smallest difference of a cell that these runs could show."""
 

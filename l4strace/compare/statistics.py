@@ -21,7 +21,7 @@ POWER = 0.8
 RESAMPLES = 1_000
 """Moves the ends of a 95 % interval by some 2 % of its length."""
 SEED = 9331
-"""The same runs give the same intervals."""
+"""Seed of the bootstrap: equal runs give equal intervals."""
 FEWEST = 2
 """Runs on each side of a cell without which there is no spread, hence no claim."""
 FEWEST_TO_RESAMPLE = 5

@@ -85,7 +85,7 @@ def describe(comparison: Comparison, measured: Measured) -> list[str]:
 
 
 def power(measured: Measured) -> list[str]:
-    """What the runs could show, one sentence; none without a spread."""
+    """Sentence on the smallest difference that the runs could show; empty without a spread."""
     if measured.visible is None:
         return []
     runs = measured.cells.select("runs_before", "runs_after").median().row(0)

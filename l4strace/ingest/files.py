@@ -18,9 +18,9 @@ LOGS_BESIDE = (".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt")
 HOST_BESIDE = ".host.json"
 HEAD_BYTES = 1 << 16
 PAGE = b'<meta name="generator" content="l4strace'
-"""What every page of ours carries near its top."""
+"""Mark near the top of every page that l4strace writes."""
 IPERF3 = re.compile(rb'\A\s*\{\s*"start"\s*:\s*\{')
-"""How `iperf3 --json` begins."""
+"""First bytes of the output of `iperf3 --json`."""
 
 CAPTURE_MAGICS = {
     bytes.fromhex(magic)
@@ -97,7 +97,7 @@ def _beside(capture: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def _is_file(path: str) -> bool:
-    """Whether it is one: an ending may make the name longer than a file system allows."""
+    """Whether ``path`` is a file; an ending may make its name longer than a file system allows."""
     try:
         return Path(path).is_file()
     except OSError:

@@ -48,7 +48,7 @@ def registered(path: str) -> str:
 
 
 def opened(path: str) -> str:
-    """What opens the input that tables call ``path``."""
+    """Function that opens the input that tables call ``path``."""
     return _opened.get(path, path)
 
 

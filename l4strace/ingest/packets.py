@@ -37,7 +37,7 @@ def of_source(
     progress: Progress | None = None,
     columns: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    """The packets of the capture that is input ``number`` of a run, likewise."""
+    """Streams the packets of the capture that is input ``number`` of a run."""
     second = second_pass(capture, number)
     offset = second.offset_ns
     for frame in _frames(second.path, number, second.starts, progress, columns):
@@ -45,17 +45,17 @@ def of_source(
 
 
 class SecondPass(NamedTuple):
-    """What a second pass over a capture needs."""
+    """Data of the first pass that a second pass over a capture needs."""
 
     path: str
     starts: list[tuple[int, int]]
     """First frame and number of each conversation."""
     offset_ns: int
-    """From the capture's clock to that of the run."""
+    """Offset added to the capture's clock to get the run's clock."""
 
 
 def second_pass(capture: Capture, number: int) -> SecondPass:
-    """That of the capture that is input ``number``. Raises InputError for what was a pipe."""
+    """Needs of a second pass over input ``number``. Raises InputError if it was a pipe."""
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
     if not read_twice(source["path"]):
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
@@ -64,7 +64,7 @@ def second_pass(capture: Capture, number: int) -> SecondPass:
 
 
 def read_twice(path: str) -> bool:
-    """Whether the input that tables call ``path`` can be: no pipe can, and no standard input."""
+    """Whether the input that tables call ``path`` can be read twice: no pipe, no stdin."""
     return Path(named.opened(path)).is_file()
 
 

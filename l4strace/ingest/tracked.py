@@ -21,13 +21,13 @@ class Tracked(NamedTuple):
     tables: Mapping[str, Any]
     """sources, flows, directions, rounds, paths and stats as Arrow; empty without a capture."""
     digests: Mapping[str, str | None]
-    """Of captures whose checksum was worked out while they were tracked."""
+    """SHA-256 by path, of captures whose checksum was computed while they were tracked."""
 
 
 def track(
     paths: Sequence[str], progress: Progress | None = None, companions: bool = True
 ) -> Tracked:
-    """Reads the captures among ``paths``; with ``companions`` what lies beside them is found, too.
+    """Reads the captures among ``paths``; with ``companions`` also finds the files beside them.
 
     Raises InputError for a path that cannot be read or is neither capture nor log.
     """

@@ -67,7 +67,7 @@ def parsed(text: bytes | str, strict: bool = False) -> Any:
 
 
 def record(line: bytes, strict: bool = False) -> dict[str, Any] | None:
-    """A line as one JSON object as `parsed` has it; null when it is none."""
+    """The JSON object of a line, parsed as by `parsed`; null when the line is not one."""
     try:
         value = parsed(line, strict)
     except ValueError:

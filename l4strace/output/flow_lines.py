@@ -23,7 +23,7 @@ NUMBERS = ("bytes", "CE", "retx", "RTT")
 
 
 def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
-    """At most so many flows, by number: those with a warning, then those that carried most."""
+    """Numbers of at most ``most`` flows: those with a warning, then those that carried most."""
     accused = [f.flow for f in findings if f.flow is not None and f.severity >= Severity.WARNING]
     carried = capture.directions.group_by("flow").agg(pl.col("payload_bytes").max())
     largest = carried.sort("payload_bytes", "flow", descending=[True, False])["flow"]

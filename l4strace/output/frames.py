@@ -15,7 +15,7 @@ from l4strace.wording import measures as words
 
 
 def of(table: str, capture: Capture, analysis: Analysis) -> pl.DataFrame:
-    """One of the three by its name."""
+    """The frame of findings, measures or skipped rules, by its name."""
     if table == "findings":
         return findings(capture, analysis)
     return measures(analysis) if table == "measures" else skipped(analysis)

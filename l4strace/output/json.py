@@ -35,7 +35,7 @@ def render(capture: Capture, analysis: Analysis) -> str:
 
 
 def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
-    """The same as plain data."""
+    """The JSON document as plain data."""
     return {
         "schema": SCHEMA,
         "tool": tool(),

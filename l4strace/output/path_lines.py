@@ -17,7 +17,7 @@ SHOWN = 8
 
 
 def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
-    """Nothing unless two captures saw the same packets."""
+    """Lines on what the path changed; none unless two captures saw the same packets."""
     facts = paths.statements(capture)
     if not facts:
         return

@@ -52,7 +52,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
 
 
 def _style(opening: Verdict) -> str:
-    """No green without a full judgment."""
+    """Style of the headline: green only when every rule could judge."""
     if opening.severity is None:
         return CALM if opening.judged else UNJUDGED
     return COLORS.get(opening.severity, CALM)

@@ -39,7 +39,7 @@ class Case:
     points: int = MAX_POINTS
 
     def drawn_with(self, points: int) -> Case:
-        """The same case with other bounds: what was looked up of the tables is kept."""
+        """This case with another bound on points; its looked-up tables are kept."""
         other = copy(self)
         charted = tuple(direction.drawn_with(points) for direction in self.charted)
         vars(other).update(points=points, charted=charted)

@@ -42,7 +42,7 @@ class Direction:
     points: int = MAX_POINTS
 
     def drawn_with(self, points: int) -> Direction:
-        """The same direction with another bound: its tables are kept."""
+        """This direction with another bound on points; its looked-up tables are kept."""
         other = copy(self)
         vars(other).update(points=points)
         return other
@@ -126,7 +126,7 @@ class Direction:
 
     @cached_property
     def codepoint(self) -> str:
-        """What most data packets left as."""
+        """Codepoint of most data packets as they were sent."""
         names = (("data_ect1", "ECT(1)"), ("data_ect0", "ECT(0)"), ("data_not_ect", "Not-ECT"))
         return max(names, key=lambda column: self.totals[column[0]] or 0)[1]
 
@@ -181,7 +181,7 @@ class Direction:
         return timed if timed["x"].is_sorted() else timed.sort("x", maintain_order=True)
 
     def _best(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """What the kernel recorded; else what this input shows; else what there is."""
+        """The rows that the kernel recorded; else those of this input; else any."""
         for better in (rows["origin"] == "kernel", rows["source"] == self.source):
             if better.any():
                 return chosen(rows, better)

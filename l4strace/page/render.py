@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 3_000_000
 """Largest page: what trackers and mail gateways take without complaint."""
 DATA_BYTES = 480_000
-"""What figures may take of it beside plotly's script."""
+"""Bytes of the page that figures may take besides plotly's script."""
 POINT_BYTES = 16
 """One point as base64: double x, single y."""
 MIN_POINTS = 250

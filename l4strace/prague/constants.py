@@ -21,7 +21,7 @@ MISSING: dict[str, Any] = {
     "rtt_transition": 500,  # DEFAULT_RTT_TRANSITION of P1 to P3; 4 from P4 on
     "max_srtt_bits": 18,  # PRAGUE_MAX_SRTT_BITS
 }
-"""By the keys that the native core uses; its own values win."""
+"""Constants that the native core may lack, by its keys; the core's own values win."""
 
 BUILDS: dict[str, dict[str, Any]] = {
     str(build["name"]): {**MISSING, **build} for build in _native.prague_builds()

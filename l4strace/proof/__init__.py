@@ -13,7 +13,7 @@ from l4strace.proof import excerpt, search, wanted
 
 
 def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Proof:
-    """The packets behind the findings of ``analysis``; with ``copy`` the excerpt, too.
+    """The packets behind the findings of ``analysis``; with ``copy`` also the excerpt.
 
     A capture that cannot be read a second time gives no packets, and the proof states why.
     """

@@ -31,7 +31,7 @@ HANDSHAKE = ("mode", "syn_ace", "final_ack_frame")
 
 
 def packets(capture: Capture, lookups: Sequence[Lookup]) -> dict[int, tuple[ProofPacket, ...]]:
-    """By place of the finding: its packets in the order of the capture; no entry without any."""
+    """Packets by position of their finding, in the order of the capture; no empty entries."""
     found: dict[int, tuple[ProofPacket, ...]] = {}
     for source in sorted({lookup.source for lookup in lookups}):
         mine = [lookup for lookup in lookups if lookup.source == source]

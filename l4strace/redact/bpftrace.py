@@ -13,7 +13,8 @@ from l4strace.redact.mask import Mask
 
 KINDS = ("printf", *MAPS, "lost_events")
 UNREAD = b'{"type":"other","data":'
-"""No record, but as the first line of a file it still names the dialect."""
+"""Replacement of an unreadable line: not a record, but it still identifies the dialect of the
+file."""
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:

@@ -41,7 +41,7 @@ def test_name(name: str, mask: Mask) -> str:
 
 
 def _addresses(values: dict[str, Any], names: tuple[str, ...], mask: Mask) -> dict[str, str]:
-    """Those that are addresses; a host by name agrees with every address, as an absent one does."""
+    """The values that are addresses; a host given by name, or none, agrees with every address."""
     found = ((name, mask.address(str(values.get(name)))) for name in names)
     return {name: address for name, address in found if address is not None}
 

@@ -19,7 +19,7 @@ from l4strace.errors import UsageError
 KEY_BYTES = 32
 MOST_KEY_FILE = 1 << 20
 ROUNDS = 200_000
-"""Of PBKDF2: a tenth of a second makes guessing a short key slow."""
+"""Rounds of PBKDF2: a tenth of a second makes guessing a short key slow."""
 SALT = b"l4strace redact 1"
 KEPT = 1 << 16
 """Distinct texts whose digest is remembered."""
@@ -31,7 +31,7 @@ ADDRESS = re.compile(
     r"|\d{1,3}(?:\.\d{1,3}){3}"
     r")"
 )
-"""What may be an address in text; a zone (`%eth0`) belongs to it."""
+"""Text that may be an address, including its zone (`%eth0`)."""
 MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}")
 ENDPOINT = re.compile(r"\[?(.*?)\]?:(\d+)")
 SOCKET = re.compile(r"(0x|cookie-|)([0-9a-f]+)")
@@ -51,7 +51,7 @@ def key(given: str) -> bytes:
 
 
 def _file(given: str) -> bytes | None:
-    """Bytes of the file of this name; null when there is none."""
+    """Bytes of the file with this name; null without one."""
     path = Path(given)
     try:
         if not stat.S_ISREG(path.stat().st_mode):

@@ -14,7 +14,7 @@ from l4strace.errors import OutputError, UsageError
 
 ANOTHER = "Name another folder with -o."
 FOREIGN = (errno.ENOTDIR, errno.ELOOP)
-"""There is something else of that name."""
+"""Errors that mean that the name belongs to something else."""
 
 
 class Folder:

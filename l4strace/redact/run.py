@@ -79,7 +79,7 @@ def redact(
 
 
 def copy_name(path: str) -> str:
-    """How the copy of an input is called; standard input is a capture."""
+    """Name of the copy of an input; standard input is a capture."""
     return "stdin.pcap" if path == "-" else PurePath(path).name
 
 

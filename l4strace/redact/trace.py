@@ -18,7 +18,7 @@ WRITTEN = re.compile(r"#\s*entries-in-buffer/entries-written:\s*(\d{1,19})/(\d{1
 LOST = re.compile(r"LOST (\d{1,19}) EVENT", re.IGNORECASE)
 PRINTED = frozenset(("tracing_mark_write", "print", "bprint", "bputs"))
 UNREAD = "-"
-"""As unreadable as the line that it stands for."""
+"""Replacement of an unreadable line, equally unreadable."""
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:

@@ -83,12 +83,12 @@ def value(text: str, mask: Mask) -> str:
 
 
 def key(text: str, mask: Mask) -> str:
-    """The same for the name of a field, or of an interface."""
+    """``text`` as the name of a field or interface: kept if well known, else masked."""
     return text if text in KEYS or text == "lo" else mask.name(text)
 
 
 def congestion_control(text: str, mask: Mask) -> str:
-    """The same for the name of a congestion control."""
+    """``text`` as the name of a congestion control: kept if well known, else masked."""
     return text if text in CONGESTION_CONTROLS else mask.name(text)
 
 

@@ -99,7 +99,7 @@ def _finding(
 
 
 def _judged(data: bool) -> str:
-    """What the one direction shows: data has marks, gaps and a rate, ACKs alone have feedback."""
+    """What the captured direction shows: data has marks, gaps and a rate, ACKs have feedback."""
     if data:
         return "marks, gaps and rates are judged; RTT, feedback and congestion response cannot be"
     return "RTT, feedback and congestion response cannot be judged"

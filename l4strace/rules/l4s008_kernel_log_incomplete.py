@@ -40,7 +40,7 @@ from l4strace.schema.words import CAPTURES, Stat, lost_in
 
 CODE = "L4S008"
 REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
-"""By L4S006 and L4S009."""
+"""Losses that L4S006 and L4S009 report."""
 FULL = "Record with `--kernel-buffer` of more MB, or filter by port."
 REMEDIES = {
     Stat.RING_LOST: FULL,
@@ -49,7 +49,7 @@ REMEDIES = {
     lost_in("nested"): "Record fewer flows, or with `--kernel tracefs`.",
     lost_in("late_polls"): "Poll less often (`--interval`), or record with `--kernel bcc`.",
 }
-"""By the place of loss, as `collectors/FORMAT.md` names it."""
+"""Remedy by place of loss, as `collectors/FORMAT.md` names it."""
 ENDED = "Stop the collector with SIGINT, and let it write the end of its log."
 NOT_SAMPLES = (Stat.NO_TRAILER, Stat.TRUNCATED_FILE)
 """Rows that count logs, not samples or lines."""

@@ -194,7 +194,7 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
 
 
 def _l4s_sign(row: dict[str, Any], control: str | None) -> str:
-    """What shows that L4S was intended; empty when nothing does."""
+    """Sign that L4S was intended; empty without one."""
     if control is not None:
         return f"The kernel log shows {control} for this flow"
     return "The client sent its SYN with ECT(1)" if row["syn_ecn"] == ECT1 else ""

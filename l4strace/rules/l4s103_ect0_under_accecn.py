@@ -106,7 +106,7 @@ def _finding(row: dict[str, Any]) -> Finding:
 
 
 def _sign(row: dict[str, Any]) -> str:
-    """What shows an L4S sender."""
+    """Sign of an L4S sender."""
     packet, codepoint = ("SYN", "syn_ecn") if row["forward"] else ("SYN/ACK", "synack_ecn")
     if row[codepoint] == ECT1:
         return f"the sender's {packet} was ECT(1)"

@@ -47,7 +47,7 @@ from l4strace.wording.quantities import count
 CODE = "L4S110"
 ZEROED = ("reports 0 in its", "report 0 in their", " first counter, which starts at 1")
 IMPLAUSIBLE = ("runs backwards or reports", "run backwards or report", " more bytes than were sent")
-"""What one and what several options do."""
+"""Predicate of the message, for one option and for several."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -96,7 +96,7 @@ def _fill(packets: float) -> str:
 
 
 def _limit(fills: float | None, peak: int | None) -> str:
-    """What the peak is above: nothing where it sent in bursts."""
+    """Expected peak in words; empty where a burst, not the window, exceeded the path."""
     if not fills or (peak or 0) < fills:
         return ""
     if (peak or 0) < OVERSHOOT * fills:

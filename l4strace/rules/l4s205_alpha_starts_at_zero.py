@@ -68,7 +68,7 @@ MIN_WINDOW = 16
 """Packets in flight from which such growth is not that of single packets: by eye."""
 
 KERNEL_WINDOW = 8
-"""The same where the kernel recorded the window: half of it is four packets. By eye."""
+"""Smallest window where the kernel recorded it, in packets: half of it is four packets. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -110,7 +110,7 @@ def _ratios(evidence: Evidence) -> pl.DataFrame:
 
 
 def _nearest() -> pl.Expr:
-    """Of all values that the replay allows, the one nearest to the recorded alpha."""
+    """The value nearest to the recorded alpha among those that the replay allows."""
     return pl.col("recorded").clip("alpha_lo", "alpha_hi")
 
 

@@ -119,7 +119,7 @@ def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
 
 
 def _median(row: dict[str, Any]) -> float:
-    """That of all packets; where rounds are not known, that of the steady ones."""
+    """Median queue delay of all packets; that of steady rounds where it is not known."""
     known = (row[name] for name in ("owd_median_us", "packets_us", "queue_delay_us"))
     return next((float(value) for value in known if value is not None), 0.0)
 

@@ -49,8 +49,8 @@ MIN_US = 1000.0
 """Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
 
 TRAIN_TIMES = 4.0
-"""As in `derive.noise`: of 1,360 lab runs 17 have such trains and 1 ms of spread and more,
-all with jitter or a link that sends in slots."""
+"""Train rate over path rate, as in `derive.noise`: of 1,360 lab runs 17 reach it with 1 ms of
+spread, all with jitter or a link that sends in slots."""
 
 ADDED_BY = {
     "forward": ("the data direction adds it", "Look in the data direction"),

@@ -49,7 +49,7 @@ from l4strace.wording.moments import span
 
 CODE = "L4S504"
 LOW_PERCENT = 60
-"""As `phases.low_share`."""
+"""Share of the capacity below which `phases.low_share` counts time."""
 
 MIN_LOW_NS = 2_000_000_000
 """Wasted time from which it counts: by eye, ten round trips of 200 ms, which single reductions do

@@ -90,7 +90,7 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
 
 
 def _exit(evidence: Evidence, phase: Phase) -> str:
-    """With how many packets in flight slow start ended, where the window shows it."""
+    """Packets in flight at the end of slow start, where the window shows them."""
     own = subjects.rounds(evidence).filter(*(pl.col(key) == phase[key] for key in subjects.KEY))
     ended = own.filter(~pl.col("slow_start").fill_null(True)).head(1)
     if ended.is_empty():

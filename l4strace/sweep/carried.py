@@ -20,7 +20,7 @@ FLENT = {"BATCH_NAME": "batch", "NAME": "test", "KERNEL_RELEASE": "kernel"}
 
 
 def parameters(files: Sequence[File]) -> dict[str, Value]:
-    """Those of host files, then of flent files; files elsewhere are not fetched for this."""
+    """Parameters from host files, then from flent files; remote files are not fetched for this."""
     found: dict[str, Value] = {}
     # A pipe without a writer would stop the search for runs; in its run it is a timeout.
     local = [one for one in files if not places.is_url(one.path) and Path(one.path).is_file()]

@@ -66,7 +66,7 @@ def cells(tables: Tables, measure: str, by: Sequence[str]) -> pl.DataFrame:
 
 
 def across(cells: pl.DataFrame, by: Sequence[str], limits: Sequence[float]) -> pl.DataFrame:
-    """What the means of ``cells`` come to, per combination of the parameters ``by``.
+    """Mean of the means of ``cells``, per combination of the parameters ``by``.
 
     Columns: `p_NAME`, `cells`, `mean`, `below_L` for each limit (how many cells lie below it),
     `lowest` and `highest`.

@@ -46,7 +46,7 @@ class Dataset:
         places.write(self._path(ABOUT), text.encode() + b"\n")
 
     def about(self) -> dict[str, Any]:
-        """What made the dataset. Raises InputError when this is none."""
+        """Program and version that made the dataset. Raises InputError when it is not a dataset."""
         try:
             value = json.loads(places.read(self._path(ABOUT)))
         except (InputError, ValueError) as error:

@@ -199,7 +199,7 @@ def _unique(runs: Sequence[_Run]) -> list[_Run]:
 def _finished(
     run: _Run, by_name: Callable[[str], dict[str, Value] | None] | None, options: Options
 ) -> Planned:
-    """With parameters of all origins (a manifest wins, then the name) and a fingerprint."""
+    """The run with its fingerprint and all its parameters (a manifest wins, then the name)."""
     parameters = carried.parameters(run.files)
     parameters |= (by_name(run.name) if by_name else None) or {}
     parameters |= run.parameters

@@ -51,7 +51,7 @@ class Columns:
 
 
 def columns_of(frame: pl.DataFrame) -> Columns:
-    """What each column holds; empty columns hold nothing."""
+    """Meaning of each column; empty columns have none."""
     found = Columns(detector=all(_is_counter(frame, name) for name in DETECTOR))
     for name in frame.columns:
         values = frame[name]

@@ -43,7 +43,7 @@ def _literal(text: str) -> str:
 
 
 def _parameters(fitting: re.Pattern[str], name: str) -> dict[str, Value] | None:
-    """Of ``name`` as a whole, else of its last part."""
+    """Parameters in ``name`` as a whole, else in its last part."""
     last = name.rpartition("/")[2]
     found = fitting.fullmatch(name) or fitting.fullmatch(last)
     if found is None:

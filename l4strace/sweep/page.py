@@ -84,7 +84,7 @@ def fill(template: str, drawn: dict[str, Any], **values: Any) -> str:
 
 
 def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str, Any]:
-    """What the script draws from: axes, measures and a number per run and measure."""
+    """Data that the script draws: axes, measures and a number per run and measure."""
     names = runs["run"].to_list()
     return {
         "of": "runs",

@@ -14,7 +14,7 @@ from l4strace.errors import InputError, OutputError, UsageError
 
 EXTRA = "Install it with: pip install 'l4strace[cluster]'"
 VERSIONS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "created")
-"""What file systems call that which changes with a file's content."""
+"""Names by which file systems report the version of a file's content."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class File:
 
 
 def is_url(place: str) -> bool:
-    """Whether fsspec opens it."""
+    """Whether the place is a URL that fsspec opens."""
     return "://" in place
 
 

@@ -1,4 +1,4 @@
-"""A run that shall be measured, what shall be done with it, and what came out of it."""
+"""A run to be measured, the options and limits of that work, and its outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """What is the same for all runs of a sweep; each changes the results."""
+    """Options of all runs of a sweep; each of them changes the results."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take; these do not change the results of a run that keeps them."""
+    """Limits on one run; they do not change the results of a run within them."""
 
     seconds: float = 600.0
     memory_bytes: int = 4 << 30

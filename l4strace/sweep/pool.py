@@ -25,9 +25,10 @@ some 100 MB in that time."""
 START_S = 120.0
 """A new worker imports for a second, and longer on a machine that is busy."""
 RUNS_OF_A_WORKER = 200
-"""After so many runs a worker starts anew, because allocators give little memory back."""
+"""Runs after which a worker is replaced, because allocators return little memory."""
 WORN_BYTES = 220_000_000
-"""Likewise where it holds more than this between two runs: imports take 50 MB, a run 100 to 200."""
+"""Memory between two runs above which a worker is replaced: imports take 50 MB, a run 100 to
+200."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Results = Generator[Result, None, None]
@@ -106,7 +107,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another run."""
+        """Whether the worker can take another run."""
         return self._process.poll() is None and not self.connection.closed
 
     def stop(self) -> None:

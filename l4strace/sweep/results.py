@@ -30,7 +30,7 @@ class Made:
     inputs: list[str] = field(default_factory=list)
     iperf3: list[str] = field(default_factory=list)
     flent: list[str] = field(default_factory=list)
-    """Also inputs: they hold polls of the kernel's socket."""
+    """Data files of flent, which are also inputs: they hold polls of the kernel's socket."""
 
     @property
     def any(self) -> bool:

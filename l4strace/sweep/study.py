@@ -17,7 +17,7 @@ from l4strace.sweep.planned import Done, Limits, Options, Planned, Result
 PAGE = "index.html"
 FLUSH_S = 3.0
 FLUSH_RUNS = 64
-"""How long, and how many, results wait in memory: what a killed sweep does again."""
+"""Time and number of results kept in memory: a killed sweep repeats these runs."""
 
 Progress = Callable[[int, int], None]
 """Called with runs done and runs to do."""
@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Order:
-    """What a sweep shall do."""
+    """The work of one sweep."""
 
     sources: tuple[str, ...]
     results: str

@@ -37,7 +37,7 @@ def text(place: str, done: Done) -> str:
 
 
 def document(place: str, done: Done) -> dict[str, Any]:
-    """The same as plain data; keys are only ever added."""
+    """The summary of a sweep as plain data; later versions only add keys."""
     runs = done.tables["runs"]
     return {
         "schema": SCHEMA,

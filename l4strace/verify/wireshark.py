@@ -116,7 +116,7 @@ def _accecn(packet: Dissected, part: int) -> int | None:
 
 
 def _ace(packet: Dissected) -> int | None:
-    """From the flags: Wireshark shows a field of its own only once it believes in AccECN."""
+    """ACE from the flags: Wireshark shows its own field only once it detects AccECN."""
     flags = _last(packet, "tcp.flags")
     return None if flags is None else flags >> 6 & 7
 

@@ -19,7 +19,7 @@ LEAST_REST_S = 4.0
 MOST_BYTES = 400_000_000
 """A larger run is left to `diagnose`, when it is over."""
 NOT_YET = frozenset({"L4S001", "L4S008"})
-"""They fire on every run that is not over: its capture and its log have no end yet."""
+"""Rules that fire on every run that is not over, because its capture and log have no end yet."""
 
 
 class Judge:

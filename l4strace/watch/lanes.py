@@ -1,4 +1,4 @@
-"""What is shown of each flow direction that sends data: newest values and a minute of history."""
+"""State of each flow direction that sends data: newest values and a minute of history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lane:
     mix: dict[str, int] = field(default_factory=dict)
     """Data packets by codepoint since the last update."""
     ce_share: float | None = None
-    """Of the packets acknowledged since the last update, marked ones."""
+    """Share of the packets acknowledged since the last update that were marked."""
     alpha: float | None = None
     alpha_source: str = ""
     classic_ecn: float | None = None
@@ -88,7 +88,7 @@ class Lanes:
             self._add_kernel(lane)
 
     def busy(self) -> list[Lane]:
-        """Those that sent within the last seconds; all where none did."""
+        """Lanes that sent within the last seconds; all lanes if none did."""
         busy = [lane for lane in self._lanes.values() if lane.idle_s < IDLE_AFTER_S]
         return busy or list(self._lanes.values())
 

@@ -1,4 +1,4 @@
-"""Which lanes the screen shows, and in which order: what the keys choose."""
+"""Which lanes the screen shows, and in which order, as chosen by keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Order:
             self.alone = not self.alone
 
     def choose(self, lanes: Sequence[Lane], most: int) -> list[Lane]:
-        """At most ``most`` lanes, largest first, from where the user has scrolled to."""
+        """At most ``most`` lanes, largest first, from the position that the user scrolled to."""
         ordered = sorted(lanes, key=ORDERS[self.by], reverse=True)
         start = min(self.first, max(len(ordered) - 1, 0))
         return ordered[start : start + (1 if self.alone else most)]

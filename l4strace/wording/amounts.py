@@ -8,7 +8,7 @@ from l4strace.wording import quantities
 from l4strace.wording.wrap import GLUE, UNIT
 
 NONE = "\N{EN DASH}"
-"""What stands where the data holds nothing."""
+"""Text in place of a value that the data does not hold."""
 
 
 def micro(text: str) -> str:

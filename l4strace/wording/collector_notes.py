@@ -1,4 +1,4 @@
-"""What a collector noted in its log, as that struct prague fits no known layout."""
+"""Notes that a collector wrote into its log, such as a struct prague of unknown layout."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from l4strace.schema.words import Stat
 
 
 def of_source(capture: Capture, source: int) -> list[str]:
-    """In the order of the log."""
+    """Notes of the collector in ``source``, in the order of the log."""
     mine = (pl.col("name") == Stat.NOTE) & (pl.col("source") == source)
     return capture.stats.filter(mine)["detail"].drop_nulls().to_list()

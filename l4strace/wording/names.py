@@ -8,7 +8,7 @@ from typing import Any
 ARROW = " > "
 """Sender to receiver where only ASCII is safe."""
 FANCY_ARROW = " \N{RIGHTWARDS ARROW} "
-"""The same on the page."""
+"""Sender to receiver on the page."""
 
 
 def endpoint(address: str | None, port: int | None) -> str:

@@ -19,7 +19,7 @@ LIMITS = {
     "middle": "an RTT from here leaves out the part before the capture",
     "receiver": "marks, arrivals, gaps and rates are exact; RTT and queue delay are not seen here",
 }
-"""What a capture at that place shows, for a run without one nearer to the sender."""
+"""What a capture shows at each vantage, for a run without one nearer to the sender."""
 MOST = 0.9
 """Share of the data bytes from which a place stands for the whole capture."""
 
@@ -39,7 +39,7 @@ def place() -> pl.Expr:
 
 
 def of_direction(flow: Mapping[str, Any], forward: bool) -> str:
-    """The same word for a row of `flows`."""
+    """Vantage of a row of `flows`, as seen from the sender of direction ``forward``."""
     at = flow["vantage"]
     if at in ("client", "server"):
         return "sender" if (at == "client") == forward else "receiver"
@@ -47,7 +47,7 @@ def of_direction(flow: Mapping[str, Any], forward: bool) -> str:
 
 
 def of_sources(capture: Capture) -> dict[int, str]:
-    """By source: the place of the flows that carried nearly all data; none where that is mixed."""
+    """Vantage by source, of the flows that carried nearly all data; absent where it is mixed."""
     joined = capture.directions.select("source", "flow", "forward", "payload_bytes").join(
         capture.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )

@@ -67,7 +67,7 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
 
 
 DOUBTED = "no error or warning of more than low confidence"
-"""In place of an all-clear, where what may be wrong is too uncertain to lead."""
+"""Replaces an all-clear where possible faults are too uncertain to lead."""
 
 
 OF_SENDERS = ("L4S1", "L4S2", "L4S3")
@@ -114,7 +114,7 @@ def headline(analysis: Analysis) -> Finding | None:
 
 
 def _fact(analysis: Analysis) -> Finding | None:
-    """What a run without a fault is known by: the sentence leaves it to the frame and a link."""
+    """The finding that describes a run without a fault; its page links to it below the frame."""
     return min(_certain(analysis), key=cause_first, default=None)
 
 

@@ -23,7 +23,8 @@ from l4strace.schema.words import CAPTURES, Stat
 DRIFT_NS = 10_000_000
 """More than this between a log's ends is a clock that was set: drift is below 1e-4."""
 STEP_NS = 50_000_000
-"""The same between parts of the run that were matched, which a queue makes less exact."""
+"""More than this between matched parts of the run is a clock that was set; a queue blurs the
+match."""
 RESIDUAL_NS = 10_000_000
 """Matched events that lie farther apart are not put on one time line: that is a whole round."""
 STATED_NS = 500_000_000

@@ -16,14 +16,14 @@ LIFE = ["sk", "sport", "dport"]
 ENDS = ["client", "client_port", "server", "server_port"]
 SEEN = ["source", "flow", "forward"]
 BYTES_OFF = 0.05
-"""How far the payload that a tool reports may differ from what the packets acknowledged."""
+"""Relative difference allowed between the payload that a tool reports and what packets show."""
 RATE_OFF = 3.0
-"""The same where the capture holds only a part of the socket's time, whose rate may differ from the
-mean by a factor of four: a flow is alone at first, or meets another rate. A control connection
-differs by far more. By eye; of several flows the nearest is taken, and no flow twice."""
+"""Relative difference allowed where the capture covers part of the socket's time: the rate may
+differ from the mean by a factor of four, as a flow is alone at first or meets another rate. A
+control connection differs by far more. By eye; the nearest flow is taken, and no flow twice."""
 START_NS = 500_000_000
-"""How far the first poll of such a socket may lie from the start of its flow: flent polls several
-times a second from the moment when the flow opens (60 ms in its recorded runs). By eye."""
+"""Time allowed between the first poll of a socket without ports and the start of its flow: flent
+polls several times a second once the flow opens (60 ms in its recorded runs). By eye."""
 WHOLE = 0.95
 """Share of the socket's time from which the capture holds all of it."""
 SLACK_NS = 1_000_000_000
@@ -89,7 +89,7 @@ def candidates(lives: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 def by_bytes(
     lives: pl.DataFrame, flows: pl.DataFrame, directions: pl.DataFrame, sent: dict[str, int]
 ) -> pl.DataFrame:
-    """The same for sockets without ports: the direction between their hosts that sent as much.
+    """Flows of sockets without ports: the direction between their hosts that sent as many bytes.
 
     ``sent`` is the payload that a socket sent, by `sk`. Of a socket that outlives the capture the
     part counts that the capture holds, at the socket's mean rate.

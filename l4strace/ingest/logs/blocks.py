@@ -19,7 +19,7 @@ KINDS: dict[type[pl.DataType], str] = {
     pl.Boolean: "bool",
     pl.String: "str",
 }
-"""What the native reader calls each type."""
+"""Name that the native reader uses for each type."""
 BAD_LINES = "Lines that are not JSON objects, or hold values of another type."
 
 

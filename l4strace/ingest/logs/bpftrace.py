@@ -25,16 +25,16 @@ TIMES = ("ts_ns", "nsecs", "ts", "time", "elapsed")
 ANY_TIME = f"({'|'.join(TIMES)})="
 BEGINS_WITH_TIME = rf"\A{ANY_TIME}"
 FIRST_TIME = rf"\A(?:[^\n]*?[^\S\n])??{ANY_TIME}"
-"""In the first line of a record."""
+"""Pattern of the time in the first line of a record."""
 LAST_TIME = rf"(?:\A|\s){ANY_TIME}[^\n]*\z"
-"""In the last one, which has no end."""
+"""Pattern of the time in the last record, which may be incomplete."""
 EVENTS = ("event", "probe", "func")
 MAPS = ("map", "hist", "stats")
 MAP_LINE = re.compile(rb'^.*"(?:map|hist|stats)".*$', re.MULTILINE)
 PRINTED_OTHERWISE = "printf lines without fields, or of more than 1 MB."
 MOST_AGGREGATES = 10_000
 MOST_LOST = 2**63 - 1
-"""What 64 bits hold of a sum of numbers that a file states."""
+"""Most losses that are summed, so that numbers from a file stay within 64 bits."""
 
 
 def read(path: str) -> Log:
@@ -83,7 +83,7 @@ def _ended(printed: pl.Series) -> pl.Series:
 
 
 def _lost(data: str | None) -> int:
-    """How many events a notice reports lost; one that states no sound number stands for one."""
+    """How many events a notice reports as lost; 1 for a notice without a valid number."""
     stated = untrusted.mapping(untrusted.record((data or "").encode())).get("events")
     number = untrusted.whole(stated, 0)
     return 1 if number is None else number

@@ -68,10 +68,10 @@ def read(path: str) -> Log:
 
 
 class Found(NamedTuple):
-    """What one block holds."""
+    """Contents of one block of the log."""
 
     frame: pl.DataFrame
-    """Its samples."""
+    """Samples of the block."""
     unread: int
     """Lines that do not fit."""
     seen: int
@@ -210,7 +210,7 @@ def _lose(lost: Mapping[str, int], log: Log) -> None:
 
 
 def _counts(value: object, log: Log) -> dict[str, int]:
-    """Counters by name; what is none is counted as damage."""
+    """Counters by name; entries that are not counters count as damage."""
     found = {name: untrusted.whole(n, 0, 2**53) for name, n in untrusted.mapping(value).items()}
     bad = sum(count is None for count in found.values())
     log.lose(Stat.LINES_UNREAD, bad, "loss", BAD_LINES)

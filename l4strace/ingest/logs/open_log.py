@@ -22,7 +22,7 @@ MOST_WHY = 200
 NAMES = ("sk", "event", "cc", *(name for name, kind in IDENTITY.items() if kind == pl.String))
 """Text columns of samples that people get to see."""
 DIRTY = untrusted.CONTROL + f"|.{{{untrusted.MOST_TEXT + 1}}}"
-"""What a name may not be: with control characters, or too long."""
+"""Names that are refused: with control characters, or too long."""
 
 
 def read(path: str) -> Log:

@@ -1,4 +1,4 @@
-"""What every importer hands on: samples of kernel state with the columns of the table `kernel`.
+"""Samples of kernel state, with the columns of the table `kernel`, as every importer returns them.
 
 An importer names, per column, the fields of its dialect and how they convert; the rest of a line is
 kept in `extra`. Addresses and ports stay beside the columns until `join` has found the flow.
@@ -66,7 +66,7 @@ EVENTS = {
     "tcp_cong_state_set": "state",
     "tcp_probe": "probe",
 }
-"""What a probe is called -> the event of the table `kernel`."""
+"""Name of a probe -> event of the table `kernel`."""
 
 
 @dataclass
@@ -117,11 +117,11 @@ class Fields:
         return self._first(names, pl.Int64())
 
     def real(self, *names: str) -> pl.Expr:
-        """The same as Float64."""
+        """First of the fields that the batch has, as Float64."""
         return self._first(names, pl.Float64())
 
     def text(self, *names: str) -> pl.Expr:
-        """The same as String."""
+        """First of the fields that the batch has, as String."""
         return self._first(names, pl.String())
 
     def _first(self, names: Sequence[str], dtype: pl.DataType) -> pl.Expr:

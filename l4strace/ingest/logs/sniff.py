@@ -22,7 +22,7 @@ JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
     ),
     (re.compile(rb'\A\s*\{\s*"metadata"\s*:\s*\{'), flent.read),
 )
-"""How the first object of a JSON dialect begins."""
+"""First bytes of the first object of each JSON dialect."""
 
 
 def reader(path: str, head: bytes) -> Callable[[str], Log]:

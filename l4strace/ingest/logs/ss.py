@@ -19,9 +19,9 @@ from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
 BATCH_CHARS = 1 << 24
-"""Text that is held at most before what is complete of it is parsed: about 10,000 polls."""
+"""Most text that is held before its complete records are parsed: about 10,000 polls."""
 LAST_CHARS = 1 << 12
-"""Of these, those in which the last socket is looked for first: a few sockets."""
+"""Characters at the end of the text that are searched first for its last socket: a few sockets."""
 EPOCH = r"^(?:#\s*)?(?:t=)?(\d{9,10})(?:\.(\d+))?(?:\s+|$)"
 ISO = r"^(?:#\s*)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|[+-]\d\d:?\d\d)?\s*$"
 SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
@@ -32,7 +32,7 @@ BEGIN = re.compile(
 )
 """The line that begins a socket, after the time that moreutils' `ts` puts before it."""
 ALPHA_UNIT = 1 << 20
-"""What L4STeam's ss divides alpha by, whatever the kernel's scale."""
+"""Divisor of alpha in L4STeam's ss, whatever the kernel's scale."""
 SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 

@@ -61,7 +61,7 @@ class Keeper:
         return TICK_NS, PER_ACK, [name for name in columns if name in (*CHANGES, "cc")]
 
     def thin(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """What to convert of a raw batch (columns ts_ns, event and the dialect's own)."""
+        """The rows of a raw batch to convert (columns ts_ns, event and the dialect's own)."""
         return batch if self._dense else self._thin(batch)
 
     def add(self, samples: pl.DataFrame) -> None:

@@ -101,7 +101,7 @@ class _Owners:
 
 
 def _cuts(batch: pl.DataFrame) -> pl.DataFrame:
-    """What later batches need of cuts."""
+    """Reductions that later batches need."""
     needed = [name for name in ("event", "cpu", *IDENTITY) if name in batch.columns]
     return batch.filter(pl.col("cpu").is_between(0, MOST_CPUS - 1)).select(needed)
 

@@ -20,7 +20,7 @@ from l4strace import installed
 from l4strace.core import _native
 
 LEVEL = 9
-"""It is compressed once, and every page carries it."""
+"""Highest level: the script is compressed once, and every page carries it."""
 VERSION = re.compile(r"plotly\.js \(basic - minified\) v([\d.]+)")
 HEAD_BYTES = 200
 """The script states its version near its top."""

@@ -11,7 +11,7 @@ from l4strace.wording.moments import TimeAxis
 HEIGHT = 172
 """Pixels: five timelines fit one screen."""
 HOVER_FORMAT = ",.5~r"
-"""Of d3: at most five digits that count, with thousands separated."""
+"""Format of d3: at most five significant digits, with thousands separated."""
 SHADE_ROW = 11
 """Pixels from the name of one shaded stretch down to the next."""
 GRID = "#e3e6ea"

@@ -20,7 +20,7 @@ from l4strace.page.drawing.thin import thin
 GAP_FACTOR = 12
 """A pause longer than this many times the median spacing breaks a line: nothing was measured."""
 GAP_SECONDS = 0.1
-"""A shorter pause is none, however dense the points lie."""
+"""Shortest pause that interrupts a line, however dense the points are."""
 MAX_DOTS = 600
 """Most markers of one series: each is an element of the page, a line is one for all."""
 
@@ -36,7 +36,7 @@ class Points:
         return len(self.x)
 
     def thinned(self, most: int) -> Points:
-        """At most so many of them, with every peak."""
+        """At most ``most`` of the points, including every peak."""
         kept = thin(self.y, most)
         return Points([self.x[i] for i in kept], [self.y[i] for i in kept])
 

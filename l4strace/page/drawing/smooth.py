@@ -13,7 +13,7 @@ MOST = 1000
 ROUNDS = 4
 """Round trips in an interval, so that the edges of rounds move its rate by a quarter at most."""
 SHORTEST_S = 0.01
-"""However short the rounds: one ACK 40 us after another does not make a rate of 100 Gbit/s."""
+"""Shortest interval of a rate: one ACK 40 us after another is not a rate of 100 Gbit/s."""
 
 
 def interval_of(rounds: pl.DataFrame, length: float) -> float:
@@ -32,7 +32,7 @@ class Rates(NamedTuple):
 
 
 def per_interval(rounds: pl.DataFrame, interval: float) -> Rates:
-    """Goodput and retransmissions over intervals of so many seconds.
+    """Goodput and retransmissions per interval of ``seconds``.
 
     A round's bytes count where the round ends: that is when they were acknowledged.
     """

@@ -32,7 +32,7 @@ DASHES = {
     "longdash": "15,6",
     "longdashdot": "15,6,3,6",
 }
-"""As plotly has them at about its usual width of a line."""
+"""Dash patterns of plotly at about its usual line width."""
 
 
 @dataclass(frozen=True)

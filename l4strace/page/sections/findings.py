@@ -24,7 +24,7 @@ QUALITY_FAMILY = "L4S0"
 MAX_CARDS = 100
 """Findings that a page shows; `l4strace diagnose --json` lists all."""
 MAX_OF_A_RULE = 20
-"""And of one rule."""
+"""Findings of one rule that a page shows."""
 OPEN_OF_A_RULE = 3
 """Cards of one rule that need no click, as many as the terminal shows in full."""
 MAX_CAVEATS = 3
@@ -78,7 +78,7 @@ class Group(NamedTuple):
 
     @property
     def more(self) -> str:
-        """What the fold holds, or nothing."""
+        """Text that states what the fold holds; empty without a fold."""
         found = sum(len(card.places) for card in self.folded)
         return f"{count(found, 'more finding')} of {self.cards[0].rule}" if found else ""
 

@@ -81,7 +81,7 @@ OF_DIRECTIONS = (
     *("data_ect1", "data_ect0", "data_not_ect", "data_ce"),
     *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi"),
 )
-"""And of `directions`."""
+"""Columns of `directions` that the list of flows reads."""
 LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
 SEVERITIES = ("info", "notice", "warning", "error")
 

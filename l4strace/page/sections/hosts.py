@@ -151,7 +151,7 @@ def _is_ecn(name: str, value: str) -> bool:
 
 
 def _offloads(topics: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
-    """Of each interface those that are on; `interface` facts stand before them."""
+    """Offloads that are on, by interface; `interface` facts come before them."""
     found: dict[str, list[str]] = {}
     for row in topics.get("offload", ()):
         on = found.setdefault(row["subject"], [])

@@ -15,7 +15,8 @@ from l4strace.wording.quantities import count
 TITLE = "Evidence packets"
 
 FLAGS = ((0x001, "FIN"), (0x002, "SYN"), (0x004, "RST"), (0x008, "PSH"), (0x020, "URG"))
-"""Those without meaning for ECN; ACK is in nearly all, AE, CWR and ECE are the ACE field."""
+"""TCP flags without meaning for ECN. ACK is nearly always set; AE, CWR and ECE are the ACE
+field."""
 COUNTERS = ("E0B", "CEB", "E1B")
 
 

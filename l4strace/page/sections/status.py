@@ -18,7 +18,7 @@ class StatusSection(NamedTuple):
 
 
 def build(case: Case) -> StatusSection:
-    """What the analysis holds."""
+    """The L4S status of the analysis."""
     status = case.analysis.status
     if status is None:
         return StatusSection("unknown", "")

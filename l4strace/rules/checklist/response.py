@@ -20,7 +20,8 @@ from l4strace.wording.quantities import count, quantity, share
 CLASSIC = ("classic", "shallow", CLASSIC_OR_PER_FLOW)
 """Bottlenecks that mark classic flows too: Reno-friendly behavior is required there."""
 FRIENDLY = 0.3
-"""Least reduction at a loss: CUBIC gives up three tenths (RFC 9438 section 4.6), Reno a half."""
+"""Smallest reduction at a loss: CUBIC reduces by three tenths (RFC 9438 section 4.6), Reno by
+half."""
 SMALL = 2
 """Packets below which a window must still shrink (RFC 9331 section A.1.7)."""
 RTT_RATIO = 1.5
@@ -100,7 +101,7 @@ def fallback(sender: Sender) -> Answer:
 
 
 def _acts(high: Finding) -> str:
-    """What a score above 8 did: a replay from packets does not show that it was used."""
+    """What the sender did at a score above 8: a replay from packets does not show its use."""
     if high.confidence <= Confidence.LOW:
         return "the detector takes the path for classic, and no reduction shows a fallback."
     if high.severity <= Severity.NOTICE:
@@ -169,7 +170,7 @@ def small_window(sender: Sender) -> Answer:
 
 
 def increase(sender: Sender) -> Answer:
-    """How long a sender takes to use capacity that becomes free, against a packet a round trip."""
+    """How long a sender takes to use free capacity, compared with one packet per round trip."""
     phases = _phases(sender)
     rises = [
         (before, after)
@@ -189,7 +190,7 @@ def increase(sender: Sender) -> Answer:
 
 
 def start(sender: Sender) -> Answer:
-    """How long a lone sender takes to fill its path, against a bare slow start."""
+    """How long a lone sender takes to fill its path, compared with plain slow start."""
     phases = _phases(sender)
     if finding := sender.found("L4S505"):
         return FAIL, finding.message

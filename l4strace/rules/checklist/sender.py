@@ -34,17 +34,17 @@ class Sender:
 
     @property
     def flow(self) -> int:
-        """Its conversation."""
+        """Number of the sender's conversation."""
         return int(self.row["flow"])
 
     @property
     def forward(self) -> bool:
-        """Its direction."""
+        """Direction in which the sender sends."""
         return bool(self.row["forward"])
 
     @cached_property
     def handshake(self) -> dict[str, Any]:
-        """Its row of `flows` in the same capture."""
+        """Row of `flows` of the sender's conversation, in the same capture."""
         here = (pl.col("source") == self.row["source"]) & (pl.col("flow") == self.flow)
         return self.evidence.flows.filter(here).row(0, named=True)
 
@@ -55,17 +55,17 @@ class Sender:
 
     @cached_property
     def law(self) -> dict[str, Any] | None:
-        """Its row of `laws`."""
+        """Row of `laws` of the sender's direction."""
         return self._one("laws")
 
     @cached_property
     def bottleneck(self) -> dict[str, Any] | None:
-        """Its row of `bottlenecks`."""
+        """Row of `bottlenecks` of the sender's direction."""
         return self._one("bottlenecks")
 
     @cached_property
     def noise(self) -> dict[str, Any] | None:
-        """Its row of `noise`."""
+        """Row of `noise` of the sender's direction."""
         return self._one("noise")
 
     @cached_property
@@ -76,7 +76,7 @@ class Sender:
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
-        """Its samples, whichever log they come from."""
+        """Kernel samples of the sender's socket, from any log."""
         kernel = self.evidence.kernel
         own = (pl.col("flow") == self.flow) & (pl.col("forward") == self.forward)
         return kernel if kernel.is_empty() else kernel.filter(own)

@@ -23,9 +23,9 @@ class TrafficRow(NamedTuple):
     key: str
     throughput: str
     part: str
-    """Of what the path delivered."""
+    """Share of what the path delivered."""
     used: str
-    """Of the capacity."""
+    """Share of the capacity that was used."""
     delay: str
     """Queue delay, median and P99, by packets."""
     marked: str

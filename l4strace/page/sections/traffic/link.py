@@ -25,11 +25,11 @@ NEEDED = (
 
 
 SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
-"""Of the packets, where the CDF of the queue delay has a point."""
+"""Shares of the packets at which the CDF of the queue delay has a point."""
 
 
 def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> dict[float, float]:
-    """By share of the weights: the value below which it lies; empty without a weighted value.
+    """Quantiles by share of the weights; empty without a weighted value.
 
     Weights are whole numbers.
     """
@@ -54,7 +54,7 @@ class Part:
 
     @cached_property
     def rtts(self) -> dict[float, float]:
-        """Median and P99 of the mean RTT of rounds in us, likewise."""
+        """Median and P99, over packets, of the mean RTT of their rounds in us."""
         return quantiles(self.rounds["rtt_mean_us"], self.rounds["acked_packets"], (0.5, 0.99))
 
 
@@ -68,7 +68,7 @@ class Slots(NamedTuple):
     retransmits: list[int]
 
     def busy(self) -> Slots:
-        """Those in which packets were acknowledged."""
+        """The slots in which packets were acknowledged."""
         kept = [slot for slot, packets in enumerate(self.acked_packets) if packets]
         counts = ([column[slot] for slot in kept] for column in self[1:])
         return Slots([self.x[slot] for slot in kept], *counts)

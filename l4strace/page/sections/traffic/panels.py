@@ -16,7 +16,7 @@ from l4strace.wording.quantities import count
 
 MBIT, MS, PERCENT = 1e-6, 1e-3, 100
 ENDS = ("start_ns", "end_ns")
-"""Of a phase: its capacity is drawn from one to the other."""
+"""Columns of `phases` between which the capacity is drawn."""
 TALL = 230
 """Pixels of the panels that compare flows."""
 LEAST_US = 10.0
