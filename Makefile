@@ -15,7 +15,8 @@ help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
 demo: build ## diagnose the sample run: a real fallback misfire
-	$(BIN)/l4strace diagnose $(SAMPLE) --fail-on never --output misfire.html
+	mkdir -p build
+	$(BIN)/l4strace diagnose $(SAMPLE) --fail-on never --output build/misfire.html
 
 # Python keeps what it compiled of a checkout, but not where PYTHONDONTWRITEBYTECODE is set: there each
 # run would compile two hundred files again, which takes longer than a small capture.
@@ -83,10 +84,10 @@ dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	$(BIN)/maturin build --quiet --release --locked --out dist
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
-lock: $(VENV)/.dev ## rewrite requirements-ci.txt from pyproject.toml (needs pip-tools)
+lock: $(VENV)/.dev ## rewrite .ci/requirements.txt from pyproject.toml (needs pip-tools)
 	$(BIN)/python -c 'import tomllib; d = tomllib.load(open("pyproject.toml", "rb")); print("\n".join(d["project"]["dependencies"] + d["dependency-groups"]["dev"] + d["build-system"]["requires"]))' \
 		| pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
-			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements-ci.txt -
+			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file .ci/requirements.txt -
 
 fuzz: ## 20,000 hostile files, then every parser for five minutes (needs cargo-fuzz, nightly Rust, atheris)
 	L4STRACE_HOSTILE_CASES=20000 $(BIN)/pytest -s tests/hostile/test_batches.py
@@ -104,7 +105,7 @@ sanitize: ## tests of the native crate under AddressSanitizer (needs clang, nigh
 audit: ## known faults of crates and Python packages (needs cargo-audit and pip-audit; ADVISORIES=clone of advisory-db: offline)
 	for lock in $(NATIVE)/Cargo.lock $(NATIVE)/fuzz/Cargo.lock; do \
 		cargo audit --deny warnings $(if $(ADVISORIES),--db $(ADVISORIES) --no-fetch) --file $$lock || exit 1; done
-	pip-audit --requirement requirements-ci.txt --require-hashes --disable-pip
+	pip-audit --requirement .ci/requirements.txt --require-hashes --disable-pip
 
 clean: ## remove what was built
-	rm -rf $(VENV) $(NATIVE)/target dist
+	rm -rf $(VENV) $(NATIVE)/target build dist

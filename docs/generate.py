@@ -13,6 +13,9 @@ from l4strace.commands import manual
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+INSTALLED = "docs/installed/data/share/"
+"""What pip puts below `share/` of an environment (`data` of maturin in pyproject.toml)."""
+
 RULES_HEAD = """# Rules
 
 `l4strace explain CODE` prints a rule's manual page: evidence, when it is wrong, what to do.
@@ -43,11 +46,11 @@ def completion(shell: str) -> str:
 
 
 GENERATED = {
-    "l4strace.1": manual_page,
+    INSTALLED + "man/man1/l4strace.1": manual_page,
     "docs/rules.md": rules_table,
-    "docs/completion/l4strace.bash": partial(completion, "bash"),
-    "docs/completion/_l4strace": partial(completion, "zsh"),
-    "docs/completion/l4strace.fish": partial(completion, "fish"),
+    INSTALLED + "bash-completion/completions/l4strace": partial(completion, "bash"),
+    INSTALLED + "zsh/site-functions/_l4strace": partial(completion, "zsh"),
+    INSTALLED + "fish/vendor_completions.d/l4strace.fish": partial(completion, "fish"),
 }
 
 if __name__ == "__main__":

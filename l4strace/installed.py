@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent
+"""The repository, where the package is not installed from a wheel."""
 
 
 def path(name: str) -> Path:
@@ -13,9 +15,18 @@ def path(name: str) -> Path:
     Raises FileNotFoundError when neither is there: a broken installation.
     """
     # An editable build leaves staged copies beside the package: in a checkout the source wins.
-    staged, source = PACKAGE / "share" / name, PACKAGE.parent / name
-    checkout = (PACKAGE.parent / "pyproject.toml").is_file()
-    for folder in (source, staged) if checkout else (staged,):
+    staged, source = PACKAGE / "share" / name, CHECKOUT / name
+    for folder in (source, staged) if in_checkout() else (staged,):
         if folder.is_dir():
             return folder
     raise FileNotFoundError(f"{name}: not part of this installation of l4strace")
+
+
+def prepared() -> Path:
+    """The folder of what `l4strace.page.prepare` makes; it need not exist."""
+    return CHECKOUT / "build/prepared" if in_checkout() else PACKAGE / "share/prepared"
+
+
+def in_checkout() -> bool:
+    """The package is that of a checkout."""
+    return (CHECKOUT / "pyproject.toml").is_file()

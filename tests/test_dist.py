@@ -21,12 +21,10 @@ from l4strace.core import _native
 from tests.support.places import FIXTURES, REPOSITORY
 
 PROJECT = (REPOSITORY / "pyproject.toml").read_text()
+CHANGELOG = (REPOSITORY / "CHANGELOG.md").read_text()
 BUILD = (REPOSITORY / "l4strace/native/build.rs").read_text()
 INCLUDED = re.findall(r'\{ path = "([^"]+)", format = "sdist" \}', PROJECT.split("exclude = [")[0])
-STAGED = [
-    *re.findall(r'const FOLDERS: .* = \["(\w+)", "(\w+)"\]', BUILD)[0],
-    *re.findall(r'^    \("([^"]+)", "share/', BUILD, re.MULTILINE),
-]
+STAGED = [*re.findall(r'const FOLDERS: .* = \["(\w+)", "(\w+)"\]', BUILD)[0], "docs/installed"]
 built = pytest.mark.skipif(
     "L4STRACE_DIST" not in os.environ, reason="L4STRACE_DIST names no folder made by `make dist`"
 )
@@ -44,11 +42,13 @@ def test_the_sdist_is_told_to_hold_what_the_build_stages(name: str):
     assert (REPOSITORY / name).exists()
 
 
-def test_data_go_under_the_name_of_this_version():
-    (version,) = re.findall(r'^version = "(.*)"', PROJECT, re.MULTILINE)
-    assert f'to = "l4strace-{version}.data/"' in PROJECT
+def test_one_version_stands_everywhere():
+    crate = (REPOSITORY / "l4strace/native/Cargo.toml").read_text()
+    (version,) = re.findall(r'^version = "(.*)"', crate, re.MULTILINE)
+    assert 'dynamic = ["version"]' in PROJECT
     citation = (REPOSITORY / "CITATION.cff").read_text()
     assert f"version: {version}\n" in citation
+    assert re.search(rf"^## {re.escape(version)}$", CHANGELOG, re.MULTILINE)
     # What pages and JSON state.
     assert _native.__version__ == version
 
@@ -58,7 +58,7 @@ def test_the_sdist_has_every_file_that_git_has_of_the_package():
     with tarfile.open(dist("*.tar.gz")) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     listed = subprocess.run(
-        ["git", "ls-files", "l4strace", "reports", "collectors", "docs/completion", "l4strace.1"],
+        ["git", "ls-files", "l4strace", "reports", "collectors", "docs/installed"],
         cwd=REPOSITORY, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if listed.returncode:

@@ -83,11 +83,10 @@ def environment() -> jinja2.Environment:
 
 def prepared() -> Path:
     """Where the compiled templates lie if they were prepared: the name states of which sources."""
-    reports = installed.path("reports")
     key = blake2b(jinja2.__version__.encode(), digest_size=8)
-    for template in sorted(reports.rglob("*.j2")):
+    for template in sorted(installed.path("reports").rglob("*.j2")):
         key.update(template.read_bytes())
-    return reports / "prepared" / f"templates-{key.hexdigest()}"
+    return installed.prepared() / f"templates-{key.hexdigest()}"
 
 
 def packed(text: str) -> Markup:

@@ -1,6 +1,6 @@
 """What every page needs, made once when l4strace is built: `python -m l4strace.page.prepare`.
 
-Templates are compiled and plotly's script is compressed into `reports/prepared`, under names that
+Templates are compiled and plotly's script is compressed into the folder `installed.prepared()`, under names that
 state of what. A page has the same bytes without them and takes longer to write.
 """
 
@@ -19,7 +19,7 @@ def prepare() -> Path:
     script, templates = bundle.prepared(bundle.source_file()), fill.prepared()
     folder = script.parent
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     environment = fill.environment()
     environment.compile_templates(templates, extensions=["j2"], zip=None, ignore_errors=False)
     # Python would do it in the first run, but not where it may not write, and then in every run.

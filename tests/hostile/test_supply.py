@@ -11,7 +11,7 @@ import sys
 from tests.support.places import REPOSITORY
 
 PROJECT = (REPOSITORY / "pyproject.toml").read_text()
-LOCK = (REPOSITORY / "requirements-ci.txt").read_text()
+LOCK = (REPOSITORY / ".ci/requirements.txt").read_text()
 PLOTLY = (
     "pkg:npm/plotly.js-basic-dist-min@4.1.1",
     "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba",

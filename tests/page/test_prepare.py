@@ -15,15 +15,16 @@ from tests.support import synthetic
 @pytest.fixture
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the templates for this test alone, with nothing prepared."""
-    source = installed.path("reports")
+    source, copy = installed.path("reports"), tmp_path / "reports"
     for path in source.rglob("*"):
-        if path.is_file() and "prepared" not in path.parts:
-            target = tmp_path / path.relative_to(source)
-            target.parent.mkdir(exist_ok=True)
+        if path.is_file():
+            target = copy / path.relative_to(source)
+            target.parent.mkdir(exist_ok=True, parents=True)
             target.write_bytes(path.read_bytes())
-    monkeypatch.setattr(installed, "path", lambda _: tmp_path)
+    monkeypatch.setattr(installed, "path", lambda _: copy)
+    monkeypatch.setattr(installed, "prepared", lambda: tmp_path / "prepared")
     bundle.script.cache_clear()
-    return tmp_path
+    return copy
 
 
 def page() -> str:
@@ -33,7 +34,7 @@ def page() -> str:
 
 def test_the_same_bytes_with_and_without(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = page()
-    assert not (reports / "prepared").exists()
+    assert not installed.prepared().exists()
     prepare.prepare()
     monkeypatch.setattr(bundle, "compressed", None)
     monkeypatch.setattr("jinja2.environment.Environment.compile", None)
@@ -62,4 +63,4 @@ def test_preparing_again_leaves_nothing_of_before(reports: Path) -> None:
     prepare.prepare()
     (reports / "macros.html.j2").write_text("{# another #}")
     prepare.prepare()
-    assert len(list((reports / "prepared").iterdir())) == 2
+    assert len(list(installed.prepared().iterdir())) == 2

@@ -48,7 +48,7 @@ def prepared(source: Path) -> Path:
     with source.open("rb") as file:
         about = b"%d %s" % (fstat(file.fileno()).st_size, file.read(HEAD_BYTES))
     key = blake2b(about, digest_size=8).hexdigest()
-    return installed.path("reports") / "prepared" / f"plotly-{key}.js.gz.base64"
+    return installed.prepared() / f"plotly-{key}.js.gz.base64"
 
 
 def source_file() -> Path:
