@@ -9,7 +9,7 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test docs bench truth fuzz audit dist lock sanitize clean
+.PHONY: help demo build test check format rust-test py-test docs docs-site bench truth fuzz audit dist lock sanitize clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -67,8 +67,13 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.dev $(VENV)/.built ## rewrite the manual page and the table of rules
+docs: $(VENV)/.dev $(VENV)/.built ## rewrite manual page, completions, table of rules, glossary
 	$(BIN)/python docs/generate.py
+
+docs-site: $(VENV)/.built ## the pages of docs/, the rules, the tables, the command line as a site in build/site
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python docs/generate.py build/site-source
+	$(BIN)/sphinx-build -W --keep-going --quiet -b html -d build/site-doctrees build/site-source build/site
 
 bench: $(VENV)/.dev $(VENV)/.built ## costs on shapes of real traffic, beside other tools (docs/performance.md)
 	$(BIN)/python -m tests.bench $(BENCH_ARGS)

@@ -22,12 +22,12 @@ def main() -> int:
         for figure in measures.measured(Path(scratch), packets):
             print(f"{figure.name}: {figure.value:.3f} {figure.unit}", file=sys.stderr)
             found.append(figure)
-    lines = [f"l4strace {version('l4strace')}, {packets:,} packets.", ""]
-    lines += figures.table(found, before)
-    print("\n".join(lines))
+    head = [f"l4strace {version('l4strace')}, {packets:,} packets.", ""]
+    print("\n".join([*head, *figures.table(found, before)]))
     if "--keep" in sys.argv[1:]:
         figures.keep(found, packets, version("l4strace"))
-        figures.PAGE.write_text(figures.written(figures.PAGE.read_text(), lines))
+        page = [*head, *figures.page(found)]
+        figures.PAGE.write_text(figures.written(figures.PAGE.read_text(), page))
     missed = packets >= measures.FULL and not all(figure.holds for figure in found)
     return 1 if missed or figures.worse(found, before) else 0
 

@@ -157,6 +157,17 @@ def test_a_regression_of_five_percent_is_seen(tmp_path: Path):
     assert "| cpu / walk | 5.30 x |  | 5.00 **worse** |" in list(figures.table(now, before))
 
 
+def test_the_page_has_a_row_for_each_shape_and_one_for_each_figure_that_stands_alone():
+    shape = [figures.Figure(f"real: {name}", 2.0) for name in figures.SHAPE]
+    shape[4] = figures.Figure(shape[4].name, 6.0, 5.0)
+    lines = list(figures.page([*shape, figures.Figure("sweep: time", 8.0, unit="s")]))
+    assert lines[2] == "| real | 2 x | 2 x | 2 x | 2 x | 6 x | 2 x |"
+    assert lines[6:] == [
+        f"| {shape[4].name} | 6.00 x | <= 5 **missed** |",
+        "| sweep: time | 8.00 s |  |",
+    ]
+
+
 def test_figures_are_written_between_their_marks():
     text = f"head\n{figures.BEGIN}\nold\n{figures.END}\ntail\n"
     assert figures.written(text, ["new"]) == f"head\n{figures.BEGIN}\nnew\n{figures.END}\ntail\n"

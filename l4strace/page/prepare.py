@@ -1,7 +1,7 @@
 """What every page needs, made once when l4strace is built: `python -m l4strace.page.prepare`.
 
-Templates are compiled and plotly's script is compressed into the folder `installed.prepared()`, under names that
-state of what. A page has the same bytes without them and takes longer to write.
+Templates are compiled and plotly's script is compressed into the folder `installed.prepared()`,
+under names that state of what. A page has the same bytes without them and takes longer to write.
 """
 
 from __future__ import annotations

@@ -59,17 +59,42 @@ def worse(figures: Sequence[Figure], before: dict[str, float]) -> list[Figure]:
     return [f for f in figures if f.name in before and f.worse_than(before[f.name])]
 
 
-def table(figures: Sequence[Figure], before: dict[str, float]) -> Iterator[str]:
-    """Rows of a markdown table: value, goal, and the last release."""
-    yield "| figure | value | goal | last release |"
-    yield "|---|---|---|---|"
+def table(figures: Sequence[Figure], before: dict[str, float] | None = None) -> Iterator[str]:
+    """Rows of a markdown table: value, goal, and the last release if it is given."""
+    yield f"| figure | value | goal |{'' if before is None else ' last release |'}"
+    yield f"|---|---|---|{'' if before is None else '---|'}"
     for f in figures:
         sign = ">=" if f.at_least else "<="
         goal = "" if f.goal is None else f"{sign} {f.goal:g}{'' if f.holds else ' **missed**'}"
+        if before is None:
+            yield f"| {f.name} | {f.value:.2f} {f.unit} | {goal} |"
+            continue
         last = f"{before[f.name]:.2f}" if f.name in before else ""
         if f.name in before and f.worse_than(before[f.name]):
             last += " **worse**"
         yield f"| {f.name} | {f.value:.2f} {f.unit} | {goal} | {last} |"
+
+
+SHAPE = ("cpu", "time", "memory", "a packet", "cpu beyond the constant / walk", "cpu / cat")
+"""What is measured of every shape, a column each on the page."""
+
+
+def page(figures: Sequence[Figure]) -> Iterator[str]:
+    """Tables of the page: a row a shape, then what has a goal or stands alone."""
+    shapes: dict[str, dict[str, Figure]] = {}
+    for f in figures:
+        name, _, measure = f.name.rpartition(": ")
+        if measure in SHAPE:
+            shapes.setdefault(name, {})[measure] = f
+    full = {name: found for name, found in shapes.items() if len(found) == len(SHAPE)}
+    yield f"| shape | {' | '.join(SHAPE)} |"
+    yield f"|---|{'---|' * len(SHAPE)}"
+    for name, found in full.items():
+        cells = (f"{found[measure].value:.4g} {found[measure].unit}" for measure in SHAPE)
+        yield f"| {name} | {' | '.join(cells)} |"
+    yield ""
+    own = {f.name for found in full.values() for f in found.values() if f.goal is None}
+    yield from table([f for f in figures if f.name not in own])
 
 
 def written(text: str, lines: Sequence[str]) -> str:
