@@ -177,7 +177,7 @@ class Proof(NamedTuple):
     packets: dict[int, tuple[ProofPacket, ...]]
     """Packets by position of their finding in the analysis; of the worst findings only."""
     excerpt: bytes = b""
-    """The same packets, without payload, as a pcapng file; empty without any."""
+    """The packets behind the findings, without payload, as a pcapng file; empty without any."""
     absent: str = ""
     """Why packets of some input are left out, or nothing."""
 

@@ -25,7 +25,7 @@ MOMENTS = frozenset(
     ("ts_ns", "start_ns", "end_ns", "first_ns", "last_ns", "first_ce_ns", "starved_since_ns")
 )
 """Columns that hold a moment; the others in ns hold a duration or an offset."""
-SHOWN = 20
+MAX_FINDINGS = 20
 """Findings that a notebook shows of a run."""
 
 Progress = Callable[[int, int], None]
@@ -72,9 +72,9 @@ class Run:
         head = "".join(f"<th>{name}</th>" for name in columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
-            for row in self.findings.select(columns).head(SHOWN).iter_rows()
+            for row in self.findings.select(columns).head(MAX_FINDINGS).iter_rows()
         )
-        more = self.findings.height - SHOWN
+        more = self.findings.height - MAX_FINDINGS
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         return (
             f"<p><b>{escape(self.verdict)}</b></p>"

@@ -37,7 +37,7 @@ PAGES_PER_MB = 256
 POLL_MS = 100
 LOST = ("ring", "nested")
 """Places of loss, by index of the program's table; `skipped` are calls that it never saw."""
-BEYOND = 0xFFFFFFFF
+UNREADABLE_OFFSET = 0xFFFFFFFF
 """Offset that means, to the BPF program, that a field cannot be read."""
 ROUND = ("next_seq", "old_delivered")
 """Field that shows that a round began, by index of the program's table."""
@@ -161,8 +161,8 @@ class Program:
         table = self.bpf["round_at"]
         # next_seq last: the program begins when it has that.
         for index, name in reversed(list(enumerate(ROUND))):
-            at = layout["offsets"].get(name, BEYOND) if layout else BEYOND
-            table[ctypes.c_int(index)] = ctypes.c_uint(at if at + 4 <= size else BEYOND)
+            at = layout["offsets"].get(name, UNREADABLE_OFFSET) if layout else UNREADABLE_OFFSET
+            table[ctypes.c_int(index)] = ctypes.c_uint(at if at + 4 <= size else UNREADABLE_OFFSET)
 
     def open(self, take, megabytes):
         def receive(_cpu, data, size):

@@ -36,7 +36,7 @@ FIELDS = {
     "G_SRTT_SHIFT": ("tcp_sock", "g_srtt_shift", 4),
     "G_MDEV_SHIFT": ("tcp_sock", "g_mdev_shift", 4),
 }
-NEEDED = ("SPORT", "DPORT", "CA_OPS", "CA_PRIV", "SND_CWND", "SND_UNA")
+REQUIRED_FIELDS = ("SPORT", "DPORT", "CA_OPS", "CA_PRIV", "SND_CWND", "SND_UNA")
 RATE_SAMPLE = {
     # acked_sacked counts what this ACK delivered; ece_delta exists in L4STeam's trees only
     "RS_ACKED": ("acked_sacked",),
@@ -82,7 +82,7 @@ class Layout:
             found = [kernel.field("rate_sample", field) for field in names]
             found = [place for place in found if place]
             self.macros["OFF_" + macro] = found[0][0] if found else -1
-        self.missing = [n for n in NEEDED if self.macros["OFF_" + n] < 0]
+        self.missing = [n for n in REQUIRED_FIELDS if self.macros["OFF_" + n] < 0]
         # prague_cong_control(sk, rs), or (sk, ack, flag, rs) since Linux 6.10
         count = kernel.callback_parameters("tcp_congestion_ops", "cong_control")
         self.rate_sample_argument = 4 if count is not None and count >= 4 else 2

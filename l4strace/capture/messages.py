@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-TEXT = 500
+MAX_TEXT_CHARS = 500
 """Characters of one message's text that are shown at most."""
 LIST = 100
 BIG = 1 << 62
@@ -20,7 +20,7 @@ def text(value: object) -> str:
     """A text, cut to what fits a few lines."""
     if not isinstance(value, str):
         raise MessageError("not a text")
-    return value[:TEXT]
+    return value[:MAX_TEXT_CHARS]
 
 
 def number(value: object) -> float:

@@ -25,7 +25,7 @@ GUARDED = ("diagnose", "export", "flows", "verify")
 """Commands that hold no terminal and start no recorder."""
 ALLOCATION = 512 << 20
 """A child that was this near to the limit failed because of it: the largest table of a long run."""
-NOISE = b"<jemalloc>"
+ALLOCATOR_LINE = b"<jemalloc>"
 
 
 def guard() -> None:
@@ -88,7 +88,7 @@ def _repeat(output: int) -> None:
     """Prints what the child's libraries printed, but for the allocator's complaints."""
     os.lseek(output, 0, os.SEEK_SET)
     with os.fdopen(output, "rb") as file:
-        lines = [line for line in file if not line.startswith(NOISE)]
+        lines = [line for line in file if not line.startswith(ALLOCATOR_LINE)]
     os.write(2, b"".join(lines))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from l4strace.verify.wireshark import Disagreement
 
-SHOWN = 40
+MAX_LINES = 40
 """Lines of disagreements; the rest is counted."""
 
 
@@ -115,10 +115,10 @@ def _report(
     if not found and not missing:
         return [head + "all equal"]
     lines = [head + f"{count(len(found), 'disagreement')}"]
-    lines += [f"  frame {frame}: Wireshark shows no such packet" for frame in missing[:SHOWN]]
-    for d in found[:SHOWN]:
+    lines += [f"  frame {frame}: Wireshark shows no such packet" for frame in missing[:MAX_LINES]]
+    for d in found[:MAX_LINES]:
         lines.append(f"  frame {d.frame}  {d.column}: ours {d.ours}, Wireshark {d.wireshark}")
-    if len(found) > SHOWN:
+    if len(found) > MAX_LINES:
         counts = Counter(d.column for d in found)
         lines.append("  in all: " + ", ".join(f"{n} {name}" for name, n in counts.most_common()))
     columns = {d.column for d in found}

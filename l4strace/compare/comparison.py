@@ -202,7 +202,7 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     spread = deviation if isinstance(deviation, float) and deviation > least else None
     quantity = QUANTITIES.get(name)
     unit = quantity.unit if quantity else ""
-    differs = (pl.col("p_corrected") < statistics.LEVEL).alias("differs")
+    differs = (pl.col("p_corrected") < statistics.SIGNIFICANCE_LEVEL).alias("differs")
     return Measured(
         name,
         "share" if is_rule(name) else unit,

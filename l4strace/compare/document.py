@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.compare.comparison import Comparison
-from l4strace.compare.statistics import LEVEL
+from l4strace.compare.statistics import SIGNIFICANCE_LEVEL
 
 SCHEMA = 1
 
@@ -21,7 +21,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "unpaired_cells": comparison.unpaired,
         "also_differ": list(comparison.apart),
         "correction": comparison.method,
-        "level": LEVEL,
+        "level": SIGNIFICANCE_LEVEL,
         "measures": [
             {
                 "name": measured.name,

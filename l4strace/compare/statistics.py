@@ -14,7 +14,7 @@ from typing import Any
 
 from l4strace.compare.libraries import library
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Probability of an interval that misses, and of calling any difference where there is none."""
 POWER = 0.8
 """Probability with which a difference that is called visible is found."""
@@ -22,7 +22,7 @@ RESAMPLES = 1_000
 """Moves the ends of a 95 % interval by some 2 % of its length."""
 SEED = 9331
 """Seed of the bootstrap: equal runs give equal intervals."""
-FEWEST = 2
+MIN_RUNS_PER_SIDE = 2
 """Runs on each side of a cell without which there is no spread, hence no claim."""
 FEWEST_TO_RESAMPLE = 5
 """Runs on each side for a bootstrap. Three runs have ten resamples, so that no interval between
@@ -60,7 +60,7 @@ def effects(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Ef
     for (n_a, n_b), indices in by_size.items():
         first = np.array([pairs[index][0] for index in indices], dtype=float)
         second = np.array([pairs[index][1] for index in indices], dtype=float)
-        if min(n_a, n_b) < FEWEST:
+        if min(n_a, n_b) < MIN_RUNS_PER_SIDE:
             made = [
                 Effect(float(a.mean()), float(b.mean())) for a, b in zip(first, second, strict=True)
             ]
@@ -91,7 +91,7 @@ def interval(a: Any, b: Any) -> tuple[Any, Any]:
     np, stats = library("numpy"), library("scipy.stats")
     if min(a.shape[1], b.shape[1]) < FEWEST_TO_RESAMPLE:
         total, freedom = _welch(a, b)
-        half = stats.t.ppf(1 - LEVEL / 2, freedom) * np.sqrt(total)
+        half = stats.t.ppf(1 - SIGNIFICANCE_LEVEL / 2, freedom) * np.sqrt(total)
         middle = b.mean(axis=1) - a.mean(axis=1)
         return middle - half, middle + half
     lows, highs = np.empty(len(a)), np.empty(len(a))
@@ -122,7 +122,7 @@ def _expanded_levels(a: Any, b: Any) -> Any:
     # What resampling makes too small: the variance of each mean, by (n - 1) / n.
     shrunk = v_a * (n_a - 1) / n_a + v_b * (n_b - 1) / n_b
     stretch = np.sqrt(np.where(shrunk > 0, total / np.where(shrunk > 0, shrunk, 1), 1))
-    tail = stats.norm.cdf(-stretch * stats.t.ppf(1 - LEVEL / 2, freedom))
+    tail = stats.norm.cdf(-stretch * stats.t.ppf(1 - SIGNIFICANCE_LEVEL / 2, freedom))
     return 1 - 2 * np.round(tail, 3).clip(0.001)
 
 
@@ -201,7 +201,7 @@ def corrected(probabilities: Sequence[float | None], method: str) -> list[float 
     if not known:
         return list(probabilities)
     multipletests = library("statsmodels.stats.multitest").multipletests
-    values = iter(multipletests(known, alpha=LEVEL, method=method)[1].tolist())
+    values = iter(multipletests(known, alpha=SIGNIFICANCE_LEVEL, method=method)[1].tolist())
     return [None if p is None else next(values) for p in probabilities]
 
 
@@ -218,10 +218,13 @@ def visible(deviation: float, runs_before: int, runs_after: int, tests: int) -> 
 
     With the strictest step of Holm's correction for ``tests`` tests; null with too few runs.
     """
-    if min(runs_before, runs_after) < FEWEST:
+    if min(runs_before, runs_after) < MIN_RUNS_PER_SIDE:
         return None
     power = library("statsmodels.stats.power").TTestIndPower()
     size = power.solve_power(
-        nobs1=runs_before, ratio=runs_after / runs_before, alpha=LEVEL / max(tests, 1), power=POWER
+        nobs1=runs_before,
+        ratio=runs_after / runs_before,
+        alpha=SIGNIFICANCE_LEVEL / max(tests, 1),
+        power=POWER,
     )
     return float(size) * deviation

@@ -18,7 +18,7 @@ class Logged(NamedTuple):
     flow: int
     forward: bool
     samples: pl.DataFrame
-    """Its rows of `kernel`: `alpha_bits` and the columns of `replay.NEEDED`."""
+    """Its rows of `kernel`: `alpha_bits` and the columns of `replay.STEP_COLUMNS`."""
     bits: int | None
     """PRAGUE_ALPHA_BITS; null where the log does not determine it."""
     steps: pl.DataFrame
@@ -28,7 +28,7 @@ class Logged(NamedTuple):
 @kept
 def logged(capture: Capture) -> tuple[Logged, ...]:
     """Flow directions whose samples show a detector or the scale of an alpha, by first sample."""
-    samples = capture.kernel.select("flow", "forward", "alpha_bits", *replay.NEEDED)
+    samples = capture.kernel.select("flow", "forward", "alpha_bits", *replay.STEP_COLUMNS)
     known = samples.filter(pl.col("flow").is_not_null() & pl.col("forward").is_not_null())
     # In one query for all: a log of other congestion controls can hold thousands of flows.
     widths = (

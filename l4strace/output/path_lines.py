@@ -12,7 +12,7 @@ from l4strace.wording.wrap import WIDTH, wrapped
 
 HEADS = ("flow", "direction", "both ends", "lost", "marked", "re-marked", "median", "P99")
 DELAYS = "One-way delay above its minimum (queue and jitter), marks and losses by direction:"
-SHOWN = 8
+MAX_DIRECTIONS = 8
 """Directions; the page and JSON have more."""
 
 
@@ -23,7 +23,7 @@ def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
         return
     yield wrapped(" ".join(facts), width)
     carried = paths.with_data(capture.paths, capture.directions)
-    rows = [_cells(row) for row in carried.head(SHOWN).iter_rows(named=True)]
+    rows = [_cells(row) for row in carried.head(MAX_DIRECTIONS).iter_rows(named=True)]
     if not rows:
         return
     yield wrapped(DELAYS, width)

@@ -28,7 +28,7 @@ INPUTS = pl.Schema(
         "rest_depth": pl.UInt32(),
     }
 )
-NEEDED = (
+STEP_COLUMNS = (
     *("source", "ts_ns", "event", "saw_ce", "classic_ecn_raw", "alpha_raw"),
     *("srtt_pace_us", "mdev_pace_us", "g_srtt_shift", "min_rtt_us", "rest_mdev_us"),
     "rest_depth_us",
@@ -47,7 +47,7 @@ def recorded(kernel: pl.DataFrame) -> pl.DataFrame:
 
     `before` and `after` are classic_ecn in the kernel's scale around the step.
     """
-    kernel = kernel.select(NEEDED)
+    kernel = kernel.select(STEP_COLUMNS)
     shown = kernel.filter(usable())
     armed = shown.filter(pl.col("saw_ce").fill_null(True))
     probed = set(shown["event"].unique())

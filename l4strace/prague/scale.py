@@ -17,9 +17,9 @@ from l4strace.prague.constants import DCTCP, SCORE_MAX
 C_STICKY = int(SCORE_MAX)
 """Upper end of the score, in units of 2^bits."""
 ENOUGH_MARKS = 100
-NEAR = 1.5
+MAX_OCTAVES = 1.5
 """Octaves between mean alpha and the share of marks: the next scale is four away."""
-ENOUGH = 3
+MIN_UPDATES = 3
 """Alpha updates that must agree before they are taken for proof."""
 
 
@@ -77,7 +77,7 @@ def updates(samples: pl.DataFrame) -> pl.DataFrame:
 
 def _by_updates(samples: pl.DataFrame) -> int | None:
     marked = updates(samples).filter((pl.col("ce_now") > 0) & (pl.col("saw_ce") != False))  # noqa: E712
-    if marked.height < ENOUGH:
+    if marked.height < MIN_UPDATES:
         return None
     columns = [marked[name].to_list() for name in ("upscaled_alpha", "delivered_now", "ce_now")]
     after = marked["upscaled_after"].to_list()
@@ -125,7 +125,7 @@ def _by_marks(samples: pl.DataFrame) -> int | None:
     share = best["delivered_ce"][0] / max(1, best["delivered"][0])
     octaves = {bits: abs(log2(best["alpha"][0] / 2**bits / share)) for bits in BITS}
     nearest = min(octaves, key=lambda bits: octaves[bits])
-    return nearest if octaves[nearest] < NEAR else None
+    return nearest if octaves[nearest] < MAX_OCTAVES else None
 
 
 def scaled(samples: pl.DataFrame, bits: int | None) -> pl.DataFrame:

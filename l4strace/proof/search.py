@@ -16,9 +16,9 @@ from l4strace.model import ProofPacket
 from l4strace.proof import shows
 from l4strace.proof.wanted import Lookup
 
-AROUND = 8
+PACKETS_AROUND = 8
 """Telling packets beside those that a finding names."""
-NEEDED = (
+PACKET_COLUMNS = (
     *("frame", "offset", "ts_ns", "captured_len", "wire_len", "flow", "forward", "ip_ecn"),
     *("tcp_flags", "seq", "ack", "payload_len", "ace", "e0b", "ceb", "e1b", "sack"),
 )
@@ -53,7 +53,7 @@ def _handshakes(capture: Capture, source: int, flows: pl.Series) -> dict[int, di
 
 
 def rows(capture: Capture, source: int, lookups: Sequence[Lookup]) -> pl.DataFrame:
-    """Packets by lookup (its position in ``lookups``) and frame: NEEDED and CHANGES."""
+    """Packets by lookup (its position in ``lookups``) and frame: PACKET_COLUMNS and CHANGES."""
     flows = capture.flows.filter(source=source).select("flow", *HANDSHAKE)
     accecn = set(flows.filter(mode="accecn")["flow"])
     wanted = [
@@ -63,14 +63,20 @@ def rows(capture: Capture, source: int, lookups: Sequence[Lookup]) -> pl.DataFra
             lookup.span_ns,
             lookup.losses,
             lookup.flow in accecn,
-            AROUND if lookup.flow is not None else 0,
+            PACKETS_AROUND if lookup.flow is not None else 0,
         )
         for lookup in lookups
     ]
     codes = set(flows["final_ack_frame"].drop_nulls())
     second = stream.second_pass(capture, source)
     table = _native.proving(
-        second.path, source, second.starts, [*NEEDED, *CHANGES], wanted, codes, second.offset_ns
+        second.path,
+        source,
+        second.starts,
+        [*PACKET_COLUMNS, *CHANGES],
+        wanted,
+        codes,
+        second.offset_ns,
     )
     return pl.DataFrame(table).sort("lookup", "frame")
 

@@ -18,7 +18,7 @@ from l4strace.errors import UsageError
 
 KEY_BYTES = 32
 MOST_KEY_FILE = 1 << 20
-ROUNDS = 200_000
+KEY_ROUNDS = 200_000
 """Rounds of PBKDF2: a tenth of a second makes guessing a short key slow."""
 SALT = b"l4strace redact 1"
 KEPT = 1 << 16
@@ -47,7 +47,7 @@ def key(given: str) -> bytes:
     secret = _file(given)
     if secret is None:
         secret = given.encode("utf-8", "surrogateescape")
-    return hashlib.pbkdf2_hmac("sha256", secret, SALT, ROUNDS, KEY_BYTES)
+    return hashlib.pbkdf2_hmac("sha256", secret, SALT, KEY_ROUNDS, KEY_BYTES)
 
 
 def _file(given: str) -> bytes | None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.ingest import untrusted
 
-DEEP = b"[" * (untrusted.MOST_DEPTH + 1) + b"]" * (untrusted.MOST_DEPTH + 1)
+TOO_DEEP_JSON = b"[" * (untrusted.MOST_DEPTH + 1) + b"]" * (untrusted.MOST_DEPTH + 1)
 
 
 def copy(line: bytes, kinds: Container[str], unread: bytes) -> bytes:
@@ -17,4 +17,7 @@ def copy(line: bytes, kinds: Container[str], unread: bytes) -> bytes:
         (kind,) = pl.read_ndjson(line, schema={"type": pl.String})["type"]
     except (pl.exceptions.PolarsError, ValueError):
         return unread
-    return b'{"type":"%s","data":%s}' % ((kind if kind in kinds else "other").encode(), DEEP)
+    return b'{"type":"%s","data":%s}' % (
+        (kind if kind in kinds else "other").encode(),
+        TOO_DEEP_JSON,
+    )

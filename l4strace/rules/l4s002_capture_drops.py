@@ -36,7 +36,7 @@ from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
 CODE = "L4S002"
-MANY = 0.001
+WARNING_SHARE = 0.001
 """Share of dropped packets that makes the finding a warning. By eye."""
 
 
@@ -58,7 +58,7 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     share = lost / (lost + seen)
     return Finding(
         CODE,
-        Severity.WARNING if share >= MANY else Severity.NOTICE,
+        Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE,
         Confidence.HIGH,
         f"{path}: the capture dropped {count(lost, 'packet')}. A loss or a missing mark in this "
         "file may be an artifact of the capture.",

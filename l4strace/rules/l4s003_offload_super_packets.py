@@ -35,14 +35,15 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S003"
-SOME = 0.01
+NOTICEABLE_SHARE = 0.01
 """Share of super-packets from which counts differ noticeably. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction with super-packets."""
     found = evidence.directions.filter(
-        (pl.col("super_packets") > 0) & (pl.col("super_packets") >= SOME * pl.col("data_packets"))
+        (pl.col("super_packets") > 0)
+        & (pl.col("super_packets") >= NOTICEABLE_SHARE * pl.col("data_packets"))
     )
     return [_finding(row) for row in found.iter_rows(named=True)]
 

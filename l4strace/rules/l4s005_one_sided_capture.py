@@ -34,7 +34,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S005"
-ENOUGH = 10
+MIN_DATA_PACKETS = 10
 """Packets of one direction after which the other should appear: the initial window of RFC 6928,
 after which a sender waits for the first ACK."""
 SINGLE = 20
@@ -54,7 +54,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("forward").first(),
         pl.col("data_packets").sum(),
     )
-    lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= ENOUGH))
+    lone = seen.filter((pl.col("directions") == 1) & (pl.col("packets") >= MIN_DATA_PACKETS))
     if lone.is_empty():
         return []
     found: list[Finding | Skipped] = []

@@ -52,7 +52,7 @@ ACTIONS = {
     Stat.BAD_TIMESTAMPS: "Check the clock of the capturing host.",
     Stat.IP_FRAGMENTS: "Capture without a port filter, or lower the MSS so that nothing fragments.",
 }
-MANY = 0.1
+WARNING_SHARE = 0.1
 """Share of all records that makes the finding a warning. By eye."""
 
 
@@ -66,7 +66,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         Finding(
             CODE,
-            Severity.WARNING if row["count"] >= MANY * (row["records"] or 0) else Severity.NOTICE,
+            Severity.WARNING
+            if row["count"] >= WARNING_SHARE * (row["records"] or 0)
+            else Severity.NOTICE,
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
             ACTIONS.get(row["name"], ACTION),

@@ -41,9 +41,9 @@ from l4strace.schema.words import CAPTURES, Stat, lost_in
 CODE = "L4S008"
 REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
 """Losses that L4S006 and L4S009 report."""
-FULL = "Record with `--kernel-buffer` of more MB, or filter by port."
+BUFFER_REMEDY = "Record with `--kernel-buffer` of more MB, or filter by port."
 REMEDIES = {
-    Stat.RING_LOST: FULL,
+    Stat.RING_LOST: BUFFER_REMEDY,
     Stat.EVENTS_LOST: "Enlarge the trace buffer (`buffer_size_kb`), or filter by port.",
     lost_in("skipped"): "Record fewer flows, or with `--kernel tracefs`.",
     lost_in("nested"): "Record fewer flows, or with `--kernel tracefs`.",

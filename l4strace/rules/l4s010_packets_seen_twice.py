@@ -35,8 +35,8 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S010"
-SOME = 0.01
-ENOUGH = 10
+MIN_COPY_SHARE = 0.01
+MIN_COPIES = 10
 """Share and number of copies from which the capture point is ambiguous: a network may double single
 packets. By eye."""
 
@@ -47,8 +47,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         evidence.directions.group_by("source")
         .agg(pl.col("duplicates", "packets").sum(), pl.col("retransmits").fill_null(0).sum())
         .filter(
-            (pl.col("duplicates") >= ENOUGH)
-            & (pl.col("duplicates") >= SOME * pl.col("packets"))
+            (pl.col("duplicates") >= MIN_COPIES)
+            & (pl.col("duplicates") >= MIN_COPY_SHARE * pl.col("packets"))
             & (pl.col("duplicates") > pl.col("retransmits"))
         )
         .sort("source")

@@ -65,7 +65,7 @@ GAVE_UP = {0b000: "no ECN", 0b011: "classic ECN"}
 """ACE of a repeated SYN of a client that no longer requests AccECN -> what it falls back to."""
 UNANSWERED = "no SYN/ACK answers the SYN that requested AccECN"
 ECT1 = 1
-LATE = "no handshake packet shows whether AccECN was requested"
+NO_HANDSHAKE = "no handshake packet shows whether AccECN was requested"
 MIN_PACKETS = 10
 """Data packets without ECT that are no accident: Prague retransmits as Not-ECT, and one window has
 ten packets (RFC 6928)."""
@@ -127,7 +127,7 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
     """Prague with AccECN sends ECT(1): Not-ECT throughout shows that it has none."""
     packets = row["data_packets"]
     if control not in PRAGUE or row["data_not_ect"] != packets:
-        return Skipped(CODE, LATE, row["flow"])
+        return Skipped(CODE, NO_HANDSHAKE, row["flow"])
     return Finding(
         CODE,
         Severity.ERROR,

@@ -38,7 +38,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S102"
-FEW = 3
+MAX_STRAY_PACKETS = 3
 """Packets that a reordered handshake or a single probe explains. By eye."""
 
 UNCOUNTED = ("classic", "none")
@@ -50,7 +50,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if not evidence.flows["mode"].is_in(UNCOUNTED).any():
         return []
     found = (
-        evidence.directions.filter(pl.col("data_ect1") > FEW)
+        evidence.directions.filter(pl.col("data_ect1") > MAX_STRAY_PACKETS)
         .join(evidence.flows.select("source", "flow", "mode", "handshake"), on=["source", "flow"])
         .filter(pl.col("mode").is_in(UNCOUNTED))
         .pipe(lambda rows: first(evidence, rows))

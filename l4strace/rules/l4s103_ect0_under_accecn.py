@@ -41,9 +41,9 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.keys import DIRECTION
 
 CODE = "L4S103"
-SHARE = 0.1
+MAX_PROBE_SHARE = 0.1
 """Share of the data packets that probes do not explain. By eye."""
-FEW = 10
+MAX_PROBE_PACKETS = 10
 """Packets that probes do not explain: an initial window (RFC 6928)."""
 ECT1 = 1
 
@@ -54,7 +54,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     What the sender sent shows at the capture nearest to it: behind one, the path may re-mark.
     """
     sent = once(evidence, evidence.directions).filter(
-        (pl.col("data_ect0") >= FEW) & (pl.col("data_ect0") >= SHARE * pl.col("data_packets"))
+        (pl.col("data_ect0") >= MAX_PROBE_PACKETS)
+        & (pl.col("data_ect0") >= MAX_PROBE_SHARE * pl.col("data_packets"))
     )
     if sent.is_empty():
         return []

@@ -37,8 +37,8 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S111"
-FEW = 3
-SHARE = 0.02
+MAX_STRAY_OPTIONS = 3
+MAX_STRAY_SHARE = 0.02
 """Contradictions, and their share of the options, that marked pure ACKs and reordering do not
 explain. By eye."""
 
@@ -46,8 +46,8 @@ explain. By eye."""
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction of feedback that contradicts itself."""
     rows = evidence.directions.filter(
-        (pl.col("option_contradicts_ace") >= FEW)
-        & (pl.col("option_contradicts_ace") >= SHARE * pl.col("accecn_options"))
+        (pl.col("option_contradicts_ace") >= MAX_STRAY_OPTIONS)
+        & (pl.col("option_contradicts_ace") >= MAX_STRAY_SHARE * pl.col("accecn_options"))
     )
     rows = first(evidence, rows)
     return [

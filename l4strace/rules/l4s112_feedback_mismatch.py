@@ -44,7 +44,7 @@ CODE = "L4S112"
 TOLERANCE = 0.02
 """Share of the marks that may differ: those of the last round trip. By eye."""
 CUT = "the snapshot length cut the ACKs' options, so turns of the three-bit counter are not seen"
-FEW = 8
+MAX_STRAY_MARKS = 8
 """Marks that may differ in any flow: one turn of the three-bit counter (RFC 9768 section 3.2.2)."""
 
 READ = (
@@ -74,7 +74,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, "no capture at a receiver: the marks that arrived are unknown")]
     blind = judged.filter(pl.col("far") & pl.col("turns_hidden"))
     judged = judged.filter(~pl.col("turns_hidden"))
-    slack = pl.max_horizontal(pl.lit(FEW), TOLERANCE * pl.col("ce"))
+    slack = pl.max_horizontal(pl.lit(MAX_STRAY_MARKS), TOLERANCE * pl.col("ce"))
     rows = judged.filter(
         pl.col("far")
         & (pl.col("super_packets") == 0)

@@ -40,7 +40,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S113"
-ENOUGH = 50
+MIN_DATA_PACKETS = 50
 """Data packets that make it a decision of the sender or the path: five initial windows (RFC 6928),
 as the first packets may be probes. By eye."""
 
@@ -48,7 +48,8 @@ as the first packets may be probes. By eye."""
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction without ECT or CE on data in any capture."""
     plain = evidence.directions.filter(
-        (pl.col("data_packets") >= ENOUGH) & (pl.col("data_not_ect") == pl.col("data_packets"))
+        (pl.col("data_packets") >= MIN_DATA_PACKETS)
+        & (pl.col("data_not_ect") == pl.col("data_packets"))
     )
     if plain.is_empty():
         return []

@@ -43,12 +43,12 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S114"
-ENOUGH = 10
+MIN_TUNNEL_MARKS = 10
 """Marks of the tunnel that make a case. By eye: a single one may be lost with its packet."""
 LOST = 0.9
 """Share of the marks that are reported at most where the tunnel loses some: packets lost behind the
 capture are fewer. By eye."""
-ALL = 0.5
+CLEARLY_LOST_SHARE = 0.5
 """Share of the marks below which no loss of packets is the explanation. By eye."""
 HIDDEN = 0.01
 """Share of packets with a hidden ECT from which it is no single fault. By eye."""
@@ -58,11 +58,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each tunnelled flow direction and kind of fault."""
     flows = evidence.flows.select("source", "flow", "mode", "tunnel")
     tunnelled = evidence.directions.filter(
-        (pl.col("outer_ce") >= ENOUGH) | (pl.col("outer_not_ect") > HIDDEN * pl.col("packets"))
+        (pl.col("outer_ce") >= MIN_TUNNEL_MARKS)
+        | (pl.col("outer_not_ect") > HIDDEN * pl.col("packets"))
     ).join(flows, on=["source", "flow"], how="left")
     found: list[Finding | Skipped] = []
     for row in tunnelled.iter_rows(named=True):
-        if row["outer_ce"] >= ENOUGH:
+        if row["outer_ce"] >= MIN_TUNNEL_MARKS:
             found += _marks_lost(row)
         if row["outer_not_ect"] > HIDDEN * row["packets"]:
             found.append(_hidden(row))
@@ -80,7 +81,7 @@ def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
         Finding(
             CODE,
             Severity.ERROR,
-            Confidence.HIGH if reported <= ALL * marks else Confidence.MEDIUM,
+            Confidence.HIGH if reported <= CLEARLY_LOST_SHARE * marks else Confidence.MEDIUM,
             f"The end of the {_tunnel(row)} loses congestion marks: {marks:,} packets carry CE, "
             f"{row['outer_ce']:,} of them in the outer header only, and the receiver reports at "
             f"most {reported:,}.",

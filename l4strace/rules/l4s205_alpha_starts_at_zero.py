@@ -57,7 +57,7 @@ LATE_ROUNDS = 2
 """The window follows its target by one packet per ACK (prague_update_cwnd): a reduction takes the
 round after the feedback."""
 
-GREW = 1.2
+NO_REDUCTION_GROWTH = 1.2
 """Growth of the data in flight over those rounds that is no reduction: by eye; a full reduction
 halves it, additive increase adds one packet per round."""
 
@@ -124,7 +124,7 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
         subjects.KEY, keep="first", maintain_order=True
     )
     return first.filter(
-        (pl.col("later") >= GREW * flight)
+        (pl.col("later") >= NO_REDUCTION_GROWTH * flight)
         & (flight >= MIN_WINDOW)
         & (flight >= DOUBLING * pl.col("earlier"))
     )

@@ -44,7 +44,7 @@ from l4strace.rules.support.fallback_states import alphas
 from l4strace.schema.words import Stat
 
 CODE = "L4S209"
-LARGEST = 1.0001
+MAX_ALPHA = 1.0001
 """Alpha is at most 1 (PRAGUE_MAX_ALPHA); the rest is rounding of text."""
 
 RATIO_LO, RATIO_HI = 10.0, 24.0
@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     large = pl.col("ratio").is_between(RATIO_LO, RATIO_HI)
     small = pl.col("ratio").is_between(1 / RATIO_HI, 1 / RATIO_LO)
     wrong = judged.filter(
-        (pl.col("alpha_max") > LARGEST) | ((pl.col("pairs") >= MIN_PAIRS) & (large | small))
+        (pl.col("alpha_max") > MAX_ALPHA) | ((pl.col("pairs") >= MIN_PAIRS) & (large | small))
     )
     return [*corrected, *(_finding(row) for row in wrong.iter_rows(named=True))]
 
@@ -115,7 +115,7 @@ def _nearest() -> pl.Expr:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    beyond = row["alpha_max"] > LARGEST
+    beyond = row["alpha_max"] > MAX_ALPHA
     small = not beyond and row["ratio"] < 1
     if beyond:
         what = f"reaches {row['alpha_max']:.1f} although its maximum is 1"

@@ -42,7 +42,7 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 
 CODE = "L4S403"
-SHARE = 0.95
+USELESS_CE_SHARE = 0.95
 """Marked share from which marks carry no information: by eye; senders that respond to an AQM keep
 it to a few percent on average."""
 
@@ -72,7 +72,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         _segments(evidence)
         .filter(pl.col("segments") >= MIN_PACKETS)
         .with_columns(known.alias("marked"), (known / pl.col("segments")).alias("share"))
-        .filter(pl.col("share") >= SHARE)
+        .filter(pl.col("share") >= USELESS_CE_SHARE)
     )
     if all_ce.is_empty():
         return []

@@ -56,7 +56,7 @@ UNMARKED = ("fifo", "dropping", "unmarked")
 UNMARKED_US = 100_000.0
 """A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
 
-LOW = 0.1
+LOW_QUANTILE = 0.1
 """Quantile of the rounds' queue delays in place of the smallest, which one odd round decides: a
 queue whose tenth is above the threshold does not drain. By eye."""
 
@@ -111,7 +111,7 @@ def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
     own = rounds.join(late, on=subjects.KEY, how="semi").drop_nulls().sort("queue_delay_us")
     half = packets.cum_sum() >= packets.sum() / 2
     of_rounds = own.group_by(subjects.KEY).agg(
-        queue.filter(half).first().alias("packets_us"), queue.quantile(LOW).alias("low_us")
+        queue.filter(half).first().alias("packets_us"), queue.quantile(LOW_QUANTILE).alias("low_us")
     )
     ways = one_way.end_to_end(evidence).rename({"near": "source"})
     ways = ways.select(*subjects.KEY, "owd_median_us").unique(subjects.KEY, keep="first")

@@ -40,7 +40,7 @@ from l4strace.rules.support.paths import Phase
 from l4strace.wording.quantities import count
 
 CODE = "L4S408"
-CLEAR = 1.6
+CLEAR_RATIO = 1.6
 """Ratio of capacities from which the change is beyond doubt: by eye, twice what one cut makes."""
 
 MOST_NAMED = 3
@@ -61,7 +61,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
     ratios = [_ratio(before["capacity_bps"], after["capacity_bps"]) for before, after in steps]
-    clear = min(ratios) >= CLEAR
+    clear = min(ratios) >= CLEAR_RATIO
     phases = [steps[0][0], *(after for _, after in steps)]
     return Finding(
         CODE,

@@ -18,7 +18,7 @@ DIRECTION = ("flow", "forward")
 
 
 OF = ("of",)
-"""The same of rows that have the number of their direction (`derive.numbers`)."""
+"""What identifies a flow direction in rows that have its number (`derive.numbers`)."""
 
 
 def of_round(steps: int, column: pl.Expr, by: tuple[str, ...] = KEY) -> pl.Expr:

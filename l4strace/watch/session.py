@@ -22,7 +22,7 @@ from l4strace.watch.recorder import Recorder
 from l4strace.wording.quantities import count
 
 EVERY_S = 1.0
-SHARE = 4
+REST_PER_UPDATE = 4
 """The view rests four times as long as an update took, when that is more than a second."""
 LINES_PER_LANE = 6
 OTHER_LINES = 14
@@ -42,7 +42,7 @@ class Session:
         self._updated = time.monotonic()
         self._began = self._updated
         self.verdict = ""
-        """Of the whole run, when it is over; empty if it was too large to be judged."""
+        """Verdict on the whole run, when it is over; empty if it was too large to be judged."""
 
     def run(self, keep: bool) -> dict[str, Any]:
         """Shows until it ends; returns the recording's summary, empty if it died."""
@@ -77,7 +77,7 @@ class Session:
             status, findings = self._recorder.status, self._judge.findings
             live.update(view.screen(lanes, status, findings, self._note(keep, len(lanes))))
             live.refresh()
-            rest = max(EVERY_S, SHARE * (time.monotonic() - began))
+            rest = max(EVERY_S, REST_PER_UPDATE * (time.monotonic() - began))
 
     def _follow(self) -> None:
         if self._follower is None:

@@ -21,7 +21,7 @@ CHANGES = tuple(
 )
 """What no queue may do: Not-ECT marked, ECT swapped or erased, CE cleared."""
 
-LARGE = 0.01
+LISTED_SHARE = 0.01
 """Share of the largest direction's packets from which one is listed even if nothing happened to it:
 control connections are not. By eye."""
 
@@ -40,7 +40,7 @@ def with_data(paths: pl.DataFrame, directions: pl.DataFrame) -> pl.DataFrame:
     """Rows of `paths` that carried data worth a line, most matched packets first."""
     sending = directions.filter(pl.col("data_packets") > 0).select("flow", "forward").unique()
     carried = paths.filter(pl.col("matched") > 0).join(sending, on=["flow", "forward"], how="semi")
-    large = pl.col("matched") >= LARGE * pl.col("matched").max()
+    large = pl.col("matched") >= LISTED_SHARE * pl.col("matched").max()
     odd = pl.sum_horizontal("lost", *CHANGES) > 0
     return carried.filter(large | odd).sort(
         "matched", "flow", "forward", descending=[True, False, True]

@@ -20,7 +20,7 @@ LIMITS = {
     "receiver": "marks, arrivals, gaps and rates are exact; RTT and queue delay are not seen here",
 }
 """What a capture shows at each vantage, for a run without one nearer to the sender."""
-MOST = 0.9
+WHOLE_CAPTURE_SHARE = 0.9
 """Share of the data bytes from which a place stands for the whole capture."""
 
 
@@ -53,7 +53,7 @@ def of_sources(capture: Capture) -> dict[int, str]:
     )
     carried = joined.group_by("source", place().alias("place")).agg(pl.col("payload_bytes").sum())
     part = pl.col("payload_bytes") / pl.col("payload_bytes").sum().over("source")
-    named = carried.filter((part >= MOST) & pl.col("place").is_in(list(PLACES)))
+    named = carried.filter((part >= WHOLE_CAPTURE_SHARE) & pl.col("place").is_in(list(PLACES)))
     places = dict(named.select("source", "place").iter_rows())
     alone = "sender" not in places.values()
     return {

@@ -49,8 +49,8 @@ def test_it_is_told_the_offsets_of_the_layout_that_was_chosen(program: Any, name
 def test_what_has_no_room_is_nowhere(program: Any, layout: Any) -> None:
     program.settle(layout, 100)
     assert program.bpf["round_at"] == {
-        NEXT_SEQ: bcc.BEYOND,
-        OLD_DELIVERED: 96 if layout else bcc.BEYOND,
+        NEXT_SEQ: bcc.UNREADABLE_OFFSET,
+        OLD_DELIVERED: 96 if layout else bcc.UNREADABLE_OFFSET,
     }
 
 

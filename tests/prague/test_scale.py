@@ -49,7 +49,7 @@ def test_updates_of_alpha_prove_the_scale(bits: int) -> None:
 
 
 def test_two_updates_are_no_proof() -> None:
-    assert scale.alpha_bits(update_log(24, count=scale.ENOUGH)) is None
+    assert scale.alpha_bits(update_log(24, count=scale.MIN_UPDATES)) is None
 
 
 @pytest.mark.parametrize("bits", scale.BITS)

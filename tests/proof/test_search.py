@@ -66,7 +66,7 @@ def test_the_span_bounds_what_lies_around(bleached: tuple[Evidence, Analysis]) -
 
 def test_no_more_is_shown_than_a_person_reads(bleached: tuple[Evidence, Analysis]) -> None:
     evidence, _ = bleached
-    assert len(found(evidence, lookup())) == search.AROUND
+    assert len(found(evidence, lookup())) == search.PACKETS_AROUND
     without = found(evidence, lookup(losses=False))
     assert not any("retransmits" in one.shows for one in without)
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from l4strace.evidence import Capture
 from l4strace.ingest import packets as stream
-from l4strace.proof.search import AROUND
+from l4strace.proof.search import PACKETS_AROUND
 from l4strace.proof.wanted import Lookup
 
 SYN, RST = 0x002, 0x004
@@ -42,7 +42,7 @@ def _search(
     found: dict[Lookup, list[pl.DataFrame]] = {lookup: [] for lookup in lookups}
     codes = [row["final_ack_frame"] for row in handshakes.values() if row["final_ack_frame"]]
     accecn = {flow for flow, row in handshakes.items() if row["mode"] == "accecn"}
-    around = {lookup: AROUND if lookup.flow is not None else 0 for lookup in lookups}
+    around = {lookup: PACKETS_AROUND if lookup.flow is not None else 0 for lookup in lookups}
     for batch in stream.of_source(capture, source, columns=NEEDED):
         first, last = batch["frame"][0], batch["frame"][-1]
         earliest_ns, latest_ns = batch.select(pl.col("ts_ns").min(), end=pl.col("ts_ns").max()).row(

@@ -17,7 +17,7 @@ from l4strace.evidence import Capture
 from l4strace.ingest import packets
 from l4strace.ingest.join.sockets import LIFE
 
-ENOUGH = 20
+MIN_MATCHED_NUMBERS = 20
 """Matched numbers that make an offset: fewer may be chance."""
 MOST_VALUES = 20_000
 """Numbers per socket that are looked for."""
@@ -40,7 +40,7 @@ class Match(NamedTuple):
     @property
     def contradicts(self) -> bool:
         """Many numbers were looked for, and next to none is in the packets."""
-        return self.looked_for >= 5 * ENOUGH and self.matched * 20 < self.looked_for
+        return self.looked_for >= 5 * MIN_MATCHED_NUMBERS and self.matched * 20 < self.looked_for
 
 
 def match(samples: pl.DataFrame, found: pl.DataFrame, capture: Capture) -> Match:
@@ -55,7 +55,9 @@ def match(samples: pl.DataFrame, found: pl.DataFrame, capture: Capture) -> Match
     both = logged.join(captured, on=["flow", "snd_una"]).with_columns(
         apart=pl.col("packet_ns") - pl.col("sample_ns")
     )
-    matched = both.group_by(*LIFE, "flow").agg(n=pl.len()).filter(pl.col("n") >= ENOUGH)
+    matched = (
+        both.group_by(*LIFE, "flow").agg(n=pl.len()).filter(pl.col("n") >= MIN_MATCHED_NUMBERS)
+    )
     looked_for = logged.select(*LIFE, "snd_una").unique().height
     if matched.is_empty():
         return Match(looked_for, both.height)
@@ -69,7 +71,7 @@ def _judged(both: pl.DataFrame, looked_for: int) -> Match:
     parts = both.sort("packet_ns").with_row_index("row").group_by(pl.col("row") // size)
     ranges = parts.agg(
         low=pl.col("apart").quantile(0.1), high=pl.col("apart").quantile(0.9), n=pl.len()
-    ).filter(pl.col("n") >= ENOUGH // 2)
+    ).filter(pl.col("n") >= MIN_MATCHED_NUMBERS // 2)
     return Match(looked_for, both.height, offset, residual, _step(ranges))
 
 

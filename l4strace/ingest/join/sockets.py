@@ -24,7 +24,7 @@ control connection differs by far more. By eye; the nearest flow is taken, and n
 START_NS = 500_000_000
 """Time allowed between the first poll of a socket without ports and the start of its flow: flent
 polls several times a second once the flow opens (60 ms in its recorded runs). By eye."""
-WHOLE = 0.95
+WHOLE_TIME_SHARE = 0.95
 """Share of the socket's time from which the capture holds all of it."""
 SLACK_NS = 1_000_000_000
 """How far a socket's samples may reach over the packets of its flow."""
@@ -142,7 +142,7 @@ def _held() -> pl.Expr:
         "first_ns", "flow_first_ns"
     )
     part = (common / length).clip(0.0, 1.0).fill_nan(1.0)
-    return pl.when(part >= WHOLE).then(1.0).otherwise(part)
+    return pl.when(part >= WHOLE_TIME_SHARE).then(1.0).otherwise(part)
 
 
 def _agrees(logged: str, captured: str) -> pl.Expr:

@@ -25,7 +25,7 @@ from l4strace.ingest.logs.thin import Keeper
 from l4strace.prague.constants import DCTCP, GAIN_SHIFT
 from l4strace.schema.words import Stat, lost_in
 
-WIDE: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
+WIDE_DTYPES: dict[type[pl.DataType], pl.DataType] = dict.fromkeys(
     (pl.UInt8, pl.UInt16, pl.UInt32), pl.Int64()
 )
 """Integers are read with 64 bits; columns narrow them."""
@@ -129,7 +129,7 @@ def _schema(fields: dict[str, Any]) -> pl.Schema:
     declared = {name: TYPES[kind] for name, kind in kinds.items() if kind in TYPES}
     known = {name: dtype for name, dtype in SAMPLES.items() if name != "extra"}
     # A column keeps its type whatever the header claims.
-    wide = {name: WIDE.get(type(dtype), dtype) for name, dtype in (declared | known).items()}
+    wide = {name: WIDE_DTYPES.get(type(dtype), dtype) for name, dtype in (declared | known).items()}
     return pl.Schema(wide | {"type": pl.String()})
 
 

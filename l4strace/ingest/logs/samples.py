@@ -33,13 +33,13 @@ SAMPLES = pl.Schema(
 """`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later.
 `alpha` is that of DCTCP, whose scale is known; Prague's follows from `alpha_raw`."""
 
-WIDE = 1 << 48
+MAX_SCALED_VALUE = 1 << 48
 """Above what alpha, score and filters take in any build: 17 << 31, and 2^32 us << 10."""
 BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("srtt_us", "mdev_us", "srtt_pace_us", "mdev_pace_us"), (0.0, 2.0**32)),
-    **dict.fromkeys(("srtt_pace_raw", "mdev_pace_raw", "frac_cwnd"), (0, WIDE)),
-    **dict.fromkeys(("alpha_raw", "upscaled_alpha", "alpha_used_raw"), (0, WIDE)),
-    "classic_ecn_raw": (-WIDE, WIDE),
+    **dict.fromkeys(("srtt_pace_raw", "mdev_pace_raw", "frac_cwnd"), (0, MAX_SCALED_VALUE)),
+    **dict.fromkeys(("alpha_raw", "upscaled_alpha", "alpha_used_raw"), (0, MAX_SCALED_VALUE)),
+    "classic_ecn_raw": (-MAX_SCALED_VALUE, MAX_SCALED_VALUE),
     "g_srtt_shift": (0, 31),
     "g_mdev_shift": (0, 31),
     "rs_rtt_us": (0, 2**32),

@@ -13,7 +13,7 @@ import polars as pl
 
 from l4strace.ingest.logs.samples import SAMPLES
 
-LIMIT = 400_000
+MAX_SAMPLES = 400_000
 """Samples that are kept as they are: about 120 MB."""
 PER_ACK = ["ack", "probe", "poll"]
 TICK_NS = 10_000_000
@@ -42,7 +42,7 @@ class Keeper:
 
     WHY = "Long log: of per-ACK samples one in 10 ms is kept, and all that show a change."
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = MAX_SAMPLES) -> None:
         self.limit = limit
         self.thinned = 0
         self._parts: list[pl.DataFrame] = []

@@ -19,7 +19,7 @@ from pathlib import Path
 from l4strace import installed
 from l4strace.core import _native
 
-LEVEL = 9
+GZIP_LEVEL = 9
 """Highest level: the script is compressed once, and every page carries it."""
 VERSION = re.compile(r"plotly\.js \(basic - minified\) v([\d.]+)")
 HEAD_BYTES = 200
@@ -36,7 +36,7 @@ def script() -> str:
 
 def compressed(source: Path) -> str:
     """A script as gzip in base64."""
-    return b64encode(_native.gzip(source.read_text(encoding="utf-8"), LEVEL)).decode()
+    return b64encode(_native.gzip(source.read_text(encoding="utf-8"), GZIP_LEVEL)).decode()
 
 
 def prepared(source: Path) -> Path:

@@ -8,9 +8,9 @@ import polars as pl
 
 from l4strace.core import _native
 
-MOST = 1000
+MAX_INTERVALS = 1000
 """Intervals in the whole run: a chart has about as many columns."""
-ROUNDS = 4
+INTERVAL_ROUNDS = 4
 """Round trips in an interval, so that the edges of rounds move its rate by a quarter at most."""
 SHORTEST_S = 0.01
 """Shortest interval of a rate: one ACK 40 us after another is not a rate of 100 Gbit/s."""
@@ -19,8 +19,8 @@ SHORTEST_S = 0.01
 def interval_of(rounds: pl.DataFrame, length: float) -> float:
     """Seconds of the intervals that suit ``rounds`` in a run of ``length`` seconds."""
     usual = (rounds["end_ns"] - rounds["start_ns"]).median()
-    spans = ROUNDS * usual / 1e9 if isinstance(usual, int | float) else 0.0
-    return max(length / MOST, spans, SHORTEST_S)
+    spans = INTERVAL_ROUNDS * usual / 1e9 if isinstance(usual, int | float) else 0.0
+    return max(length / MAX_INTERVALS, spans, SHORTEST_S)
 
 
 class Rates(NamedTuple):

@@ -16,7 +16,7 @@ from l4strace.wording.quantities import count
 NAME = "reductions"
 TITLE = "Reductions of the window"
 
-HALF = (50.0, "50 %: one half")
+ONE_HALF_PERCENT = (50.0, "50 %: one half")
 """What Reno gives up (RFC 5681)."""
 FLOOR = (100 * CUT_FLOOR, f"{100 * CUT_FLOOR:.2f} %: the fallback's floor")
 """0.625 / 2: what Prague gives up at least once its fallback is fully active (tcp_prague.c)."""
@@ -40,7 +40,7 @@ def draw(direction: Direction) -> Figure | None:
     if not traces:
         return None
     figure = timeline(traces, "% given up", direction.axis, range=[0, 60])
-    for value, name in (HALF, FLOOR if direction.scalable else CUBIC):
+    for value, name in (ONE_HALF_PERCENT, FLOOR if direction.scalable else CUBIC):
         reference(figure, value, name)
     return figure
 

@@ -18,7 +18,7 @@ TITLE = "Timelines"
 
 MAX_SHADES = 5
 """Findings that shade each chart, the worst first: more would hide the curves."""
-WHOLE = 0.95
+WHOLE_RUN_SHARE = 0.95
 """Part of the run from which a stretch is no news: shading it would shade the whole chart."""
 
 
@@ -85,7 +85,7 @@ def _shaded(case: Case, direction: Direction) -> list[Finding]:
         and finding.flow in (None, direction.flow)
         and finding.forward in (None, direction.forward)
         and finding.span_ns is not None
-        and _width(_seconds(case, finding)) < WHOLE * case.axis.length
+        and _width(_seconds(case, finding)) < WHOLE_RUN_SHARE * case.axis.length
     ][:MAX_SHADES]
 
 

@@ -22,7 +22,7 @@ CLASSIC = ("classic", "shallow", CLASSIC_OR_PER_FLOW)
 FRIENDLY = 0.3
 """Smallest reduction at a loss: CUBIC reduces by three tenths (RFC 9438 section 4.6), Reno by
 half."""
-SMALL = 2
+SMALL_WINDOW_PACKETS = 2
 """Packets below which a window must still shrink (RFC 9331 section A.1.7)."""
 RTT_RATIO = 1.5
 """Ratio of base RTTs from which their effect on the rates is seen. By eye."""
@@ -159,7 +159,7 @@ def small_window(sender: Sender) -> Answer:
     if known.is_empty():
         return NOT_SHOWN, needed
     least = known.select(pl.col("frac_cwnd").min()).item() / FRAC_CWND_UNIT
-    below = known.filter(pl.col("frac_cwnd") < SMALL * FRAC_CWND_UNIT).height
+    below = known.filter(pl.col("frac_cwnd") < SMALL_WINDOW_PACKETS * FRAC_CWND_UNIT).height
     if below >= MIN_SAMPLES:
         seen = count(below, "sample")
         return PASS, f"The window is below two packets in {seen}, at least {least:.2f}."

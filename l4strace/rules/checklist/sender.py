@@ -20,7 +20,7 @@ PASS, FAIL, NOT_SHOWN = "pass", "fail", "not shown"
 ECT1 = 1
 MIN_PACKETS = 100
 """Data packets from which a direction is a sender to check: below, nothing is shown. By eye."""
-MOST = 6
+MAX_SENDERS = 6
 """Senders that get a checklist, those that sent most."""
 
 
@@ -111,6 +111,6 @@ def senders(evidence: Evidence, findings: Sequence[Finding]) -> Iterator[Sender]
     intended = near.join(promised, on=subjects.DIRECTION, how="semi")
     chosen = pl.concat([scalable, intended]).unique(subjects.KEY, maintain_order=True)
     ranked = chosen.sort("payload_bytes", "flow", "forward", descending=[True, False, True])
-    for row in ranked.head(MOST).iter_rows(named=True):
+    for row in ranked.head(MAX_SENDERS).iter_rows(named=True):
         own = tuple(finding for finding in findings if finding.flow == row["flow"])
         yield Sender(evidence, own, row)

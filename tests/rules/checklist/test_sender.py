@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from l4strace.evidence import Evidence
 from l4strace.rules.checklist import REQUIREMENTS, checklists
-from l4strace.rules.checklist.sender import MOST, senders
+from l4strace.rules.checklist.sender import MAX_SENDERS, senders
 from tests.support.frames import evidence, frame
 
 
@@ -33,7 +33,7 @@ def test_many_senders_are_bounded_and_the_largest_come_first() -> None:
         flows=frame("flows", flow=numbers),
         directions=frame("directions", flow=numbers, data_ect1=1000, payload_bytes=numbers),
     )
-    assert flows(many) == numbers[::-1][:MOST]
+    assert flows(many) == numbers[::-1][:MAX_SENDERS]
 
 
 def test_without_evidence_nothing_but_the_packets_themselves_pass() -> None:

@@ -17,7 +17,7 @@ from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, sums
 from l4strace.schema.keys import KEY
 
-NEEDED = (
+PANEL_COLUMNS = (
     *("source", "flow", "forward", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
     *("retransmits", "ece_acks", "ce_best", "ce", "queue_delay_us", "owd_mean_us", "rtt_mean_us"),
 )
@@ -92,7 +92,9 @@ class Link:
             .select(*KEY, "path")
             .filter((pl.col("source") == self.source) & (pl.col("path") == self.path))
         )
-        kept = vantage.rounds(evidence).select(NEEDED).join(own.select(KEY), on=KEY, how="semi")
+        kept = (
+            vantage.rounds(evidence).select(PANEL_COLUMNS).join(own.select(KEY), on=KEY, how="semi")
+        )
         x = self.case.axis.column
         return kept.with_columns(
             x("start_ns"), x("end_ns").alias("ended"), company.marks().alias("marks")

@@ -17,7 +17,7 @@ from l4strace.wording.quantities import count
 MBIT, MS, PERCENT = 1e-6, 1e-3, 100
 ENDS = ("start_ns", "end_ns")
 """Columns of `phases` between which the capacity is drawn."""
-TALL = 230
+COMPARING_PIXELS = 230
 """Pixels of the panels that compare flows."""
 LEAST_US = 10.0
 """The CDF's axis is logarithmic: a shorter delay is drawn here."""
@@ -37,7 +37,7 @@ def throughput(link: Link) -> Chart:
         seconds = [link.case.axis.seconds(ns) for ns, _ in edges]
         level = Points(seconds, [bps * MBIT for _, bps in edges])
         traces.append(line(level, "capacity", REFERENCE))
-    figure = timeline(traces, "Mbit/s", link.case.axis, height=TALL)
+    figure = timeline(traces, "Mbit/s", link.case.axis, height=COMPARING_PIXELS)
     every = duration(link.interval * 1e6)
     caption = f"Acknowledged payload per second, over intervals of {every}. {_used(link)}"
     return _chart("throughput", "Throughput and capacity", figure, caption)
@@ -68,7 +68,7 @@ def delay(link: Link) -> Chart | None:
         facts.append(f"{part.name}: {_middle_and_high(found)}")
     if not traces:
         return None
-    figure = chart(traces, "ms", "% of packets", x={"type": "log"}, height=TALL)
+    figure = chart(traces, "ms", "% of packets", x={"type": "log"}, height=COMPARING_PIXELS)
     for level, name in ((50, "median"), (99, "P99")):
         reference(figure, level, name)
     jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)
@@ -112,7 +112,7 @@ def round_trips(link: Link) -> Chart | None:
         facts.append(f"{flow.name}: {_middle_and_high(found)}")
     if not traces:
         return None
-    figure = timeline(traces, "ms", link.case.axis, height=TALL, rangemode="normal")
+    figure = timeline(traces, "ms", link.case.axis, height=COMPARING_PIXELS, rangemode="normal")
     caption = f"Data to acknowledgement. {_listed(facts)}."
     return _chart("round-trips", "Round-trip time, flow against flow", figure, caption)
 
