@@ -169,6 +169,8 @@ class ProofPacket(NamedTuple):
     """Offset of the packet's record in the decompressed capture."""
     captured_bytes: int
     wire_bytes: int
+    header: bytes
+    """How its TCP header begins: ports, sequence and acknowledgement number."""
 
 
 class Proof(NamedTuple):

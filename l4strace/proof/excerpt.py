@@ -21,6 +21,8 @@ MOST_HEADERS = 512
 """Bytes of headers that are kept: a tunnel with IPv6 and all TCP options has less than 300."""
 HEAD_BYTES = 1 << 18
 """Where the interfaces of a pcapng file are looked for: those of all known tools come first."""
+LENGTH_AT = 12
+"""Byte of the TCP header that has its length in words (RFC 9293 section 3.1)."""
 SECTION, INTERFACE, ENHANCED, SIMPLE, OBSOLETE = 0x0A0D0D0A, 1, 6, 3, 2
 """Types of pcapng blocks (draft-ietf-opsawg-pcapng)."""
 COMMENT, USER_APPLICATION, IF_NAME, IF_TSRESOL = 1, 4, 2, 9
@@ -61,18 +63,29 @@ def _raw(path: str, packets: list[ProofPacket]) -> Iterator[Raw]:
     """The packets of one capture, read at their offsets."""
     ordered = sorted(packets, key=lambda packet: packet.offset)
     spans = [(0, HEAD_BYTES)]
-    spans += [(p.offset, p.offset + BLOCK_HEADERS[ENHANCED] + _kept(p)) for p in ordered]
+    spans += [(p.offset, p.offset + BLOCK_HEADERS[ENHANCED] + _read_bytes(p)) for p in ordered]
     head, *records = _read(path, spans)
     for packet, record in zip(ordered, records, strict=True):
         if (found := _record(head, record)) is not None:
             link_type, data = found
-            yield Raw(packet, link_type, data[: _kept(packet)])
+            yield Raw(packet, link_type, _headers(packet, data[: _read_bytes(packet)]))
 
 
-def _kept(packet: ProofPacket) -> int:
-    """Bytes of the packet without its payload."""
-    headers = packet.wire_bytes - packet.payload_bytes
-    return min(packet.captured_bytes, headers, MOST_HEADERS)
+def _read_bytes(packet: ProofPacket) -> int:
+    return min(packet.captured_bytes, MOST_HEADERS)
+
+
+def _headers(packet: ProofPacket, data: bytes) -> bytes:
+    """``data`` up to the end of the TCP header; nothing where it has none.
+
+    Lengths do not show where that is: a tool that cuts packets may have lost the original length,
+    padding may follow the payload, and the last fragment of a packet has the length of its own.
+    """
+    tcp = data.find(packet.header)
+    if tcp < 0:
+        return b""
+    words = data[tcp + LENGTH_AT :][:1]
+    return data[: tcp + (words[0] >> 4) * 4] if words else data
 
 
 def _read(path: str, spans: list[tuple[int, int]]) -> list[bytes]:

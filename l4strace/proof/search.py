@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -20,7 +21,19 @@ PACKETS_AROUND = 8
 """Telling packets beside those that a finding names."""
 PACKET_COLUMNS = (
     *("frame", "offset", "ts_ns", "captured_len", "wire_len", "flow", "forward", "ip_ecn"),
-    *("tcp_flags", "seq", "ack", "payload_len", "ace", "e0b", "ceb", "e1b", "sack"),
+    *(
+        "tcp_flags",
+        "seq",
+        "ack",
+        "seq_raw",
+        "ack_raw",
+        "payload_len",
+        "ace",
+        "e0b",
+        "ceb",
+        "e1b",
+        "sack",
+    ),
 )
 """Columns of `packets` that words and excerpt need."""
 CHANGES = ("lookup", "ace_before", "ceb_before", "repeats")
@@ -28,6 +41,7 @@ CHANGES = ("lookup", "ace_before", "ceb_before", "repeats")
 it in the same direction. `ace_before` and `ceb_before` are null at the first; in the handshake ACE
 is a code and no counter. `repeats`: all its bytes passed before."""
 HANDSHAKE = ("mode", "syn_ace", "final_ack_frame")
+PORTS = ("client_port", "server_port")
 
 
 def packets(capture: Capture, lookups: Sequence[Lookup]) -> dict[int, tuple[ProofPacket, ...]]:
@@ -48,7 +62,7 @@ def packets(capture: Capture, lookups: Sequence[Lookup]) -> dict[int, tuple[Proo
 def _handshakes(capture: Capture, source: int, flows: pl.Series) -> dict[int, dict[str, Any]]:
     """What words need of rows of `flows` as this capture saw them, by flow."""
     here = (pl.col("source") == source) & pl.col("flow").is_in(flows.drop_nulls().implode())
-    known = capture.flows.filter(here).select("flow", *HANDSHAKE)
+    known = capture.flows.filter(here).select("flow", *HANDSHAKE, *PORTS)
     return {row["flow"]: row for row in known.iter_rows(named=True)}
 
 
@@ -103,4 +117,12 @@ def _packet(
         offset=row["offset"],
         captured_bytes=row["captured_len"],
         wire_bytes=row["wire_len"],
+        header=_header(row, handshake),
     )
+
+
+def _header(row: dict[str, Any], flow: dict[str, Any]) -> bytes:
+    """The first twelve bytes of the TCP header."""
+    client, server = (flow[port] for port in PORTS)
+    ports = (client, server) if row["forward"] else (server, client)
+    return struct.pack(">HHII", *ports, row["seq_raw"], row["ack_raw"])

@@ -86,6 +86,7 @@ def test_a_finding_has_the_packets_that_prove_it_where_they_were_looked_up():
         source=0, frame=9, ts_ns=5, flow=0, forward=True, ip_ecn=1, tcp_flags=16, ace=5,
         counters=(1, None, 3), seq=1, ack=None, payload_bytes=0, named=True, shows="acknowledges",
         offset=24, captured_bytes=66, wire_bytes=66,
+        header=bytes(12),
     )  # fmt: skip
     known = Analysis((finding, finding), proof=Proof({0: (packet,)}))
     proved, other = json.loads(as_json.render(evidence(), known))["findings"]

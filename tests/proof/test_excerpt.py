@@ -15,10 +15,12 @@ from l4strace import pipeline
 from l4strace.model import Analysis, Confidence, Finding, Proof, Severity
 from tests.support.files import pcap
 from tests.support.places import FIXTURES
-from tests.support.wrappings import FRAME
+from tests.support.wrappings import FRAME, SEGMENT, ethernet, outer_v4
 
 CLEAN = FIXTURES / "accecn-clean/sender.pcap.xz"
 FIELDS = ("frame.comment", "frame.time_epoch", "ip.dsfield.ecn", "tcp.seq_raw", "tcp.flags")
+HEADERS = 14 + 20 + 20
+"""Bytes of FRAME before its payload: Ethernet, IPv4, TCP without options."""
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 
@@ -102,6 +104,25 @@ def test_payload_stays_out(tmp_path: Path) -> None:
     assert max(map(len, packets(found.excerpt))) < 120
 
 
+@pytest.mark.parametrize("kept", [54, 58, 74, 100])
+def test_a_packet_whose_original_length_was_lost_is_cut_behind_its_headers(
+    tmp_path: Path, kept: int
+) -> None:
+    """A sanitizer wrote the length that it kept as the length on the wire."""
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([FRAME[:kept]]))
+    found = proof(path, 1)
+    (packet,) = found.packets[0]
+    assert (packet.payload_bytes, packet.wire_bytes) == (len(FRAME) - HEADERS, kept)
+    assert packets(found.excerpt) == [FRAME[:HEADERS]]
+
+
+def test_padding_behind_the_payload_keeps_no_payload(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([FRAME + bytes(40)]))
+    assert packets(proof(path, 1).excerpt) == [FRAME[:HEADERS]]
+
+
 def test_nothing_found_gives_no_file(tmp_path: Path) -> None:
     path = tmp_path / "run.pcap"
     path.write_bytes(pcap([FRAME]))
@@ -118,3 +139,19 @@ def test_a_capture_that_is_gone_gives_the_reason(tmp_path: Path) -> None:
     assert proved is not None
     assert (proved.packets, proved.excerpt) == ({}, b"")
     assert proved.absent.startswith("The packets could not be read a second time (")
+
+
+def test_of_a_packet_in_fragments_nothing_but_headers_is_kept(tmp_path: Path) -> None:
+    """It has the number of its last fragment, in which there is payload only."""
+    body = SEGMENT + bytes(100)
+    parts = [bytearray(outer_v4(6, part, 1)) for part in (body[:80], body[80:])]
+    # More fragments follow; this one begins at byte 80 of the datagram.
+    struct.pack_into(">H", parts[0], 6, 0x2000)
+    struct.pack_into(">H", parts[1], 6, 80 // 8)
+    first, last = (ethernet(bytes(part)) for part in parts)
+    path = tmp_path / "run.pcap"
+    path.write_bytes(pcap([first, last]))
+    found = proof(path, 2)
+    (packet,) = found.packets[0]
+    assert packet.payload_bytes == 100
+    assert packets(found.excerpt) == [b""]

@@ -25,6 +25,7 @@ def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> 
         source=0, frame=2281, ts_ns=synthetic.at(0.5), flow=0, forward=False, ip_ecn=2,
         tcp_flags=0x018, ace=6, counters=(1, None, 9000), seq=1, ack=None, payload_bytes=0,
         named=True, shows="reports 1 more CE packet", offset=24, captured_bytes=66, wire_bytes=66,
+        header=bytes(12),
     )  # fmt: skip
     proof = Proof({0: (packet,)}, b"pcapng", "One is missing.")
     section = packets.build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof)))
