@@ -64,14 +64,16 @@ def diagnose(
     """
     where.forget()
     suit(files.paths)
-    from l4strace.commands.page_file import PageFile, command_line
+    from l4strace.commands.page_file import PageFile, command_line, or_no_page
 
     with where.timed("import"):
         from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
     form = printed.form
     part.check()
     asked = rules.checked()
-    page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
+    page = None
+    with or_no_page(output):
+        page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
     if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
     with inputs.opened(files) as found:
@@ -95,7 +97,7 @@ def diagnose(
     if page is not None:
         command = "" if files.anonymize else command_line()
         with console.stage("page"):
-            _write_pages(page, runs, given, command, force)
+            _write_pages(page, runs, given, command, output, force)
     if timings:
         console.note(where.table())
     raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
@@ -113,17 +115,23 @@ def _proved(read: Capture, runs: list[Judged], files: Files) -> list[Judged]:
 
 
 def _write_pages(
-    first: PageFile, runs: list[Judged], beside: Mapping[int, str], command: str, force: bool
+    first: PageFile,
+    runs: list[Judged],
+    beside: Mapping[int, str],
+    command: str,
+    output: str,
+    force: bool,
 ) -> None:
     """Writes ``first`` for the first run, and for each other run a page beside its first input."""
-    from l4strace.commands.page_file import PageFile
+    from l4strace.commands.page_file import PageFile, or_no_page
 
     place: PageFile | None = first
     for number, (evidence, analysis) in enumerate(runs):
-        if number:
-            place = PageFile.plan("", [beside[evidence.sources["source"][0]]], True, force)
-        if place is not None:
-            place.write(evidence, analysis, command)
+        with or_no_page(output):
+            if number:
+                place = PageFile.plan("", [beside[evidence.sources["source"][0]]], True, force)
+            if place is not None:
+                place.write(evidence, analysis, command)
 
 
 def _given(paths: Mapping[str, str], capture: Capture) -> dict[int, str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from l4strace import console
 from l4strace.commands.destination import Destination
+from l4strace.errors import OutputError
 from l4strace.timings import timed
 
 if TYPE_CHECKING:
@@ -49,6 +51,17 @@ class PageFile(Destination):
             file.write(page)
         if self.stream is None:
             console.note(f"wrote {shown(str(self.path))}")
+
+
+@contextmanager
+def or_no_page(output: str) -> Iterator[None]:
+    """Goes on without a page that nobody named with ``output`` where it cannot be written."""
+    try:
+        yield
+    except OutputError as error:
+        if output:
+            raise
+        console.note(f"no page: {error}. {error.hint}".rstrip(". ") + ".")
 
 
 def command_line() -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -101,6 +102,34 @@ def test_a_bad_place_fails_before_the_work(call, sample: Path):
     result = call("diagnose", sample, "-o", "no/such/folder/x.html")
     assert isinstance(result.exception, OutputError)
     assert result.stdout == ""
+
+
+def without_page(sample: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What `diagnose -` prints where the page would go into ``folder``."""
+    command = [sys.executable, "-I", "-m", "l4strace", "diagnose", "-", *words]
+    script = 'cd "$0" && { [ "$0" = /proc ] || rmdir "$0"; } && exec "$@"'
+    with sample.open("rb") as capture:
+        return subprocess.run(
+            ["/bin/sh", "-c", script, str(folder), *command],
+            stdin=capture,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.mark.parametrize("place", ["gone", "/proc"])
+def test_a_folder_that_takes_no_page_costs_no_verdict(sample: Path, sentence: str, place: str):
+    """Root may write anywhere but into a folder that is gone, and nobody into /proc."""
+    folder = sample.parent / place
+    folder.mkdir(exist_ok=True)
+    result = without_page(sample, folder)
+    assert headline(result.stdout) == sentence
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("no page: stdin.html: ")
+    named = without_page(sample, Path("/proc"), "-o", "run.html")
+    assert named.returncode == 3
+    assert named.stderr.startswith("error: run.html: ")
 
 
 def test_the_page_on_stdout_moves_the_summary_to_stderr(call, sample: Path, sentence: str):
