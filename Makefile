@@ -70,8 +70,7 @@ format: $(VENV)/.dev ## rewrite sources in the project's format
 docs: $(VENV)/.dev $(VENV)/.built ## rewrite manual page, completions, table of rules, glossary
 	$(BIN)/python docs/generate.py
 
-docs-site: $(VENV)/.built ## the pages of docs/, the rules, the tables, the command line as a site in build/site
-	$(BIN)/python -m pip install --quiet --group docs
+docs-site: $(VENV)/.dev $(VENV)/.built ## the pages of docs/, the rules, the tables, the command line as a site in build/site
 	$(BIN)/python docs/generate.py build/site-source
 	$(BIN)/sphinx-build -W --keep-going --quiet -b html -d build/site-doctrees build/site-source build/site
 
@@ -90,7 +89,7 @@ dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
 lock: $(VENV)/.dev ## rewrite .ci/requirements.txt from pyproject.toml (needs pip-tools)
-	$(BIN)/python -c 'import tomllib; d = tomllib.load(open("pyproject.toml", "rb")); print("\n".join(d["project"]["dependencies"] + d["dependency-groups"]["dev"] + d["build-system"]["requires"]))' \
+	$(BIN)/python -c 'import tomllib; d = tomllib.load(open("pyproject.toml", "rb")); print("\n".join(d["project"]["dependencies"] + [n for g in ("dev", "docs") for n in d["dependency-groups"][g] if isinstance(n, str)] + d["build-system"]["requires"]))' \
 		| pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file .ci/requirements.txt -
 

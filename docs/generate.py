@@ -51,6 +51,7 @@ READING = ("usage", "capture", "studies", "python", "json", "faq")
 REFERENCE = ("cli", "rules", "tables", "glossary")
 BEHIND = ("truth", "prague", "performance", "CONTRIBUTING", "SECURITY", "CHANGELOG")
 HELP_WIDTH = 100
+CODE = re.compile(rf"\b({'|'.join(rule.code for rule in rules.RULES)})\b")
 
 
 def manual_page() -> str:
@@ -106,10 +107,10 @@ def rule_page(rule: Any) -> str:
 
 def _run(run: rule_text.Run) -> str:
     kinds = {"code": f"`{run.text}`", "link": f"<{run.text}>"}
-    return kinds.get(run.kind) or escaped(run.text)
+    return kinds.get(run.kind) or CODE.sub(r"[\1](\1.md)", escaped(run.text))
 
 
-def table_page(table: Table) -> str:
+def table_page(name: str, table: Table) -> str:
     """One table: what a row is, its key, its columns."""
     rows = [
         f"| `{c.name}` | {_kind(c.dtype)} | {c.unit} | {escaped(c.doc)} |" for c in table.columns
@@ -117,7 +118,7 @@ def table_page(table: Table) -> str:
     key = ", ".join(f"`{name}`" for name in table.key)
     lead = f"{escaped(table.doc)}\n\nKey: {key}.\n" if key else f"{escaped(table.doc)}\n"
     head = "| column | type | unit | meaning |\n|---|---|---|---|\n"
-    return f"# {table.name}\n\n{lead}\n{head}" + "\n".join(rows) + "\n"
+    return f"# {name}\n\n{lead}\n{head}" + "\n".join(rows) + "\n"
 
 
 def _kind(dtype: Any) -> str:
@@ -195,7 +196,7 @@ def site(folder: Path) -> None:
         "rules": table + "\n" + contents("", by_code.values()),
         "tables": f"# Tables\n\n{named}\n\n" + contents("", (f"tables/{name}" for name in found)),
         **{by_code[rule.code]: rule_page(rule) for rule in rules.RULES},
-        **{f"tables/{name}": table_page(t) for name, t in found.items()},
+        **{f"tables/{name}": table_page(name, t) for name, t in found.items()},
         **{f"examples/{p.stem}": notebook(p) for p in (folder / "examples").glob("*.ipynb")},
     }
     for name, text in written.items():

@@ -4,7 +4,6 @@ import importlib.util
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,6 @@ def test_text_means_nothing_to_markdown_but_code_stays() -> None:
     assert generate.escaped("a_b <c> `d_e|f` *g*") == r"a\_b \<c\> `d_e\|f` \*g\*"
 
 
-@pytest.mark.skipif(find_spec("myst_parser") is None, reason="needs the group docs of pyproject")
 def test_the_site_builds_without_a_warning(sources: Path, tmp_path: Path) -> None:
     command = ["-m", "sphinx", "-W", "-q", "-b", "dummy", "-d", str(tmp_path / "trees")]
     done = subprocess.run(
