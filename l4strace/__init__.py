@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 
     from l4strace.run import Run
 
-__all__ = ["CollectorError", "InputError", "L4straceError", "Run", "UsageError", "dated", "open"]
+__all__ = [
+    "CollectorError",
+    "InputError",
+    "L4straceError",
+    "Run",
+    "UsageError",
+    "dated",
+    "open",
+    "open_all",
+]
+
+
+EACH = "Open each by itself, or all of them with l4strace.open_all(*files)."
 
 
 def open(  # noqa: A001 - read as l4strace.open
@@ -36,11 +48,33 @@ def open(  # noqa: A001 - read as l4strace.open
     false. ``select`` and ``ignore`` hold codes of rules, prefixes of codes or names, or are one of
     these. ``progress`` is called with bytes done and bytes in all (0: not known); True shows a line
     on stderr. Raises InputError for a file that cannot be read, UsageError for a word that names no
-    rule and for a path that is none. polars and the native core load here, not with the package.
+    rule, for a path that is none, and for captures of several runs: they show no flow in common and
+    do not overlap in time. polars and the native core load here, not with the package.
     """
-    from l4strace.run import open_run
+    from l4strace.run import open_runs
 
-    return open_run(
+    (run,) = open_runs(
+        list(map(_name, paths)),
+        select=select, ignore=ignore, companions=companions, progress=progress, one_run=EACH,
+    )  # fmt: skip
+    return run
+
+
+def open_all(
+    *paths: str | PathLike[str],
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
+    companions: bool = True,
+    progress: Callable[[int, int], None] | bool = False,
+) -> list[Run]:
+    """Reads and judges every run that the inputs hold, in the order of the inputs.
+
+    Captures are of one run when they show a flow in common, overlap in time or have one stem; each
+    run is judged by itself. Arguments and errors are those of `open`.
+    """
+    from l4strace.run import open_runs
+
+    return open_runs(
         list(map(_name, paths)),
         select=select, ignore=ignore, companions=companions, progress=progress,
     )  # fmt: skip

@@ -1,25 +1,45 @@
 """The order of the stages, stated once: bytes -> Capture -> Evidence -> Analysis.
 
-`read` turns files into tables, `derive` adds the tables that follow from them, `judge` asks the
-rules. What comes after (`page`, `output`) only shows the Analysis.
+`diagnose` composes them for every command and for `l4strace.open`: `read` turns files into tables,
+`unrelated` separates runs that never met, `derive` adds the tables that follow, `judge` asks the
+rules, `prove` looks up the packets behind findings. What comes after (`page`, `output`) only shows
+the Analysis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
+from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
-from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import proof, rules
-from l4strace.derive import alphas, company, guard, one_way, queue_delay, vantage
+from l4strace import console, proof, rules
+from l4strace.derive import (
+    alphas,
+    bottlenecks,
+    builds,
+    coexistence,
+    company,
+    cuts,
+    detector,
+    guard,
+    hosts,
+    laws,
+    noise,
+    one_way,
+    phases,
+    queue_delay,
+    spikes,
+    vantage,
+)
+from l4strace.errors import UsageError
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
-from l4strace.ingest import load
+from l4strace.ingest import load, separate
 from l4strace.ingest.tracked import Progress
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.rules.checklist import checklists
@@ -27,6 +47,8 @@ from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
+from l4strace.schema.words import CAPTURES
+from l4strace.selection import Selection, findings_of, in_time, of_flows
 from l4strace.timings import timed
 from l4strace.wording.order import worst_first
 from l4strace.wording.quantities import count
@@ -34,8 +56,108 @@ from l4strace.wording.quantities import count
 DERIVE = "derive"
 """Stands for the rule in a `Skipped` that names a broken table."""
 
-COSTLIEST = "bottlenecks"
-"""The derived table that takes as long as all others."""
+MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
+    # First, as it takes as long as all others together.
+    "bottlenecks": bottlenecks.table,
+    "cuts": cuts.table,
+    "detector": detector.table,
+    "laws": laws.table,
+    "builds": builds.table,
+    "coexistence": coexistence.table,
+    "phases": phases.table,
+    "spikes": spikes.table,
+    "noise": noise.table,
+    "hosts": hosts.table,
+}
+"""What makes each derived table, in the order in which they begin."""
+
+
+class Asked(NamedTuple):
+    """What a caller wants to know of each run that its inputs hold."""
+
+    selection: Selection = Selection()
+    """Flows and a stretch of time; rules judge the run with all its flows."""
+    select: tuple[str, ...] = ()
+    """Codes of rules, prefixes of codes or names; empty: all rules."""
+    ignore: tuple[str, ...] = ()
+    judge: bool = True
+    """False: only tables are wanted, and the analysis is empty."""
+    prove: bool = False
+    """Whether the packets behind findings are looked up."""
+    excerpt: bool = True
+    """Whether these are cut out as a pcapng file, too."""
+    one_run: str = ""
+    """The remedy where the inputs must be one run and are several; empty: they may be several."""
+    strict: bool = False
+    """Whether a rule that breaks raises."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run of the inputs, and what the rules found in it."""
+
+    read: Capture
+    """The whole run as it was read."""
+    evidence: Evidence
+    """What is selected of it, with the derived tables."""
+    analysis: Analysis
+
+
+def diagnose(
+    paths: Sequence[str],
+    asked: Asked,
+    *,
+    companions: bool = True,
+    reading: AbstractContextManager[Progress | None] | None = None,
+    shown: Callable[[Capture], Capture] = lambda capture: capture,
+) -> list[Judged]:
+    """All stages in their order, for each unrelated run of the inputs.
+
+    ``reading`` is open while they are read, and is told how far that is. ``shown`` gives a run the
+    names that findings and outputs show. Raises InputError for what cannot be read, UsageError
+    where nothing is selected and for several runs where one is asked for.
+    """
+    with reading or nullcontext() as progress, console.stage("read"):
+        capture = read(paths, progress, companions)
+    runs = unrelated(capture, asked.selection)
+    if asked.one_run and len(runs) > 1:
+        names = _named(map(shown, runs))
+        raise UsageError(f"the inputs are {len(runs)} unrelated runs: {names}", asked.one_run)
+    judged = [_judged(run, shown(run), asked) for run in runs]
+    return [_proved(run, asked) for run in judged] if asked.prove else judged
+
+
+def unrelated(capture: Capture, selection: Selection) -> list[Capture]:
+    """The unrelated runs in ``capture``, without those of which no flow is selected."""
+    runs = separate.runs(capture)
+    if len(runs) > 1 and selection.of_flows:
+        selection.numbers(capture)
+        runs = [run for run in runs if selection.chosen(run.flows).len()]
+    return runs
+
+
+def _named(runs: Iterable[Capture]) -> str:
+    """The captures of each run, runs apart by semicolons."""
+    names = (run.sources.filter(pl.col("kind").is_in(CAPTURES))["path"] for run in runs)
+    return "; ".join(", ".join(captures) for captures in names)
+
+
+def _judged(run: Capture, shown: Capture, asked: Asked) -> Judged:
+    with console.stage("derive"):
+        evidence = derive(in_time(shown, asked.selection))
+    chosen = of_flows(evidence, asked.selection)
+    if not asked.judge:
+        return Judged(run, chosen, Analysis(()))
+    with console.stage("judge"):
+        analysis = judge(evidence, asked.select, asked.ignore, strict=asked.strict)
+    if asked.selection.of_flows:
+        analysis = findings_of(analysis, chosen)
+    return Judged(run, chosen, analysis)
+
+
+def _proved(run: Judged, asked: Asked) -> Judged:
+    with console.stage("prove"):
+        return replace(run, analysis=prove(run.read, run.analysis, copy=asked.excerpt))
 
 
 def read(
@@ -62,7 +184,7 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     capture = one_way.without_partial_paths(capture)
     whole["rounds"] = partial(_rounds, capture)
     made = partial(_derived, capture=capture, broken=None if strict else broken)
-    jobs = {name: partial(made, name) for name in (COSTLIEST, *DERIVED)}
+    jobs = {name: partial(made, name) for name in MAKERS}
     tables = _side_by_side({**whole, **jobs})
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     evidence = Evidence(**values | tables | {"broken": reasons})
@@ -115,11 +237,10 @@ def _paths(capture: Capture, strict: bool) -> pl.DataFrame:
 
 def _derived(name: str, capture: Capture, broken: dict[str, str] | None) -> pl.DataFrame:
     """One derived table, less what odd data breaks: a row, or all; ``broken`` then states it."""
-    module = import_module(f"l4strace.derive.{name}")
     faults: list[Exception] = []
     try:
         with timed(name), guard.noting(None if broken is None else faults):
-            table = TABLES[name].conform(module.table(capture))
+            table = TABLES[name].conform(MAKERS[name](capture))
     except Exception as error:
         if broken is None:
             raise

@@ -135,25 +135,31 @@ class Run:
         return page.render(self.evidence, pipeline.prove(self.evidence, self.analysis))
 
 
-def open_run(
+def open_runs(
     paths: Sequence[str],
     *,
     select: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
     companions: bool = True,
     progress: Progress | bool = False,
-) -> Run:
-    """Reads, derives and judges; raises InputError for what cannot be read."""
+    one_run: str = "",
+) -> list[Run]:
+    """The unrelated runs of the inputs; ``one_run`` is the remedy where they must be one.
+
+    Raises InputError for what cannot be read, UsageError for a word that means no rule.
+    """
     if not paths:
         raise UsageError("nothing to open", "Name at least one capture or kernel log.")
     # A string holds one word, not one in each of its letters.
     chosen, ignored = ((w,) if isinstance(w, str) else tuple(w) for w in (select, ignore))
     rules.select(chosen, ignored)
-    with (
-        console.Progress("reading") if progress is True else nullcontext(progress or None) as shown
-    ):
-        evidence = pipeline.derive(pipeline.read(paths, shown, companions))
-    return Run(evidence, pipeline.judge(evidence, chosen, ignored))
+    runs = pipeline.diagnose(
+        paths,
+        pipeline.Asked(select=chosen, ignore=ignored, one_run=one_run),
+        companions=companions,
+        reading=console.Progress("reading") if progress is True else nullcontext(progress or None),
+    )
+    return [Run(run.evidence, run.analysis) for run in runs]
 
 
 def dated(table: pl.DataFrame) -> pl.DataFrame:

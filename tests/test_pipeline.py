@@ -75,14 +75,14 @@ def test_the_fields_of_evidence_are_the_list_of_derived_tables():
     ]
     assert list(DERIVED) == [name.lower() for name in declared]
     made = {path.stem for path in DERIVE.glob("*.py") if "\ndef table(capture" in path.read_text()}
-    assert set(DERIVED) == made
+    assert set(DERIVED) == made == set(pipeline.MAKERS)
 
 
 def test_a_table_that_breaks_is_reported_and_the_rules_still_run(monkeypatch: pytest.MonkeyPatch):
     def fail(_: object) -> None:
         raise TypeError("no such number")
 
-    monkeypatch.setattr("l4strace.derive.bottlenecks.table", fail)
+    monkeypatch.setitem(pipeline.MAKERS, "bottlenecks", fail)
     derived = pipeline.derive(capture())
     assert derived.bottlenecks.is_empty()
     analysis = pipeline.judge(derived)
@@ -110,7 +110,7 @@ def test_tables_that_break_are_named_in_one_order_whatever_the_threads(
         raise TypeError("no such number")
 
     for name in ("hosts", "bottlenecks", "cuts"):
-        monkeypatch.setattr(f"l4strace.derive.{name}.table", fail)
+        monkeypatch.setitem(pipeline.MAKERS, name, fail)
     monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
     broken = pipeline.derive(capture()).broken
     assert [reason.split()[2] for reason in broken] == ["cuts", "bottlenecks", "hosts"]

@@ -39,16 +39,28 @@ def exit_code(runs: Sequence[Judged], fail_on: FailOn) -> int:
 
 
 def _one(wanted: Format, evidence: Evidence, analysis: Analysis, fail_on: FailOn) -> str:
-    from importlib import import_module
-
-    module = import_module(f"l4strace.output.{wanted.value}")
-    options: dict[str, object] = {}
+    # Each imports what it needs: sarif and junit are for few, and text for most.
     if wanted is Format.text:
-        options = {"color": console.colored_results(), "width": console.width()}
-    elif wanted is Format.junit:
-        options = {"fail_on": _lowest(fail_on)}
-    rendered: str = module.render(evidence, analysis, **options)
-    return rendered
+        from l4strace.output import text
+
+        return text.render(
+            evidence, analysis, color=console.colored_results(), width=console.width()
+        )
+    if wanted is Format.json:
+        from l4strace.output import json
+
+        return json.render(evidence, analysis)
+    if wanted is Format.markdown:
+        from l4strace.output import markdown
+
+        return markdown.render(evidence, analysis)
+    if wanted is Format.sarif:
+        from l4strace.output import sarif
+
+        return sarif.render(evidence, analysis)
+    from l4strace.output import junit
+
+    return junit.render(evidence, analysis, fail_on=_lowest(fail_on))
 
 
 def _several(wanted: Format, runs: Sequence[Judged], fail_on: FailOn) -> str:

@@ -74,11 +74,12 @@ def compare(
       l4strace compare before.sweep after.sweep -m l4s_share -m L4S301
     """
     from l4strace.commands.page_file import PageFile, ours
-    from l4strace.compare import comparison, document, libraries, text
+    from l4strace.compare import libraries
+
+    libraries.check()
+    from l4strace.compare import comparison, document, text
     from l4strace.output.json import dumps
 
-    libraries.library("scipy")
-    libraries.library("statsmodels")
     target = PageFile(output, ours, force) if output else None
     sides = _sides(sources, by, of, where or [])
     result = comparison.compare(sides, measure or [], correction.value)

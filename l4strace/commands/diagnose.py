@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +16,11 @@ from l4strace.errors import UsageError
 from l4strace.threads import suit
 
 if TYPE_CHECKING:
-    from l4strace.commands.answer import Judged
     from l4strace.commands.page_file import PageFile
     from l4strace.evidence import Capture
-    from l4strace.selection import Selection
+    from l4strace.pipeline import Judged
+
+ONE_PAGE = "-o names one page: leave it out for a page of each, or diagnose them one at a time."
 
 
 def diagnose(
@@ -67,27 +68,29 @@ def diagnose(
     from l4strace.commands.page_file import PageFile, command_line, or_no_page
 
     with where.timed("import"):
-        from l4strace import pipeline  # noqa: F401 - so that its time is not that of a stage
+        from l4strace.pipeline import Asked
     form = printed.form
     part.check()
-    asked = rules.checked()
+    select, ignore = rules.checked()
     page = None
     with or_no_page(output):
         page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
     if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
+    asked = Asked(
+        part.selection(),
+        select,
+        ignore,
+        prove=page is not None or form is Format.json,
+        # A page that hides addresses must not carry copies.
+        excerpt=not files.anonymize,
+        one_run=ONE_PAGE if output else "",
+        strict=console.settings().debug,
+    )
     with inputs.opened(files) as found:
-        read = inputs.tracked(found, files.companions)
-        given, selection = _given(found, read), part.selection()
-        parts = _parts(inputs.plain(read) if files.anonymize else read, selection)
-        if output and len(parts) > 1:
-            raise UsageError(
-                f"the inputs are {len(parts)} unrelated runs, and -o names one page",
-                "Leave -o out for a page beside each, or diagnose them one at a time.",
-            )
-        runs = [_judged(one, selection, asked) for one in parts]
-        if page is not None or form is Format.json:
-            runs = _proved(read, runs, files)
+        judged = inputs.diagnosed(files, found, asked)
+        beside = [_given(found, run.read) for run in judged]
+    runs = [(run.evidence, run.analysis) for run in judged]
     with console.stage("summary"):
         summary = render(form, runs, fail_on)
     if page is not None and page.to_stdout:
@@ -97,27 +100,16 @@ def diagnose(
     if page is not None:
         command = "" if files.anonymize else command_line()
         with console.stage("page"):
-            _write_pages(page, runs, given, command, output, force)
+            _write_pages(page, judged, beside, command, output, force)
     if timings:
         console.note(where.table())
     raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
 
 
-def _proved(read: Capture, runs: list[Judged], files: Files) -> list[Judged]:
-    """The runs with the packets behind their findings; no copies where addresses are hidden."""
-    from l4strace import pipeline
-
-    with console.stage("prove"):
-        return [
-            (evidence, pipeline.prove(read, analysis, copy=not files.anonymize))
-            for evidence, analysis in runs
-        ]
-
-
 def _write_pages(
     first: PageFile,
-    runs: list[Judged],
-    beside: Mapping[int, str],
+    runs: Sequence[Judged],
+    beside: Sequence[str],
     command: str,
     output: str,
     force: bool,
@@ -126,45 +118,17 @@ def _write_pages(
     from l4strace.commands.page_file import PageFile, or_no_page
 
     place: PageFile | None = first
-    for number, (evidence, analysis) in enumerate(runs):
+    for number, (run, path) in enumerate(zip(runs, beside, strict=True)):
         with or_no_page(output):
             if number:
-                place = PageFile.plan("", [beside[evidence.sources["source"][0]]], True, force)
+                place = PageFile.plan("", [path], True, force)
             if place is not None:
-                place.write(evidence, analysis, command)
+                place.write(run.evidence, run.analysis, command)
 
 
-def _given(paths: Mapping[str, str], capture: Capture) -> dict[int, str]:
-    """The path of each input as it was given; of a companion, where it was found."""
+def _given(paths: Mapping[str, str], run: Capture) -> str:
+    """The first input of ``run`` as it was named; a companion by the path where it was found."""
     from l4strace.ingest import named
 
-    given = {named.registered(path): own for path, own in paths.items()}
-    return {
-        source: given.get(path, path)
-        for source, path in capture.sources.select("source", "path").iter_rows()
-    }
-
-
-def _parts(capture: Capture, selection: Selection) -> list[Capture]:
-    """The unrelated runs of the inputs, without runs in which nothing is selected."""
-    from l4strace import separate
-
-    parts = separate.runs(capture)
-    if len(parts) > 1 and selection.of_flows:
-        selection.numbers(capture)
-        parts = [part for part in parts if selection.chosen(part.flows).len()]
-    return parts
-
-
-def _judged(
-    capture: Capture, selection: Selection, asked: tuple[tuple[str, ...], tuple[str, ...]]
-) -> Judged:
-    from l4strace import pipeline
-    from l4strace.selection import findings_of, in_time, of_flows
-
-    with console.stage("derive"):
-        evidence = pipeline.derive(in_time(capture, selection))
-    with console.stage("judge"):
-        analysis = pipeline.judge(evidence, *asked, strict=console.settings().debug)
-    shown = of_flows(evidence, selection)
-    return shown, findings_of(analysis, shown) if selection.of_flows else analysis
+    first = run.sources["path"][0]
+    return next((own for path, own in paths.items() if named.registered(path) == first), first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from l4strace.evidence import Capture
+    from l4strace.pipeline import Judged
     from l4strace.selection import Selection
 
 
@@ -42,7 +44,8 @@ def export(
     l4strace/schema declares every column with its unit. `packets` is streamed: memory does not grow
     with the capture. `findings` and `measures` hold what the rules found. The name of FILE selects
     the format: .csv, .ndjson, .jsonl (each also with .gz) or .parquet. FILE appears only once it is
-    complete.
+    complete. Captures that show no flow in common and do not overlap in time are judged one by one;
+    their rows follow each other, and `source` and `flow` keep them apart.
 
     \b
     Examples:
@@ -61,28 +64,28 @@ def export(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
     if table != "packets":
-        capture = inputs.read(files)
-        table_file.write(_of_run(table, capture, selection), target, wanted)
+        from l4strace.pipeline import Asked
+
+        runs = inputs.judged(files, Asked(selection, judge=table in FOUND))
+        table_file.write(_of_runs(table, runs).lazy(), target, wanted)
         return
     with inputs.opened(files) as found, console.Progress("reading") as progress:
         frame = _packets(list(found), progress, files.companions, selection)
         table_file.write(frame, target, wanted)
 
 
-def _of_run(table: str, capture: Capture, selection: Selection) -> pl.LazyFrame:
-    """A table of the run; rules are asked only for what they found."""
-    from l4strace import pipeline
-    from l4strace.output import frames
+def _of_runs(table: str, runs: Sequence[Judged]) -> pl.DataFrame:
+    """A table with the rows of all runs; findings are numbered over all of them."""
+    from l4strace.ingest.separate import together
+    from l4strace.output import frames, several
     from l4strace.schema import FOUND
-    from l4strace.selection import findings_of, in_time, of_flows
 
-    evidence = pipeline.derive(in_time(capture, selection))
-    shown = of_flows(evidence, selection)
+    evidence = together([run.evidence for run in runs])
     if table in FOUND:
-        found = findings_of(pipeline.judge(evidence), shown)
-        return frames.of(table, shown, found).lazy()
-    frame: pl.DataFrame = getattr(shown, table)
-    return frame.lazy()
+        found = several.together([(run.evidence, run.analysis) for run in runs])
+        return frames.of(table, evidence, found)
+    frame: pl.DataFrame = getattr(evidence, table)
+    return frame
 
 
 def _packets(
@@ -102,6 +105,15 @@ def _packets(
     if selection.of_flows:
         frame = frame.filter(pl.col("flow").is_in(selection.numbers(capture).implode()))
     if selection.of_time:
-        first, end = selection.bounds_ns(capture)
-        frame = frame.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
+        runs = pipeline.unrelated(capture, selection)
+        frame = frame.filter(pl.any_horizontal([_within(run, selection) for run in runs]))
     return frame
+
+
+def _within(run: Capture, selection: Selection) -> pl.Expr:
+    """Whether a packet is one of ``run`` in the time that is selected."""
+    import polars as pl
+
+    first, end = selection.bounds_ns(run)
+    ours = pl.col("source").is_in(run.sources["source"].to_list())
+    return ours & (pl.col("ts_ns") >= first) & (pl.col("ts_ns") < end)

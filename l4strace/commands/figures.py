@@ -15,6 +15,7 @@ from l4strace.errors import OutputError
 
 if TYPE_CHECKING:
     from l4strace.page.chart import Chart
+    from l4strace.pipeline import Judged
 
 HEAD_BYTES = 512
 """Bytes at the start of a file that hold the signature of charts of l4strace."""
@@ -34,7 +35,8 @@ def figures(
     """Write every chart of the page as SVG, for papers and tickets.
 
     Names each file after its chart and flow, such as `marks-flow-3.svg` (`#marks-flow-3` on the
-    page), and prints the names.
+    page), and prints the names. Captures that show no flow in common and do not overlap in time
+    have a folder each: `1-monday/marks-flow-3.svg`.
 
     \b
     Examples:
@@ -42,27 +44,45 @@ def figures(
       l4strace figures client.pcap server.pcap -o charts --flow 1
     """
     threads.suit(files.paths)
-    from l4strace import pipeline
-    from l4strace.page.build import build
-    from l4strace.page.case import Case
     from l4strace.page.drawing.svg import svg
-    from l4strace.selection import findings_of, in_time, of_flows
+    from l4strace.pipeline import Asked
 
-    selection = part.selection()
+    asked = Asked(part.selection())
     folder = Path(output)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be made ({error.strerror})") from error
-    evidence = pipeline.derive(in_time(inputs.read(files), selection))
-    shown = of_flows(evidence, selection)
-    charts = build(Case(shown, findings_of(pipeline.judge(evidence), shown))).charts
-    # All of them first: a file of another stops the command before it writes any.
-    places = [Destination(str(folder / f"{chart.key}.svg"), _ours, force) for chart in charts]
-    for chart, place in zip(charts, places, strict=True):
+    _make(folder)
+    runs = inputs.judged(files, asked)
+    planned: list[tuple[Chart, Destination]] = []
+    # All places first: a file of another stops the command before it writes any.
+    for number, run in enumerate(runs, 1):
+        own = folder / _name(number, run) if len(runs) > 1 else folder
+        _make(own)
+        for chart in _charts(run):
+            planned.append((chart, Destination(str(own / f"{chart.key}.svg"), _ours, force)))
+    for chart, place in planned:
         with place.opened() as file:
             file.write(svg(chart.spec, _title(chart), chart.height).encode())
         console.emit(place.output)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
+def _name(number: int, run: Judged) -> str:
+    """The folder of one of several runs: two of them may have inputs of one name."""
+    from l4strace.ingest.files import stem
+
+    return f"{number}-{stem(run.evidence.sources['path'][0])}"
+
+
+def _charts(run: Judged) -> list[Chart]:
+    from l4strace.page.build import build
+    from l4strace.page.case import Case
+
+    return build(Case(run.evidence, run.analysis)).charts
 
 
 def _title(chart: Chart) -> str:

@@ -30,14 +30,16 @@ def flows(
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
     threads.suit(files.paths)
+    from l4strace import pipeline
+    from l4strace.ingest.separate import together
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
     from l4strace.selection import in_time, of_flows
 
     selection = part.selection()
-    capture = inputs.read(files)
-    capture = of_flows(in_time(capture, selection), selection)
+    runs = pipeline.unrelated(inputs.read(files), selection)
+    capture = together([of_flows(in_time(run, selection), selection) for run in runs])
     if json:
         console.emit(as_json.render(capture, Analysis(())))
     elif capture.flows.height:

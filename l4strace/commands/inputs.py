@@ -12,6 +12,7 @@ from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
     from l4strace.evidence import Capture
+    from l4strace.pipeline import Asked, Judged
 
 
 @contextmanager
@@ -39,23 +40,31 @@ def opened(files: Files) -> Iterator[dict[str, str]]:
         yield found
 
 
-def tracked(found: Iterable[str], companions: bool) -> Capture:
-    """What the files hold that `opened` found."""
+def diagnosed(files: Files, found: Iterable[str], asked: Asked) -> list[Judged]:
+    """Each run of the files that `opened` found; one of redacted copies shows names for paths."""
     from l4strace import pipeline
-
-    with console.Progress("reading") as progress, console.stage("read"):
-        return pipeline.read(list(found), progress, companions)
-
-
-def plain(capture: Capture) -> Capture:
-    """The capture of redacted copies, with file names for paths."""
     from l4strace.redact.copies import with_plain_names
 
-    return with_plain_names(capture)
+    return pipeline.diagnose(
+        list(found),
+        asked,
+        companions=files.companions,
+        reading=console.Progress("reading"),
+        shown=with_plain_names if files.anonymize else lambda capture: capture,
+    )
 
 
 def read(files: Files) -> Capture:
-    """The capture that the inputs hold."""
+    """What the inputs hold."""
+    from l4strace import pipeline
+    from l4strace.redact.copies import with_plain_names
+
+    with opened(files) as found, console.Progress("reading") as progress, console.stage("read"):
+        capture = pipeline.read(list(found), progress, files.companions)
+    return with_plain_names(capture) if files.anonymize else capture
+
+
+def judged(files: Files, asked: Asked) -> list[Judged]:
+    """Each run of the inputs."""
     with opened(files) as found:
-        capture = tracked(found, files.companions)
-    return plain(capture) if files.anonymize else capture
+        return diagnosed(files, found, asked)

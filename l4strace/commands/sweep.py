@@ -182,11 +182,11 @@ def _known(baseline: str, wanted: Format) -> Tables:
         return {}
     if wanted is Format.markdown:
         raise UsageError("a sweep has no form in Markdown", "Use text, json, sarif or junit.")
-    from l4strace.compare import baseline as keeping
     from l4strace.compare import libraries
 
-    libraries.library("scipy")
-    libraries.library("statsmodels")
+    libraries.check()
+    from l4strace.compare import baseline as keeping
+
     return keeping.load(baseline)
 
 

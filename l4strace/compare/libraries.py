@@ -1,19 +1,20 @@
-"""scipy and statsmodels, which only `compare` needs: imported when they are."""
+"""scipy and statsmodels, which only `compare` needs: an extra of the package."""
 
 from __future__ import annotations
-
-from importlib import import_module
-from typing import Any
 
 from l4strace.errors import UsageError
 
 
-def library(name: str) -> Any:
-    """The module ``name``. Raises UsageError with the remedy when it is not installed."""
+def check() -> None:
+    """Raises UsageError with the remedy where one of them cannot be imported.
+
+    Call it before `statistics` is imported, which takes them for granted.
+    """
     try:
-        return import_module(name)
+        import scipy.stats  # noqa: F401
+        import statsmodels.stats.power  # noqa: F401
     except ImportError as error:
-        missing = name.partition(".")[0]
+        missing = (error.name or "scipy").partition(".")[0]
         raise UsageError(
             f"compare needs {missing}, which is not installed",
             "Install it with: pip install 'l4strace[compare]'",

@@ -12,6 +12,7 @@ from l4strace import pipeline
 from l4strace.derive import company, queue_delay, vantage
 from l4strace.evidence import Evidence
 from l4strace.page.drawing.thin import thin
+from l4strace.pipeline import Asked
 from l4strace.schema.keys import KEY
 from l4strace.wording.names import flow_name
 from l4strace.wording.quantities import quantity, share
@@ -26,6 +27,7 @@ CHARTS = (
     ("inflight_max_packets", "Packets in flight", ""),
 )
 TICKS = 4
+ONE_SIDE = "Each side of an overlay is one run."
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,12 @@ class Side:
 
 
 def side(files: Sequence[str]) -> Side | None:
-    """Reads one run; null without a flow that carries data. Raises InputError."""
-    evidence = pipeline.derive(pipeline.read(files))
+    """Reads one run; null without a flow that carries data.
+
+    Raises InputError for what cannot be read, UsageError for files of several runs.
+    """
+    (run,) = pipeline.diagnose(files, Asked(judge=False, one_run=ONE_SIDE))
+    evidence = run.evidence
     key = _largest(evidence)
     if key is None:
         return None

@@ -12,7 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from l4strace.compare.libraries import library
+import numpy as np
+from scipy import stats
+from statsmodels.stats.meta_analysis import effectsize_smd
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower
 
 SIGNIFICANCE_LEVEL = 0.05
 """Probability of an interval that misses, and of calling any difference where there is none."""
@@ -52,7 +56,6 @@ class Effect:
 
 def effects(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Effect]:
     """The effect of each pair of samples (both not empty), in order."""
-    np = library("numpy")
     by_size: dict[tuple[int, int], list[int]] = defaultdict(list)
     for index, (a, b) in enumerate(pairs):
         by_size[len(a), len(b)].append(index)
@@ -88,7 +91,6 @@ def interval(a: Any, b: Any) -> tuple[Any, Any]:
     data; the degrees of freedom are Welch's. Fewer runs than `FEWEST_TO_RESAMPLE` get that t
     interval itself.
     """
-    np, stats = library("numpy"), library("scipy.stats")
     if min(a.shape[1], b.shape[1]) < FEWEST_TO_RESAMPLE:
         total, freedom = _welch(a, b)
         half = stats.t.ppf(1 - SIGNIFICANCE_LEVEL / 2, freedom) * np.sqrt(total)
@@ -115,7 +117,6 @@ def interval(a: Any, b: Any) -> tuple[Any, Any]:
 
 def _expanded_levels(a: Any, b: Any) -> Any:
     """Confidence level of the percentile interval of each row; rounded, so that rows share some."""
-    np, stats = library("numpy"), library("scipy.stats")
     n_a, n_b = a.shape[1], b.shape[1]
     v_a, v_b = a.var(axis=1, ddof=1) / n_a, b.var(axis=1, ddof=1) / n_b
     total, freedom = _welch(a, b)
@@ -128,7 +129,6 @@ def _expanded_levels(a: Any, b: Any) -> Any:
 
 def _welch(a: Any, b: Any) -> tuple[Any, Any]:
     """Variance of the difference of means of each row, and its degrees of freedom (Welch)."""
-    np = library("numpy")
     n_a, n_b = a.shape[1], b.shape[1]
     v_a, v_b = a.var(axis=1, ddof=1) / n_a, b.var(axis=1, ddof=1) / n_b
     total = v_a + v_b
@@ -139,11 +139,9 @@ def _welch(a: Any, b: Any) -> tuple[Any, Any]:
 
 def hedges(a: Any, b: Any) -> list[float | None]:
     """Hedges' g of each row: the difference in standard deviations; null without any spread."""
-    np = library("numpy")
-    smd = library("statsmodels.stats.meta_analysis").effectsize_smd
     spread = (a.std(axis=1) + b.std(axis=1)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes, _ = smd(
+        sizes, _ = effectsize_smd(
             b.mean(axis=1), b.std(axis=1, ddof=1), b.shape[1],
             a.mean(axis=1), a.std(axis=1, ddof=1), a.shape[1],
         )  # fmt: skip
@@ -156,7 +154,6 @@ def chance(a: Any, b: Any) -> float:
     Welch's t test; Fisher's exact test where there are only two different values, as of findings
     that a run has or has not.
     """
-    np, stats = library("numpy"), library("scipy.stats")
     a, b = _without_rounding_errors(a, b)
     different = np.unique(np.concatenate([a, b]))
     if len(different) == 1:
@@ -171,7 +168,6 @@ def chance(a: Any, b: Any) -> float:
 
 def _without_rounding_errors(a: Any, b: Any) -> tuple[Any, Any]:
     """Both samples to `DIGITS` digits of the largest value: a sum of equal shares is no spread."""
-    np = library("numpy")
     largest = float(np.max(np.abs(np.concatenate([a, b]))))
     if largest == 0:
         return a, b
@@ -186,7 +182,6 @@ def beyond(before: Sequence[float], after: Sequence[float], effect: Effect) -> E
     """
     if effect.p is not None or len(after) != 1 or len(before) < FEWEST_OF_BASELINE:
         return effect
-    np, stats = library("numpy"), library("scipy.stats")
     deviation = float(np.std(before, ddof=1))
     if deviation == 0:
         return effect
@@ -200,7 +195,6 @@ def corrected(probabilities: Sequence[float | None], method: str) -> list[float 
     known = [p for p in probabilities if p is not None]
     if not known:
         return list(probabilities)
-    multipletests = library("statsmodels.stats.multitest").multipletests
     values = iter(multipletests(known, alpha=SIGNIFICANCE_LEVEL, method=method)[1].tolist())
     return [None if p is None else next(values) for p in probabilities]
 
@@ -210,7 +204,7 @@ def paired(differences: Sequence[float]) -> float | None:
     if len(differences) < 6 or not any(differences):
         # With five pairs no outcome is rarer than 2 / 2^5 = 6 %.
         return None
-    return float(library("scipy.stats").wilcoxon(differences).pvalue)
+    return float(stats.wilcoxon(differences).pvalue)
 
 
 def visible(deviation: float, runs_before: int, runs_after: int, tests: int) -> float | None:
@@ -220,8 +214,7 @@ def visible(deviation: float, runs_before: int, runs_after: int, tests: int) -> 
     """
     if min(runs_before, runs_after) < MIN_RUNS_PER_SIDE:
         return None
-    power = library("statsmodels.stats.power").TTestIndPower()
-    size = power.solve_power(
+    size = TTestIndPower().solve_power(
         nobs1=runs_before,
         ratio=runs_after / runs_before,
         alpha=SIGNIFICANCE_LEVEL / max(tests, 1),

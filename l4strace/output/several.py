@@ -24,6 +24,17 @@ def named(capture: Capture, analysis: Analysis) -> Analysis:
     return replace(analysis, findings=tuple(findings))
 
 
+def together(runs: Sequence[Judged]) -> Analysis:
+    """What was found in all runs, one run after the other, each finding with its input."""
+    if len(runs) == 1:
+        return runs[0][1]
+    parts = [named(evidence, analysis) for evidence, analysis in runs]
+    return Analysis(
+        tuple(finding for part in parts for finding in part.findings),
+        tuple(dict.fromkeys(skipped for part in parts for skipped in part.skipped)),
+    )
+
+
 def in_text(runs: Sequence[Judged], *, color: bool, width: int) -> str:
     """One summary after the other, each under the names of its inputs."""
     return "\n\n".join(

@@ -14,21 +14,25 @@ import polars as pl
 from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis, Finding, Severity
+from l4strace.pipeline import Asked
 from l4strace.sweep import flow_rows, measures, results
 from l4strace.sweep.parameters import rate_bps
 from l4strace.sweep.planned import Options, Planned, Result, Row, row
+
+ONE_ROW = "A row of a sweep is one run: name each of them in a line of its own."
 
 
 def measure(planned: Planned, options: Options, page: str = "") -> Result:
     """Rows of the four tables; with ``page`` also its page at that path.
 
-    Raises InputError for what cannot be read.
+    Raises InputError for what cannot be read, UsageError for files of several runs.
     """
     made = results.sort(planned.files)
     if not made.inputs:
         return _from_results(planned, made)
-    evidence = pipeline.derive(pipeline.read(made.inputs))
-    analysis = pipeline.judge(evidence, options.select, options.ignore)
+    asked = Asked(select=options.select, ignore=options.ignore, one_run=ONE_ROW)
+    (run,) = pipeline.diagnose(made.inputs, asked)
+    evidence, analysis = run.evidence, run.analysis
     if page:
         _write_page(page, evidence, analysis)
     flows = flow_rows.table(evidence, planned.name)

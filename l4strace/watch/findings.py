@@ -11,7 +11,7 @@ from pathlib import Path
 
 from l4strace.errors import L4straceError
 from l4strace.model import Severity
-from l4strace.selection import Selection, findings_of, in_time, of_flows
+from l4strace.selection import Selection
 
 FIRST_AFTER_S = 4.0
 REST = 10
@@ -71,12 +71,9 @@ class Judge:
         from l4strace import pipeline
         from l4strace.wording.verdict import conversations, verdict
 
-        capture = in_time(pipeline.read([str(self._capture)]), self._selection)
-        evidence = pipeline.derive(capture)
-        analysis = pipeline.judge(evidence)
-        if self._selection.of_flows:
-            analysis = findings_of(analysis, of_flows(evidence, self._selection))
+        # Files of one stem are one run.
+        (run,) = pipeline.diagnose([str(self._capture)], pipeline.Asked(self._selection))
         self.findings = [
-            (f.severity, f.rule, f.message) for f in analysis.findings if f.rule not in NOT_YET
+            (f.severity, f.rule, f.message) for f in run.analysis.findings if f.rule not in NOT_YET
         ]
-        return verdict(analysis, conversations(evidence)).sentence
+        return verdict(run.analysis, conversations(run.evidence)).sentence

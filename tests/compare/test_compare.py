@@ -260,7 +260,7 @@ def test_what_cannot_be_compared_is_a_usage_error():
 def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     with pytest.raises(errors.UsageError, match="needs scipy") as raised:
-        libraries.library("scipy.stats")
+        libraries.check()
     assert "l4strace[compare]" in raised.value.hint
 
 

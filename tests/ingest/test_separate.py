@@ -2,8 +2,8 @@
 
 import pytest
 
-from l4strace import separate
 from l4strace.evidence import Capture
+from l4strace.ingest import separate
 from tests.support.frames import capture, frame, stack
 
 S = 10**9

@@ -6,10 +6,11 @@ run when they show a flow in common, overlap in time, or have one stem.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,6 +18,8 @@ from l4strace.evidence import Capture
 from l4strace.ingest.files import stem
 from l4strace.schema.words import CAPTURES
 from l4strace.wording.moments import NANO
+
+C = TypeVar("C", bound=Capture)
 
 GAP_NS = NANO
 """Files of a recorder that begins a new one every so often lie closer than this. By eye."""
@@ -29,6 +32,19 @@ def runs(capture: Capture) -> list[Capture]:
         return [capture]
     groups = _groups(capture)
     return [capture] if len(groups) == 1 else [_part(capture, group) for group in groups]
+
+
+def together(runs: Sequence[C]) -> C:
+    """Tables that hold the rows of all ``runs``, one run after the other."""
+    first, *others = runs
+    if not others:
+        return first
+    tables = {
+        field.name: pl.concat([getattr(run, field.name) for run in runs])
+        for field in fields(first)
+        if isinstance(getattr(first, field.name), pl.DataFrame)
+    }
+    return replace(first, **tables)
 
 
 def _groups(capture: Capture) -> list[list[int]]:
