@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TextIO
 
-from l4strace import timings
+from l4strace import resources
 from l4strace.errors import OutputError
 
 PROGRESS_AFTER_S = 0.5
@@ -158,7 +158,7 @@ def fail(message: str, hint: str = "") -> None:
 @contextmanager
 def stage(name: str) -> Iterator[None]:
     """Times one stage of the work for `--verbose` and `--timings`."""
-    with timings.timed(name) as timing:
+    with resources.timed(name) as timing:
         yield
     detail(f"{name}: {timing.wall_s:.3f} s")
 

@@ -40,16 +40,16 @@ from l4strace.derive import (
 from l4strace.errors import UsageError
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.ingest import load, separate
+from l4strace.ingest.selection import Selection, findings_of, in_time, of_flows
 from l4strace.ingest.tracked import Progress
 from l4strace.model import Analysis, Finding, Rule, Skipped
+from l4strace.resources import timed
 from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
 from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
 from l4strace.schema import TABLES
 from l4strace.schema.words import CAPTURES
-from l4strace.selection import Selection, findings_of, in_time, of_flows
-from l4strace.timings import timed
 from l4strace.wording.order import worst_first
 from l4strace.wording.quantities import count
 

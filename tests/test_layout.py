@@ -13,6 +13,8 @@ from tests.support.places import REPOSITORY
 FILE_LINES = 400
 FUNCTION_LINES = 80
 MEDIAN_FILE_LINES = 120
+LOOSE_MODULES = 9
+"""At the top of the package, beside `__init__` and `__main__`."""
 TESTS = REPOSITORY / "tests"
 PYTHON = sorted(
     path
@@ -104,6 +106,22 @@ def test_no_function_is_too_long(path: Path):
 def test_most_files_are_short():
     sizes = sorted(lines(path) for path in PYTHON if not path.is_relative_to(TESTS))
     assert sizes[len(sizes) // 2] <= MEDIAN_FILE_LINES
+
+
+def test_few_modules_lie_loose_at_the_top():
+    loose = {path.stem for path in (REPOSITORY / "l4strace").glob("*.py")}
+    assert len(loose - {"__init__", "__main__"}) <= LOOSE_MODULES
+
+
+def test_what_is_known_is_imported_by_name():
+    """A module that is named by a string is seen by no type checker and by no import contract."""
+    late = {
+        name(path)
+        for path in PYTHON
+        if path.is_relative_to(REPOSITORY / "l4strace")
+        and re.search(r"\b(import_module|__import__)\(", path.read_text())
+    }
+    assert late == {"l4strace/cli.py"}
 
 
 def test_what_begins_like_a_program_runs_as_one():

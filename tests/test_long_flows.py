@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace import pipeline, threads
+from l4strace import pipeline, resources
 from l4strace.derive import queue_delay, windows
 from tests.support.bench import shapes, workloads
 
@@ -42,11 +42,11 @@ def test_its_rounds_are_put_together_and_none_is_lost(long_run):
 def test_it_is_the_same_on_any_number_of_threads(long_run):
     path, capture = long_run
     for number in (1, 2, 16):
-        threads.limit(number)
+        resources.limit_threads(number)
         try:
             again = pipeline.read([str(path)])
         finally:
-            threads.limit(None)
+            resources.limit_threads(None)
         assert again.rounds.equals(capture.rounds)
 
 

@@ -1,12 +1,13 @@
 """The order of the stages, and what happens when a rule breaks."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
 
-from l4strace import pipeline, rules, timings
+from l4strace import pipeline, resources, rules
 from l4strace.derive import company, vantage
 from l4strace.evidence import DERIVED, Capture, kept
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
@@ -31,6 +32,29 @@ def test_derive_gives_every_declared_table():
     derived = pipeline.derive(capture())
     for name in TABLES.keys() - {"packets"}:
         assert getattr(derived, name).schema == TABLES[name].schema
+
+
+CALLERS = {
+    "commands/inputs.py",  # diagnose, export, figures
+    "compare/overlay.py",
+    "run.py",
+    "sweep/one_run.py",
+    "watch/findings.py",
+}
+"""Where captures are judged, each by `pipeline.diagnose`."""
+
+
+def test_one_function_composes_the_stages():
+    """No caller has an order of its own: what separates runs does so everywhere."""
+    package = REPOSITORY / "l4strace"
+    texts = {
+        path.relative_to(package).as_posix(): path.read_text()
+        for path in package.rglob("*.py")
+        if not {"target", "share"}.intersection(path.parts)
+    }
+    assert {name for name, text in texts.items() if "pipeline.diagnose(" in text} == CALLERS
+    stages = re.compile(r"pipeline\.(derive|judge)\(|pipeline import .*\b(derive|judge)\b")
+    assert {name for name, text in texts.items() if stages.search(text)} == set()
 
 
 def test_judge_sorts_worst_first(monkeypatch: pytest.MonkeyPatch):
@@ -146,9 +170,9 @@ def test_tables_made_beside_each_other_are_timed_as_parts_of_their_stage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pl, "thread_pool_size", lambda: 2)
-    timings.forget()
-    with timings.timed("derive"):
+    resources.forget_timings()
+    with resources.timed("derive"):
         pipeline.derive(capture())
-    stages = [line for line in timings.table().splitlines()[1:-2] if not line.startswith(" ")]
-    timings.forget()
+    stages = [line for line in resources.timings().splitlines()[1:-2] if not line.startswith(" ")]
+    resources.forget_timings()
     assert [stage.split()[0] for stage in stages] == ["derive"]

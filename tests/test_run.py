@@ -103,6 +103,23 @@ def test_a_list_of_files_is_not_a_file(fixtures: Path):
     assert l4strace.open(*files, select="L4S0").sources.height == 2
 
 
+def test_unrelated_captures_are_runs_of_their_own(fixtures: Path):
+    files = [fixtures / name / "sender.pcap.xz" for name in ("accecn-bleached", "accecn-all-ce")]
+    with pytest.raises(l4strace.UsageError, match="2 unrelated runs: ") as refused:
+        l4strace.open(*files)
+    assert "l4strace.open_all(*files)" in refused.value.hint
+    for run, path in zip(l4strace.open_all(*files, select="L4S1"), files, strict=True):
+        assert run.sources["path"].to_list() == [str(path)]
+        assert run.verdict == l4strace.open(path, select="L4S1").verdict
+        assert "The packets" not in run.page()
+
+
+def test_open_all_of_one_run_is_that_run(fixtures: Path):
+    folder = fixtures / "accecn-all-ce"
+    (run,) = l4strace.open_all(folder / "sender.pcap.xz", folder / "receiver.pcap.xz")
+    assert run.sources.height == 2
+
+
 def test_nothing_to_open():
     with pytest.raises(l4strace.UsageError):
         l4strace.open()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from l4strace import threads
+from l4strace import resources
 
 if TYPE_CHECKING:
-    from l4strace.selection import Selection
+    from l4strace.ingest.selection import Selection
 
 Paths = Annotated[
     list[str],
@@ -47,7 +47,7 @@ Key = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", metavar="N", min=1, callback=threads.limit,
+        "--threads", metavar="N", min=1, callback=resources.limit_threads,
         help="Use at most N threads; the output does not change. [default: one per processor]",
     ),
 ]  # fmt: skip
@@ -110,7 +110,7 @@ class Part(NamedTuple):
 
     def selection(self) -> Selection:
         """The options as the `Selection` that the other stages take. Raises UsageError."""
-        from l4strace.selection import Selection
+        from l4strace.ingest.selection import Selection
 
         return Selection.of(self.flow, self.port, self.host, self.from_s, self.to_s)
 

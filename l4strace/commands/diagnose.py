@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from l4strace import console
-from l4strace import timings as where
+from l4strace import console, resources
 from l4strace.commands import inputs
 from l4strace.commands.answer import FailOn, exit_code, render
 from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
 from l4strace.errors import UsageError
-from l4strace.threads import suit
 
 if TYPE_CHECKING:
     from l4strace.commands.page_file import PageFile
@@ -63,11 +61,11 @@ def diagnose(
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
-    where.forget()
-    suit(files.paths)
+    resources.forget_timings()
+    resources.suit(files.paths)
     from l4strace.commands.page_file import PageFile, command_line, or_no_page
 
-    with where.timed("import"):
+    with resources.timed("import"):
         from l4strace.pipeline import Asked
     form = printed.form
     part.check()
@@ -102,7 +100,7 @@ def diagnose(
         with console.stage("page"):
             _write_pages(page, judged, beside, command, output, force)
     if timings:
-        console.note(where.table())
+        console.note(resources.timings())
     raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
 
 

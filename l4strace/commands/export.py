@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from l4strace.evidence import Capture
+    from l4strace.ingest.selection import Selection
     from l4strace.pipeline import Judged
-    from l4strace.selection import Selection
 
 
 def export(

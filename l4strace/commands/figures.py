@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from l4strace import console, threads
+from l4strace import console, resources
 from l4strace.commands import inputs
 from l4strace.commands.arguments import Files, Part
 from l4strace.commands.destination import Destination
@@ -43,7 +43,7 @@ def figures(
       l4strace figures run.pcapng -o charts
       l4strace figures client.pcap server.pcap -o charts --flow 1
     """
-    threads.suit(files.paths)
+    resources.suit(files.paths)
     from l4strace.page.drawing.svg import svg
     from l4strace.pipeline import Asked
 

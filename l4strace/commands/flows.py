@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from l4strace import console, threads
+from l4strace import console, resources
 from l4strace.commands import inputs
 from l4strace.commands.arguments import Files, Part
 
@@ -29,13 +29,13 @@ def flows(
       l4strace flows run.pcapng
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
-    threads.suit(files.paths)
+    resources.suit(files.paths)
     from l4strace import pipeline
+    from l4strace.ingest.selection import in_time, of_flows
     from l4strace.ingest.separate import together
     from l4strace.model import Analysis
     from l4strace.output import flow_lines
     from l4strace.output import json as as_json
-    from l4strace.selection import in_time, of_flows
 
     selection = part.selection()
     runs = pipeline.unrelated(inputs.read(files), selection)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from l4strace import console
 from l4strace.commands.destination import Destination
 from l4strace.errors import OutputError
-from l4strace.timings import timed
+from l4strace.resources import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.ingest import named
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
     fails, only the file under way is still read.
     """
     found: dict[str, str | None] = {}
-    if not threads.spare(named.opened(path) for path in paths):
+    if not resources.spare(named.opened(path) for path in paths):
         yield found
         return
     from threading import Event, Thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from l4strace import console, threads
+from l4strace import console, resources
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import digest, files, named
@@ -38,7 +38,7 @@ def track(
     opened = [named.opened(path) for path in inputs.captures]
     try:
         with digest.beside(inputs.captures) as digests:
-            tables = _native.track(opened, progress, threads.most())
+            tables = _native.track(opened, progress, resources.most_threads())
     except InputError as error:
         raise InputError(named.readable(str(error)), error.hint) from error
     return Tracked(inputs, tables, digests)

@@ -9,7 +9,7 @@ from l4strace.page import fill
 from l4strace.page.build import Report, build
 from l4strace.page.case import Case
 from l4strace.page.drawing.thin import MAX_POINTS
-from l4strace.timings import timed
+from l4strace.resources import timed
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence

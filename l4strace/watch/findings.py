@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from l4strace.errors import L4straceError
+from l4strace.ingest.selection import Selection
 from l4strace.model import Severity
-from l4strace.selection import Selection
 
 FIRST_AFTER_S = 4.0
 REST = 10

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.ingest.selection import Selection
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
-from l4strace.selection import Selection
 from l4strace.watch.kernel_tail import Ends, KernelTail
 from l4strace.wording.names import direction_name
 

@@ -11,7 +11,7 @@ from rich.live import Live
 from l4strace import console
 from l4strace.capture.request import Request
 from l4strace.core import _native
-from l4strace.selection import Selection
+from l4strace.ingest.selection import Selection
 from l4strace.watch import view
 from l4strace.watch.findings import Judge
 from l4strace.watch.kernel_tail import KernelTail

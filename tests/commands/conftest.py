@@ -24,3 +24,12 @@ def sample(tmp_path: Path, fixtures: Path) -> Path:
     """A path that bleaches ECN, as its sender saw it."""
     source = fixtures / "accecn-bleached" / "sender.pcap.xz"
     return Path(shutil.copy(source, tmp_path / "run.pcap.xz"))
+
+
+@pytest.fixture
+def two(tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Captures of two runs that have nothing to do with each other."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(fixtures / "accecn-bleached" / "sender.pcap.xz", "mon.pcap.xz")
+    shutil.copy(fixtures / "accecn-all-ce" / "sender.pcap.xz", "tue.pcap.xz")
+    return "mon.pcap.xz", "tue.pcap.xz"

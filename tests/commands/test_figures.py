@@ -33,3 +33,13 @@ def test_a_file_of_another_stays(call, sample: Path) -> None:
 
 def test_a_file_is_no_folder(call, sample: Path) -> None:
     assert isinstance(call("figures", sample, "-o", sample).exception, OutputError)
+
+
+def test_unrelated_runs_have_a_folder_each(call, two: tuple[str, str]) -> None:
+    written = [Path(name) for name in call("figures", *two, "-o", "charts").stdout.split()]
+    alone = [call("figures", path, "-o", f"one{n}").stdout.split() for n, path in enumerate(two)]
+    for folder, own in zip(("1-mon", "2-tue"), alone, strict=True):
+        names = {path.name for path in written if path.parent == Path("charts") / folder}
+        assert "traffic-throughput.svg" in names
+        assert len(names) == len(own)
+    assert len(written) == sum(map(len, alone))

@@ -20,3 +20,10 @@ def test_json_has_the_same_top_level_keys_and_no_judgement(call, sample: Path):
     assert flows["findings"] == flows["skipped"] == []
     assert diagnosis["verdict"]["sentence"]
     assert flows["verdict"] is None
+
+
+def test_a_time_is_counted_from_the_start_of_each_run(call, two: tuple[str, str]):
+    alone = [json.loads(call("flows", path, "--json", "--to", "1").stdout) for path in two]
+    both = json.loads(call("flows", *two, "--json", "--to", "1").stdout)
+    counted = [flow["forward"]["packets"] for flow in both["flows"]]
+    assert counted == [flow["forward"]["packets"] for one in alone for flow in one["flows"]]

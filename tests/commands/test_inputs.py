@@ -16,8 +16,8 @@ STARTS = int(os.environ.get("L4STRACE_STARTS", "1"))
 
 COUNTED = """
 import atexit, sys, threading
-from l4strace import threads
-threads.QUICK_BYTES, threads._processors = 0, lambda: 2
+from l4strace import resources
+resources.QUICK_BYTES, resources._processors = 0, lambda: 2
 started, start = [], threading.Thread.start
 def counted(thread):
     started.append(thread)

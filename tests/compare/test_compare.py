@@ -264,6 +264,12 @@ def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     assert "l4strace[compare]" in raised.value.hint
 
 
+def test_a_side_of_an_overlay_is_one_run(fixtures: Path):
+    files = [str(fixtures / n / "sender.pcap.xz") for n in ("accecn-bleached", "accecn-all-ce")]
+    with pytest.raises(errors.UsageError, match="2 unrelated runs"):
+        overlay.side(files)
+
+
 def test_two_captures_are_measured_and_drawn_over_each_other(fixtures: Path):
     places = [
         str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-acks-lost")

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.ingest import digest
 
 
@@ -44,7 +44,7 @@ def test_what_is_known_is_not_read_again(tmp_path: Path):
 def test_beside_other_work_where_a_thread_is_to_spare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spare: bool
 ):
-    monkeypatch.setattr(threads, "spare", lambda _: spare)
+    monkeypatch.setattr(resources, "spare", lambda _: spare)
     (tmp_path / "a").write_bytes(b"a")
     known, gone = str(tmp_path / "a"), str(tmp_path / "gone")
     with digest.beside([known, "-", gone]) as found:
@@ -64,7 +64,7 @@ def test_no_thread_is_left_where_the_work_beside_it_fails(
         began.set()
         return ""
 
-    monkeypatch.setattr(threads, "spare", lambda _: True)
+    monkeypatch.setattr(resources, "spare", lambda _: True)
     monkeypatch.setattr(digest, "sha256", sha256)
 
     def fail() -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended, kinds, whole
@@ -51,7 +51,7 @@ def read(path: str) -> Log:
         raise ValueError("an empty kernel log")
     schema = _schema(_header(first.first_line(), log)["fields"])
     rows, rest = partial(_rows, schema=schema, keeper=keeper), Rest()
-    for found in threads.ahead(rows, chain([first], lines)):
+    for found in resources.ahead(rows, chain([first], lines)):
         log.lose(Stat.LINES_UNREAD, found.unread, "loss", BAD_LINES)
         log.records += found.seen
         keeper.thinned += found.thinned

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.core import _native
 from l4strace.ingest import named
 from l4strace.ingest.logs import kprobe_events, tcp_probe
@@ -29,7 +29,7 @@ def read(path: str) -> Log:
     log = Log(path, "kprobe-events", clock="monotonic")
     keeper, owners, foreign, bare, probes = Keeper(), _Owners(), 0, 0, 0
     lines = _native.LogLines("event")
-    for batch in threads.beforehand(_batches(path, lines, log)):
+    for batch in resources.beforehand(_batches(path, lines, log)):
         if batch is None:
             continue
         named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest.join import attach
@@ -179,7 +179,7 @@ def test_a_log_without_events_is_left_at_a_signal(
         file.truncate(1 << 34)
     chunks = _native.read_text(str(path))
     monkeypatch.setattr(_native, "read_text", lambda _: chunks)
-    monkeypatch.setattr(threads, "_several", lambda: several)
+    monkeypatch.setattr(resources, "_several", lambda: several)
     with interrupted():
         trace_events.read(str(path))
     assert 0 < chunks.bytes_read < 1 << 34

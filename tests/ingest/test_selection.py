@@ -8,7 +8,7 @@ import pytest
 from l4strace import pipeline
 from l4strace.errors import UsageError
 from l4strace.evidence import Evidence
-from l4strace.selection import Selection, findings_of, in_time, of_flows
+from l4strace.ingest.selection import Selection, findings_of, in_time, of_flows
 from tests.support import frames
 from tests.support.frames import frame, stack
 

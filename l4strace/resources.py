@@ -1,12 +1,17 @@
-"""How many threads work on a run: those that track packets or read logs, and those of polars.
+"""What the work on a run takes: how many threads do it, and where its time goes (`--timings`).
 
-Nothing that l4strace finds depends on it.
+Threads are those that track packets or read logs, and those of polars. Nothing that l4strace finds
+depends on their number. Timings are of stages and of the costliest parts of each.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,11 +39,14 @@ MOST_AHEAD = 4
 LANES = 16
 """Lanes that the tracking threads follow at most, as in native/src/track/lanes.rs."""
 
+PARTS_SHOWN = 5
+"""Parts of a stage that `timings` lists."""
+
 _most: int | None = None
 _small = False
 
 
-def limit(most: int | None) -> None:
+def limit_threads(most: int | None) -> None:
     """Allows at most ``most`` threads from now on; None: one per processor.
 
     Polars asks once, when it is first imported: call this before. It starts all its threads there:
@@ -61,8 +69,8 @@ def suit(paths: Iterable[str]) -> None:
         _small = True
 
 
-def most() -> int | None:
-    """The number that `limit` or the environment of polars sets; None: one per processor."""
+def most_threads() -> int | None:
+    """The number that `limit_threads` or polars' environment sets; None: one per processor."""
     stated = "" if _small else os.environ.get(OF_POLARS, "")
     return _most or (int(stated) or None if stated.isdecimal() else None)
 
@@ -83,7 +91,7 @@ def ahead(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    stated, processors = most(), _processors()
+    stated, processors = most_threads(), _processors()
     # The caller's is one of those that were stated.
     workers = min(stated - 1 if stated else processors, processors, MOST_AHEAD)
     with ThreadPoolExecutor(workers) as pool:
@@ -112,7 +120,7 @@ def beforehand(items: Iterable[A]) -> Iterator[A]:
 
 
 def _several() -> bool:
-    return most() != 1 and _processors() > 1
+    return most_threads() != 1 and _processors() > 1
 
 
 def _processors() -> int:
@@ -130,3 +138,60 @@ def _bytes(paths: Iterable[str]) -> float:
             return float("inf")
         total += found.st_size if S_ISREG(found.st_mode) else float("inf")
     return total
+
+
+@dataclass
+class Timing:
+    """Seconds of the clock and of the processor, all threads together.
+
+    Of parts that ran side by side, each has the processor's time of all.
+    """
+
+    name: str
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    parts: list[Timing] = field(default_factory=list)
+
+
+_stages: list[Timing] = []
+_around: ContextVar[Timing | None] = ContextVar("around", default=None)
+"""The block that holds the next one; a thread has it from the context that it runs in."""
+
+
+@contextmanager
+def timed(name: str) -> Iterator[Timing]:
+    """Times what is inside; within another such block it is a part of that."""
+    timing = Timing(name)
+    around = _around.get()
+    (around.parts if around else _stages).append(timing)
+    before = _around.set(timing)
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield timing
+    finally:
+        timing.wall_s = time.perf_counter() - wall
+        timing.cpu_s = time.process_time() - cpu
+        _around.reset(before)
+
+
+def timings() -> str:
+    """All stages so far; what no stage holds is start-up, imports above all."""
+    cpu_s = time.process_time()
+    lines = [f"{'':<22}{'time':>9}{'cpu':>9}"]
+    for stage in _stages:
+        lines.append(_line(stage.name, stage))
+        costly = sorted(stage.parts, key=lambda part: -part.cpu_s)[:PARTS_SHOWN]
+        lines += [_line(f"  {part.name}", part) for part in costly]
+    rest = cpu_s - sum(stage.cpu_s for stage in _stages)
+    lines.append(f"{'start-up and the rest':<22}{'':>9}{rest:>7.3f} s")
+    lines.append(f"{'in all':<22}{'':>9}{cpu_s:>7.3f} s")
+    return "\n".join(lines)
+
+
+def forget_timings() -> None:
+    """Begins anew: one process may run several commands."""
+    _stages.clear()
+
+
+def _line(name: str, timing: Timing) -> str:
+    return f"{name:<22}{timing.wall_s:>7.3f} s{timing.cpu_s:>7.3f} s"

@@ -1,4 +1,4 @@
-"""`--threads`: at most so many, and the same output."""
+"""`--threads`: at most so many, and the same output. `--timings`: every second is somewhere."""
 
 import json
 import os
@@ -6,11 +6,14 @@ import random
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import polars as pl
 import pytest
 
-from l4strace import threads
+from l4strace import resources
 from l4strace.core import _native
 from tests.support.bench import shapes, workloads
 from tests.support.bench.records import RECORD, records
@@ -25,52 +28,54 @@ MADE_BY_ONE = 1 << 16
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    monkeypatch.setattr(threads, "_small", False)
+    monkeypatch.setattr(resources, "_small", False)
+    resources.forget_timings()
     yield
-    threads.limit(None)
+    resources.forget_timings()
+    resources.limit_threads(None)
     os.environ.pop("POLARS_MAX_THREADS", None)
 
 
 def test_the_limit_is_that_of_polars_too(monkeypatch):
-    assert threads.most() is None
-    threads.limit(3)
-    assert (threads.most(), os.environ["POLARS_MAX_THREADS"]) == (3, "3")
-    threads.limit(None)
+    assert resources.most_threads() is None
+    resources.limit_threads(3)
+    assert (resources.most_threads(), os.environ["POLARS_MAX_THREADS"]) == (3, "3")
+    resources.limit_threads(None)
     monkeypatch.setenv("POLARS_MAX_THREADS", "1")
-    assert threads.most() == 1
+    assert resources.most_threads() == 1
     monkeypatch.setenv("POLARS_MAX_THREADS", "many")
-    assert threads.most() is None
+    assert resources.most_threads() is None
 
 
 @pytest.mark.parametrize(("processors", "useful"), [(2, 16), (64, 64)])
 def test_more_than_can_be_at_work_are_not_started(monkeypatch, processors, useful):
-    monkeypatch.setattr(threads, "_processors", lambda: processors)
-    threads.limit(100_000)
-    assert (threads.most(), os.environ["POLARS_MAX_THREADS"]) == (useful, str(useful))
+    monkeypatch.setattr(resources, "_processors", lambda: processors)
+    resources.limit_threads(100_000)
+    assert (resources.most_threads(), os.environ["POLARS_MAX_THREADS"]) == (useful, str(useful))
 
 
 def test_small_files_get_one_thread_of_polars_and_all_of_the_tracker(monkeypatch, tmp_path):
     small = tmp_path / "small.pcap"
     small.write_bytes(b"x" * 100)
-    monkeypatch.setattr(threads, "SMALL_BYTES", 250)
-    threads.suit([str(small)] * 2)
-    assert (threads.most(), os.environ["POLARS_MAX_THREADS"]) == (None, "1")
+    monkeypatch.setattr(resources, "SMALL_BYTES", 250)
+    resources.suit([str(small)] * 2)
+    assert (resources.most_threads(), os.environ["POLARS_MAX_THREADS"]) == (None, "1")
 
 
 def test_large_files_and_pipes_do_not(monkeypatch, tmp_path):
     file, pipe = tmp_path / "file.pcap", tmp_path / "pipe.pcap"
     file.write_bytes(b"x" * 100)
     os.mkfifo(pipe)
-    monkeypatch.setattr(threads, "SMALL_BYTES", 250)
+    monkeypatch.setattr(resources, "SMALL_BYTES", 250)
     for paths in ([file] * 3, [file, pipe], [file, tmp_path / "missing.pcap"], ["-"]):
-        threads.suit([str(path) for path in paths])
+        resources.suit([str(path) for path in paths])
         assert "POLARS_MAX_THREADS" not in os.environ
 
 
 def test_a_stated_number_wins_over_the_size(tmp_path):
-    threads.limit(2)
-    threads.suit([str(SAMPLE)])
-    assert (threads.most(), os.environ["POLARS_MAX_THREADS"]) == (2, "2")
+    resources.limit_threads(2)
+    resources.suit([str(SAMPLE)])
+    assert (resources.most_threads(), os.environ["POLARS_MAX_THREADS"]) == (2, "2")
 
 
 @pytest.mark.parametrize("command", ["diagnose", "flows"])
@@ -151,18 +156,18 @@ def test_findings_do_not_depend_on_the_threads():
 def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path):
     file = tmp_path / "file.pcap"
     file.write_bytes(b"x" * 100)
-    monkeypatch.setattr(threads, "QUICK_BYTES", 50)
-    monkeypatch.setattr(threads, "_processors", lambda: 2)
-    assert threads.spare([str(file)])
-    threads.limit(1)
-    assert not threads.spare([str(file)])
-    threads.limit(None)
+    monkeypatch.setattr(resources, "QUICK_BYTES", 50)
+    monkeypatch.setattr(resources, "_processors", lambda: 2)
+    assert resources.spare([str(file)])
+    resources.limit_threads(1)
+    assert not resources.spare([str(file)])
+    resources.limit_threads(None)
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    monkeypatch.setattr(threads, "QUICK_BYTES", 100)
-    assert not threads.spare([str(file)])
-    monkeypatch.setattr(threads, "QUICK_BYTES", 50)
-    monkeypatch.setattr(threads, "_processors", lambda: 1)
-    assert not threads.spare([str(file)])
+    monkeypatch.setattr(resources, "QUICK_BYTES", 100)
+    assert not resources.spare([str(file)])
+    monkeypatch.setattr(resources, "QUICK_BYTES", 50)
+    monkeypatch.setattr(resources, "_processors", lambda: 1)
+    assert not resources.spare([str(file)])
 
 
 @pytest.mark.parametrize(
@@ -171,8 +176,8 @@ def test_a_second_thread_is_to_spare_for_large_files_only(monkeypatch, tmp_path)
 )
 def test_some_items_ahead_in_their_order(monkeypatch, processors, stated, ahead):
     """The caller's thread is one of those that were stated."""
-    monkeypatch.setattr(threads, "_processors", lambda: processors)
-    monkeypatch.setattr(threads, "most", lambda: stated)
+    monkeypatch.setattr(resources, "_processors", lambda: processors)
+    monkeypatch.setattr(resources, "most_threads", lambda: stated)
     asked = []
 
     def items():
@@ -180,16 +185,16 @@ def test_some_items_ahead_in_their_order(monkeypatch, processors, stated, ahead)
             asked.append(item)
             yield item
 
-    made = threads.ahead(lambda item: item * item, items())
+    made = resources.ahead(lambda item: item * item, items())
     assert next(made) == 0
     assert asked == list(range(1 + ahead))
     assert list(made) == [item * item for item in range(1, 8)]
-    assert list(threads.ahead(str, [])) == []
+    assert list(resources.ahead(str, [])) == []
 
 
 def test_what_fails_ahead_fails_in_its_turn(monkeypatch):
-    monkeypatch.setattr(threads, "_processors", lambda: 2)
-    made = threads.ahead(lambda item: 1 // item, [1, 0, 1])
+    monkeypatch.setattr(resources, "_processors", lambda: 2)
+    made = resources.ahead(lambda item: 1 // item, [1, 0, 1])
     assert next(made) == 1
     with pytest.raises(ZeroDivisionError):
         next(made)
@@ -197,7 +202,7 @@ def test_what_fails_ahead_fails_in_its_turn(monkeypatch):
 
 @pytest.mark.parametrize("processors", [1, 2])
 def test_items_are_made_beforehand_in_their_order(monkeypatch, processors):
-    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    monkeypatch.setattr(resources, "_processors", lambda: processors)
     makers = set()
 
     def items():
@@ -206,9 +211,42 @@ def test_items_are_made_beforehand_in_their_order(monkeypatch, processors):
             yield item
         raise ValueError("at its end")
 
-    made = threads.beforehand(items())
+    made = resources.beforehand(items())
     assert [next(made) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="at its end"):
         next(made)
     assert (makers == {threading.get_ident()}) is (processors == 1)
-    assert list(threads.beforehand([])) == []
+    assert list(resources.beforehand([])) == []
+
+
+def test_parts_belong_to_their_stage_and_the_costliest_are_shown():
+    with resources.timed("derive"):
+        for number in range(9):
+            with resources.timed(f"part{number}"):
+                pass
+        with resources.timed("slow"):
+            until = time.process_time() + 0.02
+            while time.process_time() < until:
+                pass
+    lines = resources.timings().splitlines()
+    assert lines[1].startswith("derive ")
+    assert lines[2].startswith("  slow ")
+    assert len(lines) == 2 + resources.PARTS_SHOWN + 2
+
+
+def test_a_part_in_another_thread_belongs_to_the_stage_whose_context_it_has():
+    def part() -> None:
+        with resources.timed("part"):
+            pass
+
+    with ThreadPoolExecutor(1) as pool, resources.timed("derive"):
+        pool.submit(copy_context().run, part).result()
+    assert [line.split()[0] for line in resources.timings().splitlines()[1:3]] == ["derive", "part"]
+
+
+def test_a_stage_that_fails_is_timed_and_closed():
+    with pytest.raises(ValueError, match="odd"), resources.timed("read"):
+        raise ValueError("odd")
+    with resources.timed("next"):
+        pass
+    assert [line.split()[0] for line in resources.timings().splitlines()[1:3]] == ["read", "next"]
