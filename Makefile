@@ -85,7 +85,7 @@ dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	rm -f dist/*.whl dist/*.tar.gz
 	$(BIN)/maturin sdist --out dist
 	# maturin audits the libraries that the wheel needs, and names the oldest manylinux that has them.
-	$(BIN)/maturin build --quiet --release --locked --out dist
+	L4STRACE_PREPARED=$(CURDIR)/build/prepared $(BIN)/maturin build --quiet --release --locked --out dist
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
 lock: $(VENV)/.dev ## rewrite .ci/requirements.txt from pyproject.toml (needs pip-tools)

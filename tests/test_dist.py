@@ -77,6 +77,9 @@ def test_the_wheel_is_for_every_python_and_many_linuxes():
     data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
     assert data >= {"share/man/man1/l4strace.1", "share/bash-completion/completions/l4strace"}
     assert "l4strace/share/reports/page.html.j2" in names
+    prepared = [name for name in names if name.startswith("l4strace/share/prepared/")]
+    assert any(name.endswith(".py") for name in prepared), "templates that are compiled"
+    assert any(name.endswith(".gz.base64") for name in prepared), "plotly's script"
     assert not [name for name in names if name.startswith("l4strace/native/src")]
 
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,6 +29,8 @@ HOST_BYTES = 10_000_000
 """Size from which a host file is refused: collectors write smaller ones."""
 WAITING = 1000
 """Messages that may wait in the queue to the main thread."""
+JOIN_S = 0.05
+"""Between looks at what a listener that ends still reports."""
 FETCH_S = 600.0
 """How long a host may take to stop and hand over its files."""
 
@@ -55,13 +57,22 @@ def capture(request: Request, targets: list[str], ssh: str, force: bool) -> int:
         for host in hosts:
             host.order("start")
         run = Run(hosts, stems)
-        run.watch(request)
+        try:
+            run.watch(request)
+        finally:
+            end(hosts)
+            run.join()
     finally:
-        for host in hosts:
-            host.end()
+        end(hosts)
     lost = run.report()
     code = run.command_exit or 0
     return (128 - code if code < 0 else code) or int(bool(lost))
+
+
+def end(hosts: list[Host]) -> None:
+    """Closes all connections; a second time changes nothing."""
+    for host in hosts:
+        host.end()
 
 
 def check(hosts: list[Host]) -> None:
@@ -98,8 +109,11 @@ class Run:
         self.command_exit: int | None = None
         self._told: queue.Queue[tuple[str, dict[str, Any] | CollectorError]] = queue.Queue(WAITING)
         self._live = Live()
-        for host in hosts:
-            threading.Thread(target=self._listen, args=(host,), daemon=True).start()
+        self._listeners = [
+            threading.Thread(target=self._listen, args=(host,), daemon=True) for host in hosts
+        ]
+        for listener in self._listeners:
+            listener.start()
 
     def _listen(self, host: Host) -> None:
         """Passes on what one host reports, then fetches its files."""
@@ -112,6 +126,17 @@ class Run:
             self._told.put((host.name, error))
         except (OSError, ValueError, KeyError) as error:
             self._told.put((host.name, CollectorError(f"{host.name}: {error}")))
+
+    def join(self) -> None:
+        """Waits for the listeners after the hosts' end; drops what they still report.
+
+        Each ends with its pipe, or after the silence that `Host.read` allows.
+        """
+        for listener in self._listeners:
+            while listener.is_alive():
+                with suppress(queue.Empty):
+                    self._told.get_nowait()
+                listener.join(JOIN_S)
 
     def watch(self, request: Request) -> None:
         """Waits for the command, the duration, Ctrl-C or the hosts' own end, then for the files."""

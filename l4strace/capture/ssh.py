@@ -246,6 +246,8 @@ class Host:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # Its pipe is closed, unless a child of ssh outlives it and holds the other end.
+        self._listener.join(END_S)
 
     def why(self) -> str:
         """Why the connection ended, in one line."""

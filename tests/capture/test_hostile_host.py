@@ -7,7 +7,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,10 +87,14 @@ def peer(folder: Path, steps: list[str], rest: float = 0) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a host does, no thread is left that listens to it."""
     monkeypatch.setattr(ssh, "SILENCE_S", 1.0)
     monkeypatch.setattr(ssh, "END_S", 1.0)
     monkeypatch.setattr(ssh.Host.read, "__defaults__", (1.0,))
+    before = threading.enumerate()
+    yield
+    assert set(threading.enumerate()) <= set(before)
 
 
 def request(folder: Path) -> Request:
