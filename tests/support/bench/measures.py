@@ -109,7 +109,7 @@ def constant(folder: Path) -> tuple[float, list[Figure]]:
     path.write_bytes(workloads.cut(workloads.captured("misfire/misfire.pcap.xz"), SMALL))
     diagnose(path)
     cpu_s, help_s = in_turns(ROUNDS, lambda: diagnose(path).cpu_s, lambda: l4strace("--help").cpu_s)
-    small = Figure("1,000 packets with page: cpu", cpu_s, 0.35, "s", kept=False)
+    small = Figure("1,000 packets with page: cpu", cpu_s, 0.45, "s", kept=False)
     return cpu_s, [small, Figure("--help: cpu", help_s, 0.2, "s", kept=False)]
 
 
