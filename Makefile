@@ -5,14 +5,19 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := l4strace/native
 SIM    := fixtures/lab/sim
+# The tests that `make test` leaves out; pyproject.toml says what each marker means.
+SYSTEM := needs or root or slow or wheel
+PYTEST := $(BIN)/pytest $(PYTEST_ARGS)
+# A file is run by one process: what its tests share is made once.
+BESIDE := -n 2 --dist loadfile
 SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test check format rust-test py-test docs docs-site bench truth fuzz audit dist lock sanitize clean
+.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench truth fuzz audit dist lock sanitize clean
 
 help: ## show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
 
 demo: build ## diagnose the sample run: a real fallback misfire
 	mkdir -p build
@@ -24,8 +29,9 @@ build: $(VENV)/.built ## virtual environment with l4strace in it
 	@$(BIN)/python -m compileall -q l4strace
 
 $(VENV)/.pip: pyproject.toml
+	@command -v cargo >/dev/null || { echo "Rust is missing: install it from https://rustup.rs"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.pip $(RUST)
@@ -39,27 +45,37 @@ $(VENV)/.dev: $(VENV)/.pip
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-test: check rust-test py-test ## every check and every test
+test: check rust-test py-test ## checks, unit tests and recorded runs: no root, no other program, 8 minutes at most
+
+test-system: $(VENV)/.dev dist ## browser, namespaces, capture, hostile batches, wheels (what to install: .ci/run)
+	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
+	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
+	$(PYTEST) $(BESIDE) -m "($(SYSTEM)) and not (root or vm)"
+	# Live traffic has the machine for itself.
+	$(PYTEST) -m "root and not vm"
+
+test-vm: $(VENV)/.dev build ## what boots the virtual machine (root, QEMU, debootstrap)
+	$(PYTEST) -m vm
+
+test-all: test test-system test-vm ## every check and every test, each once
 
 check: $(VENV)/.dev ## formatting, lint, types, layers
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
 	cargo fmt --manifest-path $(NATIVE)/loom/Cargo.toml --check
 	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
-	# In release: the build of the package has compiled half of it.
-	cargo clippy --quiet --release --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
-	cargo clippy --quiet --release --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
+	# In the profile of `cargo test`, which compiles half of the same.
+	cargo clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
+	cargo clippy --quiet --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-rust-test: ## tests of both crates, and of what threads share (loom)
+rust-test: ## tests of the native crate
 	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
-	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
-	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
 
-py-test: $(VENV)/.dev build ## tests of everything else
-	$(BIN)/pytest $(PYTEST_ARGS)
+py-test: $(VENV)/.dev build ## the other tests of `make test`
+	$(PYTEST) $(BESIDE) -m "not ($(SYSTEM) or vm)"
 
 format: $(VENV)/.dev ## rewrite sources in the project's format
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import chromium
+from tests.support import chromium, needs
 from tests.support.places import FIXTURES
 
 # The same examples in every run, and no limit of time: a busy machine finds no fault of ours.
@@ -16,6 +16,19 @@ settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for the browser is one that needs Chromium."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.needs("chromium"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture: a test that cannot run here skips, and says what to install."""
+    if why := needs.lacking(item):
+        pytest.skip(why)
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +40,6 @@ def fixtures() -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[chromium.Chromium]:
     """Chromium with a window of a laptop's width."""
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
-    with chromium.Chromium(binary) as running:
+    with chromium.Chromium() as running:
         running.size(1280)
         yield running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shutil
 import struct
 import subprocess
 import sys
@@ -113,9 +112,6 @@ def test_a_build_without_detector_logs_no_score(tmp_path: Path) -> None:
 
 
 def test_python_reads_the_structure_that_c_writes(tmp_path: Path) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler")
     wide, narrow = "unsigned long long", "unsigned char"
     source = tmp_path / "size.c"
     source.write_text(
@@ -124,7 +120,7 @@ def test_python_reads_the_structure_that_c_writes(tmp_path: Path) -> None:
         "offsetof(struct event, kind), offsetof(struct event, srtt_shift)); return 0; }\n"
     )
     program = tmp_path / "size"
-    subprocess.run([compiler, "-I", VM / "prague", "-o", program, source], check=True)
+    subprocess.run(["cc", "-I", VM / "prague", "-o", program, source], check=True)
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     log = load("prague_log")
     sizes = [8] * 9 + [4] * 20 + [2] * 2 + [1] * 4

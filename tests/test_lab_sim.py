@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,9 +20,7 @@ SIM = FIXTURES / "lab" / "sim"
 LAB = SIM / "target" / "release" / "lab-sim"
 SECONDS = 4.0
 
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, ("cargo", "zstd"))), reason="needs cargo and zstd"
-)
+pytestmark = pytest.mark.needs("zstd")
 
 
 @pytest.fixture(scope="module")

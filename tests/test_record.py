@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,11 +28,8 @@ def host_state() -> tuple[str, str, str]:
 
 
 @pytest.mark.root
+@pytest.mark.needs(*TOOLS)
 def test_a_run_can_be_recorded_again(tmp_path: Path) -> None:
-    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    if os.geteuid():
-        pytest.skip("needs root")
     before = host_state()
     command = [sys.executable, str(RECORD), "accecn-clean", "-o", str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)

@@ -1,7 +1,7 @@
 """Congestion-control state by BCC on Debian's 7.2 kernel, in an emulated machine.
 
-Needs root, debootstrap and QEMU, and takes minutes: runs where L4STRACE_VM is set. The machine is
-kept in L4STRACE_VM_CACHE (default: ~/.cache/l4strace-vm).
+Needs root, debootstrap and QEMU, and takes minutes (`make test-vm`). The machine is kept in
+L4STRACE_VM_CACHE (default: ~/.cache/l4strace-vm).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pytest
 
 from l4strace import pipeline
 from tests.support.kernel_log import read_log, samples, wrong_updates
-from tests.support.machine import build_or_skip, run_job
+from tests.support.machine import boots, build_or_skip, run_job
 
 PORT = 5201
 BITS = {"P2": 20, "P4": 24, "P7": 24}
 
-pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
+pytestmark = boots(3600)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Prague as each published build behaves: what capture and diagnose make of it, by every source.
 
-Needs what test_vm.py needs, and clang; takes minutes: runs where L4STRACE_VM is set.
+Needs what test_vm.py needs, and clang; takes minutes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis, Severity
 from tests.support.kernel_log import read_log
-from tests.support.machine import build_or_skip, run_job
+from tests.support.machine import WITH_LAB, boots, build_or_skip, run_job
 
 MISFIRE, BUILT_IN, NO_DETECTOR = "P3-values", "P2-builtin", "P7-none"
 """24-bit build with 20-bit references, 20-bit build, and 0.7; each in a kernel of another form."""
@@ -23,7 +23,7 @@ FALLBACK = {"L4S301", "L4S302", "L4S303", "L4S304", "L4S308"}
 RECORDED, DIAG, TRACEFS = ".kernel.ndjson.zst", "-diag.ndjson", "-tracefs.ndjson"
 """By bcc, or where there is none by what `capture` takes in its place; and by the other sources."""
 
-pytestmark = [pytest.mark.vm, pytest.mark.timeout(5400)]
+pytestmark = boots(5400, WITH_LAB)
 
 
 @pytest.fixture(scope="module")

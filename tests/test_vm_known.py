@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from tests.support.kernel_log import read_log
-from tests.support.machine import build_or_skip, run_job
+from tests.support.machine import boots, build_or_skip, run_job
 
 SAMPLES = 50_000
 SHARED = "P2-shared"
 """One scratch for all programs of a processor, as it was: what the job must not miss."""
 
-pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
+pytestmark = boots(3600)
 
 
 @pytest.fixture(scope="module")

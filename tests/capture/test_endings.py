@@ -14,7 +14,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.core import _native
-from tests.support.network import LEFT_ADDRESS, READY, Capture, Network, needs_root, network
+from tests.support.network import LEFT_ADDRESS, READY, Capture, Network, network, on_the_host
 from tests.support.processes import (
     PATIENCE_SECONDS,
     find,
@@ -24,7 +24,7 @@ from tests.support.processes import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.root, needs_root]
+pytestmark = on_the_host
 RECORD_BYTES = 170
 """Of a packet of which 128 bytes are kept, with the block around them."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.network import READY, Capture, Network, needs_root, network
+from tests.support.network import READY, Capture, Network, network, on_the_host
 from tests.support.processes import (
     PATIENCE_SECONDS,
     descendants,
@@ -21,7 +21,7 @@ from tests.support.processes import (
     trace_instances,
 )
 
-pytestmark = [pytest.mark.root, needs_root]
+pytestmark = on_the_host
 WORDS = ("--kernel", "tracefs", "--offloads", "off")
 STATE = """
 import json, pathlib, subprocess, sys

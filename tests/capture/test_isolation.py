@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.capture.test_endings import assert_readable, begin, end, log_of
-from tests.support.network import READY, Network, needs_root, network
+from tests.support.network import READY, Network, network, on_the_host
 from tests.support.processes import PATIENCE_SECONDS, descendants, find, wait_until
 
-pytestmark = [pytest.mark.root, needs_root]
+pytestmark = on_the_host
 MODULES = ("json", "argparse", "log", "process", "kernel", "host", "run", "packets", "zlib")
 NOBODY = 65534
 

@@ -21,7 +21,7 @@ import pytest
 from l4strace import pipeline
 from l4strace.core import _native
 from l4strace.errors import InputError
-from tests.support.network import Capture, Network, needs_root, network
+from tests.support.network import Capture, Network, network, on_the_host
 from tests.support.processes import (
     PATIENCE_SECONDS,
     cmdline,
@@ -33,7 +33,7 @@ from tests.support.processes import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.root, needs_root]
+pytestmark = on_the_host
 
 KILLS = int(os.environ.get("L4STRACE_KILLS", "3"))
 PARTS = ("collectors record", "collectors packets", "collectors tracefs", "collectors pack")

@@ -15,10 +15,10 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.core import _native
-from tests.support.network import needs_root
+from tests.support.network import on_the_host
 from tests.support.processes import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.root, needs_root]
+pytestmark = on_the_host
 
 LAB = Path(__file__).resolve().parents[2] / "fixtures" / "lab"
 FIRST = 20

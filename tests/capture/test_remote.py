@@ -17,16 +17,12 @@ import pytest
 
 from l4strace.core import _native
 from tests.capture.test_endings import assert_readable, log_of
-from tests.support.network import PORT, RIGHT_ADDRESS, Capture, Network, needs_root, network
+from tests.support import needs
+from tests.support.network import PORT, RIGHT_ADDRESS, Capture, Network, network, on_the_host
 from tests.support.processes import PATIENCE_SECONDS, wait_until
 
-SSHD = shutil.which("sshd", path="/usr/sbin:/sbin")
 SSH_PORT = 2222
-pytestmark = [
-    pytest.mark.root,
-    needs_root,
-    pytest.mark.skipif(SSHD is None, reason="needs an sshd (openssh-server)"),
-]
+pytestmark = [*on_the_host, pytest.mark.needs("sshd")]
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,10 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     write_keys(folder)
     Path("/run/sshd").mkdir(exist_ok=True)
     with network() as net:
-        assert SSHD is not None
-        server = net.start(net.right, SSHD, "-D", "-f", str(folder / "config"))
+        # sshd wants its whole path.
+        sshd = needs.program("sshd")
+        assert sshd is not None
+        server = net.start(net.right, sshd, "-D", "-f", str(folder / "config"))
         listens = ["ss", "-Hltn", f"sport = :{SSH_PORT}"]
         wait_until(lambda: net.run(net.right, *listens).stdout, "sshd listens")
         try:

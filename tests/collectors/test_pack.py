@@ -12,11 +12,10 @@ import pytest
 
 from l4strace.core import _native
 from run import pack
-from tests.support.network import needs_root
 from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 COLLECTORS = Path(pack.__file__).resolve().parents[1]
-WITH = [["--with", "/usr/bin/zstd"], []]
+WITH = [pytest.param(["--with", "/usr/bin/zstd"], marks=pytest.mark.needs("zstd")), []]
 
 
 def start(path: Path, options: list[str]) -> subprocess.Popen[bytes]:
@@ -68,7 +67,6 @@ def test_what_is_packed_in_many_frames_is_read_as_one_log(
 
 
 @pytest.mark.root
-@needs_root
 @pytest.mark.parametrize("options", WITH)
 def test_a_full_disk_ends_behind_the_last_whole_frame(tmp_path: Path, options: list[str]) -> None:
     disk = tmp_path / "disk"

@@ -1,6 +1,5 @@
 """`l4strace verify`: agreement is one line, a disagreement is named."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from l4strace.verify import wireshark
 from tests.support.files import pcap
 from tests.support.wrappings import FRAME
 
-pytest.importorskip("pyshark")
-pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+pytestmark = pytest.mark.needs("tshark")
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_force_replaces_a_file_but_no_link(call, sample: Path, tmp_path: Path):
     assert GENERATOR in mine.read_text()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="device nodes need root")
+@pytest.mark.root
 def test_devices_are_written_through_and_stay(sample: Path, tmp_path: Path):
     null = tmp_path / "null"
     os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))

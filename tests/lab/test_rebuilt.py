@@ -1,7 +1,7 @@
 """The lab's own Prague, in an emulated machine: it agrees with the replay in every logged step, and
 behaves as the recorded real one does.
 
-Needs what test_vm.py needs, and clang; takes minutes: runs where L4STRACE_VM is set.
+Needs what test_vm.py needs, and clang; takes minutes.
 `fixtures/lab/vm/recorded.py` compares all recordings, several times.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.machine import build_or_skip
+from tests.support.machine import WITH_LAB, boots, build_or_skip
 from tests.support.places import FIXTURES
 
 LAB = FIXTURES / "lab"
@@ -27,7 +27,7 @@ HEALTHY, MISFIRE, CLASSIC, OFF = (f"s0-00{number}" for number in range(4))
 """Rebuilt recordings a, b, d and e, in the order of vm/known.py."""
 RECORDED = {"a": HEALTHY, "b": MISFIRE, "d": CLASSIC, "e": OFF}
 
-pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
+pytestmark = boots(3600, WITH_LAB)
 
 
 @pytest.fixture(scope="module")

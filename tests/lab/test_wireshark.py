@@ -1,6 +1,5 @@
 """Every field of every packet of the real captures equals Wireshark's, but for a listed few."""
 
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import pytest
 from l4strace.verify import wireshark
 from tests.support import files
 
-pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+pytestmark = pytest.mark.needs("tshark", "xz")
 
 CAPTURES = {
     "formats": "*pcap*",

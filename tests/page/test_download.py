@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,12 +21,9 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def browser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Chromium]:
-    binary = chromium.find()
-    if binary is None:
-        pytest.skip("no chromium on this machine")
     page = tmp_path_factory.mktemp("page") / "run.html"
     page.write_text(run.page(), encoding="utf-8")
-    with chromium.Chromium(binary) as running:
+    with chromium.Chromium() as running:
         running.load(page)
         yield running
 
@@ -44,7 +40,7 @@ def test_what_a_packet_shows_can_be_read_on_a_phone(browser: chromium.Chromium) 
     assert min(widths) > 200
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.needs("tshark")
 def test_a_click_saves_a_capture_that_wireshark_opens(
     browser: chromium.Chromium, run: Run, tmp_path: Path
 ) -> None:

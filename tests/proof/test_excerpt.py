@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -21,7 +20,6 @@ CLEAN = FIXTURES / "accecn-clean/sender.pcap.xz"
 FIELDS = ("frame.comment", "frame.time_epoch", "ip.dsfield.ecn", "tcp.seq_raw", "tcp.flags")
 HEADERS = 14 + 20 + 20
 """Bytes of FRAME before its payload: Ethernet, IPv4, TCP without options."""
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 
 def proof(path: Path, *frames: int, flow: int | None = None) -> Proof:
@@ -41,7 +39,7 @@ def dissected(path: Path, *more: str) -> list[list[str]]:
     return [line.split("\t") for line in run.stdout.splitlines()]
 
 
-@needs_tshark
+@pytest.mark.needs("tshark")
 def test_wireshark_shows_the_frames_that_are_claimed(tmp_path: Path) -> None:
     frames = (1, 2, 3, 250)
     excerpt = tmp_path / "evidence.pcapng"

@@ -1,7 +1,6 @@
 """Copies that can be shared: the same findings, under other addresses and names."""
 
 import re
-import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -95,7 +94,7 @@ def test_times_and_lengths_stay(magic: int, order: str, tmp_path: Path) -> None:
     assert after.select(same).rows() == before.select(same).rows()
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.needs("tshark")
 def test_wireshark_finds_no_wrong_checksum(fixtures: Path, tmp_path: Path) -> None:
     (copy,) = copied([fixtures / "accecn-bleached/sender.pcap.xz"], tmp_path)
     plain = tmp_path / "plain.pcap"

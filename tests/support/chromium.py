@@ -6,12 +6,13 @@ import base64
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from tests.support import needs
 
 FLAGS = (
     "--headless",
@@ -29,16 +30,12 @@ PATIENCE_S = 120.0
 """Longer than a busy machine takes for anything that a page does."""
 
 
-def find() -> str | None:
-    """Path of a Chromium, or null."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for name in names if (path := shutil.which(name))), None)
-
-
 class Chromium:
     """One browser with one offline tab; ``complaints`` collects errors and policy violations."""
 
-    def __init__(self, binary: str) -> None:
+    def __init__(self) -> None:
+        binary = needs.program("chromium")
+        assert binary is not None
         self._profile = tempfile.TemporaryDirectory(
             prefix="l4strace-chromium-", ignore_cleanup_errors=True
         )

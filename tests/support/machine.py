@@ -1,9 +1,8 @@
-"""The virtual machine of fixtures/lab/vm, for tests that run where L4STRACE_VM is set."""
+"""The virtual machine of fixtures/lab/vm, for tests that are marked `vm`."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,19 +11,17 @@ import pytest
 from tests.support.places import FIXTURES
 
 SCRIPTS = FIXTURES / "lab" / "vm"
-TOOLS = ("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
-LAB_TOOLS = ("clang", "zstd")
+WITHOUT_LAB = pytest.mark.needs("debootstrap", "qemu-system-x86_64", "cpio", "mkfs.ext4")
+WITH_LAB = pytest.mark.needs(*WITHOUT_LAB.args, "clang", "zstd")
+
+
+def boots(seconds: int, needs: pytest.MarkDecorator = WITHOUT_LAB) -> list[pytest.MarkDecorator]:
+    """Marks of a test that boots the machine, and takes at most so long."""
+    return [pytest.mark.vm, pytest.mark.root, needs, pytest.mark.timeout(seconds)]
 
 
 def build_or_skip(lab: bool = False) -> None:
-    """Build the machine, or find it built; skip where that cannot be. `lab`: with DualPI2."""
-    if not os.environ.get("L4STRACE_VM"):
-        pytest.skip("boots a virtual machine: set L4STRACE_VM=1")
-    wanted = TOOLS + LAB_TOOLS if lab else TOOLS
-    if missing := [tool for tool in wanted if not shutil.which(tool)]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    if os.geteuid():
-        pytest.skip("building the machine needs root")
+    """Build the machine, or find it built; skip without Debian at hand. `lab`: with DualPI2."""
     command = [SCRIPTS / "build.sh", *(["--lab"] if lab else [])]
     built = subprocess.run(command, check=False, timeout=1800, capture_output=True, text=True)
     if built.returncode:

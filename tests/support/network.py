@@ -25,7 +25,8 @@ READY = "packets by", "packets: not recorded"
 """What `capture` says when its last part runs."""
 
 NUMBERS = itertools.count()
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
+on_the_host = [pytest.mark.root, pytest.mark.needs("ip", "ps", "tcpdump", "dumpcap", "ethtool")]
+"""Marks of a test that captures in network namespaces."""
 
 
 class Capture(subprocess.Popen[str]):

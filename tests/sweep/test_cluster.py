@@ -21,7 +21,6 @@ from tests.support.processes import PATIENCE_SECONDS, wait_until
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """Address of a scheduler, and its two workers, as processes of their own."""
-    pytest.importorskip("distributed")
     file = tmp_path / "scheduler.json"
 
     def start(program: str, *words: str) -> subprocess.Popen[bytes]:
@@ -74,7 +73,6 @@ def test_a_cluster_gives_the_same_dataset_with_a_worker_killed_midway(
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    pytest.importorskip("distributed")
     monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     (tmp_path / "x.pcap").write_bytes(b"")
     order = study.Order((str(tmp_path),), str(tmp_path / "out"))

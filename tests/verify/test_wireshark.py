@@ -1,6 +1,5 @@
 """Wireshark's words for a packet, read into ours."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +20,6 @@ TUNNEL = {
     "ipv6.hlim": ["64"],
 }
 """IPv6 in IPv4: the fields of both headers are there."""
-
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 
 def test_the_innermost_header_counts_and_the_outer_one_has_its_column() -> None:
@@ -87,11 +84,10 @@ def wrapped() -> dict[str, bytes]:
 
 
 def dissected(path: Path, count: int) -> list[Dissected]:
-    pytest.importorskip("pyshark")
     return list(wireshark.dissect(str(path), range(1, count + 1)))
 
 
-@needs_tshark
+@pytest.mark.needs("tshark")
 def test_every_wrapping_is_read_alike(tmp_path: Path) -> None:
     frames = wrapped()
     path = tmp_path / "wrapped.pcap"
@@ -107,7 +103,7 @@ def test_every_wrapping_is_read_alike(tmp_path: Path) -> None:
     assert found == {}
 
 
-@needs_tshark
+@pytest.mark.needs("tshark")
 def test_a_wrong_value_is_a_disagreement(tmp_path: Path) -> None:
     path = tmp_path / "two.pcap"
     path.write_bytes(files.pcap([FRAME, FRAME]))
@@ -116,10 +112,9 @@ def test_a_wrong_value_is_a_disagreement(tmp_path: Path) -> None:
     assert wireshark.compare(row, packet) == [Disagreement(2, "window", 4711, 500)]
 
 
-@needs_tshark
+@pytest.mark.needs("tshark")
 def test_a_file_that_tshark_refuses_is_one_clear_error(tmp_path: Path) -> None:
     """pyshark's destructor must not raise the crash once more."""
-    pytest.importorskip("pyshark")
     path = tmp_path / "cut.pcap"
     path.write_bytes(files.pcap([FRAME, FRAME])[:-10])
     command = [sys.executable, "-m", "l4strace", "verify", str(path)]

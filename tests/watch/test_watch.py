@@ -20,7 +20,7 @@ from l4strace.watch import view
 from l4strace.watch.kernel_tail import KernelTail
 from l4strace.watch.lanes import Lane, Lanes
 from l4strace.watch.order import ORDERS, Order
-from tests.support.network import PORT, needs_root, network
+from tests.support.network import PORT, network
 from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 SAMPLE = "accecn-clean/sender.pcap.xz"
@@ -138,7 +138,7 @@ def test_without_a_terminal_one_line_says_so() -> None:
 
 
 @pytest.mark.root
-@needs_root
+@pytest.mark.needs("ip", "ps", "tcpdump", "dumpcap", "ethtool")
 def test_the_screen_shows_a_transfer_and_q_leaves_the_run(tmp_path: Path) -> None:
     with network() as net:
         stem = tmp_path / "run"

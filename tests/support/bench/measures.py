@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support import chromium
+from tests.support import chromium, needs
 from tests.support.bench import costs, workloads
 from tests.support.bench.costs import call, diagnose, in_turns, l4strace, median
 from tests.support.bench.figures import Figure
@@ -115,9 +115,9 @@ def constant(folder: Path) -> tuple[float, list[Figure]]:
 
 def of_drawing(page: Path) -> Iterator[Figure]:
     """The page in a headless browser: until what is in view is drawn, and all."""
-    if (binary := chromium.find()) is None:
+    if needs.program("chromium") is None:
         return
-    with chromium.Chromium(binary) as browser:
+    with chromium.Chromium() as browser:
         browser.size(1280)
         in_view, complete = in_turns(
             2 * ROUNDS,

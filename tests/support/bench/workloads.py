@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from l4strace.core import _native
 from tests.support.bench import shapes
 from tests.support.bench.records import HEADER, records
 from tests.support.places import FIXTURES
@@ -79,10 +80,7 @@ def _events(misfire: bytes, packets: int, folder: Path) -> Iterator[Workload]:
 
 def _unpacked(fixture: str) -> str:
     """A text of the fixtures."""
-    packed = (FIXTURES / fixture).read_bytes()
-    return subprocess.run(
-        ["zstd", "-dcq"], input=packed, capture_output=True, check=True
-    ).stdout.decode()
+    return b"".join(_native.read_text(str(FIXTURES / fixture))).decode()
 
 
 def _compressed(data: bytes, packets: int, folder: Path) -> Iterator[Workload]:

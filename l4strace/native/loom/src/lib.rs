@@ -1,4 +1,4 @@
-//! How threads share lanes (`track/crew/shared.rs`), in every order of the caller and one helper: `make rust-test`.
+//! How threads share lanes (`track/crew/shared.rs`), in every order of the caller and one helper: `make test-system`.
 //!
 //! The file is the product's own; around it stand loom's locks and a packet that is a number.
 #![cfg(test)]
