@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def export(
     table: Annotated[str, typer.Argument(metavar="TABLE", autocompletion=complete_tables,
-                                         help="Name of the table; the README lists them.")],
+                                         help="Name of the table; docs/python.md lists them.")],
     *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE",

@@ -23,7 +23,7 @@ packets count, although their first one shows the packet within.
 
 What to do
 ----------
-Capture inside the tunnel, or on an interface with a supported link type (the README lists them).
+Capture inside the tunnel, or on an interface with a supported link type (docs/usage.md lists them).
 For fragments, capture without a port filter, which drops all but the first, and lower the MTU or
 MSS.
 
