@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from l4strace import console
+from l4strace.wording.quantities import count
 
 PLAIN_EVERY_S = 10.0
 
@@ -14,13 +15,13 @@ PLAIN_EVERY_S = 10.0
 def line(status: dict[str, Any], rate: float | None) -> str:
     """`12 s: 1,234 packets (100/s), 0 dropped; 2,345 kernel events, 0 lost`."""
     packets = status.get("packets", 0)
-    text = f"{status.get('seconds', 0):.0f} s: {packets:,} packets"
+    text = f"{status.get('seconds', 0):.0f} s: {count(packets, 'packet')}"
     if rate is not None:
         text += f" ({rate:,.0f}/s)"
     if "dropped" in status:
         text += f", {status['dropped']:,} dropped"
     if "events" in status:
-        text += f"; {status['events']:,} kernel events, {status.get('lost', 0):,} lost"
+        text += f"; {count(status['events'], 'kernel event')}, {status.get('lost', 0):,} lost"
     return text
 
 

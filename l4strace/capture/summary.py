@@ -9,6 +9,7 @@ from typing import Any
 
 from l4strace import console
 from l4strace.errors import INTERRUPTED, InputError
+from l4strace.wording.quantities import count
 
 ENDED = {
     "exit": "the command ended",
@@ -105,13 +106,15 @@ def _kernel(summary: dict[str, Any]) -> list[str]:
     if kernel["source"] == "none":
         return ["kernel state: none"]
     events, lost = kernel.get("events", 0), kernel.get("lost", 0)
-    lines = [f"kernel state: {events:,} samples by {kernel['source']}, {lost:,} lost"]
+    lines = [f"kernel state: {count(events, 'sample')} by {kernel['source']}, {lost:,} lost"]
     for place, number in kernel.get("lost_at", {}).items():
         if number:
             where, remedy = PLACES.get(place, (place, ""))
             lines.append(f"  {number:,} {where}" + (f": {remedy}" if remedy else ""))
     if "kernel log" in summary["died"] and "packed" in kernel:
-        lines.append(f"  {kernel['packed'].get('lines', 0):,} lines of the log reached the disk")
+        lines.append(
+            f"  {count(kernel['packed'].get('lines', 0), 'line')} of the log reached the disk"
+        )
     return lines
 
 

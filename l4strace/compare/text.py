@@ -111,8 +111,6 @@ def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
 
 def value(number: float, unit: str) -> str:
     """A value with its unit."""
-    if unit == "packet":
-        return f"{digits(number)} packets"
     return share(number) if unit == "share" else quantity(number, unit)
 
 
@@ -121,8 +119,6 @@ def change(number: float, unit: str) -> str:
     sign = "+" if number >= 0 else "-"
     if unit == "share":
         return f"{sign}{digits(abs(100 * number))} points"
-    if unit == "packet":
-        return f"{sign}{digits(abs(number))} packets"
     return f"{sign}{quantity(abs(number), unit)}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from l4strace.derive.unmarked import ALONE, NO_VERDICT, PARTLY
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import marking_delay
+from l4strace.wording.quantities import at_delay, marking_delay
 
 Row = dict[str, Any]
 
@@ -116,7 +116,7 @@ def _follow(row: Row, surest: Row) -> None:
 
 def _take(row: Row, surest: Row) -> None:
     known = surest["marking_delay_us"] is not None
-    seen = f" (marks begin at {marking_delay(surest)} there)" if known else ""
+    seen = f" (marks begin {at_delay(marking_delay(surest))} there)" if known else ""
     verb = "shows" if surest["confidence"] >= PARTLY else "suggests"
     row |= {
         "kind": surest["kind"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from l4strace.derive import sharing
 from l4strace.derive.noise import HIDES
 from l4strace.derive.unmarked import NO_VERDICT, PARTLY, Features, Verdict
-from l4strace.wording.quantities import marking_delay, quantity, queue_delay
+from l4strace.wording.quantities import at_delay, delay_bound, marking_delay, quantity, queue_delay
 
 ISOLATED_RATIO, ISOLATED_US = 3.0, 1000.0
 """A classic queue three times longer plus 1 ms is not the queue that the L4S flow waits in.
@@ -97,7 +97,9 @@ def spared(f: Features) -> Verdict | None:
     low = first is not None and max(first, f["queue_max_us"]) <= limit
     if not low or f["path_max_us"] - f["noise_us"] <= limit + SPARED_US or uncoupled(f):
         return None
-    waited = f"never waits more than {queue_delay(f['queue_max_us'])}, and others up to"
+    waited = (
+        f"never waits more than {delay_bound(queue_delay(f['queue_max_us']))}, and others up to"
+    )
     reason = f"Marked although it {waited} {quantity(f['path_max_us'], 'us')}: two queues."
     return "l4s", PARTLY, reason
 
@@ -148,7 +150,7 @@ def at(f: Features) -> str:
         seen = f | {"marking_delay_us": f["first_marking_us"]}
     if seen["marking_delay_us"] is None:
         return "Packets are marked"
-    return f"Marks begin at {marking_delay(seen)} of queue delay"
+    return f"Marks begin {at_delay(marking_delay(seen))} of queue delay"
 
 
 def lower(text: str) -> str:

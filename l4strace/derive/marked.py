@@ -22,7 +22,7 @@ from l4strace.derive.unmarked import (
     Verdict,
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import quantity, queue_delay
+from l4strace.wording.quantities import at_delay, quantity, queue_delay
 
 MANY, SELDOM = 100, 0.1
 """Packets beyond the border, and the part of them with marks, that show such an AQM. By eye: an L4S
@@ -114,7 +114,7 @@ def _marked_early(f: Features) -> Verdict:
         and first is not None
         and first <= f["mark_limit_us"]
     ):
-        began = f"Marks began at {queue_delay(first)} of queue delay when the flow started"
+        began = f"Marks began {at_delay(queue_delay(first))} of queue delay when the flow started"
         if border.uncoupled(f):
             return "shallow", PARTLY, f"{began}; {border.alike(f)}."
         if border.no_fewer(f):

@@ -103,7 +103,8 @@ def _sources(capture: Capture) -> Iterator[str]:
     for row in capture.sources.iter_rows(named=True):
         cut = ", cut short" if row["complete"] is False else ""
         sha256 = f", sha256 {code(row['sha256'])}" if row["sha256"] else ""
-        yield f"- {code(row['path'])}: {row['kind']}, {row['records'] or 0:,} records{cut}{sha256}"
+        records = count(row["records"] or 0, "record")
+        yield f"- {code(row['path'])}: {row['kind']}, {records}{cut}{sha256}"
         for note in collector_notes.of_source(capture, row["source"]):
             yield f"  - note: {text(note)}"
 

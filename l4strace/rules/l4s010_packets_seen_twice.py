@@ -33,6 +33,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import count
 
 CODE = "L4S010"
 MIN_COPY_SHARE = 0.01
@@ -60,7 +61,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Severity.NOTICE,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'An input')} contains packets twice: {row['duplicates']:,} "
-            f"copies of {row['packets']:,} packets. Each packet counts once.",
+            f"copies of {count(row['packets'], 'packet')}. Each packet counts once.",
             "Capture on one interface, the one that the bottleneck follows.",
             source=row["source"],
             measures=(

@@ -44,6 +44,7 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import count
 
 CODE = "L4S101"
 SERVER_GAVE_UP = (0b000, 0b001)
@@ -212,7 +213,7 @@ def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
     if row["syn_retry_ace"] in GAVE_UP:
         return (
             f"the client fell back to {GAVE_UP[row['syn_retry_ace']]} after "
-            f"{row['syn_count']} SYNs (lost, or dropped because of their flags)",
+            f"{count(row['syn_count'], 'SYN')} (lost, or dropped because of their flags)",
             Confidence.HIGH,
         )
     answer = ANSWERS.get(row["synack_ace"])

@@ -44,7 +44,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
 from l4strace.schema.words import ECN_FIELD
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S104"
 NOT_ECT = 0
@@ -82,8 +82,8 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row["near"],
             Severity.ERROR,
             Confidence.HIGH,
-            f"{row['cleared']:,} of {row['matched']:,} packets left as ECT and arrived as Not-ECT: "
-            "the path bleaches ECN.",
+            f"{row['cleared']:,} of {count(row['matched'], 'packet')} left as ECT and arrived "
+            "as Not-ECT: the path bleaches ECN.",
             (row["first_change_frame_near"],),
             Measure("bleached packets", row["cleared"], "", "0"),
         )

@@ -41,7 +41,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S105"
 ECT1, ECT0 = 1, 2
@@ -73,7 +73,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row,
             row["near"],
             Confidence.HIGH,
-            f"Of {row['matched']:,} packets, {_changes(row)}.",
+            f"Of {count(row['matched'], 'packet')}, {_changes(row)}.",
             row["first_change_frame_near"],
             Measure("re-marked packets", row["changed"], "", "0"),
         )

@@ -37,6 +37,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CODEPOINTS
+from l4strace.wording.quantities import count
 
 CODE = "L4S107"
 NAMES = CODEPOINTS
@@ -59,8 +60,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     CODE,
                     Severity.ERROR,
                     Confidence.HIGH,
-                    f"{row[column]:,} of {row['matched']:,} packets left as {NAMES[left]} and "
-                    f"arrived as {NAMES[arrived]}: no queue may make this change.",
+                    f"{row[column]:,} of {count(row['matched'], 'packet')} left as {NAMES[left]} "
+                    f"and arrived as {NAMES[arrived]}: no queue may make this change.",
                     "Find the node between the two captures: move one capture hop by hop.",
                     source=row["near"],
                     flow=row["flow"],

@@ -44,6 +44,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
+from l4strace.wording.quantities import count
 
 CODE = "L4S108"
 ENOUGH_PACKETS = 10
@@ -122,9 +123,9 @@ def _zeroed(row: dict[str, Any]) -> Finding:
         row,
         row["source"],
         Confidence.HIGH,
-        f"ACE is 000 in every packet that carries the counter ({row['packets']:,} packets in all) "
-        "although AccECN was negotiated. The counter starts at 101: the path or the receiver "
-        "zeroes it.",
+        f"ACE is 000 in every packet that carries the counter ({count(row['packets'], 'packet')} "
+        "in all) although AccECN was negotiated. The counter starts at 101: the path or the "
+        "receiver zeroes it.",
         row["first_frame"],
         Measure("first ACE", "000", "", "101"),
     )

@@ -39,6 +39,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import count
 
 CODE = "L4S112"
 TOLERANCE = 0.02
@@ -106,7 +107,8 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"{row['ce']:,} packets arrived with CE, but the receiver's feedback reported {reported}.",
+        f"{count(row['ce'], 'packet')} arrived with CE, but the receiver's feedback "
+        f"reported {reported}.",
         "Rule out offloads, then compare the ACE bits at both ends.",
         source=row["source"],
         flow=row["flow"],

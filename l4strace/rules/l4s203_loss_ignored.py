@@ -129,7 +129,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Confidence.MEDIUM,
         f"The sender did not slow down after loss: its data in flight fell by less than "
         f"{100 * NO_CUT:.0f} % in {round(row['ignored'] * row['episodes']):,} of "
-        f"{row['episodes']:,} episodes of loss.",
+        f"{count(row['episodes'], 'episode')} of loss.",
         "Check the sender's congestion control.",
         source=row["source"],
         flow=row["flow"],

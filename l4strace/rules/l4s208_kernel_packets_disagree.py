@@ -38,6 +38,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import count
 
 CODE = "L4S208"
 TOLERANCE, TOLERATED = 0.05, 8
@@ -170,7 +171,7 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
         Severity.NOTICE,
         Confidence.LOW,
         f"Kernel and packets disagree on the window: the median of snd_cwnd is "
-        f"{row['snd_cwnd']:,.0f} packets, that of the packets in flight "
+        f"{count(round(row['snd_cwnd']), 'packet')}, that of the packets in flight "
         f"{row['inflight_max_packets']:,.0f}.",
         "Check the join of log and capture (L4S009), and what else limits the sender.",
         source=row["source"],

@@ -40,7 +40,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.wording.quantities import count, milliseconds
+from l4strace.wording.quantities import at_delay, count, milliseconds
 
 CODE = "L4S402"
 MEDIUM = 0.7
@@ -100,7 +100,7 @@ def _confidence(value: float) -> Confidence:
 def _where(row: dict[str, Any]) -> str:
     if row["loss_delay_us"] is None:
         return ""
-    return f" at {milliseconds(row['loss_delay_us'])}"
+    return f" {at_delay(milliseconds(row['loss_delay_us']))}"
 
 
 RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__)

@@ -113,8 +113,8 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
         Confidence.LOW if noisy else Confidence.MEDIUM,
         f"The path was not full: from {span(evidence, phase['start_ns'], phase['end_ns'])} it "
         f"carried {paths.rate(phase['rate_bps'])} of {_capacity(phase, noisy)}. For "
-        f"{100 * phase['low_share']:.0f} % of the time that was less than {LOW_PERCENT} % although "
-        f"the queue was empty.{why}",
+        f"{100 * phase['low_share']:.0f} % of the time the rate was below {LOW_PERCENT} % of that "
+        f"although the queue was empty.{why}",
         "Check whether the application or a pacing rate limits the sender."
         if steady
         else "Check how slow start ended, the depth of the reductions, and the AQM's threshold.",

@@ -41,6 +41,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
+from l4strace.wording.quantities import count
 
 CODE = "L4S505"
 LONG_NS = 3_000_000_000
@@ -98,7 +99,7 @@ def _exit(evidence: Evidence, phase: Phase) -> str:
     packets, at = ended.row(0, named=True)["inflight_max_packets"], ended["start_ns"][0]
     return (
         f" Slow start of flow {phase['flow']} ended at {subjects.moment(evidence, at)} with "
-        f"{packets} packets in flight."
+        f"{count(packets, 'packet')} in flight."
     )
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from l4strace.model import Severity
 from l4strace.schema.words import CODEPOINTS
 from l4strace.watch.lanes import Lane
-from l4strace.wording.quantities import quantity, share
+from l4strace.wording.quantities import count, quantity, share
 
 BARS = " ▁▂▃▄▅▆▇█"
 COLORS = {"not_ect": "white", "ect0": "yellow", "ect1": "cyan", "ce": "red"}
@@ -48,9 +48,9 @@ def mix(counts: dict[str, int]) -> Text:
     total = sum(counts.values())
     text = Text()
     letters = {"not_ect": "-", "ect0": "0", "ect1": "1", "ce": "C"}
-    for name, count in counts.items():
-        width = round(MIX_WIDTH * count / total) if total else 0
-        width = max(width, 1 if count else 0)
+    for name, packets in counts.items():
+        width = round(MIX_WIDTH * packets / total) if total else 0
+        width = max(width, 1 if packets else 0)
         text.append(letters[name] * width, style=COLORS[name])
     return text
 
@@ -94,7 +94,7 @@ def screen(
 ) -> RenderableType:
     """Everything: ``findings`` are (severity, rule, message), worst first."""
     head = Text("l4strace watch", style="bold")
-    head.append(f"  {status.get('seconds', 0):.0f} s, {status.get('packets', 0):,} packets")
+    head.append(f"  {status.get('seconds', 0):.0f} s, {count(status.get('packets', 0), 'packet')}")
     if "dropped" in status:
         head.append(f", {status['dropped']:,} dropped")
     if "events" in status:

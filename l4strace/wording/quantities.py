@@ -27,7 +27,7 @@ def quantity(value: float | int | str, unit: str = "") -> str:
         if abs(value) >= size:
             return f"{digits(value if size == 1 else value / size)} {name}"
     number = digits(value)
-    plural = "s" if unit in COUNTED and value != 1 else ""
+    plural = "s" if unit in COUNTED and number != "1" else ""
     return f"{number} {unit}{plural}" if unit else number
 
 
@@ -35,22 +35,34 @@ NO_QUEUE_US = 100.0
 """Queue delay below which there may be none: no smallest RTT is nearer to that of an empty path."""
 
 
+BELOW = "below "
+"""Opens a delay of which only an upper bound is known."""
 NOISY_US = 1250.0
 """Delay that noise can add from which a shorter one is not sure: of 0.5 ms of jitter."""
 
 
 def queue_delay(us: float) -> str:
-    """`5.55 ms`, or `less than 100 us`, where a number would claim more than an RTT shows."""
-    return quantity(us, "us") if us >= NO_QUEUE_US else f"less than {quantity(NO_QUEUE_US, 'us')}"
+    """`5.55 ms`, or `below 100 us`, where a number would claim more than an RTT shows."""
+    return quantity(us, "us") if us >= NO_QUEUE_US else f"{BELOW}{quantity(NO_QUEUE_US, 'us')}"
+
+
+def at_delay(delay: str) -> str:
+    """`at 5.55 ms`, or `below 100 us`: a delay in words as the place of something."""
+    return delay if delay.startswith(BELOW) else f"at {delay}"
+
+
+def delay_bound(delay: str) -> str:
+    """`5.55 ms`, or `100 us` for `below 100 us`: a delay in words as a bound."""
+    return delay.removeprefix(BELOW)
 
 
 def milliseconds(us: float, decimals: int = 1) -> str:
-    """`0.4 ms`, `185 ms`; `less than 0.1 ms` where the decimals would leave nothing."""
+    """`0.4 ms`, `185 ms`; `below 0.1 ms` where the decimals would leave nothing."""
     ms = us / 1000
     if ms >= 100:
         return f"{ms:,.0f} ms"
     least = 10.0**-decimals
-    return f"{ms:.{decimals}f} ms" if ms >= least / 2 else f"less than {least:.{decimals}f} ms"
+    return f"{ms:.{decimals}f} ms" if ms >= least / 2 else f"{BELOW}{least:.{decimals}f} ms"
 
 
 def marking_delay(row: Mapping[str, Any]) -> str:
@@ -62,7 +74,7 @@ def marking_delay(row: Mapping[str, Any]) -> str:
     us, noise = row["marking_delay_us"], row.get("noise_us") or 0.0
     packet = row.get("serialisation_us") or 0.0
     if us < packet and packet >= NO_QUEUE_US:
-        return f"less than {quantity(packet, 'us')} (one packet)"
+        return f"{BELOW}{quantity(packet, 'us')} (one packet)"
     if NO_QUEUE_US <= us < noise and noise >= NOISY_US:
         return f"about {quantity(float(f'{us:.1g}'), 'us')}"
     return queue_delay(us)

@@ -317,9 +317,9 @@ def test_unequal_rates_beside_marks_of_all_are_one_step() -> None:
 def test_a_delay_that_no_rtt_shows_is_no_number() -> None:
     """Lab runs s1101-096: "Marks begin at 7.41 us", s1401-149: a part of one packet's 4.2 ms."""
     fast = low_marks.verdict(features(marking_delay_us=7.41, serialisation_us=50.0))[2]
-    assert fast.startswith("Marks begin at less than 100 us of queue delay")
+    assert fast.startswith("Marks begin below 100 us of queue delay")
     slow = low_marks.verdict(features(marking_delay_us=483.0, serialisation_us=900.0))[2]
-    assert slow.startswith("Marks begin at less than 900 us (one packet) of queue delay")
+    assert slow.startswith("Marks begin below 900 us (one packet) of queue delay")
 
 
 def test_classic_feedback_bounds_how_often_ect0_packets_are_marked() -> None:

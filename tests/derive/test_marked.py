@@ -370,7 +370,7 @@ def test_a_flow_with_a_longer_path_may_have_no_queue_of_its_own(floor: float, ki
 
 
 def test_the_queues_of_both_flows_show_that_there_are_two() -> None:
-    """Lab run s1401-093: both "marked at less than 100 us: two queues"."""
+    """Lab run s1401-093: both "marked below 100 us: two queues"."""
     changed = {
         "marked_as": "ect0",
         "scalable_slots": 40,

@@ -150,7 +150,7 @@ def test_a_codepoint_is_one_that_packets_carry(counted: dict[str, int], sends: s
     assert line[flow_lines.HEADS.index("sends")] == sends
 
 
-FRAME = Frame("L4S AQM.", "Flow 0 without another large flow.", "Not shown: no kernel log.")
+FRAME = Frame("L4S AQM.", "Flow 0 without another large flow.", "Unknown: no kernel log.")
 
 
 @pytest.mark.parametrize(("severity", "order"), [(Severity.ERROR, 1), (Severity.WARNING, -1)])

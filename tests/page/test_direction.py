@@ -63,7 +63,7 @@ def test_a_chart_says_no_more_than_the_packets_show() -> None:
     noisy = frame("noise", common_us=2_860.0)
     shown = direction(bottlenecks=place, noise=noisy, cuts=cuts)
     assert queue.describe(shown).endswith(
-        "marking starts at less than 4.2 ms (one packet). Jitter of 2.86 ms is part of it."
+        "marking starts below 4.2 ms (one packet). Jitter of 2.86 ms is part of it."
     )
     assert reductions.describe(shown).endswith("estimated from packets: 1 as the fallback's floor.")
     calm = direction(bottlenecks=place, noise=frame("noise", common_us=300.0))

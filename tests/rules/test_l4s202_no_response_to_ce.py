@@ -21,7 +21,7 @@ def scene(
 
 def test_fires_when_marks_ask_for_much_and_get_nothing() -> None:
     (found,) = check(scene())
-    assert [m.value for m in found.measures] == [0.3, 40.0, 100.0]
+    assert [m.value for m in found.measures] == [0.3, 40.0]
 
 
 def test_silent_on_an_answer_and_on_marks_that_ask_for_less_than_a_packet() -> None:

@@ -21,10 +21,10 @@ def test_fires_for_each_class_that_can_be_told() -> None:
 
 
 def test_fires_with_no_number_below_what_the_capture_shows() -> None:
-    """The text had "less than 100 us", its measure "85.6 us"."""
+    """The text had "below 100 us", its measure "85.6 us"."""
     (found,) = check(scene("l4s", marking_delay_us=85.6, serialisation_us=50.0))
     (value,) = (m.value for m in found.measures if m.name.startswith("queue delay at which"))
-    assert value == "less than 100 us"
+    assert value == "below 100 us"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_fires_on_long_lows_with_an_empty_queue() -> None:
     (finding,) = found()
     assert finding.message == (
         "The path was not full: from t=0.000 s to t=5.0 s it carried 6 Mbit/s of 50 Mbit/s. For "
-        "90 % of the time that was less than 60 % although the queue was empty."
+        "90 % of the time the rate was below 60 % of that although the queue was empty."
     )
     assert [m.value for m in finding.measures] == [6e6, 50e6]
     assert finding.confidence is Confidence.MEDIUM

@@ -29,7 +29,7 @@ def test_quantity(value: float | str, unit: str, expected: str):
 
 
 def test_a_queue_delay_is_no_smaller_than_an_rtt_shows():
-    assert quantities.queue_delay(7.41) == quantities.queue_delay(0.0) == "less than 100 us"
+    assert quantities.queue_delay(7.41) == quantities.queue_delay(0.0) == "below 100 us"
     assert quantities.queue_delay(421.0) == "421 us"
 
 
@@ -42,8 +42,8 @@ def test_count():
     ("delay", "packet", "noise", "words"),
     [
         (1010.0, 208.0, 0.0, "1.01 ms"),
-        (57.0, 50.0, 0.0, "less than 100 us"),
-        (483.0, 4200.0, 0.0, "less than 4.2 ms (one packet)"),
+        (57.0, 50.0, 0.0, "below 100 us"),
+        (483.0, 4200.0, 0.0, "below 4.2 ms (one packet)"),
         (2580.0, 869.0, 10_680.0, "about 3 ms"),
         (17_200.0, 776.0, 0.0, "17.2 ms"),
         (1010.0, 208.0, 1_100.0, "1.01 ms"),
@@ -70,11 +70,18 @@ def test_a_list_reads_as_one():
         (412.0, 1, "0.4 ms"),
         (412.0, 2, "0.41 ms"),
         (185_100.0, 1, "185 ms"),
-        (2.0, 1, "less than 0.1 ms"),
-        (1.0, 2, "less than 0.01 ms"),
-        (0.0, 1, "less than 0.1 ms"),
+        (2.0, 1, "below 0.1 ms"),
+        (1.0, 2, "below 0.01 ms"),
+        (0.0, 1, "below 0.1 ms"),
     ],
 )
 def test_milliseconds_are_never_a_row_of_zeros(us: float, decimals: int, expected: str):
     """Run s8103-002: "queue delay (0.0 ms, threshold 2 ms)", of 2 us."""
     assert quantities.milliseconds(us, decimals) == expected
+
+
+def test_a_bound_needs_no_second_preposition():
+    assert quantities.at_delay("5.55 ms") == "at 5.55 ms"
+    assert quantities.at_delay("below 100 us") == "below 100 us"
+    assert quantities.delay_bound("below 100 us") == "100 us"
+    assert quantities.delay_bound("5.55 ms") == "5.55 ms"

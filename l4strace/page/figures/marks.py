@@ -10,6 +10,7 @@ from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import CE, SECOND
 from l4strace.page.drawing.series import band, dots, line, points_of
 from l4strace.wording.amounts import share
+from l4strace.wording.quantities import count
 
 NAME = "marks"
 TITLE = "CE marks per round"
@@ -38,12 +39,16 @@ def describe(direction: Direction) -> str:
     if best is not None:
         bounds = "exactly" if low == high else f"between {low:,} and {high:,}, most likely"
         of = share(best, totals["data_packets"])
-        facts.append(f"The receiver fed back {bounds} {best:,} CE marks ({of} of the data packets)")
+        facts.append(
+            f"The receiver fed back {bounds} {count(best, 'CE mark')} ({of} of the data packets)"
+        )
     arrived = direction.arrived_ce
     if arrived is not None:
-        facts.append(f"{arrived:,} data packets arrived with CE at the capture near the receiver")
+        facts.append(
+            f"{count(arrived, 'data packet')} arrived with CE at the capture near the receiver"
+        )
     if direction.ece_acks:
-        facts.append(f"{direction.ece_acks:,} ACKs carried ECE")
+        facts.append(f"{count(direction.ece_acks, 'ACK')} carried ECE")
     return "; ".join(facts) + "." if facts else "The capture holds no feedback of CE."
 
 

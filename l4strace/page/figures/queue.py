@@ -8,7 +8,7 @@ from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
 from l4strace.page.drawing.series import line, points_of
 from l4strace.wording.amounts import duration, micro
-from l4strace.wording.quantities import marking_delay
+from l4strace.wording.quantities import at_delay, marking_delay
 
 NAME = "queue"
 TITLE = "Queue delay"
@@ -38,6 +38,6 @@ def describe(direction: Direction) -> str:
     text = f"Mean RTT above the smallest of the path: median {middle}, 99th percentile {high}"
     found = direction.bottleneck or {}
     if found.get("marking_delay_us") is not None:
-        text = f"{text}; marking starts at {micro(marking_delay(found))}"
+        text = f"{text}; marking starts {micro(at_delay(marking_delay(found)))}"
     jitter = direction.jitter_us
     return f"{text}. Jitter of {duration(jitter)} is part of it." if jitter else f"{text}."

@@ -14,7 +14,9 @@ from l4strace.wording.names import FANCY_ARROW, direction_name
 TITLE = "Sender checklist"
 
 ABSENT = "No L4S sender: no direction with data sends ECT(1) or promised it in its handshake."
-KINDS = {"pass": "passed", "fail": "failed", "not shown": "open"}
+SHOWN_AS = {"not shown": "unknown"}
+"""Verdict as JSON has it -> as the page shows it."""
+KINDS = {"pass": "passed", "fail": "failed", "unknown": "open"}
 """Verdict -> class of its cell."""
 
 
@@ -42,10 +44,11 @@ def build(case: Case) -> ChecklistSection:
         SenderRow(
             one.flow,
             names.get((one.flow, one.forward), ""),
-            _tally(one.checks),
-            tuple(_typeset(check) for check in one.checks),
+            _tally(checks),
+            checks,
         )
         for one in case.analysis.checklists
+        for checks in [tuple(_typeset(check) for check in one.checks)]
     )
     return ChecklistSection(senders, KINDS, "" if senders else ABSENT)
 
@@ -62,10 +65,11 @@ def _names(case: Case) -> dict[tuple[int, bool], str]:
 
 
 def _typeset(check: Check) -> Check:
-    return Check(typeset(check.requirement), check.clause, check.verdict, typeset(check.evidence))
+    verdict = SHOWN_AS.get(check.verdict, check.verdict)
+    return Check(typeset(check.requirement), check.clause, verdict, typeset(check.evidence))
 
 
 def _tally(checks: tuple[Check, ...]) -> str:
-    """`5 pass, 1 fail, 6 not shown`."""
+    """`5 pass, 1 fail, 6 unknown`."""
     counts = ((sum(check.verdict == verdict for check in checks), verdict) for verdict in KINDS)
     return ", ".join(f"{number} {verdict}" for number, verdict in counts if number)

@@ -16,7 +16,7 @@ TITLE = "Handshakes"
 MAX_FLOWS = 12
 """Flows with a ladder, those of findings first; `l4strace export flows` has all."""
 UNSEEN = "not captured"
-NOT_SHOWN = "not shown"
+UNKNOWN = "unknown"
 CE = 3
 REFLECTED = {"SYN": "reflected by the SYN/ACK", "SYN/ACK": "reflected by the final ACK"}
 """Under AccECN the answer to a packet carries the codepoint that the packet arrived with (RFC 9768
@@ -75,7 +75,7 @@ MODES = {
     "accecn": "AccECN",
     "classic": "Classic ECN",
     "none": "No ECN",
-    "unknown": "Not known",
+    "unknown": "Unknown",
 }
 
 
@@ -142,7 +142,7 @@ def _rung(
         if sender == "client"
         else "server \N{RIGHTWARDS ARROW} client",
         str(sent) if sent else UNSEEN,
-        str(arrived) if arrived else NOT_SHOWN,
+        str(arrived) if arrived else UNKNOWN,
         path,
         kind,
     )

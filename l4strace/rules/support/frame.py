@@ -19,7 +19,7 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_states import BUG_ADDS, DEPTH_US, MIN_STEPS, unused_by
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording import vantages
-from l4strace.wording.quantities import count, marking_delay, quantity, share
+from l4strace.wording.quantities import at_delay, count, marking_delay, quantity, share
 
 LARGE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
@@ -53,7 +53,7 @@ FALLBACK = (
 """What the rules on the fallback found, the weightiest first."""
 FROM_PACKETS = "L4S308"
 """The rule that answers where none of these does."""
-PERHAPS = {"L4S303": "not shown: Prague's detector would take this path for a classic AQM"}
+PERHAPS = {"L4S303": "unknown: Prague's detector would take this path for a classic AQM"}
 """The same, where all that a rule found is of low confidence."""
 PERHAPS_RECORDED = {"L4S303": "conditions of the path keep the score up, whatever the AQM is"}
 """Of those, with the score that the kernel recorded."""
@@ -87,7 +87,7 @@ def _limits(evidence: Evidence) -> str:
     )
     rows = rows.filter(counts).sort("payload_bytes", "flow", descending=[True, False])
     if rows.is_empty():
-        return _at_receiver(evidence) or "Not shown: no flow has enough round trips with data."
+        return _at_receiver(evidence) or "Unknown: no flow has enough round trips with data."
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         kinds.setdefault(_kind(row), []).append(row)
@@ -112,7 +112,7 @@ def _at_receiver(evidence: Evidence) -> str:
         for row in far.sort("flow").head(NAMED).iter_rows(named=True)
     ]
     return (
-        "Not shown: a capture at the receiver holds no queue delay. Data packets that arrive "
+        "Unknown: a capture at the receiver holds no queue delay. Data packets that arrive "
         f"marked: {', '.join(shares)}."
     )
 
@@ -132,19 +132,19 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     if kind in UNKNOWN:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
         reason = reason.removeprefix("Cannot be determined: ")
-        text = f"not shown: {reason if _without_ecn(reason) else _inline(reason)}"
+        text = f"unknown: {reason if _without_ecn(reason) else _inline(reason)}"
     else:
         text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"
     return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
 
 
 def _marks(rows: list[dict[str, Any]]) -> str:
-    """`, marking from 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
+    """`, marking at 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
     known = [row for row in rows if row["marking_delay_us"] is not None]
     if not known:
         return ""
     shortest = min(known, key=lambda row: float(row["marking_delay_us"]))
-    return f", marking from {marking_delay(shortest)} of queue delay"
+    return f", marking {at_delay(marking_delay(shortest))} of queue delay"
 
 
 def _inline(reason: str) -> str:
@@ -249,7 +249,7 @@ def _fallback(evidence: Evidence, findings: Sequence[Finding], left_out: Collect
     packets = next((f for f in findings if f.rule == FROM_PACKETS), None)
     return (
         _sentence(_of_packets(packets)) if packets else ""
-    ) or "Not shown: no kernel log with Prague's score, and no clear reductions."
+    ) or "Unknown: no kernel log with Prague's score, and no clear reductions."
 
 
 def _of_packets(finding: Finding) -> str:

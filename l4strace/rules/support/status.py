@@ -26,7 +26,7 @@ REQUESTING = 3
 include/net/tcp_ecn.h."""
 ACCEPTING = (4, 5)
 """Values with which it only accepts AccECN, likewise."""
-OPENINGS = {"yes": "Yes", "partly": "In part", "no": "No", "unknown": "Not shown"}
+OPENINGS = {"yes": "Yes", "partly": "In part", "no": "No", "unknown": "Unknown"}
 CE = CODEPOINTS["ce"]
 BLEACHED, REMARKED = "L4S104", "L4S105"
 ON_THE_WAY = {BLEACHED: "erases ECT(1)", REMARKED: "re-marks ECT(1)"}

@@ -26,12 +26,12 @@ def case() -> Case:
 
 def test_each_sender_has_its_lines_with_clause_and_evidence(case: Case) -> None:
     (sender,) = checklist.build(case).senders
-    assert (sender.flow, sender.tally) == (0, "1 pass, 1 not shown")
+    assert (sender.flow, sender.tally) == (0, "1 pass, 1 unknown")
     assert sender.name == "10.0.1.2:40001 → 10.0.3.2:5201"
     assert "250\N{NO-BREAK SPACE}µs" in sender.checks[0].requirement
     html = fill(build(case))
     assert '<td class="check passed">pass</td>' in html
-    assert '<td class="check open">not shown</td>' in html
+    assert '<td class="check open">unknown</td>' in html
     assert "<script>x" not in html
 
 

@@ -37,7 +37,7 @@ def test_a_handshake_shows_what_the_path_did_to_it(case: Case) -> None:
     assert ladder(client) == [
         ("ECT(1), ACE 111", "Not-ECT (reflected by the SYN/ACK)", CHANGED, "changed"),
         (handshakes.UNSEEN, "CE, ACE 010", "", ""),
-        ("ACE 110", handshakes.NOT_SHOWN, "", ""),
+        ("ACE 110", handshakes.UNKNOWN, "", ""),
     ]
     assert ladder(client, server) == [
         ("ECT(1), ACE 111", "Not-ECT, ACE 111", CHANGED, "changed"),

@@ -34,7 +34,7 @@ def test_each_kind_of_bottleneck_names_its_flows() -> None:
     both = framed(scene(bottlenecks=stack(bottleneck("l4s"), other)), ())
     assert both is not None
     assert both.limits == (
-        "L4S AQM, marking from 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
+        "L4S AQM, marking at 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
     )
 
 
@@ -47,10 +47,10 @@ def test_an_unknown_bottleneck_gives_its_reason() -> None:
     )
     shown = framed(scene(bottlenecks=hidden), ())
     assert shown is not None
-    assert shown.limits == "Not shown: 6 ms of jitter hides the queue."
+    assert shown.limits == "Unknown: 6 ms of jitter hides the queue."
     nothing = framed(scene(), ())
     assert nothing is not None
-    assert nothing.limits == "Not shown: no flow has enough round trips with data."
+    assert nothing.limits == "Unknown: no flow has enough round trips with data."
 
 
 def test_starvation_is_stated_with_the_share_since_it_began() -> None:
@@ -142,7 +142,7 @@ def test_what_packets_only_suggest_is_not_stated() -> None:
     found = framed(scene(), (suggested,))
     assert found is not None
     assert found.fallback == (
-        "Not shown: Prague's detector would take this path for a classic AQM (flow 0)."
+        "Unknown: Prague's detector would take this path for a classic AQM (flow 0)."
     )
 
 
@@ -152,7 +152,7 @@ def test_without_a_finding_the_recorded_score_answers() -> None:
     assert calm.fallback == "The kernel's score never exceeds 2.5 (threshold 8)."
     unknown = framed(scene(), ())
     assert unknown is not None
-    assert unknown.fallback.startswith("Not shown: no kernel log")
+    assert unknown.fallback.startswith("Unknown: no kernel log")
     plain = framed(scene(directions=DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64))), ())
     assert plain is not None
     # Not "No Prague flow": one that the server refused AccECN sends no ECT(1) (run s8103-105).
@@ -168,7 +168,7 @@ def test_packets_alone_answer_with_the_first_fact_of_their_finding() -> None:
 
 
 def test_a_recorded_score_is_not_called_unknown() -> None:
-    """Lab run s1401-082: "Not shown: ...; the kernel's score is above 8 in 70 % of its steps"."""
+    """Lab run s1401-082: "Unknown: ...; the kernel's score is above 8 in 70 % of its steps"."""
     suggested = Finding("L4S303", Severity.NOTICE, Confidence.LOW, "message", flow=0)
     found = framed(scene(detector=steps(score_fixed=17.0)), (suggested,))
     assert found is not None
@@ -222,7 +222,7 @@ def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
     found = framed(scene(bottlenecks=both), ())
     assert found is not None
     assert found.limits == (
-        "Not shown: 2 marks (flow 1); not shown: Not-ECT packets cannot be marked (flow 0)."
+        "Unknown: 2 marks (flow 1); unknown: Not-ECT packets cannot be marked (flow 0)."
     )
 
 
@@ -304,4 +304,4 @@ def test_a_rule_that_was_left_out_has_not_looked() -> None:
     assert chosen is not None
     assert every is not None
     assert chosen.fallback == words
-    assert every.fallback.startswith("Not shown: no kernel log")
+    assert every.fallback.startswith("Unknown: no kernel log")

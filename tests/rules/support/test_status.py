@@ -78,12 +78,12 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
         (
             run(without_data()),
             "unknown",
-            "Not shown: flow 0 negotiated AccECN, but carried no data.",
+            "Unknown: flow 0 negotiated AccECN, but carried no data.",
         ),
         (
             run(without_data(), without_data(1)),
             "unknown",
-            "Not shown: of 2 flows 2 requested AccECN, 2 got it, but none carried data.",
+            "Unknown: of 2 flows 2 requested AccECN, 2 got it, but none carried data.",
         ),
         (
             run(flow(mode="classic", ect1=0, mode_reason="The server answers so.")),
@@ -93,13 +93,13 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
         (
             run(flow(syn=None, mode="unknown")),
             "unknown",
-            "Not shown: no handshake of 1 flow with data was captured, 1 has ECT(1) data.",
+            "Unknown: no handshake of 1 flow with data was captured, 1 has ECT(1) data.",
         ),
-        (evidence(), "unknown", "Not shown: no TCP packet."),
+        (evidence(), "unknown", "Unknown: no TCP packet."),
         (
             evidence(kernel=frame("kernel")),
             "unknown",
-            "Not shown: a kernel log holds no packets.",
+            "Unknown: a kernel log holds no packets.",
         ),
     ],
 )
