@@ -253,17 +253,33 @@ class LogLines:
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
+class Measured:
+    """Rounds by direction and `round`, and the directions of a run, each known by its row."""
+
+    def __init__(self, rounds: ArrowRows, directions: ArrowRows) -> None:
+        """``directions`` with `at` (number of the path) and `near`; tables in one chunk."""
+
+    @staticmethod
+    def in_order(rounds: ArrowRows, directions: ArrowRows) -> bool:
+        """Whether rounds of a direction stand together, by `round`."""
+
+    def slots(self, min_packets: int) -> ArrowTable:
+        """Slots of the paths that carry at least so many packets, with `at` for a path."""
+
+    def phases(self, noise: ArrowRows, min_packets: int) -> Phases:
+        """Phases of these; ``noise`` has `noise_us` of paths `at`, in one chunk."""
+
+class Phases:
+    """Phases of all paths, in the order of path and time."""
+
+    def table(self) -> ArrowTable:
+        """The columns of `phases`, with `at` for source and path."""
+
+    def of(self, rows: ArrowRows) -> ArrowTable:
+        """The `phase` of each row with `at` and `start_ns`; a table in one chunk."""
+
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
     """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
-
-def path_slots(rounds: ArrowRows, directions: ArrowRows, min_packets: int) -> ArrowTable:
-    """The columns of `derive.capacity.slots`, with `at` for a path; tables in one chunk."""
-
-def path_phases(rows: ArrowRows, phases: ArrowRows) -> ArrowTable:
-    """`phase` of each row with `at` and `start_ns`; ``phases`` are sorted by these.
-
-    Tables in one chunk.
-    """
 
 def path_noise(rounds: ArrowRows) -> ArrowTable:
     """How the delays of each direction `of` spread (`derive.noise`); a table in one chunk."""

@@ -72,17 +72,6 @@ def test_a_window_that_flights_exceed_does_not_hold_back() -> None:
         assert set(found["held_back"]) == {held}
 
 
-def test_trains_that_agree_show_more_than_was_delivered() -> None:
-    probing = [50e6 * (1 + 0.001 * n) for n in range(10)]
-    assert capacity.estimate([6e6] * 50, [7e6 + 1e5 * n for n in range(40)] + probing) > 49e6
-
-
-def test_single_trains_and_scattered_ones_do_not() -> None:
-    compressed = [10e6 * 1.2**n for n in range(12)]
-    assert capacity.estimate([6e6] * 50, [6e6] * 50 + compressed) == 6e6
-    assert capacity.estimate([6e6] * 50, [6e6] * 50 + [50e6] * 30) == 6e6, "one round, many slots"
-
-
 def test_an_ack_that_closes_a_hole_shows_no_rate() -> None:
     """It was taken for 1.8 Gbit/s of an 85 Mbit/s link."""
     repaired = rounds(
@@ -111,9 +100,3 @@ def test_a_long_run_has_longer_slots_not_more() -> None:
 
 def test_no_slots_without_rounds() -> None:
     assert capacity.slots(capture(flows=FLOWS, directions=DIRECTIONS)).is_empty()
-
-
-def test_a_standing_queue_shows_the_rate_of_the_path_whatever_the_trains() -> None:
-    assert capacity.plateau([49e6, 49.4e6, 48.8e6, *[49.1e6] * 9, 45e6]) == 49.1e6
-    assert capacity.plateau([49e6] * 9) is None
-    assert capacity.plateau([30e6 + 1e6 * n for n in range(20)]) is None

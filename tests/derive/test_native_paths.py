@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from l4strace.core import _native
-from l4strace.derive import capacity, company, first_packets
+from l4strace.derive import company, first_packets
 from l4strace.evidence import Capture
 from tests.support import delays_in_polars, in_polars
 from tests.support.frames import MS, capture, frame, rounds, stack
@@ -18,14 +18,6 @@ from tests.support.frames import MS, capture, frame, rounds, stack
 FLOWS = 9
 SEEDS = range(12)
 WHICH = ("min", "mean", "max")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_slots(seed: int) -> None:
-    made = a_capture(random.Random(seed))
-    found, expected = capacity.slots(made), in_polars.slots(made)
-    assert found.height > 0
-    same(found, expected.select(found.columns))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -52,24 +44,6 @@ def test_spreads(seed: int) -> None:
     made = measured(random.Random(seed))
     found = pl.DataFrame(_native.path_noise(made.rechunk()))
     same(found, spreads(made).select(found.columns))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_phases(seed: int) -> None:
-    chance = random.Random(seed)
-    kinds = {"at": pl.UInt32(), "start_ns": pl.Int64()}
-    rows = pl.DataFrame(
-        {"at": some(chance, [0, 1, 2, None], 50), "start_ns": some(chance, list(range(30)), 50)},
-        kinds,
-    )
-    phases = pl.DataFrame(
-        {"at": [0] * 4 + [2] * 3, "start_ns": [chance.randrange(30) for _ in range(7)]}, kinds
-    )
-    phases = phases.sort("at", "start_ns").with_columns(
-        phase=pl.int_range(pl.len(), dtype=pl.UInt32()).over("at")
-    )
-    found = pl.DataFrame(_native.path_phases(rows.rechunk(), phases.rechunk()))
-    same(found, in_phases(rows, phases))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -268,12 +242,3 @@ def delayed(chance: random.Random) -> pl.DataFrame:
         overtakes=one == 1,
         merged=one >= 5,
     )
-
-
-def in_phases(rows: pl.DataFrame, phases: pl.DataFrame) -> pl.DataFrame:
-    """As `_native.path_phases`, likewise."""
-    order = rows.with_row_index().sort("start_ns")
-    joined = order.join_asof(
-        phases.sort("start_ns"), on="start_ns", by="at", check_sortedness=False
-    )
-    return joined.sort("index").select("phase")

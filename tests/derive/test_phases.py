@@ -5,7 +5,6 @@ import pytest
 from l4strace.derive import phases
 from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.queues import FAST, dropped
-from tests.support.slots import slots
 
 FLOWS, DIRECTIONS = frame("flows"), frame("directions", max_payload=1448)
 
@@ -16,15 +15,6 @@ def test_a_path_is_split_where_its_capacity_changes() -> None:
     assert table["capacity_bps"].to_list() == pytest.approx([46.3e6, 4.63e6, 46.3e6], rel=0.01)
     assert table["start_ns"].to_list() == pytest.approx([0, 5_000 * MS, 10_000 * MS], abs=20 * MS)
     assert table["marks"].to_list() == pytest.approx([500, 500, 500], abs=2)
-
-
-def test_a_base_rtt_that_returns_did_not_change() -> None:
-    """Simulated run s8104-061: "rose from 150.5 to 150.5 ms" when the queue of a FIFO stood."""
-    low = {"count": 30, "marks": 0.0}
-    high = low | {"floor_us": 20_000.0, "queue_us": 20_000.0, "least_us": 30_000.0}
-    assert [row["changed"] for row in phases._of_path(slots(low, high))] == [None, "base RTT"]
-    again = low | {"count": 3}
-    assert [row["changed"] for row in phases._of_path(slots(low, high, again))] == [None]
 
 
 @pytest.mark.parametrize(("last", "count"), [(50, 1), (200, 2)])
@@ -41,15 +31,6 @@ def test_flows_that_end_are_no_fall_of_the_capacity(last: int, count: int) -> No
     )
     table = phases.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
     assert table.height == count
-
-
-def test_what_the_first_slots_of_a_fall_carried_is_the_least_capacity() -> None:
-    """Lab run s1101-043: 5.1 Mbit/s under a queue, then less with marks alone, up to 5.8."""
-    growing = {"count": 30, "delivered_bps": 40e6, "train_bps": 40e6, "marks": 0.0}
-    under_queue = {"count": 2, "delivered_bps": 20e6, "train_bps": 20e6, "queue_us": 30_000.0}
-    marked = {"count": 20, "delivered_bps": 9e6, "train_bps": 9e6, "peak_us": 100.0}
-    rows = phases._of_path(slots(growing, under_queue, marked))
-    assert [row["capacity_bps"] for row in rows] == [40e6, 20e6]
 
 
 def test_rounds_are_assigned_in_their_order() -> None:

@@ -1,4 +1,4 @@
-"""What `native/src/paths/delays.rs` works out, in polars expressions: the oracle of its tests."""
+"""What `native/src/measure/delays.rs` works out, in polars expressions: the oracle of its tests."""
 
 from __future__ import annotations
 

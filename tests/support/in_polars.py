@@ -1,4 +1,4 @@
-"""What `native/src/paths` works out, in polars expressions: the oracle of its tests."""
+"""What `native/src/measure` works out, in polars expressions: the oracle of its tests."""
 
 from __future__ import annotations
 
@@ -6,159 +6,16 @@ import math
 
 import polars as pl
 
-from l4strace.derive import company, numbers
 from l4strace.derive.company import high, packet_us
 from l4strace.derive.first_packets import MIN_FIRST
 from l4strace.evidence import Capture
-from l4strace.schema.keys import PATH, of_round
-from l4strace.schema.vantage import receiver
-from tests.support import full_rounds
+from l4strace.schema.keys import of_round
 
 LOW = 0.1
 BIN_NS, APART_US, APART_PACKETS, BACKLOG_PACKETS, OUTRUN = 100_000_000, 1000.0, 2, 2, 2.0
 RATES = ("rate", "waiting_rate", "waiting_rtt")
 MIN_SLOT_NS, SLOT_ROUNDS, SLOT_PACKETS, MOST_SLOTS = 100_000_000, 2, 40, 1 << 14
 OVERRUN, PROBE_PACKETS, ONE_TRAIN, GROWTH, UNEVEN = 1.1, 8, 24, (0.3, 0.8), 1.5
-
-
-def slots(capture: Capture) -> pl.DataFrame:
-    """As `capacity.slots`, by path and slot."""
-    rounds = _rounds(capture)
-    parts = _parts(rounds)
-    weight = pl.col("part") * pl.col("length")
-    sums = parts.group_by("cell").agg(
-        pl.col("at", "slot", "width").first(),
-        pl.col("begin").min().alias("first_ns"),
-        pl.col("end").max().alias("last_ns"),
-        (pl.col("acked_bytes") * pl.col("part")).sum().alias("bytes"),
-        *((pl.col(c) * pl.col("part")).sum().alias(c) for c in ("marks", "acked_packets", "lost")),
-        pl.col("rtt_min_us").min().alias("least_us"),
-        pl.col("peak_us", "probe_bps").max(),
-        # Share of the rounds, weighed by time, in which the sender had less to send.
-        (weight.filter("held").sum() / weight.sum()).alias("held_back"),
-    )
-    flows = (
-        parts.group_by("cell", "flow")
-        .agg(pl.col("train_bps").median(), pl.col("queue_us").min())
-        .group_by("cell")
-        .agg(
-            pl.len().alias("flows"),
-            pl.col("train_bps").max(),
-            pl.col("queue_us").max(),
-            pl.col("queue_us").min().alias("floor_us"),
-        )
-    )
-    paths = rounds.group_by("at").agg(pl.col("base_us").first())
-    named = company.directions(capture).select(*PATH, numbers.paths(capture)).unique()
-    return (
-        sums.join(flows, on="cell", how="left")
-        .join(paths.join(named, on="at"), on="at", how="left")
-        .with_columns(
-            (pl.col("slot") * pl.col("width")).alias("start_ns"),
-            ((pl.col("slot") + 1) * pl.col("width")).alias("end_ns"),
-            (pl.col("bytes") * 8e9 / pl.col("width")).alias("delivered_bps"),
-        )
-        .join(full_rounds.rates(parts), on=["at", "slot"], how="left")
-        .rename({"acked_packets": "acked"})
-        .sort("at", "slot")
-    )
-
-
-def _rounds(capture: Capture) -> pl.DataFrame:
-    """Rounds of the paths that carry enough, by direction (`of`) and round, with the path's `at`.
-
-    And with `marks`, `lost`, `held`, `queue_us`, `peak_us`, `base_us` and `length`.
-    """
-    directions, of = company.directions(capture), numbers.directions(capture)
-    near = directions.select(near=pl.col("vantage").ne_missing(receiver())).to_series()
-    rounds = capture.rounds.with_columns(
-        of.alias("of"), numbers.paths(capture).gather(of), near.gather(of)
-    )
-    side = 2 * pl.col("at").cast(pl.Int64) + pl.col("near")
-    acked, all_acked = (pl.col("acked_packets").sum().over(where) for where in (side, "at"))
-    # Both directions of flows inside one network are one path: the larger one counts.
-    rounds = numbers.ordered(
-        rounds.filter(
-            pl.col("of").is_not_null(), pl.col("end_ns") > pl.col("start_ns"), 2 * acked > all_acked
-        )
-    )
-    base = pl.col("rtt_min_us").min().over("of")
-    path_base = pl.when("near").then(pl.col("rtt_min_us").min().over("at"))
-    enough = pl.col("acked_packets").sum().over("at") >= company.MIN_ACKED_PACKETS
-    return rounds.filter(enough).with_columns(
-        company.marks().alias("marks"),
-        pl.col("retransmits").fill_null(0).alias("lost"),
-        _held().alias("held"),
-        pl.when(~_repaired()).then("train_bps").alias("train_bps"),
-        pl.when("near").then(pl.col("rtt_min_us") - base).alias("queue_us"),
-        pl.when("near").then(pl.col("rtt_mean_us") - base).alias("peak_us"),
-        path_base.alias("base_us"),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("length"),
-    )
-
-
-def _repaired() -> pl.Expr:
-    """The round or the one before it retransmitted.
-
-    The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
-    """
-    sent = pl.col("retransmits").fill_null(0) > 0
-    return sent | (sent.shift(1, fill_value=False) & (pl.col("of") == pl.col("of").shift(1)))
-
-
-def _held() -> pl.Expr:
-    """The application or the receiver limited the round.
-
-    More in flight than the window offered: its scale is not known (the SYN was cut or missed).
-    """
-    overrun = pl.col("inflight_max_bytes") > OVERRUN * pl.col("rwnd_bytes")
-    receiver_held = (pl.col("limited_by") == "rwnd") & ~overrun.fill_null(False)
-    return ((pl.col("limited_by") == "app") | receiver_held).fill_null(False)
-
-
-def _waited() -> pl.Expr:
-    """The round is one train, sent at once, whose packets waited for each other.
-
-    The first one waited for nothing, and RTTs grow by what the train took to arrive. An initial
-    window does so: with it alone, a flow that never fills the path still shows how fast that is.
-    """
-    train_us = pl.col("acked_bytes") * 8e6 / pl.col("train_bps")
-    first, mean = pl.col("queue_us"), pl.col("peak_us")
-    single = pl.col("acked_packets") <= ONE_TRAIN
-    even = pl.col("rtt_jitter_us") * pl.col("acked_packets") <= UNEVEN * train_us
-    return single & even & (first <= train_us / 2) & ((mean - first) / train_us).is_between(*GROWTH)
-
-
-def _parts(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Each round once per slot that it touches, with the `part` of it that lies there.
-
-    `cell` is one number for path and slot.
-    """
-    life = pl.col("end_ns").max() - pl.col("start_ns").min()
-    width = pl.max_horizontal(
-        pl.lit(MIN_SLOT_NS),
-        SLOT_ROUNDS * (pl.col("length") / pl.col("round_trips")).median(),
-        SLOT_PACKETS * (life / pl.col("acked_packets").sum()),
-        life / MOST_SLOTS,
-    )
-    enough = pl.col("acked_packets") >= PROBE_PACKETS
-    probe = enough & ((pl.col("marks") > 0) | _waited().fill_null(False))
-    sized = rounds.with_columns(
-        width.cast(pl.Int64).over("at").alias("width"),
-        pl.when(probe).then("train_bps").alias("probe_bps"),
-    )
-    first = pl.col("start_ns") // pl.col("width")
-    last = (pl.col("end_ns") - 1) // pl.col("width")
-    slots = sized.select(slot=pl.int_ranges(first, last + 1)).with_row_index().explode("slot")
-    begin = pl.max_horizontal(pl.col("start_ns"), pl.col("slot") * pl.col("width"))
-    end = pl.min_horizontal(pl.col("end_ns"), (pl.col("slot") + 1) * pl.col("width"))
-    cell = pl.col("at").cast(pl.Int64) * 2**38 + pl.col("slot") - pl.col("slot").min()
-    return (
-        sized[slots["index"]]
-        .with_columns(slots["slot"])
-        .with_columns(begin.alias("begin"), end.alias("end"), cell.alias("cell"))
-        .with_columns(((pl.col("end") - pl.col("begin")) / pl.col("length")).alias("part"))
-    )
 
 
 def neighbours(rounds: pl.DataFrame) -> pl.DataFrame:

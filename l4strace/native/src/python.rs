@@ -6,6 +6,7 @@ mod chart;
 mod follower;
 mod given;
 mod ktext;
+mod measure;
 mod paths;
 mod prague;
 mod reading;
@@ -24,6 +25,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     chart::register(m)?;
     follower::register(m)?;
     ktext::register(m)?;
+    measure::register(m)?;
     paths::register(m)?;
     prague::register(m)?;
     reading::register(m)?;

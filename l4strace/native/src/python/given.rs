@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::paths::{Bits, Column};
+use crate::measure::{Bits, Column};
 
 const STREAM: &CStr = c"arrow_array_stream";
 

@@ -6,15 +6,12 @@ use pyo3::prelude::*;
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
-use crate::paths::company::{self, Company, Neighbours};
-use crate::paths::networks::{Name, Networks};
-use crate::paths::phases::Phases;
-use crate::paths::{delays, first, floors, noise, rates, slots};
+use crate::measure::company::{self, Company, Neighbours};
+use crate::measure::networks::{Name, Networks};
+use crate::measure::{delays, first, floors, noise, rates};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_networks, m)?)?;
-    m.add_function(wrap_pyfunction!(path_slots, m)?)?;
-    m.add_function(wrap_pyfunction!(path_phases, m)?)?;
     m.add_function(wrap_pyfunction!(path_noise, m)?)?;
     m.add_function(wrap_pyfunction!(path_company, m)?)?;
     m.add_function(wrap_pyfunction!(path_begun, m)?)?;
@@ -40,73 +37,6 @@ fn path_networks(flows: Given) -> PyResult<(ArrowTable, Vec<(String, bool)>)> {
         Name::Odd(address) => (address, true),
     });
     Ok((t.finish()?, names.collect()))
-}
-
-/// Slots of the paths that carry so many packets.
-#[pyfunction]
-fn path_slots(py: Python<'_>, rounds: Given, directions: Given, min_packets: u64) -> PyResult<ArrowTable> {
-    let at = directions.whole::<UInt32Type>("at")?;
-    let near = directions.flags("near")?.into_iter().enumerate();
-    let directions: Vec<_> = near.map(|(of, near)| slots::Direction { at: at.or_zero(of), near }).collect();
-    let rounds = slots::Rounds {
-        of: rounds.whole::<UInt32Type>("of")?,
-        flow: rounds.whole::<UInt32Type>("flow")?,
-        round: rounds.whole::<UInt32Type>("round")?,
-        round_trips: rounds.whole::<UInt32Type>("round_trips")?,
-        start_ns: rounds.whole::<Int64Type>("start_ns")?,
-        end_ns: rounds.whole::<Int64Type>("end_ns")?,
-        acked_bytes: rounds.whole::<UInt64Type>("acked_bytes")?,
-        acked_packets: rounds.whole::<UInt32Type>("acked_packets")?,
-        retransmits: rounds.whole::<UInt32Type>("retransmits")?,
-        train_bps: rounds.whole::<Float64Type>("train_bps")?,
-        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
-        rtt_mean_us: rounds.whole::<Float64Type>("rtt_mean_us")?,
-        rtt_jitter_us: rounds.whole::<Float64Type>("rtt_jitter_us")?,
-        inflight_max_bytes: rounds.whole::<UInt64Type>("inflight_max_bytes")?,
-        rwnd_bytes: rounds.whole::<UInt64Type>("rwnd_bytes")?,
-        ce_best: rounds.whole::<UInt32Type>("ce_best")?,
-        ece_acks: rounds.whole::<UInt32Type>("ece_acks")?,
-        ce: rounds.whole::<UInt32Type>("ce")?,
-        app: rounds.flags("app")?,
-        rwnd: rounds.flags("rwnd")?,
-    };
-    let found = native(py, || Ok::<_, PyErr>(slots::slots(&rounds, &directions, min_packets)))?;
-    let mut t = Columns::default();
-    t.u32("at", found.iter().map(|s| s.at));
-    t.u32("flows", found.iter().map(|s| s.flows));
-    t.i64("slot", found.iter().map(|s| s.slot));
-    t.i64("start_ns", found.iter().map(|s| s.start_ns));
-    t.i64("end_ns", found.iter().map(|s| s.end_ns));
-    t.i64("first_ns", found.iter().map(|s| s.first_ns));
-    t.i64("last_ns", found.iter().map(|s| s.last_ns));
-    t.f64("delivered_bps", found.iter().map(|s| s.delivered_bps));
-    t.f64("train_bps", found.iter().map(|s| s.train_bps));
-    t.f64("probe_bps", found.iter().map(|s| s.probe_bps));
-    t.f64("marks", found.iter().map(|s| s.marks.total));
-    t.f64("acked", found.iter().map(|s| s.acked.total));
-    t.f64("lost", found.iter().map(|s| s.lost.total));
-    t.f64("least_us", found.iter().map(|s| s.least_us));
-    t.f64("queue_us", found.iter().map(|s| s.queue_us));
-    t.f64("floor_us", found.iter().map(|s| s.floor_us));
-    t.f64("peak_us", found.iter().map(|s| s.peak_us));
-    t.f64("base_us", found.iter().map(|s| s.base_us));
-    t.f64("held_back", found.iter().map(|s| s.held_back));
-    t.f64("full_bps", found.iter().map(|s| s.full_bps));
-    t.finish()
-}
-
-/// The `phase` of each row; `phases` are in the order of path and time.
-#[pyfunction]
-fn path_phases(rows: Given, phases: Given) -> PyResult<ArrowTable> {
-    let phases = Phases {
-        at: phases.whole::<UInt32Type>("at")?,
-        start_ns: phases.whole::<Int64Type>("start_ns")?,
-        phase: phases.whole::<UInt32Type>("phase")?,
-    };
-    let (at, start_ns) = (rows.whole::<UInt32Type>("at")?, rows.whole::<Int64Type>("start_ns")?);
-    let mut t = Columns::default();
-    t.u32("phase", (0..at.len()).map(|row| phases.at(at.get(row), start_ns.get(row))));
-    t.finish()
 }
 
 /// How the delays of each direction spread.

@@ -1,22 +1,31 @@
-//! What rounds show of the paths that they took: slots, phases, noise, neighbours, flows that
-//! begin, delays, floors, rates.
+//! What rounds show: one file a question, each a pass over the rounds of a direction or the slots of a path.
 //!
-//! Rounds come as columns, in the order of their direction. What a result means is stated where it is
-//! asked for, in `l4strace/derive`.
+//! Rounds come as columns, in the order of their direction. What is decided from it is Python's.
 
+mod base_rtt;
+mod capacity;
+mod changes;
 mod column;
 pub mod company;
 pub mod delays;
+mod falls;
 pub mod first;
 pub mod floors;
+mod full;
+mod marking_gaps;
 pub mod networks;
 pub mod noise;
 mod numbers;
 pub mod phases;
 pub mod rates;
+pub mod rounds;
 pub mod slots;
 #[cfg(test)]
+mod stretches;
+mod surges;
+#[cfg(test)]
 mod tests;
+mod usage;
 
 use std::ops::Range;
 

@@ -1,10 +1,13 @@
-//! Rates of each path slot by slot: see `l4strace/derive/capacity.py`.
+//! Rates of each path slot by slot.
+//!
+//! A slot (100 ms or two rounds, and 40 packets) holds two rates: what all flows delivered, and the
+//! median train of the flow with the fastest ones.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::column::{runs, Column};
 use super::numbers::{least, median, most, Sum};
+use super::rounds::{Direction, Limit, Rounds};
 
 /// Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate by a
 /// few percent. By eye.
@@ -19,7 +22,7 @@ const MOST_SLOTS: f64 = 16384.0;
 const OVERRUN: f64 = 1.1;
 
 /// Packets of a marked round from which its train spans eight deliveries (`track/train.rs`).
-const PROBE_PACKETS: u32 = 8;
+pub const PROBE_PACKETS: u32 = 8;
 
 /// Packets up to which a round may be one train, the mean wait of them over its length (half of it if
 /// all left at once), and the mean step from one RTT to the next over that of even arrivals, which
@@ -34,76 +37,74 @@ const UNEVEN: f64 = 1.5;
 const FULL_US: f64 = 1000.0;
 const FULL_MARKS: f64 = 0.5;
 
-/// Columns of `rounds`, and the number of each round's direction.
-pub struct Rounds<'a> {
-    pub of: Column<'a, u32>,
-    pub flow: Column<'a, u32>,
-    pub round: Column<'a, u32>,
-    pub round_trips: Column<'a, u32>,
-    pub start_ns: Column<'a, i64>,
-    pub end_ns: Column<'a, i64>,
-    pub acked_bytes: Column<'a, u64>,
-    pub acked_packets: Column<'a, u32>,
-    pub retransmits: Column<'a, u32>,
-    pub train_bps: Column<'a, f64>,
-    pub rtt_min_us: Column<'a, f64>,
-    pub rtt_mean_us: Column<'a, f64>,
-    pub rtt_jitter_us: Column<'a, f64>,
-    pub inflight_max_bytes: Column<'a, u64>,
-    pub rwnd_bytes: Column<'a, u64>,
-    pub ce_best: Column<'a, u32>,
-    pub ece_acks: Column<'a, u32>,
-    pub ce: Column<'a, u32>,
-    /// The application, or the receiver, limited the round.
-    pub app: Vec<bool>,
-    pub rwnd: Vec<bool>,
-}
-
-/// Number of the path of a direction, and whether its RTTs hold queue.
-#[derive(Clone, Copy)]
-pub struct Direction {
-    pub at: u32,
-    pub near: bool,
-}
-
-/// One row of `capacity.slots`; sums of what the rounds in it carried.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What the rounds of a path carried in one slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slot {
+    /// Number of the path.
     pub at: u32,
     pub slot: i64,
     pub start_ns: i64,
     pub end_ns: i64,
+    /// Data in it.
     pub first_ns: i64,
     pub last_ns: i64,
+    /// How many have rounds in it.
     pub flows: u32,
     pub delivered_bps: f64,
     pub train_bps: Option<f64>,
+    /// Fastest train of a round whose packets waited for each other, as marks or their RTTs show.
     pub probe_bps: Option<f64>,
-    pub marks: Sum,
-    pub acked: Sum,
-    pub lost: Sum,
+    /// Packets.
+    pub marks: f64,
+    pub acked: f64,
+    /// Retransmissions.
+    pub lost: f64,
+    /// Smallest RTT.
     pub least_us: Option<f64>,
+    /// What even the fastest packet of one of the flows waited, above the smallest RTT of that flow; at
+    /// the receiver this and the next three are not known.
     pub queue_us: Option<f64>,
+    /// The same of all flows.
     pub floor_us: Option<f64>,
+    /// Largest mean RTT of a round above it.
     pub peak_us: Option<f64>,
+    /// Smallest RTT of the path.
     pub base_us: Option<f64>,
+    /// Share of the time in which applications or receivers limited the flows.
     pub held_back: f64,
+    /// What all flows delivered while a round lasted whose packets all waited and were mostly marked; of
+    /// several the one whose fastest packet waited longest.
     pub full_bps: Option<f64>,
+    /// What the noise of the path adds to a delay.
+    pub noise_us: f64,
+    /// The path itself limited what was delivered in the slot.
+    pub busy: bool,
+}
+
+/// Sums that become values of a slot.
+#[derive(Clone, Copy, Default)]
+struct Sums {
     bytes: Sum,
+    marks: Sum,
+    acked: Sum,
+    lost: Sum,
     held: Sum,
     weight: Sum,
 }
 
 /// Slots of all paths that carry so many packets, by path and slot.
 pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], min_packets: u64) -> Vec<Slot> {
-    let mut paths: BTreeMap<u32, Vec<Vec<usize>>> = BTreeMap::new();
-    for (of, rows) in counting(rounds, directions) {
-        paths.entry(directions[of].at).or_default().push(rows);
+    let mut paths: BTreeMap<u32, Vec<Directed>> = BTreeMap::new();
+    for directed in counting(rounds, directions) {
+        paths.entry(directions[directed.of].at).or_default().push(directed);
     }
     let mut found = Vec::new();
     for (at, directed) in paths {
-        let acked: u64 =
-            directed.iter().flatten().map(|row| u64::from(rounds.acked_packets.or_zero(*row))).sum();
+        let acked: u64 = directed
+            .iter()
+            .flat_map(|d| &d.rows)
+            .map(|row| u64::from(rounds.acked_packets.or_zero(*row)))
+            .sum();
         if acked >= min_packets {
             found.extend(Path { rounds, directions }.slots(at, directed, acked));
         }
@@ -111,23 +112,27 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], min_packets: u64) ->
     found
 }
 
-/// Rounds that last, of each direction by `round`. Both directions of flows inside one network are
-/// one path: the larger one counts.
-fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> BTreeMap<usize, Vec<usize>> {
+/// Rounds of one direction that last, by `round`.
+struct Directed {
+    of: usize,
+    rows: Vec<usize>,
+}
+
+/// Both directions of flows inside one network are one path: the larger one counts.
+fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Directed> {
     let mut acked: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
-    let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (of, run) in runs(rounds.of) {
-        let Direction { at, near } = directions[of as usize];
-        acked.entry(at).or_default()[usize::from(near)] += packets(rounds, run.clone());
-        let lasting = run.filter(|row| rounds.end_ns.or_zero(*row) > rounds.start_ns.or_zero(*row));
-        rows.entry(of as usize).or_default().extend(lasting);
+    let mut found = Vec::new();
+    for (of, direction) in directions.iter().enumerate().filter(|(_, d)| !d.rows.is_empty()) {
+        acked.entry(direction.at).or_default()[usize::from(direction.near)] +=
+            packets(rounds, direction.rows.clone());
+        let lasts = |row: &usize| rounds.end_ns.or_zero(*row) > rounds.start_ns.or_zero(*row);
+        found.push(Directed { of, rows: direction.rows.clone().filter(lasts).collect() });
     }
-    rows.retain(|of, rows| {
-        let Direction { at, near } = directions[*of];
-        rows.sort_by_key(|row| rounds.round.get(*row));
+    found.retain(|directed| {
+        let Direction { at, near, .. } = directions[directed.of];
         2 * acked[&at][usize::from(near)] > acked[&at].iter().sum()
     });
-    rows
+    found
 }
 
 fn packets(rounds: &Rounds<'_>, rows: Range<usize>) -> u64 {
@@ -161,31 +166,36 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    fn slots(&self, at: u32, mut directed: Vec<Vec<usize>>, acked: u64) -> Vec<Slot> {
+    fn slots(&self, at: u32, mut directed: Vec<Directed>, acked: u64) -> Vec<Slot> {
         let rounds = self.rounds;
-        let rows = || directed.iter().flatten().copied();
-        let Some(first) = rows().next() else { return Vec::new() };
+        let rows = || directed.iter().flat_map(|directed| &directed.rows).copied();
+        if rows().next().is_none() {
+            return Vec::new();
+        }
+        let near = self.directions[directed[0].of].near;
         let smallest = rows().fold(None, |smallest, row| least(smallest, rounds.rtt_min_us.get(row)));
-        let base_us = smallest.filter(|_| self.near(first));
-        let width = self.width(&directed, acked);
+        let width = self.width(rows, acked);
         let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0).div_euclid(width);
         let end = rows().map(|row| (rounds.end_ns.or_zero(row) - 1).div_euclid(width)).max().unwrap_or(begin);
         let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
+        let mut sums = vec![Sums::default(); slots.len()];
         let mut full = vec![None; slots.len()];
-        let flow = |rows: &Vec<usize>| rows.first().and_then(|row| rounds.flow.get(*row));
+        let flow = |directed: &Directed| directed.rows.first().and_then(|row| rounds.flow.get(*row));
         directed.sort_by_key(flow);
-        for directed in directed.chunk_by(|a, b| flow(a) == flow(b)) {
+        for same in directed.chunk_by(|a, b| flow(a) == flow(b)) {
             let mut of_flow = Vec::new();
-            for rows in directed {
+            for Directed { of, rows } in same {
                 let base = rows.iter().fold(None, |base, row| least(base, rounds.rtt_min_us.get(*row)));
+                let base = base.filter(|_| self.directions[*of].near);
                 for (i, row) in rows.iter().enumerate() {
                     let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
                     let ending = (rounds.end_ns.or_zero(*row) - 1).div_euclid(width);
                     let most = &mut full[(ending - begin) as usize];
                     *most = longer(*most, self.full(*row, &seen, width));
                     for number in self.touched(*row, width) {
-                        let slot = &mut slots[(number - begin) as usize];
-                        self.add(slot, number * width, (number + 1) * width, *row, &seen);
+                        let slot = (number - begin) as usize;
+                        let span = (number * width, (number + 1) * width);
+                        self.add(&mut slots[slot], &mut sums[slot], span, *row, &seen);
                         of_flow.push((number, seen.train_bps, seen.queue_us));
                     }
                 }
@@ -193,28 +203,24 @@ impl Path<'_> {
             add_flow(&mut slots, begin, of_flow);
         }
         self.delivered(&directed, &mut full, width, begin);
-        for (i, slot) in slots.iter_mut().enumerate() {
+        for (i, (slot, sums)) in slots.iter_mut().zip(sums).enumerate() {
             slot.full_bps = full[i].map(|full| full.bytes * 8e9 / (full.end_ns - full.start_ns) as f64);
             slot.at = at;
             slot.slot = begin + i as i64;
             slot.start_ns = slot.slot * width;
             slot.end_ns = (slot.slot + 1) * width;
-            slot.delivered_bps = slot.bytes.total * 8e9 / width as f64;
-            slot.base_us = base_us;
-            slot.held_back = slot.held.total / slot.weight.total;
+            slot.delivered_bps = sums.bytes.total * 8e9 / width as f64;
+            (slot.marks, slot.acked, slot.lost) = (sums.marks.total, sums.acked.total, sums.lost.total);
+            slot.base_us = smallest.filter(|_| near);
+            slot.held_back = sums.held.total / sums.weight.total;
         }
         slots.retain(|slot| slot.flows > 0);
         slots
     }
 
-    fn near(&self, row: usize) -> bool {
-        self.rounds.of.get(row).is_some_and(|of| self.directions[of as usize].near)
-    }
-
     /// Length of the path's slots.
-    fn width(&self, directed: &[Vec<usize>], acked: u64) -> i64 {
+    fn width<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I, acked: u64) -> i64 {
         let rounds = self.rounds;
-        let rows = || directed.iter().flatten().copied();
         let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0);
         let end = rows().map(|row| rounds.end_ns.or_zero(row)).max().unwrap_or(0);
         let life = (end - begin) as f64;
@@ -237,10 +243,10 @@ impl Path<'_> {
         start.div_euclid(width)..=(end - 1).div_euclid(width)
     }
 
-    /// `before` is the round before, `base` the smallest RTT of the direction.
+    /// `before` is the round before, `base` the smallest RTT of the direction where its RTTs hold queue.
     fn seen(&self, row: usize, before: Option<usize>, base: Option<f64>) -> Seen {
         let rounds = self.rounds;
-        let waits = |rtt: Option<f64>| Some(rtt? - base?).filter(|_| self.near(row));
+        let waits = |rtt: Option<f64>| Some(rtt? - base?);
         let marks = rounds.ce_best.get(row).or_else(|| Some(u32::from(rounds.ece_acks.get(row)? > 0)));
         let marks = f64::from(marks.unwrap_or_else(|| rounds.ce.or_zero(row)));
         // The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
@@ -279,11 +285,11 @@ impl Path<'_> {
     }
 
     /// Counts what all flows delivered in the full round of each slot.
-    fn delivered(&self, directed: &[Vec<usize>], full: &mut [Option<Full>], width: i64, begin: i64) {
+    fn delivered(&self, directed: &[Directed], full: &mut [Option<Full>], width: i64, begin: i64) {
         if full.iter().all(Option::is_none) {
             return;
         }
-        for row in directed.iter().flatten() {
+        for row in directed.iter().flat_map(|directed| &directed.rows) {
             let (start, end) = (self.rounds.start_ns.or_zero(*row), self.rounds.end_ns.or_zero(*row));
             let bytes = self.rounds.acked_bytes.or_zero(*row) as f64 / (end - start) as f64;
             let touched = self.touched(*row, width);
@@ -301,7 +307,11 @@ impl Path<'_> {
         let rounds = self.rounds;
         let window = rounds.inflight_max_bytes.get(row).zip(rounds.rwnd_bytes.get(row));
         let overrun = window.is_some_and(|(flight, rwnd)| flight as f64 > OVERRUN * rwnd as f64);
-        rounds.app[row] || (rounds.rwnd[row] && !overrun)
+        match rounds.limit(row) {
+            Limit::App => true,
+            Limit::Rwnd => !overrun,
+            Limit::Other => false,
+        }
     }
 
     /// The round is one train, sent at once, whose packets waited for each other.
@@ -316,24 +326,24 @@ impl Path<'_> {
     }
 
     /// Adds the part of a round that lies in a slot.
-    fn add(&self, slot: &mut Slot, from_ns: i64, to_ns: i64, row: usize, seen: &Seen) {
+    fn add(&self, slot: &mut Slot, sums: &mut Sums, (from_ns, to_ns): (i64, i64), row: usize, seen: &Seen) {
         let rounds = self.rounds;
         let begin = rounds.start_ns.or_zero(row).max(from_ns);
         let end = rounds.end_ns.or_zero(row).min(to_ns);
         let part = (end - begin) as f64 / seen.length as f64;
-        let new = slot.weight.total == 0.0;
+        let new = sums.weight.total == 0.0;
         slot.first_ns = if new { begin } else { slot.first_ns.min(begin) };
         slot.last_ns = if new { end } else { slot.last_ns.max(end) };
-        slot.bytes += rounds.acked_bytes.or_zero(row) as f64 * part;
-        slot.marks += seen.marks * part;
-        slot.acked += f64::from(rounds.acked_packets.or_zero(row)) * part;
-        slot.lost += f64::from(rounds.retransmits.or_zero(row)) * part;
         slot.least_us = least(slot.least_us, rounds.rtt_min_us.get(row));
         slot.peak_us = most(slot.peak_us, seen.peak_us);
         slot.probe_bps = most(slot.probe_bps, seen.probe_bps);
+        sums.bytes += rounds.acked_bytes.or_zero(row) as f64 * part;
+        sums.marks += seen.marks * part;
+        sums.acked += f64::from(rounds.acked_packets.or_zero(row)) * part;
+        sums.lost += f64::from(rounds.retransmits.or_zero(row)) * part;
         let weight = part * seen.length as f64;
-        slot.weight += weight;
-        slot.held += if seen.held { weight } else { 0.0 };
+        sums.weight += weight;
+        sums.held += if seen.held { weight } else { 0.0 };
     }
 }
 

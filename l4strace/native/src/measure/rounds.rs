@@ -1,0 +1,117 @@
+//! Rounds as every pass looks at them: columns as they lie in memory, and which rows a direction has.
+
+use std::ops::Range;
+
+use super::column::Column;
+
+/// Columns of the table `rounds`, by direction and `round`.
+pub struct Rounds<'a> {
+    pub flow: Column<'a, u32>,
+    pub round_trips: Column<'a, u32>,
+    pub start_ns: Column<'a, i64>,
+    pub end_ns: Column<'a, i64>,
+    pub acked_bytes: Column<'a, u64>,
+    pub acked_packets: Column<'a, u32>,
+    pub retransmits: Column<'a, u32>,
+    pub train_bps: Column<'a, f64>,
+    pub rtt_min_us: Column<'a, f64>,
+    pub rtt_mean_us: Column<'a, f64>,
+    pub rtt_jitter_us: Column<'a, f64>,
+    pub inflight_max_bytes: Column<'a, u64>,
+    pub rwnd_bytes: Column<'a, u64>,
+    pub ce_best: Column<'a, u32>,
+    pub ece_acks: Column<'a, u32>,
+    pub ce: Column<'a, u32>,
+    pub limits: &'a [Limit],
+}
+
+impl Rounds<'_> {
+    pub fn limit(&self, row: usize) -> Limit {
+        self.limits[row]
+    }
+}
+
+/// What kept the sender from sending more in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    App,
+    Rwnd,
+    /// Its window, or nothing that is known.
+    Other,
+}
+
+impl Limit {
+    /// As in `rounds.limited_by`.
+    pub fn named(name: Option<&str>) -> Limit {
+        match name {
+            Some("app") => Limit::App,
+            Some("rwnd") => Limit::Rwnd,
+            _ => Limit::Other,
+        }
+    }
+}
+
+/// A flow direction of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Direction {
+    /// Number of its path.
+    pub at: u32,
+    /// Its RTTs hold queue: the capture did not stand at the receiver.
+    pub near: bool,
+    /// Its rounds.
+    pub rows: Range<usize>,
+}
+
+/// What a row says about its direction: source, flow, forward.
+pub type Key = (u16, u32, bool);
+
+/// Of each of `keys`, the rows that have it. None where those of one do not stand together, or do not
+/// stand in the order of `round`.
+pub fn placed(keys: &[Key], rows: impl Iterator<Item = (Key, u32)>) -> Option<Vec<Range<usize>>> {
+    let numbers: std::collections::HashMap<Key, usize> =
+        keys.iter().enumerate().map(|(of, key)| (*key, of)).collect();
+    let mut found = vec![0..0; keys.len()];
+    let mut last: Option<(Key, usize, u32)> = None;
+    for (row, (key, round)) in rows.enumerate() {
+        let of = match last {
+            Some((same, of, before)) if same == key => {
+                if round < before {
+                    return None;
+                }
+                Some(of)
+            }
+            _ => {
+                let of = numbers.get(&key).copied();
+                if of.is_some_and(|of| !found[of].is_empty()) {
+                    return None;
+                }
+                of
+            }
+        };
+        last = of.map(|of| (key, of, round));
+        if let Some(of) = of {
+            let begin = if found[of].is_empty() { row } else { found[of].start };
+            found[of] = begin..row + 1;
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{placed, Key};
+
+    fn rows(flows: &[(u32, u32)]) -> Option<Vec<std::ops::Range<usize>>> {
+        let keys: Vec<Key> = vec![(0, 7, true), (0, 8, true), (0, 9, false)];
+        placed(&keys, flows.iter().map(|(flow, round)| ((0, *flow, true), *round)))
+    }
+
+    #[test]
+    fn rows_of_a_direction_stand_together() {
+        let found = rows(&[(8, 0), (8, 1), (7, 0), (9, 0), (7, 1)]);
+        assert_eq!(found, None, "those of 7 do not");
+        assert_eq!(rows(&[(8, 0), (8, 1), (7, 0), (9, 0)]), Some(vec![2..3, 0..2, 0..0]));
+        assert_eq!(rows(&[(8, 1), (8, 0)]), None, "round 0 is later");
+        assert_eq!(rows(&[]), Some(vec![0..0; 3]));
+    }
+}

@@ -1,0 +1,171 @@
+//! Rounds of a run for Python: made once, asked by every table.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::given::Given;
+use super::seam::native;
+use super::tables::{ArrowTable, Columns};
+use crate::measure::phases::{self, Phase};
+use crate::measure::rounds::{placed, Direction, Key, Limit, Rounds};
+use crate::measure::slots::{slots, Slot};
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Measured>()?;
+    m.add_class::<Phases>()
+}
+
+/// Rounds in the order of their direction and of `round`, and the directions of a run.
+#[pyclass(module = "l4strace._native", frozen)]
+struct Measured {
+    rounds: Given,
+    directions: Vec<Direction>,
+    limits: Vec<Limit>,
+    slots: OnceLock<Vec<Slot>>,
+}
+
+#[pymethods]
+impl Measured {
+    /// `rounds` are `in_order`.
+    #[new]
+    fn new(rounds: Given, directions: Given) -> PyResult<Measured> {
+        let rows =
+            rows(&rounds, &directions)?.ok_or_else(|| PyValueError::new_err("rounds are in no order"))?;
+        let at = directions.whole::<UInt32Type>("at")?;
+        let near = directions.flags("near")?;
+        let made = rows.into_iter().enumerate();
+        let directions = made.map(|(of, rows)| Direction { at: at.or_zero(of), near: near[of], rows });
+        let directions = directions.collect();
+        let limits = rounds.texts("limited_by")?.map(Limit::named).collect();
+        Ok(Measured { rounds, directions, limits, slots: OnceLock::new() })
+    }
+
+    /// Whether rounds of a direction stand together, by `round`.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+    fn in_order(rounds: Given, directions: Given) -> PyResult<bool> {
+        Ok(rows(&rounds, &directions)?.is_some())
+    }
+
+    /// Slots of the paths that carry at least so many packets.
+    fn slots(&self, py: Python<'_>, min_packets: u64) -> PyResult<ArrowTable> {
+        let found = self.of_paths(py, min_packets)?;
+        let mut t = Columns::default();
+        t.u32("at", found.iter().map(|s| s.at));
+        t.u32("flows", found.iter().map(|s| s.flows));
+        t.i64("slot", found.iter().map(|s| s.slot));
+        t.i64("start_ns", found.iter().map(|s| s.start_ns));
+        t.i64("end_ns", found.iter().map(|s| s.end_ns));
+        t.f64("delivered_bps", found.iter().map(|s| s.delivered_bps));
+        t.f64("train_bps", found.iter().map(|s| s.train_bps));
+        t.f64("acked", found.iter().map(|s| s.acked));
+        t.f64("queue_us", found.iter().map(|s| s.queue_us));
+        t.f64("floor_us", found.iter().map(|s| s.floor_us));
+        t.f64("held_back", found.iter().map(|s| s.held_back));
+        t.f64("full_bps", found.iter().map(|s| s.full_bps));
+        t.finish()
+    }
+
+    /// Phases of these paths; `noise` has what noise adds to the delays of each path (`at`).
+    fn phases(&self, py: Python<'_>, noise: Given, min_packets: u64) -> PyResult<Phases> {
+        let (at, us) = (noise.whole::<UInt32Type>("at")?, noise.whole::<Float64Type>("noise_us")?);
+        let added = |row| Some((at.get(row)?, us.get(row)?));
+        let noise_us: BTreeMap<u32, f64> = (0..at.len()).filter_map(added).collect();
+        let slots = self.of_paths(py, min_packets)?.to_vec();
+        native(py, || Ok::<_, PyErr>(Phases { phases: phases::phases(slots, &noise_us) }))
+    }
+}
+
+impl Measured {
+    fn of_paths(&self, py: Python<'_>, min_packets: u64) -> PyResult<&[Slot]> {
+        if let Some(found) = self.slots.get() {
+            return Ok(found);
+        }
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions, min_packets)))?;
+        Ok(self.slots.get_or_init(|| found))
+    }
+
+    fn rounds(&self) -> PyResult<Rounds<'_>> {
+        let given = &self.rounds;
+        Ok(Rounds {
+            flow: given.whole::<UInt32Type>("flow")?,
+            round_trips: given.whole::<UInt32Type>("round_trips")?,
+            start_ns: given.whole::<Int64Type>("start_ns")?,
+            end_ns: given.whole::<Int64Type>("end_ns")?,
+            acked_bytes: given.whole::<UInt64Type>("acked_bytes")?,
+            acked_packets: given.whole::<UInt32Type>("acked_packets")?,
+            retransmits: given.whole::<UInt32Type>("retransmits")?,
+            train_bps: given.whole::<Float64Type>("train_bps")?,
+            rtt_min_us: given.whole::<Float64Type>("rtt_min_us")?,
+            rtt_mean_us: given.whole::<Float64Type>("rtt_mean_us")?,
+            rtt_jitter_us: given.whole::<Float64Type>("rtt_jitter_us")?,
+            inflight_max_bytes: given.whole::<UInt64Type>("inflight_max_bytes")?,
+            rwnd_bytes: given.whole::<UInt64Type>("rwnd_bytes")?,
+            ce_best: given.whole::<UInt32Type>("ce_best")?,
+            ece_acks: given.whole::<UInt32Type>("ece_acks")?,
+            ce: given.whole::<UInt32Type>("ce")?,
+            limits: &self.limits,
+        })
+    }
+}
+
+/// The rows of each direction; None where rounds are in another order.
+fn rows(rounds: &Given, directions: &Given) -> PyResult<Option<Vec<Range<usize>>>> {
+    let known: Vec<Key> = keys(directions)?.collect();
+    let round = rounds.whole::<UInt32Type>("round")?;
+    Ok(placed(&known, keys(rounds)?.zip((0..round.len()).map(|row| round.or_zero(row)))))
+}
+
+/// Source, flow and forward of each row.
+fn keys(table: &Given) -> PyResult<impl Iterator<Item = Key> + '_> {
+    let (source, flow) = (table.whole::<UInt16Type>("source")?, table.whole::<UInt32Type>("flow")?);
+    let forward = table.flags("forward")?.into_iter().enumerate();
+    Ok(forward.map(move |(row, forward)| (source.or_zero(row), flow.or_zero(row), forward)))
+}
+
+/// Phases of all paths, in the order of path and time.
+#[pyclass(module = "l4strace._native", frozen)]
+struct Phases {
+    phases: Vec<Phase>,
+}
+
+#[pymethods]
+impl Phases {
+    /// The columns of `phases`, with `at` for source and path.
+    fn table(&self) -> PyResult<ArrowTable> {
+        let rows = || self.phases.iter();
+        let mut t = Columns::default();
+        t.u32("at", rows().map(|p| p.at));
+        t.u32("phase", rows().map(|p| p.phase));
+        t.i64("start_ns", rows().map(|p| p.start_ns));
+        t.i64("end_ns", rows().map(|p| p.end_ns));
+        t.str("changed", rows().map(|p| p.changed.map(|what| what.name())));
+        t.f64("capacity_bps", rows().map(|p| p.capacity_bps));
+        t.bool("capacity_shown", rows().map(|p| p.capacity_shown));
+        t.f64("rate_bps", rows().map(|p| p.rate_bps));
+        t.f64("busy_share", rows().map(|p| p.busy_share));
+        t.f64("base_rtt_us", rows().map(|p| p.base_rtt_us));
+        t.u64("marks", rows().map(|p| p.marks));
+        t.f64("ce_share", rows().map(|p| p.ce_share));
+        t.u64("losses", rows().map(|p| p.losses));
+        t.i64("ramp_ns", rows().map(|p| p.usage.ramp_ns));
+        t.i64("low_ns", rows().map(|p| p.usage.low_ns));
+        t.f64("low_share", rows().map(|p| p.usage.low_share));
+        t.finish()
+    }
+
+    /// The `phase` of each row by its path `at` and `start_ns`; None before the first.
+    fn of(&self, rows: Given) -> PyResult<ArrowTable> {
+        let (at, start_ns) = (rows.whole::<UInt32Type>("at")?, rows.whole::<Int64Type>("start_ns")?);
+        let phase = |row| Some(phases::at(&self.phases, at.get(row)?, start_ns.get(row)?)?.phase);
+        let mut t = Columns::default();
+        t.u32("phase", (0..at.len()).map(phase));
+        t.finish()
+    }
+}
