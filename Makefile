@@ -26,7 +26,7 @@ demo: build ## diagnose the sample run: a real fallback misfire
 # Python keeps what it compiled of a checkout, but not where PYTHONDONTWRITEBYTECODE is set: there each
 # run would compile two hundred files again, which takes longer than a small capture.
 build: $(VENV)/.built ## virtual environment with l4strace in it
-	@$(BIN)/python -m compileall -q l4strace
+	@$(BIN)/python -m compileall -q -x native/ l4strace
 
 $(VENV)/.pip: pyproject.toml
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it from https://rustup.rs"; exit 1; }
