@@ -36,7 +36,8 @@ class Evidence(Capture):
     """The capture plus the tables derived from it: all that a rule may look at.
 
     This is the list of derived tables. Each field is made by ``table(capture)`` of the module of
-    the same name in `l4strace.derive` and declared under that name in `l4strace.schema.evidence`.
+    the same name in `l4strace.derive` and declared under that name in `l4strace.schema.evidence`;
+    `fallback` follows from the others (`l4strace.fallback.table`).
     """
 
     cuts: pl.DataFrame = field(kw_only=True)
@@ -49,6 +50,7 @@ class Evidence(Capture):
     spikes: pl.DataFrame = field(kw_only=True)
     noise: pl.DataFrame = field(kw_only=True)
     hosts: pl.DataFrame = field(kw_only=True)
+    fallback: pl.DataFrame = field(kw_only=True)
 
 
 DERIVED = tuple(f.name for f in fields(Evidence) if f.name not in Capture.__dataclass_fields__)

@@ -46,7 +46,8 @@ class Finding:
 
     ``message`` is one sentence that stands alone; ``action`` one on what to do. ``flow`` and
     ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
-    clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``.
+    clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``. ``variant`` is a short
+    code where somebody must distinguish two findings of one rule.
     """
 
     rule: str
@@ -60,6 +61,7 @@ class Finding:
     span_ns: tuple[int, int] | None = None
     frames: tuple[int, ...] = ()
     measures: tuple[Measure, ...] = ()
+    variant: str = ""
 
     def __post_init__(self) -> None:
         if len(self.frames) > MAX_FRAMES:

@@ -39,6 +39,7 @@ from l4strace.derive import (
 )
 from l4strace.errors import UsageError
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
+from l4strace.fallback import table as fallback
 from l4strace.ingest import load, separate
 from l4strace.ingest.selection import Selection, findings_of, in_time, of_flows
 from l4strace.ingest.tracked import Progress
@@ -70,6 +71,9 @@ MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
     "hosts": hosts.table,
 }
 """What makes each derived table, in the order in which they begin."""
+
+FALLBACK = "fallback"
+"""The derived table that follows from the others."""
 
 
 class Asked(NamedTuple):
@@ -187,13 +191,28 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     jobs = {name: partial(made, name) for name in MAKERS}
     tables = _side_by_side({**whole, **jobs})
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
-    evidence = Evidence(**values | tables | {"broken": reasons})
+    undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
+    evidence = with_fallback(Evidence(**values | tables | undecided), strict=strict)
     # Both follow from `flows` and `directions` and are as small as these.
     for kept in (company.directions, vantage.nearest):
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.
     hand_on(vantage.nearest, capture, given)
     return evidence
+
+
+def with_fallback(evidence: Evidence, *, strict: bool = False) -> Evidence:
+    """Adds the table that follows from all others."""
+    try:
+        with timed(FALLBACK):
+            decided = replace(evidence, fallback=fallback.table(evidence))
+    except Exception as error:
+        if strict:
+            raise
+        reason = f"the table {FALLBACK} failed {_why(error)}"
+        return replace(evidence, broken=(*evidence.broken, reason))
+    hand_on(fallback.rows, evidence, decided)
+    return decided
 
 
 def _side_by_side(jobs: dict[str, Callable[[], pl.DataFrame]]) -> dict[str, pl.DataFrame]:
@@ -288,7 +307,7 @@ def judge(
         tuple(findings),
         tuple(skipped),
         asked,
-        frame(evidence, findings, {rule.code for rule in rules.RULES} - {r.code for r in asked}),
+        frame(evidence),
         status(evidence, findings),
         len(rules.RULES),
         checklists(evidence, findings),

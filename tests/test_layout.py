@@ -43,6 +43,8 @@ ELSEWHERE = {
     "commands/destination.py": "hostile/test_places.py",
     "commands/memory.py": "hostile/test_edge.py",
     "commands/page_file.py": "commands/test_diagnose.py",
+    # What is measured for the table shows in its rows.
+    "fallback/": "fallback/test_table.py",
     "ingest/host_file.py": "hostile/test_edge.py",
     "ingest/named.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
@@ -60,9 +62,8 @@ ELSEWHERE = {
     "page/case.py": "page/test_sections.py",
     "page/drawing/": "page/drawing/test_figure.py",
     "page/figures/": "page/test_chromium.py",
-    "rules/support/aggregates.py": "rules/test_l4s302_fallback_scaling_bug.py",
     "rules/support/events.py": "rules/test_l4s204_slow_start_overshoot.py",
-    "rules/support/fallback_states.py": "rules/test_l4s301_fallback_misfire.py",
+    "rules/support/fallback_words.py": "rules/support/test_fallback_line.py",
     "rules/support/paths.py": "rules/test_l4s408_path_changed.py",
     # Words are tested where they are read.
     "wording/": "output/test_text.py",

@@ -63,6 +63,15 @@ def first(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 @kept
+def scalable(capture: Capture) -> pl.DataFrame:
+    """Directions whose sender marks most of its data ECT(1), which requests L4S (RFC 9331)."""
+    ect1 = pl.col("data_ect1").fill_null(0)
+    others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
+    counted = capture.directions.select(*KEY, "data_ect1", "data_ect0", "data_not_ect")
+    return once(capture, counted.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
+
+
+@kept
 def rounds(capture: Capture) -> pl.DataFrame:
     """Rounds as the capture nearest to each direction's sender saw them."""
     # The largest table: with one capture it need not be copied, whatever logs there are.

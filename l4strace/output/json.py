@@ -126,6 +126,7 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "span_ns": list(finding.span_ns) if finding.span_ns else None,
         "frames": list(finding.frames),
         "measures": [_measure(measure) for measure in finding.measures],
+        "variant": finding.variant or None,
     }
 
 

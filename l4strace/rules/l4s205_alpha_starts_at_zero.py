@@ -141,7 +141,7 @@ def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["ts_ns"], row["ts_ns"]),
-        **subjects.at(evidence, row, row["ts_ns"]),
+        **subjects.at(evidence, row["flow"], row["forward"], row["ts_ns"]),
         measures=(
             Measure("alpha at the first CE", row["alpha"], "", "1, or a halved window"),
             Measure("first reduction", row["fraction"], "share", "50 %"),

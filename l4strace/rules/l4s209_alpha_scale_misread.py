@@ -38,9 +38,9 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
+from l4strace.fallback.samples import alphas
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import alphas
 from l4strace.schema.words import Stat
 
 CODE = "L4S209"

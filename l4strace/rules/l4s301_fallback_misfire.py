@@ -4,9 +4,9 @@ What it checks
 --------------
 Whether the kernel's score `classic_ecn` was above 8 in at least a tenth of the detector's steps
 (and of the time) although nothing it measured explains that: the medians of its two inputs, queue
-delay and RTT mean deviation, were below 90 % of their thresholds (2000 us and 750 us), or the build
-has the scaling bug behind an L4S AQM, and a replay with correct thresholds stays below 8 (else
-L4S303). The packets must not show a classic AQM. A score that no reduction used is a notice:
+delay and RTT mean deviation, were below their thresholds (2000 us and 750 us), or the build has the
+scaling bug behind an L4S AQM, and a replay with correct thresholds stays below 8 (else L4S303). The
+packets must not show a classic AQM. A score that no reduction used is a notice:
 prague_ecn_fallback=2, which all flows of a host show together, or no mark since the score rose (of
 flows with at least 20 steps). A log that holds only counters (bpftrace maps) is judged by the
 shares that they give.
@@ -19,10 +19,11 @@ published study it gets 8 Mbit/s beside 52 Mbit/s of one CUBIC flow (64 Mbit/s, 
 
 Evidence
 --------
-`detector.score`, `mdev_us`, `depth_us`, `score_fixed` and `build` of the steps that the kernel
-recorded; `bottlenecks.kind` and `confidence`, which follow from packets alone; `cuts.law`, which
-shows whether the kernel acts on the score; `kernel.delivered_ce` (whether marks came at all); the
-counters of bpftrace scripts. `rounds` gives the frames.
+`fallback.state` and `justified_by`, which rest on: `detector.score`, `mdev_us`, `depth_us`,
+`score_fixed` and `build` of the steps that the kernel recorded; `bottlenecks.kind` and
+`confidence`, which follow from packets alone; `cuts.law`, which shows whether the kernel acts on
+the score; `kernel.delivered_ce` (whether marks came at all); the counters of bpftrace scripts.
+`rounds` gives the frames.
 
 When it is wrong
 ----------------
@@ -44,161 +45,137 @@ up to 5.15, prague_classic_ecn_detection
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
-
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import aggregates, subjects
-from l4strace.rules.support.fallback_states import (
-    BUGGY,
-    MIN_SHARE,
-    MIN_STEPS,
-    explained,
-    floorless,
-    inputs_are_high,
-    marks_since,
+from l4strace.fallback import cases
+from l4strace.fallback.counters import Inputs, Zones
+from l4strace.fallback.recorded import MIN_SHARE, Recorded
+from l4strace.fallback.row import Row
+from l4strace.fallback.table import rows
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_words import (
+    ABOVE,
+    DEPTH,
+    MDEV,
+    correct_steps,
+    high_depth,
+    high_deviation,
+    inputs,
     part_of_time_since,
-    steps,
-    unused,
+    steps_above,
     without_score,
 )
-from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import milliseconds, share
+from l4strace.wording.quantities import share
 
 CODE = "L4S301"
 ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
 HIGH_INPUTS = (
     "queue delay or RTT deviation is above its threshold, and the bottleneck is not shown to be L4S"
 )
-CLASSIC_KINDS = ("classic", "shallow", "per-flow", CLASSIC_OR_PER_FLOW)
-"""Kinds of bottleneck on which a high score is not a misfire."""
+NONE = "0 on an L4S AQM"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with a classic score and inputs below the thresholds."""
-    recorded = steps(evidence)
-    results: list[Finding | Skipped] = _from_aggregates(evidence)
-    if recorded.is_empty():
-        return results or [Skipped(CODE, without_score(evidence))]
-    judged = (
-        recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-        .join(floorless(evidence), on="log", how="left")
-        .join(marks_since(evidence), on=subjects.DIRECTION, how="left")
-    )
-    wrong = judged.filter(
-        (pl.col("classic_share") >= MIN_SHARE)
-        & (pl.col("classic_time") >= MIN_SHARE)
-        & pl.col("classic_mdev_us").is_not_null()
-        & pl.col("classic_depth_us").is_not_null()
-        & ~pl.col("kind").is_in(CLASSIC_KINDS).fill_null(False)
-    )
-    for row in wrong.iter_rows(named=True):
-        if row["marks_since"] == 0 and row["steps"] < MIN_STEPS:
-            continue  # Of a short flow that no mark meets, the score says nothing.
-        if row["kind"] != "l4s" and inputs_are_high(row):
-            # The build may be wrong (L4S302), and a classic AQM may justify what it does.
+    results: list[Finding | Skipped] = []
+    for row in rows(evidence):
+        if row.zones:
+            results += _counted(row, row.zones)
+        elif cases.perhaps_classic(row):
             results.append(Skipped(CODE, HIGH_INPUTS))
-        elif not explained(row):
-            results.append(_finding(evidence, row))
-    return results
+        elif row.recorded and cases.misfired(row):
+            results.append(_finding(evidence, row, row.recorded))
+    if results or any(row.recorded for row in rows(evidence)):
+        return results
+    if evidence.aggregates and not rows(evidence):
+        return [Skipped(CODE, "the counters show the detector's inputs, not its score")]
+    return [Skipped(CODE, without_score(evidence))]
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     # Without a classic flow, an AQM that marks all flows early looks the same.
-    proven = subjects.proven_l4s(row)
-    where = " behind an L4S AQM" if proven else ""
-    since = subjects.moment(evidence, row["classic_since_ns"])
-    message = (
-        f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row)} although "
-        f"{_inputs(row)}.{_proof(row)}"
-    )
+    where = " behind an L4S AQM" if row.place.proven_l4s else ""
+    since = subjects.moment(evidence, score.since_ns)
+    bug = " Its arithmetic matches the 24-bit build with the scaling bug." if score.buggy else ""
     return Finding(
         CODE,
-        # Nothing is reduced by a score that is only observed, nor where no mark comes.
-        Severity.NOTICE if unused(row) else Severity.ERROR,
-        Confidence.HIGH if proven else Confidence.MEDIUM,
-        message,
+        Severity.NOTICE if row.state == "observes" else Severity.ERROR,
+        row.confidence,
+        f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row, score)} "
+        f"although {_inputs(score)}.{bug}",
         ACTION,
-        flow=row["flow"],
-        forward=row["forward"],
-        span_ns=(row["classic_since_ns"], row["last_ns"]),
-        **subjects.at(evidence, row, row["classic_since_ns"]),
+        flow=row.flow,
+        forward=row.forward,
+        span_ns=subjects.span(score.since_ns, score.last_ns),
+        **subjects.at(evidence, row.flow, row.forward, score.since_ns),
         measures=(
-            Measure("steps with a score above 8", row["classic_share"], "share", "0 on an L4S AQM"),
-            Measure("time with a score above 8", row["classic_time"], "share", "0 on an L4S AQM"),
-            Measure("queue delay", row["classic_depth_us"], "us", "at least 2 ms when classic"),
-            Measure("RTT deviation", row["classic_mdev_us"], "us", "at least 0.75 ms when classic"),
-            Measure("the same steps, correct thresholds", row["fixed_share"] or 0.0, "share"),
+            steps_above(score, NONE),
+            Measure(f"time with a score {ABOVE}", score.time, "share", NONE),
+            high_depth(score, f"at least {DEPTH} when classic"),
+            high_deviation(score, f"at least {MDEV} when classic"),
+            correct_steps(score),
         ),
+        variant="unused" if row.state == "observes" else "misfire",
     )
 
 
-def _effect(row: dict[str, Any]) -> str:
+def _effect(row: Row, score: Recorded) -> str:
     """What the score did: nothing is reduced by prague_ecn_fallback=2, nor where no mark comes."""
-    part = part_of_time_since(row)
-    if row["marks_since"] == 0:
-        return f"its score was above 8{part}, with no mark to respond to,"
-    if unused(row):
-        return f"its score was above 8{part}, which no reduction used,"
+    part = part_of_time_since(score)
+    if row.use.unmarked:
+        return f"its score was {ABOVE}{part}, with no mark to respond to,"
+    if row.state == "observes":
+        return f"its score was {ABOVE}{part}, which no reduction used,"
     return f"it backed off like a classic flow{part}"
 
 
-def _inputs(row: dict[str, Any]) -> str:
+def _inputs(score: Recorded) -> str:
     """Why the score should have stayed low."""
-    depth, mdev = milliseconds(row["classic_depth_us"]), milliseconds(row["classic_mdev_us"], 2)
-    shown = f"queue delay ({depth}, threshold 2 ms) and RTT deviation ({mdev}, threshold 0.75 ms)"
-    if not inputs_are_high(row):
+    shown = inputs(score.high_depth_us, score.high_mdev_us)
+    if not score.inputs_are_high:
         return f"{shown} stayed low"
-    fixed = row["fixed_share"] or 0.0
-    if fixed < MIN_SHARE:
+    if score.fixed_share < MIN_SHARE:
         return f"correct thresholds keep the score below 8 at this {shown}"
-    return f"correct thresholds put it there in {share(fixed)} of its steps only, at this {shown}"
+    part = share(score.fixed_share)
+    return f"correct thresholds put it there in {part} of its steps only, at this {shown}"
 
 
-def _proof(row: dict[str, Any]) -> str:
-    if row["build"] == BUGGY:
-        return " Its arithmetic matches the 24-bit build with the scaling bug."
-    return ""
-
-
-def _from_aggregates(evidence: Evidence) -> list[Finding | Skipped]:
-    """Verdict on counters without time: how many cuts were classic, how many inputs were low."""
-    cuts, inputs = aggregates.zones(evidence.aggregates), aggregates.inputs(evidence.aggregates)
-    if cuts is None and inputs is None:
+def _counted(row: Row, cuts: Zones) -> list[Finding]:
+    """Verdict on counters without time."""
+    if row.state != "acts":
         return []
-    if cuts is None:
-        return [Skipped(CODE, "the counters show the detector's inputs, not its score")]
-    if inputs is None:
-        return [_half_known(cuts)] if cuts.classic_share >= MIN_SHARE else []
-    if cuts.classic_share < MIN_SHARE or inputs.low_share < 1 - MIN_SHARE:
-        return []
-    return [
-        Finding(
-            CODE,
-            Severity.ERROR,
-            Confidence.HIGH,
-            f"Prague's classic-ECN fallback misfired: it made {cuts.text} although {inputs.text}.",
-            ACTION,
-            measures=(
-                Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),
-                Measure("mean queue delay", inputs.depth_us, "us", "at least 2 ms when classic"),
-                Measure("mean RTT deviation", inputs.mdev_us, "us", "at least 0.75 ms"),
-            ),
-        )
-    ]
+    made = Measure("classic reductions", cuts.classic_share, "share", NONE)
+    if row.inputs is None:
+        return [_half_known(row, cuts, made)]
+    return [_misfire_counted(row, cuts, row.inputs, made)] if row.justified_by == "nothing" else []
 
 
-def _half_known(cuts: aggregates.Zones) -> Finding:
+def _misfire_counted(row: Row, cuts: Zones, means: Inputs, made: Measure) -> Finding:
+    return Finding(
+        CODE,
+        Severity.ERROR,
+        row.confidence,
+        f"Prague's classic-ECN fallback misfired: it made {cuts.text} although {means.text}.",
+        ACTION,
+        measures=(
+            made,
+            Measure("mean queue delay", means.depth_us, "us", f"at least {DEPTH} when classic"),
+            Measure("mean RTT deviation", means.mdev_us, "us", f"at least {MDEV}"),
+        ),
+        variant="misfire",
+    )
+
+
+def _half_known(row: Row, cuts: Zones, made: Measure) -> Finding:
     return Finding(
         CODE,
         Severity.NOTICE,
-        Confidence.LOW,
+        row.confidence,
         f"Prague's classic-ECN fallback made {cuts.text}. Behind an L4S AQM this is a "
         "misfire, but the counters do not show the AQM.",
         "Record the packets or the detector's inputs of the same run.",
-        measures=(Measure("classic reductions", cuts.classic_share, "share", "0 on an L4S AQM"),),
+        measures=(made,),
+        variant="unknown-aqm",
     )
 
 

@@ -35,12 +35,13 @@ L4STeam/linux issue 38; L4STeam/linux 15b3b6c85e5f (buggy), 48b3db6b4a7f (fixed)
 
 from __future__ import annotations
 
-from typing import Any
-
 from l4strace.evidence import Evidence
+from l4strace.fallback import counters
+from l4strace.fallback.recorded import MIN_SHARE, Recorded
+from l4strace.fallback.row import Row
+from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import aggregates
-from l4strace.rules.support.fallback_states import BUGGY, MIN_SHARE, steps, without_score
+from l4strace.rules.support.fallback_words import DEPTH, MDEV, without_score
 from l4strace.wording.quantities import count
 
 CODE = "L4S302"
@@ -60,48 +61,45 @@ its two logarithms is off by half a unit at most (prague_classic_ecn_detection).
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score only the wrong thresholds can produce."""
     results: list[Finding | Skipped] = []
-    proof = aggregates.scaling_bug(evidence.aggregates)
+    proof = counters.scaling_bug(evidence.aggregates)
     if proof:
         message = f"Prague's classic-ECN fallback has the scaling bug: {proof}."
         results.append(Finding(CODE, Severity.ERROR, Confidence.HIGH, message, ACTION))
-    recorded = steps(evidence)
-    if recorded.is_empty():
+    recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
+    if not recorded:
         return results or [Skipped(CODE, without_score(evidence))]
-    for row in recorded.iter_rows(named=True):
-        if row["build"] == BUGGY:
-            those = count(row["residues"], "step")
-            verb = "changes" if row["residues"] == 1 else "change"
+    for row, score in recorded:
+        if score.buggy:
+            those = count(score.residues, "step")
+            verb = "changes" if score.residues == 1 else "change"
             proof = f"{those} {verb} the score as only this bug does"
-            results.append(_finding(row, Confidence.HIGH, proof))
-        elif row["build"] is None and _only_buggy_replay_fits(row):
-            results.append(_finding(row, Confidence.MEDIUM, REPLAY))
+            results.append(_finding(row, score, Confidence.HIGH, proof))
+        elif score.build is None and _only_buggy_replay_fits(score):
+            results.append(_finding(row, score, Confidence.MEDIUM, REPLAY))
     return results
 
 
-def _only_buggy_replay_fits(row: dict[str, Any]) -> bool:
-    return bool(
-        row["classic_share"] >= MIN_SHARE
-        and row["fixed_share"] == 0
-        and row["buggy_error"] is not None
-        and row["buggy_error"] <= REPRODUCED
-    )
+def _only_buggy_replay_fits(score: Recorded) -> bool:
+    error = score.buggy_error
+    high = score.share >= MIN_SHARE and score.fixed_share == 0
+    return high and error is not None and error <= REPRODUCED
 
 
-def _finding(row: dict[str, Any], confidence: Confidence, proof: str) -> Finding:
+def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> Finding:
     return Finding(
         CODE,
         Severity.ERROR,
         confidence,
         "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "
-        f"deviation and 1.61 us of queue delay instead of 0.75 ms and 2 ms; {proof}.",
+        f"deviation and 1.61 us of queue delay instead of {MDEV} and {DEPTH}; {proof}.",
         ACTION,
-        flow=row["flow"],
-        forward=row["forward"],
+        flow=row.flow,
+        forward=row.forward,
         measures=(
-            Measure("steps that identify the build", row["residues"]),
-            Measure("steps above 8, recorded", row["classic_share"], "share"),
-            Measure("steps above 8, correct thresholds", row["fixed_share"] or 0.0, "share"),
-            Measure("steps above 8, wrong thresholds", row["buggy_share"] or 0.0, "share"),
+            Measure("steps that identify the build", score.residues),
+            Measure("steps above 8, recorded", score.share, "share"),
+            Measure("steps above 8, correct thresholds", score.fixed_share, "share"),
+            Measure("steps above 8, wrong thresholds", score.buggy_share, "share"),
         ),
     )
 

@@ -13,8 +13,8 @@ In published runs it then gets 20 to 60 times their rate.
 
 Evidence
 --------
-`detector.score`, `score_fixed`, `mdev_us` and `depth_us`; `bottlenecks.kind`, `confidence` and
-`marking_delay_us`; `coexistence` (who starves, and from when).
+`fallback.state`, which rests on: `detector.score`, `score_fixed`, `mdev_us` and `depth_us`;
+`bottlenecks.kind`, `confidence` and `marking_delay_us`; `coexistence` (who starves, and from when).
 
 When it is wrong
 ----------------
@@ -33,20 +33,20 @@ RED and PIE")
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
-
 from l4strace.evidence import Evidence
+from l4strace.fallback import cases
+from l4strace.fallback.recorded import Recorded
+from l4strace.fallback.row import Row
+from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import (
-    MIN_SHARE,
-    MIN_STEPS,
-    MISSED,
+from l4strace.rules.support.fallback_words import (
+    ABOVE,
+    DEPTH,
+    MDEV,
+    marks_from,
     part_of_time,
-    steps,
     without_score,
 )
 
@@ -55,49 +55,38 @@ CODE = "L4S304"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that stayed scalable in a shared classic queue."""
-    recorded = steps(evidence)
-    if recorded.is_empty():
+    recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
+    if not recorded:
         return [Skipped(CODE, without_score(evidence))]
-    judged = recorded.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="inner")
-    if judged.is_empty():
+    if all(row.place.kind is None for row, _ in recorded):
         return [Skipped(CODE, "no capture shows what the bottleneck is")]
-    # A score of exactly 0 where a correct detector exceeds 8 means that none ran: L4S305.
-    ran = (pl.col("score_max") > 0) | ~(pl.col("fixed_share") >= MIN_SHARE).fill_null(False)
-    missed = judged.filter(
-        ran
-        & pl.col("kind").is_in(["classic", "shallow"])
-        & (pl.col("confidence") >= subjects.ISOLATED_CONFIDENCE)
-        & (pl.col("classic_share") < MISSED)
-        & (pl.col("steps") >= MIN_STEPS)
-    )
-    return [_finding(evidence, row) for row in missed.iter_rows(named=True)]
+    return [_finding(evidence, row, score) for row, score in recorded if cases.missed(row)]
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    at = (row["marking_delay_us"] or 0.0) / 1000
+def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING,
         Confidence.HIGH,
-        f"Prague's detector missed a classic AQM: all flows share one queue that marks from "
-        f"{at:.1f} ms of queue delay, but {_score(row)}"
-        f"{subjects.starved_by(evidence, row['flow'])}.",
+        f"Prague's detector missed a classic AQM: all flows share one queue that "
+        f"{marks_from(row.place)}, but {_score(score)}"
+        f"{subjects.starved_by(evidence, row.flow)}.",
         "Give classic traffic a queue of its own, or mark only ECT(1) at such a threshold.",
-        flow=row["flow"],
-        forward=row["forward"],
+        flow=row.flow,
+        forward=row.forward,
         measures=(
-            Measure("highest score", row["score_max"], "", "above 8 on a classic AQM"),
-            Measure("queue delay", row["depth_us"], "us", "at least 2 ms to be detected"),
-            Measure("RTT deviation", row["mdev_us"], "us", "at least 0.75 ms to be detected"),
-            Measure("queue delay at which marking begins", row["marking_delay_us"] or 0.0, "us"),
+            Measure("highest score", score.most, "", f"{ABOVE} on a classic AQM"),
+            Measure("queue delay", score.depth_us or 0.0, "us", f"at least {DEPTH} to be detected"),
+            Measure("RTT deviation", score.mdev_us or 0.0, "us", f"at least {MDEV} to be detected"),
+            Measure("queue delay at which marking begins", row.place.marking_delay_us or 0.0, "us"),
         ),
     )
 
 
-def _score(row: dict[str, Any]) -> str:
-    if row["score_max"] <= SCALABLE_THRESHOLD:
-        return f"the score did not exceed {row['score_max']:.1f} (threshold 8)"
-    return f"the score was above 8 only{part_of_time(row)}"
+def _score(score: Recorded) -> str:
+    if score.most <= SCALABLE_THRESHOLD:
+        return f"the score did not exceed {score.most:.1f} (threshold {SCALABLE_THRESHOLD:g})"
+    return f"the score was {ABOVE} only{part_of_time(score)}"
 
 
 RULE = Rule(

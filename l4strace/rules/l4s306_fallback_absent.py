@@ -12,8 +12,9 @@ RFC 3168 queue with Prague.
 
 Evidence
 --------
-`kernel.event`, `alpha` and `classic_ecn`: samples of prague_cong_control, prague_update_alpha or
-prague_enter_cwr; `bottlenecks.kind` and `confidence`; `coexistence`.
+`fallback.state`, which rests on: `kernel.event`, `alpha` and `classic_ecn`: samples of
+prague_cong_control, prague_update_alpha or prague_enter_cwr; `bottlenecks.kind` and `confidence`;
+`coexistence`.
 
 When it is wrong
 ----------------
@@ -34,54 +35,52 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
+from l4strace.fallback import cases
+from l4strace.fallback.row import Row
+from l4strace.fallback.samples import OWN_FUNCTIONS
+from l4strace.fallback.table import rows
+from l4strace.model import Finding, Rule, Severity, Skipped
 from l4strace.prague.constants import DCTCP
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_states import OWN_FUNCTIONS, samples
 
 CODE = "L4S306"
 ABSENT = "Prague in this kernel has no classic-ECN fallback"
-MIN_SAMPLES = 50
-"""Samples below which a socket is a control connection: by eye, as in L4S307."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding per log whose Prague has no score; a warning where it would be needed."""
+    """One finding per flow of a log whose Prague has no score; a warning where one is needed."""
+    if reason := _unread(evidence):
+        return [Skipped(CODE, reason)]
+    return [_finding(evidence, row) for row in rows(evidence) if cases.absent(row)]
+
+
+def _unread(evidence: Evidence) -> str:
+    """Why the log cannot show it, or nothing."""
     if evidence.kernel.is_empty():
-        return [Skipped(CODE, "no kernel log")]
-    probed = evidence.kernel.filter(
-        pl.col("event").is_in(OWN_FUNCTIONS) & (pl.col("cc") != DCTCP).fill_null(True)
-    )
+        return "no kernel log"
+    prague = (pl.col("cc") != DCTCP).fill_null(True)
+    probed = evidence.kernel.filter(pl.col("event").is_in(OWN_FUNCTIONS) & prague)
     if probed.is_empty():
-        return [Skipped(CODE, "the kernel log does not probe Prague's own functions")]
-    read = probed.filter(pl.col("alpha").is_not_null())
-    if read.is_empty():
-        return [Skipped(CODE, "the kernel log probes Prague's functions, but not its state")]
-    absent = read.group_by("source").agg(pl.col("classic_ecn").is_null().all().alias("absent"))
-    logs = absent.filter("absent").rename({"source": "log"})
-    flows = samples(evidence).join(logs, on="log").filter(pl.col("samples") >= MIN_SAMPLES)
-    judged = flows.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left")
-    results: list[Finding | Skipped] = []
-    for row in judged.iter_rows(named=True):
-        needed = (
-            row["kind"] in ("classic", "shallow")
-            and row["confidence"] >= subjects.ISOLATED_CONFIDENCE
-        )
-        starved = subjects.starved_by(evidence, row["flow"]) if needed else ""
-        results.append(
-            Finding(
-                CODE,
-                Severity.WARNING if needed else Severity.INFO,
-                Confidence.MEDIUM,
-                f"{ABSENT}, but the AQM is classic{starved}."
-                if needed
-                else f"{ABSENT}, so it cannot misfire.",
-                "Use a classic congestion control behind this AQM." if needed else "",
-                flow=row["flow"],
-                forward=row["forward"],
-            )
-        )
-    return results
+        return "the kernel log does not probe Prague's own functions"
+    if probed["alpha"].is_null().all():
+        return "the kernel log probes Prague's functions, but not its state"
+    return ""
+
+
+def _finding(evidence: Evidence, row: Row) -> Finding:
+    needed = row.place.shared
+    starved = subjects.starved_by(evidence, row.flow) if needed else ""
+    return Finding(
+        CODE,
+        Severity.WARNING if needed else Severity.INFO,
+        row.confidence,
+        f"{ABSENT}, but the AQM is classic{starved}."
+        if needed
+        else f"{ABSENT}, so it cannot misfire.",
+        "Use a classic congestion control behind this AQM." if needed else "",
+        flow=row.flow,
+        forward=row.forward,
+    )
 
 
 RULE = Rule(CODE, "fallback-absent", "No fallback in this build of Prague.", check, __doc__)

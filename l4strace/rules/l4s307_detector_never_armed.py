@@ -12,7 +12,7 @@ both are initial values and not measurements.
 
 Evidence
 --------
-`kernel.saw_ce`, `delivered_ce`, `classic_ecn` and `alpha`.
+`fallback.state`, which rests on: `kernel.saw_ce`, `delivered_ce`, `classic_ecn` and `alpha`.
 
 When it is wrong
 ----------------
@@ -30,46 +30,40 @@ tcp_prague.c, prague_update_alpha and prague_classic_ecn_detection (`saw_ce`)
 
 from __future__ import annotations
 
-import polars as pl
-
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support.fallback_states import samples
+from l4strace.fallback import cases
+from l4strace.fallback.row import Row
+from l4strace.fallback.samples import Sampled
+from l4strace.fallback.table import rows
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S307"
-MIN_SAMPLES = 100
-"""Samples below which a socket is not worth a finding: by eye; the control connection of a test
-tool has some ten ACKs."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score could not move."""
-    known = samples(evidence).filter(pl.col("score_max").is_not_null())
-    if known.is_empty():
+    known = [(row, row.sampled) for row in rows(evidence) if row.sampled]
+    if all(samples.score_max is None for _, samples in known):
         return [Skipped(CODE, "no kernel log with Prague's score")]
-    unmarked = (~pl.col("saw_ce")).fill_null(True) & (pl.col("delivered_ce").fill_null(0) == 0)
-    recorded = pl.col("saw_ce").is_not_null() | pl.col("delivered_ce").is_not_null()
-    idle = known.filter(
-        unmarked & recorded & (pl.col("score_max") == 0) & (pl.col("samples") >= MIN_SAMPLES)
+    return [_finding(row, samples) for row, samples in known if cases.unarmed(row)]
+
+
+def _finding(row: Row, samples: Sampled) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        row.confidence,
+        "Prague's detector never ran because the log shows no CE mark: the score of 0 and the "
+        f"alpha of {samples.alpha_last:.2f} are initial values, not measurements.",
+        "Find out why nothing was marked: a FIFO, bleached codepoints, or no queue.",
+        flow=row.flow,
+        forward=row.forward,
+        measures=(
+            Measure("CE delivered", samples.delivered_ce or 0, "packet"),
+            Measure("alpha", samples.alpha_last),
+            Measure("samples", samples.samples),
+        ),
     )
-    return [
-        Finding(
-            CODE,
-            Severity.NOTICE,
-            Confidence.HIGH,
-            "Prague's detector never ran because the log shows no CE mark: the score of 0 and the "
-            f"alpha of {row['alpha_last']:.2f} are initial values, not measurements.",
-            "Find out why nothing was marked: a FIFO, bleached codepoints, or no queue.",
-            flow=row["flow"],
-            forward=row["forward"],
-            measures=(
-                Measure("CE delivered", row["delivered_ce"] or 0, "packet"),
-                Measure("alpha", row["alpha_last"]),
-                Measure("samples", row["samples"]),
-            ),
-        )
-        for row in idle.iter_rows(named=True)
-    ]
 
 
 RULE = Rule(CODE, "detector-never-armed", "No CE, so the detector never ran.", check, __doc__)

@@ -12,8 +12,9 @@ It is the opposite of a misfire: the build works.
 
 Evidence
 --------
-`detector.score`, `mdev_us`, `depth_us` and `build`; `bottlenecks.kind`, `confidence` and
-`marking_delay_us`; `noise.jitter_us`; `phases.capacity_bps`, `capacity_shown` and `busy_share`.
+`fallback.justified_by`, which rests on: `detector.score`, `mdev_us`, `depth_us` and `build`;
+`bottlenecks.kind`, `confidence` and `marking_delay_us`; `noise.jitter_us`; `phases.capacity_bps`,
+`capacity_shown` and `busy_share`.
 
 When it is wrong
 ----------------
@@ -31,21 +32,23 @@ arXiv 1911.00710v3; RFC 9331 section 4.3
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
-
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import path_causes, subjects
-from l4strace.rules.support.fallback_states import (
-    BUGGY,
-    DEPTH_US,
-    MDEV_US,
-    MIN_SHARE,
-    MISSED,
+from l4strace.fallback import cases
+from l4strace.fallback.recorded import Recorded
+from l4strace.fallback.row import Row
+from l4strace.fallback.table import rows
+from l4strace.model import Finding, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_words import (
+    ABOVE,
+    DEPTH,
+    MDEV,
+    depth,
+    deviation,
+    high_depth,
+    high_deviation,
     part_of_time_since,
-    steps,
+    steps_above,
     without_score,
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -61,72 +64,64 @@ MARKING = {
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score is high where it should be."""
-    recorded = steps(evidence)
-    if recorded.is_empty():
+    recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
+    if not recorded:
         return [Skipped(CODE, without_score(evidence))]
-    # With the scaling bug the score is high behind any AQM: L4S302.
-    fired = recorded.filter(
-        (pl.col("classic_share") >= MISSED)
-        & (pl.col("classic_time") >= MIN_SHARE)
-        & (pl.col("build") != BUGGY).fill_null(True)
-    )
-    judged = fired.join(subjects.bottlenecks(evidence), on=subjects.DIRECTION, how="left").join(
-        path_causes.noises(evidence), on=subjects.DIRECTION, how="left"
-    )
-    right = judged.filter(pl.col("kind").is_in(list(MARKING)))
-    high = (pl.col("classic_mdev_us") >= MDEV_US) | (pl.col("classic_depth_us") >= DEPTH_US)
-    unseen = judged.filter(pl.col("kind").fill_null("unknown").eq("unknown") & high).to_dicts()
     return [
-        *(_finding(evidence, row) for row in right.iter_rows(named=True)),
-        # A path that explains the score whatever the AQM is L4S303.
-        *(_by_inputs(evidence, row) for row in unseen if not path_causes.whatever_the_aqm(row)),
+        _finding(evidence, row, score)
+        if row.justified_by == "classic AQM"
+        else _by_inputs(evidence, row, score)
+        for row, score in recorded
+        if cases.right(row)
     ]
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    delay = row["marking_delay_us"]
+def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
+    place = row.place
+    delay = place.marking_delay_us
     at = "" if delay is None else f" from {delay / 1000:.1f} ms of queue delay"
-    since = subjects.moment(evidence, row["classic_since_ns"])
-    marks = subjects.hedged(row["confidence"], MARKING[row["kind"]])
+    since = subjects.moment(evidence, score.since_ns)
+    marks = subjects.hedged(place.confidence, MARKING[place.kind or ""])
     return Finding(
         CODE,
         Severity.INFO,
-        subjects.confidence(row["confidence"]),
-        f"Prague's detector works as intended: from {since} its score is above 8"
-        f"{part_of_time_since(row)} behind {marks}{at}.",
-        flow=row["flow"],
-        forward=row["forward"],
-        span_ns=(row["classic_since_ns"], row["last_ns"]),
+        row.confidence,
+        f"Prague's detector works as intended: from {since} its score is {ABOVE}"
+        f"{part_of_time_since(score)} behind {marks}{at}.",
+        flow=row.flow,
+        forward=row.forward,
+        span_ns=subjects.span(score.since_ns, score.last_ns),
         measures=(
-            Measure("steps with a score above 8", row["classic_share"], "share", "near 1"),
-            Measure("queue delay", row["classic_depth_us"], "us", "at least 2 ms"),
-            Measure("RTT deviation", row["classic_mdev_us"], "us", "at least 0.75 ms"),
+            steps_above(score, "near 1"),
+            high_depth(score, f"at least {DEPTH}"),
+            high_deviation(score, f"at least {MDEV}"),
         ),
+        variant=place.kind or "",
     )
 
 
-def _by_inputs(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     """Without packets only the detector's own inputs can justify the score."""
-    since = subjects.moment(evidence, row["classic_since_ns"])
-    depth, mdev = row["classic_depth_us"] / 1000, row["classic_mdev_us"] / 1000
+    since = subjects.moment(evidence, score.since_ns)
     return Finding(
         CODE,
         Severity.INFO,
-        Confidence.LOW,
-        f"Prague's detector follows its inputs: from {since} its score is above 8, with a queue "
-        f"delay of {depth:.1f} ms (threshold 2 ms) and an RTT deviation of {mdev:.2f} ms "
-        f"(threshold 0.75 ms). {_open(row)}",
-        "" if row["kind"] else "Record packets together with the kernel log.",
-        flow=row["flow"],
-        forward=row["forward"],
-        span_ns=(row["classic_since_ns"], row["last_ns"]),
-        measures=(Measure("steps with a score above 8", row["classic_share"], "share"),),
+        row.confidence,
+        f"Prague's detector follows its inputs: from {since} its score is {ABOVE}, with a queue "
+        f"delay of {depth(score.high_depth_us)} and an RTT deviation of "
+        f"{deviation(score.high_mdev_us)}. {_open(row)}",
+        "" if row.place.kind else "Record packets together with the kernel log.",
+        flow=row.flow,
+        forward=row.forward,
+        span_ns=subjects.span(score.since_ns, score.last_ns),
+        measures=(steps_above(score),),
+        variant="inputs",
     )
 
 
-def _open(row: dict[str, Any]) -> str:
+def _open(row: Row) -> str:
     """Why the AQM is not known."""
-    if row["kind"] is None:
+    if row.place.kind is None:
         return "Packets would show whether the AQM is classic."
     return "The packets do not show whether the AQM is classic (L4S401 gives the reason)."
 

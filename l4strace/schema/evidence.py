@@ -241,3 +241,31 @@ HOSTS = Table(
         Column("after", I64, "", "Value of a counter after the run; null where it was not read."),
     ),
 )
+
+FALLBACK = Table(
+    "fallback",
+    "What Prague's classic-ECN fallback does in one flow direction, and why.",
+    ("flow", "forward"),
+    (
+        Column("flow", U32, "", "Conversation number, as in `flows`; null where counters of a whole host show the state."),
+        Column("forward", BOOL, "", "True for client to server; null where counters of a whole host show the state."),
+        Column("state", STR, "", "What the fallback does: `acts` (the score is above 8, and reductions may use it), `observes` (none uses it), `idle` (it is not above 8), `absent` (the build has no fallback) or `unknown`."),
+        Column("justified_by", STR, "", "What justifies a score above 8: `classic AQM`, `slow link`, `jitter`, `long queue`, `path` (one of several conditions), `scaling bug`, `nothing` or `unknown` (the inputs are high, and packets do not show whether the AQM is classic). In the state `unknown`: what would."),
+        Column("shown_by", STR, "", "Where the state comes from: `log` (a kernel log records the score), `packets` (how the window responds to marks) or `counters`; null in the state `unknown`."),
+        Column("confidence", STR, "", "How sure state and cause are: `low`, `medium` or `high`."),
+        Column("kind", STR, "", "Kind of the bottleneck, as in `bottlenecks`."),
+        Column("above_share", F64, "", "Share of the time with a score above 8: recorded, else replayed from packets, for certain."),
+        Column("above_most", F64, "", "Share of the time with a score that may be above 8: packets bound it, a log leaves nothing open."),
+        Column("correct_share", F64, "", "Share of the recorded steps that exceed 8 with correct thresholds."),
+        Column("score_max", F64, "", "Largest score: recorded, else replayed."),
+        Column("since_ns", I64, "ns", "When the score was first above 8."),
+        Column("mdev_us", F64, "us", "Median RTT deviation that went in: of the recorded steps above 8, else of all rounds."),
+        Column("depth_us", F64, "us", "Median queue depth (srtt - min_rtt) that went in: of the recorded steps above 8, else of all rounds."),
+        Column("build", STR, "", "Build that the recorded steps name, as in `detector`."),
+        Column("jitter_us", F64, "us", "Jitter of the path, as in `noise`; 0 where it is not known."),
+        Column("packet_us", F64, "us", "Time of a packet where the path is slowest."),
+        Column("marked_rounds", U32, "", "Marked rounds whose reductions were compared (`laws.samples`)."),
+        Column("fraction", F64, "", "Median share of the window given up after isolated marks."),
+        Column("half_alpha", F64, "", "Median of alpha/2 in the marked rounds that were compared."),
+    ),
+)

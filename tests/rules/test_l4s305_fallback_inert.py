@@ -20,7 +20,7 @@ def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):
 def reduced(**cuts: object):
     """What the rule says of twenty such reductions at the highest score."""
     made = frame("cuts", source=1, ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, **cuts)
-    return check(scene(kernel=log(classic_ecn=17.0), detector=steps(), cuts=made))
+    return check(scene(kernel=log(classic_ecn=17.0), detector=steps(source=1), cuts=made))
 
 
 def test_fires_when_the_score_never_left_zero() -> None:

@@ -22,6 +22,10 @@ Place = tuple[str, str]
 """A module and a name in it."""
 
 
+FALLBACK = ("l4strace.fallback.table", "rows")
+"""What gives the rows of the table `fallback`, typed."""
+
+
 @dataclass
 class Reads:
     """`inputs` of Evidence that are read, `own` those that the rule's own file reads."""
@@ -76,6 +80,7 @@ def reads(rule_module: str) -> Reads:
         if where is None or place in seen:
             continue
         seen.add(place)
+        found.inputs |= {"fallback"} if place == FALLBACK else set()
         if place[1] in where.definitions:
             node = where.definitions[place[1]]
             _take(node, found, own=place[0] == rule_module)
@@ -110,6 +115,9 @@ def _take(node: ast.AST, found: Reads, own: bool) -> None:
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             found.words |= set() if id(part) in prose else {part.value}
+        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            # A field of a typed row bears the name of its column.
+            found.words.add(part.target.id)
         elif isinstance(part, ast.JoinedStr):
             found.patterns |= {_pattern(part)} - {"\\w+"}
         elif isinstance(part, ast.Attribute) and part.attr in INPUTS and _is_evidence(part.value):

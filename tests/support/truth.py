@@ -80,7 +80,8 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
 
 
 def found(rule: str, message: str = "", severity: str = "error", **more: Any) -> dict[str, Any]:
-    return {"rule": rule, "message": message, "severity": severity, "span_ns": None, **more}
+    plain = {"rule": rule, "message": message, "severity": severity}
+    return plain | {"span_ns": None, "variant": None} | more
 
 
 def judged(rule: str, truth: Any, dport: int = PRAGUE, **values: Any) -> bool | None:

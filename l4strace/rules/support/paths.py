@@ -7,19 +7,9 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import company, vantage
-from l4strace.derive.company import FRAME_BYTES
 from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
-
-BUSY = 0.9
-"""Share of the slots with marks or a queue from which a path is full all the time. By eye: the
-first slots of a flow may be empty."""
-
-MOSTLY_BUSY = 0.8
-"""The same of a phase that was full but for the start of its flows. By eye: of 376 simulated paths
-that then show a packet of 1.5 ms and more, one has packets of less than 1.25 ms."""
-
 
 BURST = 1 / 8
 """Part by which a token bucket makes trains of eight packets (track/train.rs) too fast, where
@@ -53,29 +43,6 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
 def filled(evidence: Evidence) -> pl.DataFrame:
     """Of each direction, `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())
-    known = company.directions(evidence).select(*KEY, "path")
-    return known.join(shown, on=PATH).drop("path")
-
-
-def busy(evidence: Evidence) -> pl.DataFrame:
-    """Of each direction, `busy`: whether its path was full all the time, at the link's own rate.
-
-    What pauses may be paced by its senders, or by jitter, whose rate looks like a link's.
-    """
-    full = pl.col("capacity_shown") & (pl.col("busy_share") >= BUSY)
-    shown = evidence.phases.group_by(PATH).agg(busy=full.all())
-    known = company.directions(evidence).select(*KEY, "path")
-    return known.join(shown, on=PATH).drop("path")
-
-
-def slowest(evidence: Evidence) -> pl.DataFrame:
-    """Of each direction, `link_us`: time of a packet in the slowest phase that was mostly full.
-
-    Directions with too few round trips for a bottleneck have it, too: the path shows it.
-    """
-    full = pl.col("capacity_shown") & (pl.col("busy_share") >= MOSTLY_BUSY)
-    packet = pl.when(full).then(FRAME_BYTES * 8e6 / pl.col("capacity_bps"))
-    shown = evidence.phases.group_by(PATH).agg(link_us=packet.max())
     known = company.directions(evidence).select(*KEY, "path")
     return known.join(shown, on=PATH).drop("path")
 

@@ -10,19 +10,14 @@ from l4strace.derive import one_way
 from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
+from l4strace.derive.vantage import scalable as scalable
 from l4strace.evidence import Evidence, kept
-from l4strace.model import Confidence
+from l4strace.fallback.place import ISOLATED_CONFIDENCE as ISOLATED_CONFIDENCE
+from l4strace.fallback.place import LIKELY_CONFIDENCE as LIKELY_CONFIDENCE
+from l4strace.fallback.place import Place
 from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.wording.moments import moment as moment
-
-ISOLATED_CONFIDENCE = 0.8
-"""Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
-other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
-
-LIKELY_CONFIDENCE = 0.6
-"""Confidence from which a bottleneck class is more than a guess: by eye, on the scale of
-derive/bottlenecks."""
 
 
 def hedge(confidence: float | None) -> str:
@@ -32,39 +27,15 @@ def hedge(confidence: float | None) -> str:
     return "probably " if (confidence or 0.0) >= LIKELY_CONFIDENCE else "possibly "
 
 
-def proven_l4s(row: dict[str, Any]) -> bool:
-    """Whether other flows show that the bottleneck of a row is an L4S AQM.
-
-    A queue with a step for all of its packets looks the same to ECT(1) flows alone.
-    """
-    return row["kind"] == "l4s" and (row["confidence"] or 0.0) >= ISOLATED_CONFIDENCE
-
-
 def hedged(confidence: float | None, queue: str) -> str:
     """`an L4S AQM`, or `what is probably an L4S AQM`."""
     likely = hedge(confidence)
     return f"what is {likely}{queue}" if likely else queue
 
 
-def l4s_aqm(row: dict[str, Any]) -> str:
-    """The bottleneck of a row whose kind is L4S."""
-    return hedged(row["confidence"], "an L4S AQM")
-
-
-def confidence(value: float | None) -> Confidence:
-    """That of a finding which rests on a bottleneck class of confidence ``value``."""
-    if (value or 0.0) >= ISOLATED_CONFIDENCE:
-        return Confidence.HIGH
-    return Confidence.MEDIUM if (value or 0.0) >= LIKELY_CONFIDENCE else Confidence.LOW
-
-
-@kept
-def scalable(evidence: Evidence) -> pl.DataFrame:
-    """Directions whose sender marks most of its data ECT(1), which requests L4S (RFC 9331)."""
-    ect1 = pl.col("data_ect1").fill_null(0)
-    others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
-    counted = evidence.directions.select(*KEY, "data_ect1", "data_ect0", "data_not_ect")
-    return once(evidence, counted.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
+def l4s_aqm(place: Place) -> str:
+    """The bottleneck of a place whose kind is L4S."""
+    return hedged(place.confidence, "an L4S AQM")
 
 
 @kept
@@ -107,13 +78,18 @@ def named(evidence: Evidence, flow: int) -> str:
     return f"flow {flow} (port {row['client_port']}, {max(counts, key=lambda c: counts[c])})"
 
 
-def at(evidence: Evidence, row: dict[str, Any], ns: int | None) -> dict[str, Any]:
+def span(begin_ns: int | None, end_ns: int) -> tuple[int, int] | None:
+    """The time of a finding; null where its start is not known."""
+    return None if begin_ns is None else (begin_ns, end_ns)
+
+
+def at(
+    evidence: Evidence, flow: int | None, forward: bool | None, ns: int | None
+) -> dict[str, Any]:
     """`source` and `frames` of the round that contains time `ns`, as arguments of a finding."""
-    if ns is None or row.get("flow") is None or evidence.rounds.is_empty():
+    if ns is None or flow is None or evidence.rounds.is_empty():
         return {}
-    near = rounds(evidence).filter(
-        (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
-    )
+    near = rounds(evidence).filter((pl.col("flow") == flow) & (pl.col("forward") == forward))
     found = _first(near.filter((pl.col("start_ns") <= ns) & (pl.col("end_ns") >= ns)))
     if found is None or found["first_frame"] is None:
         return {}
@@ -130,7 +106,7 @@ def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
     return frame.row(0, named=True) if frame.height else None
 
 
-def starved_by(evidence: Evidence, flow: int) -> str:
+def starved_by(evidence: Evidence, flow: int | None) -> str:
     """`; flow 3 (port 40002, ECT(0)) starves from t=0.6 s with 8 % of both rates`, or nothing."""
     victims = once(evidence, evidence.coexistence).filter(
         (pl.col("other_flow") == flow) & pl.col("starved_since_ns").is_not_null()

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.rules.support.reductions import few_at_the_floor, references
+from l4strace.fallback.response import few_at_the_floor, references
 from tests.support.scenes import laws
 
 # Simulated run s8105-102: three reductions of 30 % at alpha/2 of 3 %, with the scaling bug.
