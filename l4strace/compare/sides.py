@@ -105,7 +105,7 @@ def _value(by: str, values: Sequence[str], wanted: str) -> str:
         return wanted
     fitting = [value for value in values if wanted in value]
     if len(fitting) != 1:
-        which = "names several values" if fitting else "is no value"
+        which = "names several values" if fitting else "is not a value"
         raise UsageError(f"{wanted!r} {which} of {by}", f"{by} has: {', '.join(values)}.")
     return fitting[0]
 

@@ -247,7 +247,7 @@ def test_what_cannot_be_compared_is_a_usage_error():
     tables = study(MISFIRE)
     for by, of, why in (
         ("kernels", ["a", "b"], "no parameter"), ("kernel", ["old"], "two values"),
-        ("kernel", ["old", "ol"], "both sides"), ("kernel", ["old", "x"], "is no value"),
+        ("kernel", ["old", "ol"], "both sides"), ("kernel", ["old", "x"], "is not a value"),
         ("aqm", ["d", "e"], "several"),
     ):  # fmt: skip
         with pytest.raises(errors.UsageError, match=why):

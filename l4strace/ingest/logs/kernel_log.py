@@ -99,7 +99,7 @@ def _rows(block: _native.Block, schema: pl.Schema, keeper: Keeper) -> Found:
 def _header(line: bytes, log: Log) -> dict[str, Any]:
     header = untrusted.record(line)
     if header is None or header.get("format") != "l4strace-kernel-log":
-        raise ValueError("the first line is no header of a kernel log")
+        raise ValueError("the first line is not a header of a kernel log")
     if header.get("version") != 1:
         version = str(header.get("version"))[:20]
         raise ValueError(f"kernel log of version {version}; this l4strace reads 1")

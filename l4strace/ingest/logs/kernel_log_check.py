@@ -88,7 +88,7 @@ def _fits(kind: str, column: pl.DataType) -> bool:
 
 def _clock(clock: object) -> list[str]:
     if not isinstance(clock, dict):
-        return ["clock is no object"]
+        return ["clock is not an object"]
     faults = [] if clock.get("id") in CLOCKS else [f"unknown clock {clock.get('id')!r}"]
     if clock.get("id") != "unknown":
         faults += _wants(clock, {"unix_offset_ns": int, "uncertainty_ns": int})
