@@ -20,7 +20,7 @@ SIM = FIXTURES / "lab" / "sim"
 LAB = SIM / "target" / "release" / "lab-sim"
 SECONDS = 4.0
 
-pytestmark = pytest.mark.needs("zstd")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("zstd")]
 
 
 @pytest.fixture(scope="module")

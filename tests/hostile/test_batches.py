@@ -11,6 +11,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 CASES = int(os.environ.get("L4STRACE_HOSTILE_CASES", "240"))
 BATCH = 120
 """Cases of one process, whose peak memory is what counts."""
@@ -23,6 +25,7 @@ def batch(first: int) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_hostile_input_ends_in_0_1_or_3() -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(batch, range(0, CASES, BATCH)))

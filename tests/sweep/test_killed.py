@@ -71,6 +71,8 @@ def files_of(results: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in results.glob("*/*.parquet")}
 
 
+@pytest.mark.slow
+@pytest.mark.needs("ps")
 def test_killed_ten_times_it_is_the_same_dataset_byte_for_byte(study: Path, tmp_path: Path):
     undisturbed = begun(study, tmp_path / "whole")
     killed, chance = tmp_path / "killed", Random(3)
