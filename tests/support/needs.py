@@ -45,7 +45,7 @@ def lacking(item: pytest.Item) -> str:
     wanted = [name for marker in item.iter_markers("needs") for name in marker.args]
     packages = {PACKAGES[name] for name in wanted if not program(name)}
     if packages:
-        return f"needs the Debian packages {', '.join(sorted(packages))}"
+        return f"install {', '.join(sorted(packages))} (names of Debian packages)"
     if os.geteuid() and item.get_closest_marker("root"):
         return "needs root"
     return ""
