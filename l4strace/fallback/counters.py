@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from l4strace.prague.constants import LARGEST_STEP_20BIT, V0_LG_20BIT
+from l4strace.prague.constants import (
+    DEPTH_REFERENCE_US,
+    LARGEST_STEP_20BIT,
+    MDEV_REFERENCE_US,
+    SCALABLE_THRESHOLD,
+    V0_LG_20BIT,
+)
 from l4strace.wording.quantities import quantity
 
-MDEV_REFERENCE = "750 us"
-DEPTH_REFERENCE = "2 ms"
+MDEV_REFERENCE, DEPTH_REFERENCE = (
+    quantity(us, "us") for us in (MDEV_REFERENCE_US, DEPTH_REFERENCE_US)
+)
 """References that the scripts compare with: V0 and D0 of tcp_prague.c."""
 
 
@@ -35,7 +42,7 @@ class Zones(NamedTuple):
     @property
     def text(self) -> str:
         acting = self.classic + self.transition
-        return f"{acting:,} of {self.total:,} reductions at a score above 8"
+        return f"{acting:,} of {self.total:,} reductions at a score above {SCALABLE_THRESHOLD:g}"
 
 
 class Inputs(NamedTuple):
@@ -106,6 +113,6 @@ def scaling_bug(maps: Mapping[str, Any]) -> str | None:
     if abs(fall) != V0_LG_20BIT or rise <= LARGEST_STEP_20BIT:
         return None
     return (
-        f"steps fall by {V0_LG_20BIT:,}, the reference of 750 us on a 20-bit scale, but rise by "
-        f"{rise:,.0f} on average, which only a 24-bit scale allows"
+        f"steps fall by {V0_LG_20BIT:,}, the reference of {MDEV_REFERENCE} on a 20-bit scale, but "
+        f"rise by {rise:,.0f} on average, which only a 24-bit scale allows"
     )

@@ -72,25 +72,30 @@ def _sure(place: Place, score: Recorded, cause: Cause) -> Confidence:
 
 def of_packets(place: Place, response: Response | None, score: Replayed | None) -> Verdict:
     """How the sender reduces shows what the fallback does; else the score shows what it would."""
+    shown = _of_response(place, response, score) if response else None
+    return shown or _would_be(place, score)
+
+
+def _of_response(place: Place, response: Response, score: Replayed | None) -> Verdict | None:
+    """What the reductions show; null where they leave it open."""
     least = score.time if score else 0.0
-    if response and response.at_the_floor:
+    if response.at_the_floor:
         return _acting(place, response, score)
-    if response and response.law == "alpha/2" and (response.shown or least < MIN_SHARE):
-        sure = Confidence.LOW if response.unsure else Confidence.MEDIUM
-        return Verdict("idle", None, "packets", sure)
-    if response and response.at_times and place.kind == "l4s" and _slow(place, least):
+    if response.law == "alpha/2" and (response.shown or least < MIN_SHARE):
+        return Verdict("idle", None, "packets", Confidence.MEDIUM)
+    if response.at_times and place.kind == "l4s" and _slow(place, least):
         return Verdict("acts", "slow link", "packets", Confidence.MEDIUM)
-    if score is None or score.time < MISSED or (response and response.shown):
-        return UNKNOWN
-    cause = _would_be(place, score)
-    return Verdict("unknown", cause) if cause else UNKNOWN
+    return UNKNOWN if response.shown else None
 
 
-def _would_be(place: Place, score: Replayed) -> Cause | None:
+def _would_be(place: Place, score: Replayed | None) -> Verdict:
     """Why a correct detector, if there is one, takes the path for classic."""
+    if score is None or score.time < MISSED:
+        return UNKNOWN
     if place.kind == "l4s":
-        return of_l4s(place, score.mdev_us)
-    return of_hidden(place, score.mdev_us) if score.mdev_us >= MDEV_REFERENCE_US else None
+        return Verdict("unknown", of_l4s(place, score.mdev_us))
+    deviates = score.mdev_us >= MDEV_REFERENCE_US
+    return Verdict("unknown", of_hidden(place, score.mdev_us) if deviates else None)
 
 
 def _acting(place: Place, response: Response, score: Replayed | None) -> Verdict:

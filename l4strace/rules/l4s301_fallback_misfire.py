@@ -55,6 +55,7 @@ from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import (
     ABOVE,
+    BELOW,
     DEPTH,
     MDEV,
     correct_steps,
@@ -135,7 +136,7 @@ def _inputs(score: Recorded) -> str:
     if not score.inputs_are_high:
         return f"{shown} stayed low"
     if score.fixed_share < MIN_SHARE:
-        return f"correct thresholds keep the score below 8 at this {shown}"
+        return f"correct thresholds keep the score {BELOW} at this {shown}"
     part = share(score.fixed_share)
     return f"correct thresholds put it there in {part} of its steps only, at this {shown}"
 

@@ -60,6 +60,7 @@ from l4strace.rules.support.fallback_words import (
     ABOVE,
     DEPTH,
     FLOOR,
+    LIMIT,
     MDEV,
     correct_steps,
     depth,
@@ -75,7 +76,7 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.quantities import share
 
 CODE = "L4S303"
-BELOW = f"below {DEPTH}"
+SHORT = f"below {DEPTH}"
 UNUSED = " No reduction used the score."
 
 ALIKE = 1.25
@@ -123,7 +124,7 @@ def _logged(row: Row, score: Recorded) -> Finding:
             steps_above(score, "" if hidden else "0 on an L4S AQM"),
             correct_steps(score),
             high_deviation(score, f"below {MDEV}"),
-            *([] if hidden else [high_depth(score, BELOW)]),
+            *([] if hidden else [high_depth(score, SHORT)]),
             *([] if row.justified_by == "long queue" else [_why(row)]),
         ),
         variant=variant(row),
@@ -200,7 +201,7 @@ def _replay(score: Recorded) -> str:
     part = f" in {share(fixed)} of the steps; the scaling bug makes that {share(recorded)}"
     if not score.buggy or share(fixed) == share(recorded):
         part = ", so the scaling bug is not the cause"
-    return f" A replay with the correct thresholds exceeds 8 too{part}."
+    return f" A replay with the correct thresholds exceeds {LIMIT} too{part}."
 
 
 def _action(row: Row) -> str:
@@ -234,15 +235,15 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
         Severity.NOTICE,
         row.confidence,
         f"Prague's detector, if this kernel has one and runs it, {_would(row, score)} "
-        f"its score, replayed from packets with correct thresholds, exceeds 8 for "
+        f"its score, replayed from packets with correct thresholds, exceeds {LIMIT} for "
         f"{percent(score)} of the time. The reductions do not show whether the fallback acts.",
         "Record kernel state with `l4strace capture` to be certain.",
         source=score.source,
         flow=row.flow,
         forward=row.forward,
         measures=(
-            Measure("time above 8, correct thresholds", score.time, "share"),
-            Measure("queue delay", row.place.queue_delay_us, "us", BELOW) if long else _why(row),
+            Measure(f"time {ABOVE}, correct thresholds", score.time, "share"),
+            Measure("queue delay", row.place.queue_delay_us, "us", SHORT) if long else _why(row),
         ),
         variant=variant(row),
     )

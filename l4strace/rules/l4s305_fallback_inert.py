@@ -40,12 +40,16 @@ from l4strace.fallback import cases
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.prague.constants import CLASSIC_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import ABOVE, marks_from, without_score
 
 CODE = "L4S305"
 OFF = "the score classic_ecn stayed at 0, as with prague_ecn_fallback=0"
-OBSERVES = "reductions stay at alpha/2 although the score is above 9, as with prague_ecn_fallback=2"
+OBSERVES = (
+    f"reductions stay at alpha/2 although the score is above {CLASSIC_THRESHOLD:g}, as with "
+    "prague_ecn_fallback=2"
+)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -55,7 +55,10 @@ from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import (
+    ABOVE,
+    BELOW,
     FLOOR,
+    LIMIT,
     fact,
     inputs,
     marks_from,
@@ -89,7 +92,7 @@ def _open(responses: list[Response]) -> str:
     """Why the reductions show nothing."""
     laws = {response.law for response in responses}
     if "alpha/2" in laws:
-        return "no usable reduction of an ECT(1) sender came at a score above 8"
+        return f"no usable reduction of an ECT(1) sender came at a score {ABOVE}"
     if "floor" in laws:
         return "windows of a few packets hide how an ECT(1) sender reduces"
     few = all(response.samples < ENOUGH for response in responses)
@@ -169,8 +172,8 @@ def _score(row: Row) -> str:
         return "The packets do not show the score."
     if row.justified_by == "nothing" and score.never_above:
         shown = inputs(score.depth_us, score.mdev_us)
-        return f"Q{shown[1:]} gave no reason: with correct thresholds the score stays below 8."
-    above = f"the score, replayed from packets, exceeds 8 for {percent(score)} of the time."
+        return f"Q{shown[1:]} gave no reason: with correct thresholds the score stays {BELOW}."
+    above = f"the score, replayed from packets, exceeds {LIMIT} for {percent(score)} of the time."
     if row.justified_by == "nothing":
         return f"Correct thresholds explain little of that: with them {above}"
     return f"With correct thresholds {above}"
@@ -185,7 +188,7 @@ def _measures(row: Row, response: Response) -> Iterator[Measure]:
         ("log-likelihood lead", response.lead, "", f"at least {response.lead_needed:.0f}"),
         ("median reduction", response.fraction, "share", ""),
         ("median alpha/2", response.half_alpha, "share", ""),
-        ("time above 8, correct thresholds", above, "share", low),
+        (f"time {ABOVE}, correct thresholds", above, "share", low),
     ):
         if value is not None:
             yield Measure(what, value, unit, expected)

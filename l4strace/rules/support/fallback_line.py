@@ -14,9 +14,9 @@ from l4strace.fallback.recorded import MAJORITY, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence
-from l4strace.prague.constants import DEPTH_REFERENCE_US, SCALABLE_THRESHOLD
+from l4strace.prague.constants import DEPTH_REFERENCE_US
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import ABOVE, fact, not_falling_back
+from l4strace.rules.support.fallback_words import ABOVE, LIMIT, fact, not_falling_back
 from l4strace.wording.quantities import share
 
 Case = Callable[[Row], bool]
@@ -99,7 +99,7 @@ def _recorded(known: Sequence[Row]) -> str:
         return "the kernel's score is 0 throughout: no fallback acts"
     if above == 0:
         number = f"{most:.1f}".removesuffix(".0")
-        return f"the kernel's score never exceeds {number} (threshold {SCALABLE_THRESHOLD:g})"
+        return f"the kernel's score never exceeds {number} (threshold {LIMIT})"
     right = share(_mean(scores, [score.right_share for score in scores]))
     wrong = any(score.buggy or not score.replay_agrees for score in scores)
     bug = f" ({right} with correct thresholds)" if wrong and right != share(above) else ""

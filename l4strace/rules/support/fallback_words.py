@@ -33,8 +33,10 @@ SUITED = SHARED | {
 DEPTH, MDEV = (f"{us / 1000:g} ms" for us in (DEPTH_REFERENCE_US, MDEV_REFERENCE_US))
 """The thresholds of queue delay and RTT deviation: `2 ms`, `0.75 ms`."""
 
-ABOVE = f"above {SCALABLE_THRESHOLD:g}"
-"""`above 8`: a score in classic mode."""
+LIMIT = f"{SCALABLE_THRESHOLD:g}"
+"""`8`: the score above which Prague takes the path for classic."""
+
+ABOVE, BELOW = f"above {LIMIT}", f"below {LIMIT}"
 
 FLOOR = f"{100 * CUT_FLOOR:.0f} %"
 """`31 %`: what a reduction in classic mode gives up at least."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import short_flows
+from l4strace.derive import company, short_flows
 from l4strace.evidence import Evidence
 from l4strace.model import Frame
 from l4strace.rules.support import subjects
@@ -48,6 +48,8 @@ def _limits(evidence: Evidence) -> str:
     rows = subjects.once(evidence, evidence.bottlenecks).join(
         evidence.directions.select(*subjects.KEY, "payload_bytes"), on=subjects.KEY, how="left"
     )
+    sent_as = company.directions(evidence).select(*subjects.KEY, "marked_as")
+    rows = rows.join(sent_as, on=subjects.KEY, how="left")
     starved = subjects.once(evidence, evidence.coexistence).filter(
         pl.col("starved_since_ns").is_not_null()
     )
@@ -89,11 +91,7 @@ def _at_receiver(evidence: Evidence) -> str:
 def _kind(row: dict[str, Any]) -> str:
     """Its own for packets without ECN, whose reason holds for no other flow."""
     kind: str = row["kind"] or "unknown"
-    return "no-ecn" if kind == "unknown" and _without_ecn(row["reason"] or "") else kind
-
-
-def _without_ecn(reason: str) -> bool:
-    return reason.startswith("Not-ECT")
+    return "no-ecn" if kind == "unknown" and row["marked_as"] == "not_ect" else kind
 
 
 def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
@@ -101,7 +99,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     if kind in UNKNOWN:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
         reason = reason.removeprefix("Cannot be determined: ")
-        text = f"unknown: {reason if _without_ecn(reason) else _inline(reason)}"
+        text = f"unknown: {_inline(reason)}"
     else:
         text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"
     return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
@@ -117,7 +115,9 @@ def _marks(rows: list[dict[str, Any]]) -> str:
 
 
 def _inline(reason: str) -> str:
-    return reason[0].lower() + reason[1:]
+    """With a small letter, unless the first word is a name: `Not-ECT`, `RTT`."""
+    is_name = any(letter.isupper() for letter in reason.split(" ")[0][1:])
+    return reason if is_name else reason[0].lower() + reason[1:]
 
 
 def _sharing(evidence: Evidence) -> str:

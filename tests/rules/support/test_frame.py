@@ -110,7 +110,12 @@ def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
         frame("bottlenecks", **nothing, flow=0, reason="Not-ECT packets cannot be marked."),
         frame("bottlenecks", **nothing, flow=1, reason="Cannot be determined: 2 marks."),
     )
-    found = framed(scene(bottlenecks=both))
+    sent = DIRECTIONS.with_columns(
+        data_ect1=pl.Series([0, 9], dtype=pl.UInt64),
+        data_ect0=pl.lit(0, pl.UInt64),
+        data_not_ect=pl.Series([9, 0], dtype=pl.UInt64),
+    )
+    found = framed(scene(bottlenecks=both, directions=sent))
     assert found is not None
     assert found.limits == (
         "Unknown: 2 marks (flow 1); unknown: Not-ECT packets cannot be marked (flow 0)."
