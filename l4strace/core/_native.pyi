@@ -253,6 +253,11 @@ class LogLines:
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
+L4S_MARK_US: float
+L4S_MARK_PACKETS: float
+"""Border of marking delays between L4S and classic AQMs: the larger of this time and so many times
+of a packet."""
+
 class Measured:
     """Rounds by direction and `round`, and the directions of a run, each known by its row."""
 
@@ -269,6 +274,21 @@ class Measured:
     def phases(self, noise: ArrowRows, min_packets: int) -> Phases:
         """Phases of these; ``noise`` has `noise_us` of paths `at`, in one chunk."""
 
+    def features(
+        self, phases: Phases, known: ArrowRows, only: ArrowRows | None = None
+    ) -> ArrowTable:
+        """Columns of `derive.queue_features.features`, by number of the direction `of`.
+
+        ``known`` is that of `queue_features`; ``only``: stretches (`at`, `phase`) whose rounds
+        count.
+        """
+
+    def stretches(self, phases: Phases) -> ArrowTable:
+        """Paths `at` and `phase` in which near directions have rounds."""
+
+    def sums(self, known: ArrowRows) -> ArrowTable:
+        """What each near direction (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
+
 class Phases:
     """Phases of all paths, in the order of path and time."""
 
@@ -283,15 +303,6 @@ def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]
 
 def path_noise(rounds: ArrowRows) -> ArrowTable:
     """How the delays of each direction `of` spread (`derive.noise`); a table in one chunk."""
-
-def path_company(rounds: ArrowRows) -> ArrowTable:
-    """The columns of `derive.company.neighbours`; a table in one chunk."""
-
-def path_begun(rounds: ArrowRows, directions: ArrowRows, most: int) -> ArrowTable:
-    """The columns of `derive.first_packets.begun_beside`; tables in one chunk.
-
-    Paths on which no more than ``most`` directions begin are left out.
-    """
 
 def path_delays(rounds: ArrowRows) -> ArrowTable:
     """`delay_us` and `one_way` of each round (`derive.delays`), in the order of `of` and `round`.
@@ -312,8 +323,8 @@ def path_so_far(rounds: ArrowRows) -> ArrowTable:
     For `derive.detector`; a table in one chunk.
     """
 
-def path_rates(rounds: ArrowRows, high: float) -> ArrowTable:
-    """`rate_bps` of each path `at`: the quantile ``high`` of its seconds; a table in one chunk."""
+def path_rates(rounds: ArrowRows) -> ArrowTable:
+    """`rate_bps` of each path `at`: the upper end of its seconds; a table in one chunk."""
 
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""

@@ -158,50 +158,12 @@ def steady(rounds: pl.DataFrame) -> pl.Series:
 def rates(rounds: pl.DataFrame) -> pl.DataFrame:
     """Rate of each path (`at`): 90th percentile of the bits that its flows got through a second."""
     needed = rounds.select("at", "start_ns", "acked_bytes")
-    return pl.DataFrame(_native.path_rates(needed.rechunk(), HIGH))
+    return pl.DataFrame(_native.path_rates(needed.rechunk()))
 
 
 def packet_us(rate: pl.Expr = RATE) -> pl.Expr:
     """Time of a full packet at ``rate``, else at `rate_bps`; 0 where no rate is known."""
     return pl.when(rate > 0).then(FRAME_BYTES * 8e6 / rate).otherwise(0.0)
-
-
-def high() -> pl.Expr:
-    """All packets of the round waited beyond the border, and not for a delayed ACK."""
-    answered = pl.col("acked_packets") >= ANSWERED_AT_ONCE
-    return ((pl.col("above_us") > 0) & answered).fill_null(False)
-
-
-def neighbours(rounds: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """What the other flows of the same path saw while a direction sent, one row a direction.
-
-    Columns per class (`scalable` = ECT(1), `classic` = ECT(0) and Not-ECT): `_slots` compared,
-    `_queue_us` and `_own_queue_us` (medians over those slots), `_least_us` (least that the others
-    ever waited), `_corr` of the two, `_gap` (mean difference in parts of the longer of the two),
-    `_marks`, `_marked_slots` with any, `_high` and `_high_unmarked` (rounds of markable packets
-    beyond the border, and those without a mark), `_ect0` (slots of others that can be marked),
-    `_own_marked` (slots in which the direction itself was), and `_mark_delay_us` (queue at which
-    marks set in: a tenth of the slots lie below), `_stepped` (part
-    of the slots with a longer queue that have marks), and `_within` (rank correlation of the two
-    about their means of each phase of the path; null where it has one phase only: a change moves
-    queues of their own together), and `_apart` (part of the slots in which not one packet of
-    another flow waited as long as any of its own), `_waiting` (slots in which both always had
-    packets queued), `_uneven` and `_unlike` (how far their rates and their RTTs differ there: root
-    mean square of the logarithm of the ratio), and `_outrun` and `_outruns` (slots in which the
-    direction was marked, or the others were, at less than half the rate of the other). Needs
-    the columns of `queue_features.rounds` and `rate_bps`. Slots are as long as two rounds of the
-    slowest flow.
-    """
-    limited, sent = pl.col("limited_by"), pl.col("marked_as")
-    near = rounds.lazy().select(
-        *("of", "at", "start_ns", "end_ns", "acked_bytes", "marks", "queue_delay_us"),
-        *("marking_us", "rate_bps", "rtt_min_us", "rtt_max_us", "base_us", "floor_us", "phase"),
-        high=high(),
-        held=limited.is_in(["app", "rwnd"]),
-        ect1=sent == "ect1",
-        ect0=sent == "ect0",
-    )
-    return pl.DataFrame(_native.path_company(near.collect().rechunk()))
 
 
 def _networks(flows: pl.DataFrame) -> list[pl.Series]:

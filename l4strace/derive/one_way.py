@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.derive import company, noise, numbers, queue_delay
 from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY, OF, of_round
+from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import RANKS, distance
 
 LOW = 0.1
@@ -118,41 +118,6 @@ def marked_between(capture: Capture) -> pl.DataFrame:
         pl.col("ect0_to_ce").sum().cast(pl.Int64).alias("ect0_between"),
         pl.when(ect1 > 0).then(ect0 / ect1).fill_nan(None).alias("ect0_between_ratio"),
     )
-
-
-def without_acks(rounds: pl.DataFrame, bases: pl.DataFrame) -> pl.DataFrame:
-    """Rounds whose RTTs are those of an idle ACK path, where two captures show one-way delays.
-
-    The smallest RTT plus what packets waited on their own way: ACKs add neither delay nor jitter,
-    and a late ACK is no queue. ACKs report what was sent a round before, so do these RTTs. Packets
-    that overtook others would be the smallest of their rounds: there RTTs stay.
-    """
-    if not rounds["owd_mean_us"].count():
-        return rounds
-    joined = rounds.join(bases, on=KEY, how="left", maintain_order="left")
-    known = pl.col("owd_mean_us").is_not_null().mean().over("of") >= MOST
-    known = (known & ~pl.col("overtakes")).fill_null(value=False)
-    least, mean, most, marked = (
-        of_round(-1, pl.col(name), OF) - pl.col("owd_base_us")
-        for name in ("owd_min_us", "owd_mean_us", "owd_max_us", "marked_owd_min_us")
-    )
-    base = pl.col("base_us")
-    floor = {
-        "floor_us": base + pl.col("owd_floor_us") - pl.col("owd_base_us"),
-        "floor_rise_us": pl.col("owd_low_us") - pl.col("owd_floor_us"),
-    }
-    seen = {
-        "queue_delay_us": mean.clip(lower_bound=0),
-        "rtt_min_us": base + least,
-        "rtt_max_us": base + most,
-        "marked_rtt_min_us": base + marked,
-    }
-    # What the first round reports is the handshake, which is not a data packet.
-    later = known & of_round(-1, pl.col("round"), OF).is_not_null()
-    return joined.with_columns(
-        *(pl.when(known).then(value).otherwise(name).alias(name) for name, value in floor.items()),
-        *(pl.when(later).then(value).otherwise(name).alias(name) for name, value in seen.items()),
-    ).select(rounds.columns)
 
 
 @kept

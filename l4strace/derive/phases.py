@@ -20,21 +20,22 @@ from l4strace.schema.keys import KEY, PATH
 @kept
 def table(capture: Capture) -> pl.DataFrame:
     """The phases of all paths, in the schema of `phases`."""
-    found = pl.LazyFrame(_phases(capture).table())
+    rows = pl.LazyFrame(found(capture).table())
     named = numbers.named(capture).lazy().select("at", *PATH)
-    return TABLES["phases"].conform(named.join(found, on="at", maintain_order="right").collect())
+    return TABLES["phases"].conform(named.join(rows, on="at", maintain_order="right").collect())
 
 
 @kept
-def _phases(capture: Capture) -> _native.Phases:
+def found(capture: Capture) -> _native.Phases:
+    """As the native core found them."""
     return measured(capture).phases(_noise(capture), company.MIN_ACKED_PACKETS)
 
 
 def _noise(capture: Capture) -> pl.DataFrame:
     """`noise_us` of each path: what all of its flows show."""
     added = (noise.HIDES * pl.col("common_us")).min().alias("noise_us")
-    found = noise.table(capture).lazy().group_by(PATH).agg(added)
-    named = numbers.named(capture).lazy().join(found, on=PATH).select("at", "noise_us")
+    of_paths = noise.table(capture).lazy().group_by(PATH).agg(added)
+    named = numbers.named(capture).lazy().join(of_paths, on=PATH).select("at", "noise_us")
     return named.collect().rechunk()
 
 
@@ -61,23 +62,11 @@ def sized(capture: Capture) -> pl.DataFrame:
     )
 
 
-def carried(capture: Capture) -> pl.DataFrame:
-    """`carried_bps` of each phase of a path that changed its capacity, where the phase shows it."""
-    changed = pl.col("capacity_bps").n_unique().over(PATH) > 1
-    return (
-        table(capture)
-        .lazy()
-        .filter(changed & pl.col("capacity_shown"))
-        .select(*PATH, "phase", carried_bps="capacity_bps")
-        .collect()
-    )
-
-
 def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
     known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
     rows = known if "at" in known.columns else _joined(known, numbers.named(capture))
-    made = _phases(capture).of(rows.select("at", "start_ns").rechunk())
+    made = found(capture).of(rows.select("at", "start_ns").rechunk())
     return known.hstack(pl.DataFrame(made))
 
 

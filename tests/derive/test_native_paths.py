@@ -10,33 +10,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from l4strace.core import _native
-from l4strace.derive import company, first_packets
-from l4strace.evidence import Capture
-from tests.support import delays_in_polars, in_polars
-from tests.support.frames import MS, capture, frame, rounds, stack
+from tests.support import delays_in_polars
+from tests.support.frames import MS, frame
 
 FLOWS = 9
 SEEDS = range(12)
 WHICH = ("min", "mean", "max")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_neighbours(seed: int) -> None:
-    made = judged(random.Random(seed))
-    same(company.neighbours(made).sort("of"), in_polars.neighbours(made).sort("of"))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_flows_that_begin(seed: int) -> None:
-    chance = random.Random(seed)
-    made = judged(chance)
-    flows = frame(
-        "flows", flow=list(range(FLOWS)), handshake=some(chance, ["full", "full", "none"])
-    )
-    run = capture(flows=flows, directions=frame("directions", flow=list(range(FLOWS))))
-    long = pl.DataFrame({"of": chance.sample(range(FLOWS), 6)}, schema={"of": pl.UInt32()})
-    found = first_packets.begun_beside(run, made, long).sort("of")
-    same(found, in_polars.begun_beside(run, made, long).sort("of"))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -67,90 +46,6 @@ def some(chance: random.Random, values: list[Any], count: int = FLOWS) -> list[A
 def maybe(chance: random.Random, low: float, high: float, count: int) -> list[float | None]:
     """Numbers, a tenth of which are not present."""
     return [chance.uniform(low, high) if chance.random() < 0.9 else None for _ in range(count)]
-
-
-def a_capture(chance: random.Random) -> Capture:
-    """Flows of two paths, one of them inside one network, and one seen at its receiver."""
-    numbers = list(range(FLOWS))
-    servers = [f"10.0.{chance.choice((1, 2))}.{n}" for n in numbers]
-    flows = frame("flows", flow=numbers, client="10.0.1.99", server=servers)
-    flows = flows.with_columns(vantage=pl.Series(some(chance, ["client", "client", "server"])))
-    both = frame("directions", flow=[*numbers, *numbers], forward=[True] * FLOWS + [False] * FLOWS)
-    parts = []
-    for flow in [*numbers, *numbers[:3]]:
-        count = chance.randint(1, 150)
-        ends = [0]
-        for _ in range(count):
-            ends.append(ends[-1] + int(chance.choice((0, 5, 10, 400)) * MS * chance.random()))
-        whole = [[chance.choice((None, 0, 0, 1, 9)) for _ in range(count)] for _ in range(4)]
-        parts.append(
-            rounds(
-                count,
-                flow=flow,
-                forward=len(parts) < FLOWS,
-                start_ns=ends[:-1],
-                end_ns=ends[1:],
-                round_trips=chance.choice((1, 2)),
-                acked_packets=[chance.randint(0, 40) for _ in range(count)],
-                acked_bytes=[chance.randint(0, 60_000) for _ in range(count)],
-                rtt_min_us=maybe(chance, 10_000, 12_000, count),
-                rtt_mean_us=maybe(chance, 12_000, 14_000, count),
-                rtt_jitter_us=maybe(chance, 0, 300, count),
-                train_bps=maybe(chance, 1e7, 1e8, count),
-                retransmits=whole[0],
-                ce_best=whole[1],
-                ece_acks=whole[2],
-                ce=whole[3],
-                rwnd_bytes=some(chance, [None, 30_000, 60_000], count),
-                limited_by=some(chance, ["cwnd", "app", "rwnd"], count),
-            )
-        )
-    return capture(flows=flows, directions=both, rounds=stack(*parts))
-
-
-def judged(chance: random.Random) -> pl.DataFrame:
-    """Rounds of two paths as `queue_features` hands them on, in the order of their direction."""
-    parts = []
-    for of in range(FLOWS):
-        count = chance.randint(1, 120)
-        begin = chance.randrange(1_000) * MS
-        length = chance.randint(10, 60) * MS
-        start = [begin + n * length for n in range(count)]
-        rtt = maybe(chance, 11_000, 30_000, count)
-        floor = min((value for value in rtt if value is not None), default=None)
-        parts.append(
-            pl.DataFrame(
-                {
-                    "source": 0,
-                    "flow": of,
-                    "forward": True,
-                    "of": of,
-                    "at": of % 2,
-                    "marked_as": chance.choice(("ect1", "ect0", "not_ect")),
-                    "round": list(range(count)),
-                    "phase": [0 if n < 40 else chance.choice((1, 1, None)) for n in range(count)],
-                    "start_ns": start,
-                    "end_ns": [at + length for at in start],
-                    "acked_packets": [chance.randint(0, 40) for _ in range(count)],
-                    "acked_bytes": [chance.randint(0, 60_000) for _ in range(count)],
-                    "marks": some(chance, [0, 0, 1, 7], count),
-                    "queue_delay_us": maybe(chance, 0, 20_000, count),
-                    "marking_us": maybe(chance, 0, 20_000, count),
-                    "above_us": maybe(chance, -5_000, 5_000, count),
-                    "rate_bps": maybe(chance, 5e6, 5e7, count),
-                    "rtt_min_us": rtt,
-                    "rtt_max_us": maybe(chance, 30_000, 40_000, count),
-                    "base_us": 10_500.0,
-                    "floor_us": floor,
-                    "noise_us": chance.uniform(0, 2_000),
-                    "limited_by": some(chance, ["cwnd"] * 9 + ["app"], count),
-                },
-                schema_overrides=dict.fromkeys(("source",), pl.UInt16())
-                | dict.fromkeys(("flow", "of", "at", "phase", "round"), pl.UInt32())
-                | {"acked_bytes": pl.UInt64(), "floor_us": pl.Float64()},
-            )
-        )
-    return pl.concat(parts)
 
 
 def measured(chance: random.Random) -> pl.DataFrame:

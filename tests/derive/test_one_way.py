@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from l4strace.derive import one_way, queue_delay
+from l4strace.derive import one_way, queue_features
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
@@ -107,15 +107,14 @@ def test_acks_that_come_late_are_no_queue_between_two_captures() -> None:
     owd = {f"owd_{of}_us": queue for of in ("min", "mean", "max")}
     late = [12_000.0 + 500.0 * (n % 7) for n in range(200)]
     made = of([0.0, *late[1:]], ce_best=marked_above(queue, 900), **owd)
-    rounds = one_way.without_acks(*_with_bases(made))
-    assert rounds["queue_delay_us"].to_list()[1:] == queue[:-1]
+    assert _queue_max_us(made) == max(queue)
     few = made.with_columns(owd_mean_us=pl.when(pl.col("round") > 150).then("owd_mean_us"))
-    assert one_way.without_acks(*_with_bases(few))["queue_delay_us"].to_list()[1:] == late[1:]
+    assert _queue_max_us(few) == max(late)
 
 
-def _with_bases(made: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _queue_max_us(made: pl.DataFrame) -> float:
     whole = capture(flows=FLOWS, rounds=made, directions=PRAGUE)
-    return queue_delay.singles(whole), one_way.bases(whole)
+    return float(queue_features.features(whole)["queue_max_us"][0])
 
 
 @pytest.mark.parametrize(

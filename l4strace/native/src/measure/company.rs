@@ -1,10 +1,14 @@
-//! What the other flows of a path saw while a direction sent: see `l4strace/derive/company.py`.
+//! What the other flows of a path saw while a direction sent.
+//!
+//! Slots are as long as two rounds of the slowest flow.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::column::{runs, Column};
 use super::numbers::{correlation, least, mean, median, most, quantile, rank_correlation, sum, Sum};
+use super::rating::Rating;
+use super::rounds::Codepoint;
+use super::waits::{Directed, Round};
 use super::{packet_us, slot_width, APART_PACKETS, APART_US};
 
 /// Quantile in place of the smallest, which one odd second decides. By eye.
@@ -18,59 +22,52 @@ const BACKLOG_PACKETS: f64 = 2.0;
 /// queueing. By eye: rounds and slots end at different times.
 const OUTRUN: f64 = 2.0;
 
-/// Rounds in the order of their direction.
-pub struct Rounds<'a> {
-    pub of: Column<'a, u32>,
-    pub at: Column<'a, u32>,
-    pub phase: Column<'a, u32>,
-    pub start_ns: Column<'a, i64>,
-    pub end_ns: Column<'a, i64>,
-    pub acked_bytes: Column<'a, u64>,
-    pub marks: Column<'a, i64>,
-    pub queue_delay_us: Column<'a, f64>,
-    pub marking_us: Column<'a, f64>,
-    pub rate_bps: Column<'a, f64>,
-    pub rtt_min_us: Column<'a, f64>,
-    pub rtt_max_us: Column<'a, f64>,
-    pub base_us: Column<'a, f64>,
-    pub floor_us: Column<'a, f64>,
-    /// All packets waited beyond the border.
-    pub high: Vec<bool>,
-    /// The application or the receiver limited the round.
-    pub held: Vec<bool>,
-    pub ect1: Vec<bool>,
-    pub ect0: Vec<bool>,
-}
-
-/// What a direction saw of the others of one class; see `company.neighbours`.
+/// What a direction saw of the others of one class, ECT(1) or the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Neighbours {
+    /// Slots that are compared.
     pub slots: i64,
+    /// Medians over these of both queues, and the least that the others ever waited.
     pub queue_us: Option<f64>,
     pub own_queue_us: Option<f64>,
     pub least_us: Option<f64>,
+    /// Correlation of the two, and their mean difference in parts of the longer of the two.
     pub corr: Option<f64>,
     pub gap: Option<f64>,
+    /// Marks of the others, and slots with any.
     pub marks: i64,
     pub marked_slots: i64,
+    /// Rounds of markable packets beyond the border, and those without a mark.
     pub high: i64,
     pub high_unmarked: i64,
+    /// Slots of others that can be marked.
     pub ect0: i64,
+    /// Slots in which the direction itself was marked.
     pub own_marked: i64,
+    /// Queue at which marks set in: a tenth of the slots lie below; and the part of the slots with a
+    /// longer queue that have marks.
     pub mark_delay_us: Option<f64>,
     pub stepped: Option<f64>,
+    /// Rank correlation of the two about their means of each phase of the path; None where it has one
+    /// phase only: a change moves queues of their own together.
     pub within: Option<f64>,
+    /// Part of the slots in which not one packet of another flow waited as long as any of its own.
     pub apart: Option<f64>,
+    /// Slots in which both always had packets queued, and how far their rates and their RTTs differ there:
+    /// root mean square of the logarithm of the ratio.
     pub waiting: i64,
     pub uneven: Option<f64>,
     pub unlike: Option<f64>,
+    /// Slots in which the direction was marked, or the others were, at less than half the rate of the
+    /// other.
     pub outrun: i64,
     pub outruns: i64,
 }
 
 /// One direction, its neighbours that send ECT(1) and all others; None where none was there.
+#[derive(Clone, Debug, Default)]
 pub struct Company {
-    pub of: u32,
+    pub of: usize,
     pub scalable: Option<Neighbours>,
     pub classic: Option<Neighbours>,
 }
@@ -130,25 +127,20 @@ struct Others {
     waiting_rtt: Option<f64>,
 }
 
-/// Directions that have slots, in the order of their numbers of path and direction.
-pub fn company(rounds: &Rounds<'_>) -> Vec<Company> {
-    let mut paths: BTreeMap<u32, Vec<(u32, Range<usize>)>> = BTreeMap::new();
-    for (of, rows) in runs(rounds.of) {
-        paths.entry(rounds.at.or_zero(rows.start)).or_default().push((of, rows));
-    }
-    paths.into_values().flat_map(|directions| of_path(rounds, &directions)).collect()
-}
-
-fn of_path(rounds: &Rounds<'_>, directions: &[(u32, Range<usize>)]) -> Vec<Company> {
-    let rows = directions.iter().map(|(_, rows)| rows.clone());
-    let width = slot_width(rounds.start_ns, rounds.end_ns, rows);
+/// Directions of one path that have slots after their start.
+pub fn company(directions: &[&Directed], rating: &Rating) -> Vec<Company> {
+    let steady = |direction: &Directed| -> Vec<Round> {
+        direction.rounds.iter().filter(|round| round.steady).copied().collect()
+    };
+    let lengths = directions.iter().map(|direction| direction.rounds.iter().filter(|round| round.steady));
+    let width = slot_width(lengths);
     let mut slots = Vec::new();
     let mut owned = Vec::new();
-    for (of, rows) in directions {
+    for direction in directions {
         let before = slots.len();
-        add_slots(rounds, rows.clone(), width, &mut slots);
+        add_slots(direction, steady(direction), rating, width, &mut slots);
         if slots.len() > before {
-            owned.push((*of, before..slots.len()));
+            owned.push((direction.of, before..slots.len()));
         }
     }
     let mut by_slot: Vec<usize> = (0..slots.len()).collect();
@@ -156,7 +148,7 @@ fn of_path(rounds: &Rounds<'_>, directions: &[(u32, Range<usize>)]) -> Vec<Compa
     let classes = [true, false].map(|ect1| others(&slots, &by_slot, ect1));
     let seen =
         |class: &[Option<Others>], own: &Range<usize>| neighbours(&slots[own.clone()], &class[own.clone()]);
-    let company = |(of, own): (u32, Range<usize>)| Company {
+    let company = |(of, own): (usize, Range<usize>)| Company {
         of,
         scalable: seen(&classes[0], &own),
         classic: seen(&classes[1], &own),
@@ -165,47 +157,50 @@ fn of_path(rounds: &Rounds<'_>, directions: &[(u32, Range<usize>)]) -> Vec<Compa
 }
 
 /// The slots of one direction.
-fn add_slots(rounds: &Rounds<'_>, rows: Range<usize>, width: f64, slots: &mut Vec<Slot>) {
-    let slot = |row: &usize| (rounds.start_ns.or_zero(*row) as f64 / width).floor() as i64;
-    let mut rows: Vec<usize> = rows.collect();
-    rows.sort_by_key(slot);
-    for part in rows.chunk_by(|a, b| slot(a) == slot(b)) {
-        slots.extend(of_rounds(rounds, slot(&part[0]), part));
+fn add_slots(
+    direction: &Directed,
+    mut rounds: Vec<Round>,
+    rating: &Rating,
+    width: f64,
+    slots: &mut Vec<Slot>,
+) {
+    let slot = |round: &Round| (round.start_ns as f64 / width).floor() as i64;
+    rounds.sort_by_key(slot);
+    for part in rounds.chunk_by(|a, b| slot(a) == slot(b)) {
+        slots.extend(of_rounds(direction, slot(&part[0]), part, rating));
     }
 }
 
 /// None where no round has a queue delay.
-fn of_rounds(rounds: &Rounds<'_>, slot: i64, rows: &[usize]) -> Option<Slot> {
-    let first = rows[0];
-    let (ect1, ect0) = (rounds.ect1[first], rounds.ect0[first]);
-    let delays: Vec<f64> = rows.iter().filter_map(|row| rounds.queue_delay_us.get(*row)).collect();
+fn of_rounds(direction: &Directed, slot: i64, rounds: &[Round], rating: &Rating) -> Option<Slot> {
+    let (ect1, ect0) = (direction.codepoint == Codepoint::Ect1, direction.codepoint == Codepoint::Ect0);
+    let base = direction.base_us;
+    let delays: Vec<f64> = rounds.iter().filter_map(|round| round.queue_us).collect();
     let mut found = Slot { slot, ect1, ect0, queue_us: mean(&delays)?, ..Slot::default() };
-    found.phase = rounds.phase.get(first);
-    found.least_seen_us = above(rounds.floor_us.get(first), rounds.base_us.get(first));
+    found.phase = rounds[0].phase;
+    found.least_seen_us = above(direction.floor_us, base);
     let (mut bytes, mut length, mut margin) = (0, 0, 0f64);
     let (mut holds, mut held) = (true, false);
-    let mut rtts = Vec::with_capacity(rows.len());
-    for row in rows.iter().copied() {
-        let base = rounds.base_us.get(row);
-        let packet = packet_us(rounds.rate_bps.get(row));
-        let marks = rounds.marks.or_zero(row);
-        let high = rounds.high[row] && (ect1 || ect0);
-        found.marks += marks;
-        found.mark_queue_us = least(found.mark_queue_us, rounds.marking_us.get(row));
+    let mut rtts = Vec::with_capacity(rounds.len());
+    for round in rounds {
+        let packet = packet_us(rating.bps(round));
+        let high = (ect1 || ect0) && rating.high(direction, round);
+        found.marks += round.marks.unwrap_or(0);
+        found.mark_queue_us = least(found.mark_queue_us, round.marking_us);
         found.high += i64::from(high);
-        found.high_unmarked += i64::from(high && rounds.marks.get(row) == Some(0));
-        bytes += rounds.acked_bytes.or_zero(row);
-        length += rounds.end_ns.or_zero(row) - rounds.start_ns.or_zero(row);
+        found.high_unmarked += i64::from(high && round.marks == Some(0));
+        bytes += round.acked_bytes;
+        length += round.end_ns - round.start_ns;
         margin = margin.max(APART_US.max(APART_PACKETS * packet));
-        let wait = above(rounds.rtt_min_us.get(row), base);
+        let wait = round.least_us(base);
         holds &= wait.is_none_or(|wait| wait > BACKLOG_PACKETS * packet);
-        held |= rounds.held[row];
-        rtts.extend(base.zip(rounds.queue_delay_us.get(row)).map(|(base, queue)| base + queue));
+        held |= round.limit.held();
+        rtts.extend(base.zip(round.queue_us).map(|(base, queue)| base + queue));
         found.least_us = least(found.least_us, wait);
-        found.most_us = most(found.most_us, above(rounds.rtt_max_us.get(row), base));
+        found.most_us = most(found.most_us, above(round.rtt_max_us, base));
     }
     found.most_us = found.most_us.map(|us| us + margin);
-    if rows.len() < 2 {
+    if rounds.len() < 2 {
         // One round may lie at the edge of the slot, where others have none.
         (found.least_us, found.most_us) = (None, None);
     }
@@ -366,3 +361,6 @@ fn within(both: &[(&Slot, &Others)]) -> Option<f64> {
     let (own, other): (Vec<f64>, Vec<f64>) = moves.unzip();
     rank_correlation(&own, &other)
 }
+
+#[cfg(test)]
+mod tests;

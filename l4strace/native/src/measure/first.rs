@@ -1,33 +1,28 @@
-//! Whether flows that begin find the queue that another one waits in: see
-//! `l4strace/derive/first_packets.py`.
+//! Whether flows that begin find the queue that another one waits in.
+//!
+//! Waits of a long direction count from its own smallest RTT, those of the others from the smallest of the
+//! path: neither a longer nor a shorter path then passes for a queue.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use super::column::{runs, Column};
-use super::numbers::{least, most};
+use super::numbers::least;
+use super::rating::Rating;
+use super::waits::{Directed, Round};
 use super::{packet_us, slot_width, APART_PACKETS, APART_US};
 
-/// Rounds in the order of their direction and of `round`.
-pub struct Rounds<'a> {
-    pub of: Column<'a, u32>,
-    pub at: Column<'a, u32>,
-    pub round: Column<'a, u32>,
-    pub start_ns: Column<'a, i64>,
-    pub end_ns: Column<'a, i64>,
-    pub rtt_min_us: Column<'a, f64>,
-    pub floor_us: Column<'a, f64>,
-    pub rate_bps: Column<'a, f64>,
-    pub noise_us: Column<'a, f64>,
-}
+/// Slots in which a flow began, from which they show something. By eye.
+const MIN_FIRST: usize = 3;
 
-/// One row of `first_packets.begun_beside`.
-#[derive(Clone, Debug, PartialEq)]
+/// What a direction that waited saw of flows that began meanwhile.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Begun {
-    pub of: u32,
+    /// Slots in which every packet of the direction waited beyond the noise and a flow of its path began.
     pub slots: u32,
+    /// Those in which the first packet of that flow waited as long as the shortest wait of the direction,
+    /// and in which it waited less by more than the noise.
     pub met: u32,
     pub passed: u32,
+    /// By how much the waits of the direction vary more than those.
     pub apart_us: f64,
 }
 
@@ -35,7 +30,7 @@ pub struct Begun {
 /// path it took.
 #[derive(Clone, Copy)]
 struct First {
-    of: u32,
+    of: usize,
     waited_us: f64,
 }
 
@@ -44,91 +39,70 @@ struct First {
 struct Wait {
     least_us: Option<f64>,
     margin_us: f64,
-    noise_us: Option<f64>,
 }
 
-/// Directions of ``long`` that waited while others began. `began` are those whose handshake was seen; a
-/// path counts where more than ``most`` of them are.
-pub fn begun(rounds: &Rounds<'_>, began: &[bool], long: &[bool], most: usize) -> Vec<Begun> {
-    let mut paths: BTreeMap<u32, Vec<(u32, Range<usize>)>> = BTreeMap::new();
-    for (of, rows) in runs(rounds.of) {
-        paths.entry(rounds.at.or_zero(rows.start)).or_default().push((of, rows));
-    }
-    let mut found = Vec::new();
-    for directions in paths.into_values() {
-        let first = |(of, rows): &(u32, Range<usize>)| {
-            let first = rows.clone().find(|row| rounds.round.get(*row) == Some(0));
-            Some((*of, first?, rounds.rtt_min_us.get(first?)?)).filter(|_| began[*of as usize])
-        };
-        let firsts: Vec<(u32, usize, f64)> = directions.iter().filter_map(first).collect();
-        if firsts.len() <= most {
-            continue;
-        }
-        let rows = directions.iter().flat_map(|(_, rows)| rows.clone());
-        let smallest = rows.fold(None, |smallest, row| least(smallest, rounds.floor_us.get(row)));
-        let long: Vec<_> = directions.into_iter().filter(|(of, _)| long[*of as usize]).collect();
-        if let Some(smallest) = smallest.filter(|_| !long.is_empty()) {
-            found.extend(beside(rounds, &firsts, smallest, &long));
-        }
-    }
-    found
-}
-
-/// Long directions of one path beside the first packets of all, of which each has its round and RTT.
-fn beside(
-    rounds: &Rounds<'_>,
-    firsts: &[(u32, usize, f64)],
-    smallest_us: f64,
-    long: &[(u32, Range<usize>)],
-) -> Vec<Begun> {
-    let width = slot_width(rounds.start_ns, rounds.end_ns, long.iter().map(|(_, rows)| rows.clone()));
-    let slot = |row: usize| (rounds.end_ns.or_zero(row) as f64 / width).floor() as i64;
+/// Of each of the `long` directions of one path, what it saw of all that began; None where it never waited
+/// then. A path counts where more than a few begin.
+pub fn begun(directions: &[Directed], long: &[&Directed], rating: &Rating) -> Vec<Option<Begun>> {
+    let first = |direction: &Directed| {
+        let round = direction.rounds.iter().find(|round| round.round == 0).filter(|_| direction.began)?;
+        Some((direction.of, *round, round.rtt_min_us?))
+    };
+    let firsts: Vec<(usize, Round, f64)> = directions.iter().filter_map(first).collect();
+    let smallest = directions.iter().filter_map(|direction| direction.floor_us).reduce(f64::min);
+    let Some(smallest_us) = smallest.filter(|_| firsts.len() > MIN_FIRST) else {
+        return vec![None; long.len()];
+    };
+    let width = slot_width(long.iter().map(|direction| direction.rounds.iter()));
+    let slot = |round: &Round| (round.end_ns as f64 / width).floor() as i64;
     let mut earliest: BTreeMap<i64, First> = BTreeMap::new();
-    for (of, row, rtt_us) in firsts {
-        let first = First { of: *of, waited_us: rtt_us - smallest_us };
-        let known = earliest.entry(slot(*row)).or_insert(first);
+    for (of, round, rtt_us) in firsts {
+        let first = First { of, waited_us: rtt_us - smallest_us };
+        let known = earliest.entry(slot(&round)).or_insert(first);
         if first.waited_us < known.waited_us {
             *known = first;
         }
     }
-    long.iter()
-        .filter_map(|(of, rows)| of_direction(*of, &waits(rounds, rows.clone(), &slot, &earliest), &earliest))
-        .collect()
+    long.iter().map(|direction| of_direction(direction, rating, &slot, &earliest)).collect()
 }
 
 /// Shortest wait of a direction in the rounds of a slot and those beside them, where a flow began.
 fn waits(
-    rounds: &Rounds<'_>,
-    rows: Range<usize>,
-    slot: &dyn Fn(usize) -> i64,
+    direction: &Directed,
+    rating: &Rating,
+    slot: &dyn Fn(&Round) -> i64,
     earliest: &BTreeMap<i64, First>,
 ) -> BTreeMap<i64, Wait> {
+    let rounds = &direction.rounds;
     let mut found: BTreeMap<i64, Wait> = BTreeMap::new();
-    for row in rows.clone() {
-        let slot = slot(row);
+    for (i, round) in rounds.iter().enumerate() {
+        let slot = slot(round);
         if !earliest.contains_key(&slot) {
             continue;
         }
-        let beside = row.saturating_sub(1).max(rows.start)..(row + 2).min(rows.end);
-        let rtt = beside.fold(None, |rtt, row| least(rtt, rounds.rtt_min_us.get(row)));
-        let waited = rtt.zip(rounds.floor_us.get(row)).map(|(rtt, floor)| rtt - floor);
+        let beside = &rounds[i.saturating_sub(1)..(i + 2).min(rounds.len())];
+        let rtt = beside.iter().filter_map(|round| round.rtt_min_us).reduce(f64::min);
+        let waited = rtt.zip(direction.floor_us).map(|(rtt, floor)| rtt - floor);
         let wait = found.entry(slot).or_default();
         wait.least_us = least(wait.least_us, waited);
-        wait.margin_us =
-            wait.margin_us.max(APART_US.max(APART_PACKETS * packet_us(rounds.rate_bps.get(row))));
-        wait.noise_us = most(wait.noise_us, rounds.noise_us.get(row));
+        wait.margin_us = APART_US.max(APART_PACKETS * packet_us(rating.rate_bps));
     }
     found
 }
 
 /// None where the direction never waited beyond the noise while another one began.
-fn of_direction(of: u32, waits: &BTreeMap<i64, Wait>, earliest: &BTreeMap<i64, First>) -> Option<Begun> {
-    let mut found = Begun { of, slots: 0, met: 0, passed: 0, apart_us: 0.0 };
+fn of_direction(
+    direction: &Directed,
+    rating: &Rating,
+    slot: &dyn Fn(&Round) -> i64,
+    earliest: &BTreeMap<i64, First>,
+) -> Option<Begun> {
+    let mut found = Begun::default();
     let (mut own, mut begun) = (Span::default(), Span::default());
-    for (slot, wait) in waits {
-        let (first, Some(least_us)) = (earliest[slot], wait.least_us) else { continue };
-        let beyond = wait.margin_us.max(wait.noise_us.unwrap_or(0.0));
-        if first.of == of || least_us <= beyond {
+    for (slot, wait) in waits(direction, rating, slot, earliest) {
+        let (first, Some(least_us)) = (earliest[&slot], wait.least_us) else { continue };
+        let beyond = wait.margin_us.max(direction.noise_us);
+        if first.of == direction.of || least_us <= beyond {
             continue;
         }
         found.slots += 1;

@@ -9,6 +9,7 @@ mod column;
 pub mod company;
 pub mod delays;
 mod falls;
+pub mod features;
 pub mod first;
 pub mod floors;
 mod full;
@@ -16,18 +17,20 @@ mod marking_gaps;
 pub mod networks;
 pub mod noise;
 mod numbers;
+mod own;
 pub mod phases;
 pub mod rates;
+pub mod rating;
 pub mod rounds;
 pub mod slots;
 #[cfg(test)]
 mod stretches;
+pub mod sums;
 mod surges;
 #[cfg(test)]
 mod tests;
 mod usage;
-
-use std::ops::Range;
+pub mod waits;
 
 pub use column::{Bits, Column};
 
@@ -49,14 +52,9 @@ fn packet_us(rate_bps: Option<f64>) -> f64 {
 }
 
 /// Length (ns) of slots in which directions are compared: two rounds of the slowest one.
-fn slot_width(
-    start_ns: Column<'_, i64>,
-    end_ns: Column<'_, i64>,
-    directions: impl Iterator<Item = Range<usize>>,
-) -> f64 {
-    let usual = |rows: Range<usize>| {
-        let mut lengths: Vec<f64> =
-            rows.map(|row| (end_ns.or_zero(row) - start_ns.or_zero(row)) as f64).collect();
+fn slot_width<'a, I: Iterator<Item = &'a waits::Round>>(directions: impl Iterator<Item = I>) -> f64 {
+    let usual = |rounds: I| {
+        let mut lengths: Vec<f64> = rounds.map(|round| (round.end_ns - round.start_ns) as f64).collect();
         numbers::median(&mut lengths).unwrap_or(0.0)
     };
     directions.map(usual).fold(BIN_NS, |width, usual| width.max(2.0 * usual))

@@ -7,6 +7,7 @@ use super::column::Column;
 /// Columns of the table `rounds`, by direction and `round`.
 pub struct Rounds<'a> {
     pub flow: Column<'a, u32>,
+    pub round: Column<'a, u32>,
     pub round_trips: Column<'a, u32>,
     pub start_ns: Column<'a, i64>,
     pub end_ns: Column<'a, i64>,
@@ -16,12 +17,20 @@ pub struct Rounds<'a> {
     pub train_bps: Column<'a, f64>,
     pub rtt_min_us: Column<'a, f64>,
     pub rtt_mean_us: Column<'a, f64>,
+    pub rtt_max_us: Column<'a, f64>,
+    pub marked_rtt_min_us: Column<'a, f64>,
+    pub sacked_rtt_max_us: Column<'a, f64>,
+    pub owd_min_us: Column<'a, f64>,
+    pub owd_mean_us: Column<'a, f64>,
+    pub owd_max_us: Column<'a, f64>,
+    pub marked_owd_min_us: Column<'a, f64>,
     pub rtt_jitter_us: Column<'a, f64>,
     pub inflight_max_bytes: Column<'a, u64>,
     pub rwnd_bytes: Column<'a, u64>,
     pub ce_best: Column<'a, u32>,
     pub ece_acks: Column<'a, u32>,
     pub ce: Column<'a, u32>,
+    pub ce_bytes: Column<'a, u64>,
     pub limits: &'a [Limit],
 }
 
@@ -29,15 +38,22 @@ impl Rounds<'_> {
     pub fn limit(&self, row: usize) -> Limit {
         self.limits[row]
     }
+
+    /// It is one round, as all are but some of very long flows, which were put together.
+    pub fn single(&self, row: usize) -> bool {
+        self.round_trips.get(row).is_none_or(|trips| trips == 1)
+    }
 }
 
 /// What kept the sender from sending more in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
     App,
     Rwnd,
-    /// Its window, or nothing that is known.
+    /// Its window.
     Other,
+    #[default]
+    Unknown,
 }
 
 impl Limit {
@@ -46,8 +62,14 @@ impl Limit {
         match name {
             Some("app") => Limit::App,
             Some("rwnd") => Limit::Rwnd,
-            _ => Limit::Other,
+            Some(_) => Limit::Other,
+            None => Limit::Unknown,
         }
+    }
+
+    /// The application or the receiver limited the round.
+    pub fn held(self) -> bool {
+        matches!(self, Limit::App | Limit::Rwnd)
     }
 }
 
@@ -60,6 +82,26 @@ pub struct Direction {
     pub near: bool,
     /// Its rounds.
     pub rows: Range<usize>,
+}
+
+/// Codepoint of most data packets of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    Ect1,
+    Ect0,
+    #[default]
+    NotEct,
+}
+
+impl Codepoint {
+    /// As in `company.directions`.
+    pub fn named(name: Option<&str>) -> Codepoint {
+        match name {
+            Some("ect1") => Codepoint::Ect1,
+            Some("ect0") => Codepoint::Ect0,
+            _ => Codepoint::NotEct,
+        }
+    }
 }
 
 /// What a row says about its direction: source, flow, forward.

@@ -8,16 +8,22 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use super::features;
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
+use crate::measure::features::Run;
 use crate::measure::phases::{self, Phase};
+use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::rounds::{placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
+use crate::measure::sums::sums;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Measured>()?;
-    m.add_class::<Phases>()
+    m.add_class::<Phases>()?;
+    m.add("L4S_MARK_US", L4S_MARK_US)?;
+    m.add("L4S_MARK_PACKETS", PACKETS)
 }
 
 /// Rounds in the order of their direction and of `round`, and the directions of a run.
@@ -79,6 +85,50 @@ impl Measured {
         let slots = self.of_paths(py, min_packets)?.to_vec();
         native(py, || Ok::<_, PyErr>(Phases { phases: phases::phases(slots, &noise_us) }))
     }
+
+    /// What is known of the bottleneck of each direction (`of`); `known` has what other tables say about
+    /// directions, and `only` the stretches (`at`, `phase`) whose rounds count; all where it is left out.
+    #[pyo3(signature = (phases, known, only = None))]
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+    fn features(
+        &self,
+        py: Python<'_>,
+        phases: &Phases,
+        known: Given,
+        only: Option<Given>,
+    ) -> PyResult<ArrowTable> {
+        let (known, rounds) = (features::known(&known)?, self.rounds()?);
+        let only = only.map(|only| features::stretches(&only)).transpose()?;
+        let run =
+            Run { rounds: &rounds, directions: &self.directions, known: &known, phases: &phases.phases };
+        let found = native(py, || Ok::<_, PyErr>(run.features(only.as_ref())))?;
+        features::table(&found)
+    }
+
+    /// What directions near the sender carried in all, by number (`of`).
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn sums(&self, known: Given) -> PyResult<ArrowTable> {
+        let found = sums(&self.rounds()?, &self.directions, &features::known(&known)?);
+        let mut t = Columns::default();
+        t.u32("of", found.iter().map(|s| s.of as u32));
+        t.u32("rounds", found.iter().map(|s| s.rounds));
+        t.u64("acked", found.iter().map(|s| s.acked));
+        t.i64("marks", found.iter().map(|s| s.marks));
+        t.u64("losses", found.iter().map(|s| s.losses));
+        t.f64("queue_delay_us", found.iter().map(|s| s.queue_delay_us));
+        t.finish()
+    }
+
+    /// Stretches of paths in which near directions have rounds: `at` and `phase`, None outside of all.
+    fn stretches(&self, phases: &Phases) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let run = Run { rounds: &rounds, directions: &self.directions, known: &[], phases: &phases.phases };
+        let found = run.stretches();
+        let mut t = Columns::default();
+        t.u32("at", found.iter().map(|(at, _)| *at));
+        t.u32("phase", found.iter().map(|(_, phase)| *phase));
+        t.finish()
+    }
 }
 
 impl Measured {
@@ -95,6 +145,7 @@ impl Measured {
         let given = &self.rounds;
         Ok(Rounds {
             flow: given.whole::<UInt32Type>("flow")?,
+            round: given.whole::<UInt32Type>("round")?,
             round_trips: given.whole::<UInt32Type>("round_trips")?,
             start_ns: given.whole::<Int64Type>("start_ns")?,
             end_ns: given.whole::<Int64Type>("end_ns")?,
@@ -104,12 +155,20 @@ impl Measured {
             train_bps: given.whole::<Float64Type>("train_bps")?,
             rtt_min_us: given.whole::<Float64Type>("rtt_min_us")?,
             rtt_mean_us: given.whole::<Float64Type>("rtt_mean_us")?,
+            rtt_max_us: given.whole::<Float64Type>("rtt_max_us")?,
+            marked_rtt_min_us: given.whole::<Float64Type>("marked_rtt_min_us")?,
+            sacked_rtt_max_us: given.whole::<Float64Type>("sacked_rtt_max_us")?,
+            owd_min_us: given.whole::<Float64Type>("owd_min_us")?,
+            owd_mean_us: given.whole::<Float64Type>("owd_mean_us")?,
+            owd_max_us: given.whole::<Float64Type>("owd_max_us")?,
+            marked_owd_min_us: given.whole::<Float64Type>("marked_owd_min_us")?,
             rtt_jitter_us: given.whole::<Float64Type>("rtt_jitter_us")?,
             inflight_max_bytes: given.whole::<UInt64Type>("inflight_max_bytes")?,
             rwnd_bytes: given.whole::<UInt64Type>("rwnd_bytes")?,
             ce_best: given.whole::<UInt32Type>("ce_best")?,
             ece_acks: given.whole::<UInt32Type>("ece_acks")?,
             ce: given.whole::<UInt32Type>("ce")?,
+            ce_bytes: given.whole::<UInt64Type>("ce_bytes")?,
             limits: &self.limits,
         })
     }

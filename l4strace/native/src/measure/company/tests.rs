@@ -1,0 +1,122 @@
+//! What flows of one path see of each other.
+
+use super::super::rating::Rating;
+use super::super::rounds::{Codepoint, Limit};
+use super::super::waits::{Directed, Round};
+use super::{company, Company, Neighbours};
+
+const LENGTH_NS: i64 = 20_000_000;
+const BASE_US: f64 = 10_000.0;
+
+/// Rounds of 20 ms for 2 s, whose packets wait from `low_us` to 2 ms longer.
+fn flow(of: usize, low_us: f64, packets: u32) -> Directed {
+    let round = |number: i64| Round {
+        round: number as u32,
+        start_ns: number * LENGTH_NS,
+        end_ns: (number + 1) * LENGTH_NS,
+        acked_packets: packets,
+        acked_bytes: u64::from(packets) * 1448,
+        marks: Some(0),
+        limit: Limit::Other,
+        steady: true,
+        phase: Some(0),
+        queue_us: Some(low_us + 1000.0),
+        rtt_min_us: Some(BASE_US + low_us),
+        rtt_max_us: Some(BASE_US + low_us + 2000.0),
+        ..Round::default()
+    };
+    Directed {
+        of,
+        codepoint: Codepoint::Ect1,
+        base_us: Some(BASE_US),
+        floor_us: Some(BASE_US + low_us),
+        rounds: (0..100).map(round).collect(),
+        ..Directed::default()
+    }
+}
+
+fn with(mut flow: Directed, change: impl Fn(&mut Round)) -> Directed {
+    flow.rounds.iter_mut().for_each(change);
+    flow
+}
+
+fn beside(flows: &[&Directed], rate_bps: f64) -> Vec<Company> {
+    company(flows, &Rating { rate_bps: Some(rate_bps), ..Rating::default() })
+}
+
+/// What each of two ECT(1) flows sees of the other.
+fn both(one: &Directed, other: &Directed, rate_bps: f64) -> [Neighbours; 2] {
+    let found = beside(&[one, other], rate_bps);
+    [0, 1].map(|of| found[of].scalable.clone().unwrap_or_default())
+}
+
+fn near(found: Option<f64>, expected: f64) -> bool {
+    found.is_some_and(|found| (found - expected).abs() < 1e-9)
+}
+
+#[test]
+fn waits_that_do_not_meet_at_the_same_time() {
+    let cases = [
+        (3000.0, 50e6, 0.0), // 3 to 5 ms beside 4 to 6 ms
+        (8000.0, 50e6, 1.0),
+        (6800.0, 50e6, 0.0), // within a step of DualPI2
+        (8000.0, 8e6, 0.0),  // two packets of a slow link
+    ];
+    for (lowest, rate_bps, apart) in cases {
+        let found = both(&flow(0, 4000.0, 20), &flow(1, lowest, 20), rate_bps);
+        assert_eq!([found[0].apart, found[1].apart], [Some(apart); 2], "{lowest} us at {rate_bps}");
+    }
+}
+
+#[test]
+fn rates_and_rtts_are_compared_where_both_always_wait() {
+    for found in both(&flow(0, 4000.0, 20), &flow(1, 9000.0, 40), 50e6) {
+        assert_eq!(found.waiting, 20);
+        assert!(near(found.uneven, 2f64.ln()) && near(found.unlike, (20f64 / 15.0).ln()));
+    }
+}
+
+/// At 50 Mbit/s two packets take 0.48 ms.
+#[test]
+fn a_flow_that_finds_the_queue_empty_at_times_is_not_compared() {
+    let found = both(&flow(0, 4000.0, 20), &flow(1, 400.0, 20), 50e6);
+    assert_eq!([found[0].waiting, found[1].waiting], [0, 0]);
+}
+
+#[test]
+fn marks_at_less_than_half_the_rate_of_the_others_are_counted() {
+    for (packets, slots) in [(9, 20), (11, 0)] {
+        let marked = with(flow(1, 100.0, packets), |round| round.marks = Some(1));
+        let found = both(&flow(0, 100.0, 20), &marked, 50e6);
+        assert_eq!((found[0].outrun, found[1].outrun), (0, slots));
+        assert_eq!((found[0].outruns, found[1].outruns), (slots, 0));
+    }
+}
+
+#[test]
+fn packets_that_cannot_be_marked_are_no_queue_without_a_mark() {
+    for (codepoint, count) in [(Codepoint::Ect0, 100), (Codepoint::NotEct, 0)] {
+        let other = Directed { codepoint, ..flow(1, 9000.0, 20) };
+        let found = beside(&[&flow(0, 9000.0, 20), &other], 50e6);
+        let classic = found[0].classic.clone().unwrap_or_default();
+        assert_eq!((classic.high, classic.high_unmarked), (count, count));
+        assert!(found[0].scalable.is_none() && found[1].scalable.is_some());
+    }
+}
+
+#[test]
+fn the_least_that_others_waited_is_that_of_their_smallest_rtt() {
+    let found = both(&flow(0, 400.0, 20), &flow(1, 6500.0, 20), 50e6);
+    assert_eq!([found[0].least_us, found[1].least_us], [Some(6500.0), Some(400.0)]);
+}
+
+#[test]
+fn the_order_of_flows_does_not_matter() {
+    let flows = [flow(0, 400.0, 20), flow(1, 6500.0, 30), with(flow(2, 3000.0, 10), |r| r.marks = Some(1))];
+    let [a, b, c] = [0, 1, 2].map(|of| &flows[of]);
+    let (one, other) = (beside(&[a, b, c], 50e6), beside(&[c, a, b], 50e6));
+    for company in &one {
+        let same = other.iter().find(|found| found.of == company.of);
+        assert_eq!(same.map(|found| &found.scalable), Some(&company.scalable));
+    }
+}

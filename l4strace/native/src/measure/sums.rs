@@ -1,0 +1,35 @@
+//! What a direction carried in its single rounds, however few they are.
+
+use super::numbers::median;
+use super::rounds::{Direction, Rounds};
+use super::waits::{marks, queue_us, Known};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    pub of: usize,
+    pub rounds: u32,
+    pub acked: u64,
+    pub marks: i64,
+    /// Retransmitted packets.
+    pub losses: u64,
+    /// Median over the rounds.
+    pub queue_delay_us: Option<f64>,
+}
+
+/// Of each direction near the sender that has rounds.
+pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> Vec<Sums> {
+    let of_direction = |(of, direction): (usize, &Direction)| {
+        let rows: Vec<usize> = direction.rows.clone().filter(|row| rounds.single(*row)).collect();
+        let counted = |of: &dyn Fn(usize) -> u64| rows.iter().map(|row| of(*row)).sum();
+        let mut queues: Vec<f64> = rows.iter().filter_map(|row| queue_us(rounds, *row, &known[of])).collect();
+        (!rows.is_empty()).then(|| Sums {
+            of,
+            rounds: rows.len() as u32,
+            acked: counted(&|row| u64::from(rounds.acked_packets.or_zero(row))),
+            marks: rows.iter().filter_map(|row| marks(rounds, *row, &known[of])).sum(),
+            losses: counted(&|row| u64::from(rounds.retransmits.or_zero(row))),
+            queue_delay_us: median(&mut queues),
+        })
+    };
+    directions.iter().enumerate().filter(|(_, direction)| direction.near).filter_map(of_direction).collect()
+}
