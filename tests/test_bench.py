@@ -75,6 +75,7 @@ def test_a_repeated_log_belongs_to_the_repeated_run(tmp_path: Path):
         assert run.kernel["flow"].n_unique() == 2
 
 
+@pytest.mark.slow
 def test_repeated_trace_events_belong_to_the_repeated_run(tmp_path: Path):
     misfire = workloads.captured("misfire/misfire.pcap.xz")
     whole = len(list(records(misfire)))

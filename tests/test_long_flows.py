@@ -12,6 +12,9 @@ MOST_ROWS = 1 << 15
 """As in native/src/track/thin.rs."""
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def clean() -> bytes:
     return workloads.captured("accecn-clean/sender.pcap.xz")

@@ -87,7 +87,7 @@ def diagnose(
     )
     with inputs.opened(files) as found:
         judged = inputs.diagnosed(files, found, asked)
-        beside = [_given(found, run.read) for run in judged]
+        beside = [_given(found, run.read) for run in judged[1:]]
     runs = [(run.evidence, run.analysis) for run in judged]
     with console.stage("summary"):
         summary = render(form, runs, fail_on)
@@ -112,11 +112,11 @@ def _write_pages(
     output: str,
     force: bool,
 ) -> None:
-    """Writes ``first`` for the first run, and for each other run a page beside its first input."""
+    """Writes ``first`` for the first run, and for the others pages ``beside`` their inputs."""
     from l4strace.commands.page_file import PageFile, or_no_page
 
     place: PageFile | None = first
-    for number, (run, path) in enumerate(zip(runs, beside, strict=True)):
+    for number, (run, path) in enumerate(zip(runs, ("", *beside), strict=True)):
         with or_no_page(output):
             if number:
                 place = PageFile.plan("", [path], True, force)

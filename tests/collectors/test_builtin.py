@@ -32,6 +32,7 @@ def types(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("kernel_types")
 
 
+@pytest.mark.needs("clang")
 @pytest.mark.parametrize("layout", ["P1", "P4", "P7"])
 def test_a_built_in_prague_is_read_from_the_kernels_own_types(
     tmp_path: Path, types: Any, layout: str

@@ -178,6 +178,14 @@ def test_what_is_no_capture_is_one_line(call, tmp_path: Path, content: bytes):
     assert ": is " not in str(result.exception)
 
 
+def test_a_host_file_alone_is_judged(call, fixtures: Path, tmp_path: Path):
+    """It is no source: a run without one has a page, too."""
+    shutil.copy(fixtures / "dctcp" / "dctcp.host.json", tmp_path / "run.host.json")
+    result = call("diagnose", "run.host.json", "-o", "run.html")
+    assert result.exit_code == 0
+    assert GENERATOR in (tmp_path / "run.html").read_text()
+
+
 def test_a_folder_is_one_line(call, tmp_path: Path):
     assert "a folder, not a file" in str(call("diagnose", tmp_path).exception)
 

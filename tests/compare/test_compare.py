@@ -72,6 +72,7 @@ def test_no_difference_is_called_in_95_percent_of_studies_without_one(
     assert np.mean(called) <= 0.05
 
 
+@pytest.mark.slow
 def test_a_study_without_a_difference_reports_none():
     """From runs to report, with two measures of 8 cells; one study in twenty may call."""
     called = 0

@@ -49,6 +49,7 @@ def test_there_are_sessions_and_calls():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_CALLS)
 def test_every_call_and_script_of_a_page_runs(page: str, tmp_path: Path):
     """In the order of the page, in one folder: a later one may read what an earlier one wrote."""

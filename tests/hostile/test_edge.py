@@ -197,6 +197,7 @@ def peak_of(*words: object) -> tuple[int, int, str]:
     return done.returncode, int(done.stdout), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["kernel.ndjson", "bpftrace.json", "ss.txt", "trace.txt"])
 def test_a_line_of_200_megabytes_is_left_out_in_bounded_memory(tmp_path: Path, ending: str):
     first = {
@@ -215,6 +216,7 @@ def test_a_line_of_200_megabytes_is_left_out_in_bounded_memory(tmp_path: Path, e
     assert peak < MEMORY // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["[],", "{},", '"x",', "1,"])
 def test_a_small_host_file_does_not_grow(tmp_path: Path, text: str):
     path = tmp_path / "x.host.json.xz"

@@ -10,9 +10,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 CASES = int(os.environ.get("L4STRACE_HOSTILE_CASES", "240")) // 24
 
 
+@pytest.mark.slow
 def test_copies_of_hostile_files_hold_nothing_and_are_judged_alike() -> None:
     command = [sys.executable, "-m", "tests.support.hostile.redacted", "0", str(CASES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -46,6 +46,7 @@ def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_dataset_with_a_worker_killed_midway(
     tmp_path: Path, dask: tuple[str, list[subprocess.Popen[bytes]]]
 ):
