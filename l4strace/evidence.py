@@ -37,7 +37,8 @@ class Evidence(Capture):
 
     This is the list of derived tables. Each field is made by ``table(capture)`` of the module of
     the same name in `l4strace.derive` and declared under that name in `l4strace.schema.evidence`;
-    `fallback` follows from the others (`l4strace.fallback.table`).
+    `bottlenecks` and `signs` are made in `l4strace.bottleneck.table`, and `fallback` follows from
+    the others (`l4strace.fallback.table`).
     """
 
     cuts: pl.DataFrame = field(kw_only=True)
@@ -45,6 +46,7 @@ class Evidence(Capture):
     laws: pl.DataFrame = field(kw_only=True)
     builds: pl.DataFrame = field(kw_only=True)
     bottlenecks: pl.DataFrame = field(kw_only=True)
+    signs: pl.DataFrame = field(kw_only=True)
     coexistence: pl.DataFrame = field(kw_only=True)
     phases: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace import console, proof, rules
+from l4strace.bottleneck import table as bottleneck
 from l4strace.derive import (
     alphas,
-    bottlenecks,
     builds,
     coexistence,
     company,
@@ -59,7 +59,8 @@ DERIVE = "derive"
 
 MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
     # First, as it takes as long as all others together.
-    "bottlenecks": bottlenecks.table,
+    "bottlenecks": bottleneck.bottlenecks,
+    "signs": bottleneck.signs,
     "cuts": cuts.table,
     "detector": detector.table,
     "laws": laws.table,

@@ -51,6 +51,7 @@ class Run:
     laws: pl.DataFrame
     builds: pl.DataFrame
     bottlenecks: pl.DataFrame
+    signs: pl.DataFrame
     coexistence: pl.DataFrame
     phases: pl.DataFrame
     spikes: pl.DataFrame

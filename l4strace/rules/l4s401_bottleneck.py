@@ -7,6 +7,11 @@ shallow step on one queue, a queue per flow, a FIFO, or none. A classic AQM on o
 a queue per flow mark a lone flow alike (fq_codel runs CoDel in each queue): where no other flow
 shows which it is, the finding names both. For the fallback they are the same.
 
+The first of these rows whose signs all hold decides (after the colon: its confidence). A sign that
+the packets do not show holds for nothing.
+
+{kinds}
+
 Why it matters
 --------------
 Every other verdict depends on it: whether a fallback is right, whether a missing mark is a fault,
@@ -14,12 +19,13 @@ whether a delay is expected.
 
 Evidence
 --------
-`bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
-(`marking_delay_us`), marks per round, losses, and whether the other flows of the path share delay
-and marks. Flows that always have packets waiting get equal rates from a queue per flow whatever
-their RTTs, and equal RTTs from one queue whatever their rates. The handshakes of connections that
-are too short to be compared show whether they waited in the queue of a long flow. The time of a
-packet (`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
+`bottlenecks.kind`, `confidence` and `reason`; `signs` has the signs that decided, `sign`, `value`,
+`words`, `bound`, `threshold` and `unit`: the queue delay at which marking begins
+(`marking_delay_us`), losses, and whether the other flows of the path share delay and marks. Flows
+that always have packets waiting get equal rates from a queue per flow whatever their RTTs, and
+equal RTTs from one queue whatever their rates. The handshakes of connections that are too short to
+be compared show whether they waited in the queue of a long flow. The time of a packet
+(`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
 `directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate, and
 one without `phases.capacity_shown` only a bound. What cannot be determined is worded for the
@@ -45,12 +51,13 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.bottleneck import kinds
 from l4strace.derive import company, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import BOTTLENECKS
-from l4strace.wording.quantities import marking_delay
+from l4strace.wording.quantities import marking_delay, quantity
 
 CODE = "L4S401"
 NAMES = BOTTLENECKS
@@ -95,7 +102,23 @@ def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     filled = paths.filled(evidence)
     known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
     known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
-    return [_finding(row) for row in known.iter_rows(named=True)]
+    signs = evidence.signs.partition_by(subjects.KEY, as_dict=True)
+    return [
+        _finding(row, _numbers(signs.get(tuple(row[name] for name in subjects.KEY))))
+        for row in known.iter_rows(named=True)
+    ]
+
+
+def _numbers(signs: pl.DataFrame | None) -> list[dict[str, Any]]:
+    """The signs that compared a number."""
+    shown = signs.to_dicts() if signs is not None else []
+    return [sign for sign in shown if sign["value"] is not None and sign["unit"]]
+
+
+def _sign(sign: dict[str, Any]) -> Measure:
+    value = sign["value"] if sign["words"] is None else sign["words"]
+    expected = f"{sign['bound']} {quantity(sign['threshold'], sign['unit'])}"
+    return Measure(sign["sign"], value, sign["unit"], expected)
 
 
 def _marked(evidence: Evidence, known: pl.DataFrame) -> pl.DataFrame:
@@ -119,14 +142,15 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
     return on.select(*subjects.KEY, changing=pl.lit(value=True))
 
 
-def _finding(row: dict[str, Any]) -> Finding:
-    measures = []
+def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
+    measures = [_sign(sign) for sign in signs]
     queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
     # Less than the noise of the path is no queue that these packets show.
     if queue is not None and queue >= (row["noise_us"] or 0.0):
         measures.append(Measure("queue delay, median", queue, "us"))
     if row["marking_delay_us"] is not None:
-        measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
+        if row["marking_delay_us"] not in [sign["value"] for sign in signs]:
+            measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
         if row["marked_share"] is not None:
             measures.append(Measure("marked share", row["marked_share"], "share"))
     if row["rate_bps"] and not row["changing"]:
@@ -151,4 +175,6 @@ def _confidence(value: float) -> Confidence:
     return Confidence.MEDIUM if value >= subjects.LIKELY_CONFIDENCE else Confidence.LOW
 
 
-RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, __doc__)
+DOC = (__doc__ or "").format(kinds=kinds.listed())
+
+RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, DOC)

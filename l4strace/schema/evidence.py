@@ -112,11 +112,9 @@ BOTTLENECKS = Table(
         FORWARD,
         Column("kind", STR, "", "Kind of bottleneck: `l4s` (DualPI2-like), `classic` (single queue with ECN), `shallow` (step marks on every flow of one queue), `per-flow`, `classic-or-per-flow` (marks at the delays of a classic AQM, and no other flow shows whether it shares the queue), `fifo` (drops at a full buffer), `dropping` (drops before the buffer is full), `unmarked` (a queue without marks, FIFO or AQM), `none` or `unknown`."),
         Column("confidence", F64, "", "Confidence in `kind`, 0 to 1."),
-        Column("marking", STR, "", "How marks depend on queue delay: `step` or `ramp`; null where it is not shown."),
         Column("marking_delay_us", F64, "us", "Queue delay at which marking starts: one tenth of the marks lie below. It is the one-way delay of the marked packets with two captures, else the smallest RTT per round among ACKs that report marks; both above the smallest of the path, or of the flow where its path is longer."),
         Column("queue_delay_us", F64, "us", "Median queue delay over steady rounds."),
         Column("ce_share", F64, "", "Share of the packets delivered in steady rounds that were marked."),
-        Column("marks_per_round", F64, "packet", "Marked packets per round, over rounds with marks."),
         Column("rate_bps", F64, "bit/s", "Estimated rate of the bottleneck for this flow."),
         Column("serialisation_us", F64, "us", "Time that one full-size packet takes at `rate_bps`."),
         Column("losses", U64, "packet", "Number of retransmitted packets."),
@@ -125,6 +123,23 @@ BOTTLENECKS = Table(
         Column("noise_us", F64, "us", "Delay that jitter can add to `marking_delay_us`."),
         Column("erased", BOOL, "", "True when the path erases ECN codepoints, so that no mark arrives."),
         Column("reason", STR, "", "Sentence that states the features which decided `kind`."),
+    ),
+)
+
+SIGNS = Table(
+    "signs",
+    "One sign that decided what limits a flow direction, in the order of the row of kinds.",
+    ("source", "flow", "forward", "sign"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("sign", STR, "", "What the sign states, as a clause."),
+        Column("value", F64, "", "The number that was compared, in the unit of `unit`; null for a sign that is a plain fact."),
+        Column("bound", STR, "", "`at least`, `at most`, `above` or `below`: how the value was compared with the threshold."),
+        Column("threshold", F64, "", "The threshold, in the same unit."),
+        Column("unit", STR, "", "Unit of `value` and `threshold`; empty where they have none."),
+        Column("words", STR, "", "The value in words, where the capture shows it less precisely than a number states."),
     ),
 )
 

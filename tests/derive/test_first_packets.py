@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-import pytest
 
-from l4strace.derive import bottlenecks, first_packets
+from l4strace.bottleneck import table as room
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from tests.support.features import PLAIN
 from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.queues import marked_above, of
 
@@ -27,7 +25,7 @@ def shown(first_waits: list[float], handshake: str = "full") -> dict[str, Any]:
         for n, (at, wait) in enumerate(zip(BEGINS, first_waits, strict=True))
     ]
     numbers = list(range(len(short) + 1))
-    table = bottlenecks.table(
+    table = room.bottlenecks(
         capture(
             flows=frame("flows", flow=numbers, mode="accecn", handshake=handshake),
             directions=frame("directions", flow=numbers, data_ect1=1000),
@@ -59,32 +57,8 @@ def test_a_shorter_path_does_not_pass_for_an_empty_queue() -> None:
     assert shown(nearer)["kind"] != "per-flow"
 
 
-def features(**changed: Any) -> dict[str, Any]:
-    plain = {"first_slots": 10, "first_met": 0, "first_passed": 10, "first_apart_us": 5_000.0}
-    return PLAIN | plain | changed
-
-
-@pytest.mark.parametrize(
-    ("changed", "own", "one"),
-    [
-        ({}, True, False),
-        ({"first_slots": 2, "first_passed": 2}, False, False),
-        ({"first_apart_us": -1.0}, False, False),
-        ({"first_met": 10, "first_passed": 0}, False, True),
-        ({"first_met": 8, "first_passed": 1}, False, True),
-        ({"first_slots": 17, "first_met": 2, "first_passed": 15}, True, False),  # s1201-122
-        ({"first_slots": 17, "first_met": 3, "first_passed": 14}, False, False),
-        ({"first_met": 5, "first_passed": 5}, False, False),
-        ({"first_slots": None}, False, False),
-    ],
-)
-def test_what_nearly_all_of_them_say_counts(changed: dict[str, Any], own: bool, one: bool) -> None:
-    assert first_packets.own_queue(features(**changed)) is own
-    assert first_packets.one_queue(features(**changed)) is one
-
-
 def test_without_flows_that_begin_a_lone_flow_leaves_it_open() -> None:
-    row = bottlenecks.table(
+    row = room.bottlenecks(
         capture(
             flows=frame("flows", mode="accecn"),
             directions=frame("directions", data_ect1=1000),

@@ -3,7 +3,9 @@
 import pytest
 
 from l4strace import pipeline
-from l4strace.derive import guard, marked
+from l4strace.bottleneck import verdict
+from l4strace.bottleneck.evidence import Direction
+from l4strace.derive import guard
 from tests.support.frames import capture, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth
 
@@ -33,14 +35,14 @@ def test_one_direction_that_breaks_leaves_the_verdict_on_the_others(
     marks = marked_above(queue, 7_000, 1)
     both = stack(of(queue, ce_best=marks), of(queue, flow=1, ce_best=None, ece_acks=marks))
     seen = capture(flows=FLOWS, directions=stack(PRAGUE, CUBIC), rounds=both)
-    whole = marked.verdict
+    whole = verdict.of
 
-    def breaks(row: dict[str, object]) -> object:
-        if row["flow"] == 1:
+    def breaks(direction: Direction) -> verdict.Verdict:
+        if direction.marked_as == "ect0":
             raise TypeError("'<' not supported")
-        return whole(row)
+        return whole(direction)
 
-    monkeypatch.setattr(marked, "verdict", breaks)
+    monkeypatch.setattr(verdict, "of", breaks)
     with pytest.raises(TypeError):
         pipeline.derive(seen, strict=True)
     found = pipeline.derive(seen)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import polars as pl
 import pytest
 
-from l4strace.derive import bottlenecks, queue_features
+from l4strace.bottleneck import table as room
+from l4strace.derive import queue_features
 from l4strace.evidence import Capture
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
@@ -23,7 +26,7 @@ def test_a_zeroed_counter_leaves_the_marks_to_the_option() -> None:
     ce_bytes = [1_448 * marks for marks in marked_above(queue, 900)]
     counts = ZEROED.with_columns(ceb_bytes=pl.when("forward").then(900_000).cast(pl.UInt64))
     row = verdict(directions=counts, rounds=of(queue, ce_best=0, ce_bytes=ce_bytes))
-    assert (row["kind"], row["marking"]) == ("l4s", "step")
+    assert row["kind"] == "l4s"
 
 
 def test_marks_that_only_a_zeroed_counter_reports_are_none() -> None:
@@ -66,7 +69,7 @@ def test_a_starved_flow_takes_the_kind_of_its_path() -> None:
     starved = of([500.0] * 20, flow=1, ece_acks=0, ce_best=None, acked_packets=6)
     assert verdict(1, directions=directions, rounds=stack(steps, starved))["kind"] == "l4s"
     short = of([500.0] * 8, flow=1, ece_acks=0, ce_best=None, acked_packets=15)
-    found = bottlenecks.table(
+    found = room.bottlenecks(
         capture(flows=FLOWS, directions=directions, rounds=stack(steps, short))
     )
     assert found["flow"].to_list() == [0]
@@ -121,7 +124,7 @@ def test_a_path_that_changes_all_day_is_asked_in_few_of_its_phases(
     monkeypatch.setattr(queue_features, "features", noted)
     place = {"source": 0, "path": table["path"][0]}
     parts = [place | {"phase": n, "marks": n % 17} for n in range(40)]
-    bottlenecks._by_phase(made, table, parts, set())
+    room._by_phase(made, table, parts, room.Paths(Counter(), frozenset()))
     assert asked == [16, 33, 15, 32, 14, 31, 13, 30]
 
 
@@ -134,7 +137,7 @@ def test_counts_the_marks_that_only_another_capture_of_the_flow_shows() -> None:
     for marks, kind in ((0, "none"), (54, "unknown")):
         seen = stack(late, other.with_columns(data_ce=pl.lit(marks, pl.UInt64)))
         both = capture(flows=flows, directions=seen, rounds=flat)
-        assert bottlenecks.table(both)["kind"][0] == kind
+        assert room.bottlenecks(both)["kind"][0] == kind
 
 
 def test_the_largest_marked_share_is_that_of_one_ect0_flow() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import bottlenecks
+from l4strace.bottleneck import table
 from l4strace.evidence import Capture
 from tests.support.frames import capture, frame, rounds
 
@@ -14,8 +14,8 @@ FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", 
 
 
 def verdict(flow: int = 0, **tables: pl.DataFrame) -> dict[str, object]:
-    table = bottlenecks.table(capture(flows=FLOWS, **tables))
-    return table.filter(pl.col("flow") == flow).row(0, named=True)
+    found = table.bottlenecks(capture(flows=FLOWS, **tables))
+    return found.filter(pl.col("flow") == flow).row(0, named=True)
 
 
 def sawtooth(low: float, high: float, count: int = 200, period: int = 20) -> list[float]:

@@ -1,0 +1,185 @@
+"""What losses and delays show of a queue that leaves no mark."""
+
+from __future__ import annotations
+
+from math import isnan
+
+from l4strace.bottleneck.evidence import Direction
+from l4strace.bottleneck.sign import Shown, above, at_least, at_most, below, is_so, sign
+from l4strace.derive.queue_features import DEEP_QUEUE, QUEUE_US
+
+DEEP_US = DEEP_QUEUE * QUEUE_US
+"""Queue delay from which a queue stands that gets neither a mark nor a loss."""
+
+UNANSWERED_US = 20_000.0
+"""Queue delay of a tenth of the rounds from which an AQM with ECN would have marked: PIE holds the
+average at 15 ms (RFC 8033), the longest target in use. Slow start passes every AQM once."""
+
+MIN_LOST_ROUNDS = 3
+"""Rounds with losses from which their delays are compared. By eye."""
+
+MOST_AT_ONCE = 10
+"""Packets lost per round with losses up to which they may be lost at random: a buffer that
+overflows in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
+
+CONGESTED = 0.5
+"""Part of the packets with marks, or of the path's losses with a queue, from which an AQM or a full
+buffer is the cause of losses: DualPI2 drops when a rival overloads it that ignores marks
+(drop_overload of sch_dualpi2.c). By eye."""
+
+SAME_HEIGHT, CEILING = 0.8, 0.8
+"""Lower tenth of the delays at loss, as part of the upper tenth, from which losses come at one
+height; and that as part of the largest delay of the path, from which it is the full buffer.
+Measured behind a FIFO: 0.95 and from 0.83; behind PIE and RED without a mark: 0.4 to 0.6; behind
+CoDel, which lets slow start through before it drops at an even height, the second is up to 0.3."""
+
+MIN_FULL, MIN_BELOW = 5, 8
+"""Rounds with losses at one height that are more than one overflow: it is looked for in a round and
+the two before it, so one gives three or four. Below the largest delay that shows an AQM it takes
+more: a FIFO whose rate changes drops at a few different delays."""
+
+SEVERAL = 1.2
+"""Packets lost per round with losses, from which a buffer overflowed. Measured on 430 directions
+without a mark: 1.25 and more behind a FIFO that drops at one height, 1.0 to 1.03 behind CoDel whose
+drops come at one height, too (flows that grow alike reach the same delay in its interval)."""
+
+BELOW = 0.6
+"""Delay at loss as part of the largest delay, under which an AQM dropped before the buffer was
+full: half-way to the smallest share measured behind a FIFO."""
+
+STANDS = "D0 of tcp_prague.c, and the time of packets"
+
+
+@sign("packets are retransmitted", "packet", "any", "{value} retransmitted")
+def some(d: Direction) -> Shown:
+    return at_least(d.lost, 1) & at_least(d.lost_us, 0.0)
+
+
+@sign("no packet is lost")
+def none(d: Direction) -> Shown:
+    return is_so(d.lost == 0)
+
+
+@sign(
+    "no queue stands around them", "us", STANDS, "at {value} of queue delay (threshold {threshold})"
+)
+def without_queue(d: Direction) -> Shown:
+    return below(d.lost_us, standing_us(d))
+
+
+@sign(
+    "a queue stands around them", "us", STANDS, "at {value} of queue delay (threshold {threshold})"
+)
+def with_queue(d: Direction) -> Shown:
+    return at_least(d.lost_us, standing_us(d))
+
+
+@sign("no long queue is there", "us", "DEEP_US")
+def shallow(d: Direction) -> Shown:
+    return below(d.queue_high_us, DEEP_US)
+
+
+@sign(
+    "every loss comes at the full queue",
+    "us",
+    "SAME_HEIGHT, CEILING, SEVERAL",
+    "always at the full queue ({value}, threshold {threshold})",
+)
+def always_full(d: Direction) -> Shown:
+    """A buffer drops what does not fit: it stays full until the senders notice, a round trip later,
+    and drops several packets by then; CoDel drops one and waits (RFC 8289 section 3.3)."""
+    own = d.lost_rounds >= MIN_FULL
+    # Few losses of its own: those of all flows of the path.
+    high = d.lost_high_us if own else d.path_lost_high_us
+    several = at_least(d.path_lost, SEVERAL * d.path_lost_rounds)
+    enough = at_least(d.lost_rounds if own else d.path_lost_rounds, MIN_FULL)
+    return at_least(high, CEILING * d.path_max_us) & enough & several & _one_height(d)
+
+
+@sign("losses come below the largest delay", "us", "BELOW")
+def below_largest(d: Direction) -> Shown:
+    return at_most(d.lost_us, BELOW * d.top_us) & at_least(d.lost_rounds, MIN_BELOW)
+
+
+@sign(
+    "every loss comes with a queue far below the largest delay",
+    "us",
+    "BELOW",
+    "at {value} of queue delay, far below the largest (threshold {threshold})",
+)
+def never_full(d: Direction) -> Shown:
+    """Losses without a queue are random, and a buffer drops at its largest delay, unless the rate
+    of the path changes."""
+    queued = at_least(min(d.lost_low_us, d.path_lost_low_us), standing_us(d))
+    return at_most(d.path_lost_high_us, BELOW * d.path_max_us) & queued & is_so(d.phases == 1)
+
+
+@sign("a queue stands in most rounds", "us", STANDS)
+def standing(d: Direction) -> Shown:
+    return at_least(d.queue_delay_us, standing_us(d))
+
+
+@sign(
+    "the RTT is flat",
+    "us",
+    STANDS,
+    "a flat RTT (at most {value} of queue delay, threshold {threshold})",
+)
+def flat(d: Direction) -> Shown:
+    return below(d.queue_max_us, standing_us(d))
+
+
+@sign(
+    "jitter hides a queue",
+    "us",
+    "derive/noise",
+    "jitter that adds up to {value} to a delay hides a queue (threshold {threshold})",
+)
+def jitter(d: Direction) -> Shown:
+    return above(d.noise_us, QUEUE_US)
+
+
+@sign("no flow of the path was marked or lost a packet")
+def quiet_path(d: Direction) -> Shown:
+    marked, lost = max(d.path_marks, d.seen_marks), max(d.path_losses, d.seen_losses)
+    return is_so(not marked and not lost)
+
+
+@sign(
+    "a long queue without a mark or a loss",
+    "us",
+    "UNANSWERED_US",
+    "up to {value} of queue delay without a mark or a loss (threshold {threshold})",
+)
+def unanswered(d: Direction) -> Shown:
+    return at_least(d.queue_high_us, UNANSWERED_US)
+
+
+@sign("losses come without a queue", "us", STANDS)
+def idle(d: Direction) -> Shown:
+    """In several rounds, few at once, most of them without a queue.
+
+    Noise may blur a queue of some milliseconds, not one of many. Where every second packet is
+    marked, the path is congested however short its queue is, and an overloaded AQM drops; so does a
+    full buffer that other flows of the path filled. What loses at random loses those of all alike.
+    """
+    congested = is_so(d.marks > CONGESTED * d.acked) | above(d.path_queued_losses, CONGESTED)
+    of_path = at_least(d.path_lost_us, standing_us(d))
+    few = at_most(d.losses, MOST_AT_ONCE * d.lost_rounds)
+    several = at_least(d.lost_rounds, MIN_LOST_ROUNDS)
+    short = below(d.lost_us, min(standing_us(d), DEEP_US))
+    return short & few & several & ~congested & ~of_path
+
+
+def standing_us(d: Direction) -> float:
+    """Delay from which a queue stands: not noise, and not packets under way on a slow link."""
+    packet = 0.0 if isnan(d.serialisation_us) else d.serialisation_us
+    return max(QUEUE_US + packet, 2 * packet) + d.noise_us
+
+
+def _one_height(d: Direction) -> Shown:
+    """Of the direction and of its path, each where it lost enough."""
+    own = at_least(d.lost_low_us, SAME_HEIGHT * d.lost_high_us)
+    of_path = at_least(d.path_lost_low_us, SAME_HEIGHT * d.path_lost_high_us)
+    few, path_few = (is_so(n < MIN_FULL) for n in (d.lost_rounds, d.path_lost_rounds))
+    return (own | few) & (of_path | path_few)

@@ -1,0 +1,38 @@
+"""What the direction sent, and what of it this capture can show."""
+
+from __future__ import annotations
+
+from l4strace.bottleneck.evidence import Direction
+from l4strace.bottleneck.sign import Shown, at_least, is_so, sign
+from l4strace.derive.noise import REORDERED
+
+
+@sign("its packets are ECT(1)")
+def ect1(d: Direction) -> Shown:
+    return is_so(d.marked_as == "ect1")
+
+
+@sign("its packets are not ECT(1)")
+def not_ect1(d: Direction) -> Shown:
+    return is_so(d.marked_as != "ect1")
+
+
+@sign("its packets are Not-ECT")
+def not_ect(d: Direction) -> Shown:
+    return is_so(d.marked_as == "not_ect")
+
+
+@sign("the path mangles the feedback, so marks cannot be seen round by round")
+def feedback_mangled(d: Direction) -> Shown:
+    """What zeroes ACE, zeroes ECE: they are bits of one field (RFC 9768 section 3.1.1)."""
+    return is_so(d.deaf or (d.cleared and d.classic_feedback and d.marks == 0))
+
+
+@sign("the path erases ECN codepoints, so no queue behind it could mark")
+def erased(d: Direction) -> Shown:
+    return is_so(d.erased)
+
+
+@sign("packets arrive late", "share", "derive/noise", says="{value} of the packets arrive late")
+def reordered(d: Direction) -> Shown:
+    return at_least(d.late_share, REORDERED)
