@@ -17,7 +17,7 @@ import polars as pl
 from l4strace.bottleneck import agreement, evidence, verdict
 from l4strace.bottleneck.agreement import Judged
 from l4strace.bottleneck.evidence import Direction
-from l4strace.bottleneck.signs import losses, marks
+from l4strace.bottleneck.signs import losses
 from l4strace.derive import company, guard, phases, queue_features
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
@@ -29,10 +29,6 @@ START_PACKETS = 10
 
 MOST_PHASES = 8
 """Phases of a path that are asked, those with most marks: a link can change all day. By eye."""
-
-STEP_SHARE = 0.2
-"""Marked share of a marked round from which the marking counts as on/off rather than a ramp.
-By eye: a step marks every packet above it, the coupled ramp a few percent."""
 
 Row = dict[str, Any]
 At = tuple[int, str]
@@ -158,7 +154,6 @@ def _row(measured: Row, judged: Judged) -> Row:
         "kind": said.kind,
         "confidence": said.confidence,
         "reason": said.reason,
-        "marking": _marking(d, measured),
         "marking_delay_us": _known(said.marking_delay_us),
         "serialisation_us": _known(d.serialisation_us),
         "noise_us": d.noise_us if "hides_us" in measured else None,
@@ -166,13 +161,6 @@ def _row(measured: Row, judged: Judged) -> Row:
         "idle_loss": losses.idle(d).true is True if "hides_us" in measured else None,
         "ce_share": min(1.0, measured["marks"] / acked) if acked else None,
     }
-
-
-def _marking(d: Direction, measured: Row) -> str | None:
-    packets = measured.get("acked_per_marked_round")
-    if d.marks < marks.MIN_MARKS or d.classic_feedback or not packets:
-        return None
-    return "step" if measured["marks_per_round"] / packets >= STEP_SHARE else "ramp"
 
 
 def _signs(judged: Judged) -> list[Row]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 
-from l4strace.bottleneck import kinds
 from l4strace.bottleneck.evidence import Direction
-from l4strace.bottleneck.kinds import ALONE, NO_VERDICT, SEEN_BY_OTHERS, Row
+from l4strace.bottleneck.kinds import ALONE, NO_VERDICT, ROWS, SEEN_BY_OTHERS, Row
 from l4strace.bottleneck.sign import Shown, Sign
 from l4strace.bottleneck.signs import others
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -35,9 +35,9 @@ def unknown(why: str) -> Verdict:
     return Verdict("unknown", NO_VERDICT, f"{OPENING}{why}.")
 
 
-def of(d: Direction) -> Verdict:
-    """That of the first row that fires, less what only ECT(1) packets could show."""
-    made = _of_rows(d)
+def of(d: Direction, rows: Sequence[Row] = ROWS, asked: Asked | None = None) -> Verdict:
+    """That of the first of ``rows`` that fires, less what only ECT(1) packets could show."""
+    made = _of_rows(d, rows, asked or Asked(d))
     if d.marked_as == "ect1" or others.compared(d, d.scalable).true:
         return made
     if d.ect1_on_path and made.kind in ONE_OF_TWO and made.confidence < SEEN_BY_OTHERS:
@@ -50,9 +50,8 @@ def of(d: Direction) -> Verdict:
     return made
 
 
-def _of_rows(d: Direction) -> Verdict:
-    asked = Asked(d)
-    fired = ((row, signs) for row in kinds.ROWS if (signs := fires(row, asked)) is not None)
+def _of_rows(d: Direction, rows: Sequence[Row], asked: Asked) -> Verdict:
+    fired = ((row, signs) for row in rows if (signs := fires(row, asked)) is not None)
     row, signs = next(fired)  # the last row needs nothing
     return Verdict(row.kind, row.confidence, sentence(row, signs), signs, d.marking_delay_us)
 

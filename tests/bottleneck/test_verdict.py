@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from l4strace.bottleneck import verdict
 from l4strace.bottleneck.evidence import Direction, Neighbors
+from l4strace.bottleneck.kinds import ROWS
 from l4strace.bottleneck.verdict import Asked, fires
 
 LATE = {"mark_limit_us": 3_000.0, "marks": 30, "marking_delay_us": 20e3, "far_unmarked": 9}
@@ -39,7 +40,7 @@ def test_ect1_flows_too_short_to_compare_may_have_a_queue_of_their_own() -> None
 
 def test_a_sign_is_asked_once_however_many_rows_need_it() -> None:
     asked = Asked(Direction(**LATE))
-    first = [fires(row, asked) for row in verdict.kinds.ROWS]
+    first = [fires(row, asked) for row in ROWS]
     before = len(asked._known)
-    assert [fires(row, asked) for row in verdict.kinds.ROWS] == first
+    assert [fires(row, asked) for row in ROWS] == first
     assert len(asked._known) == before
