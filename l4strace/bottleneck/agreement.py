@@ -14,7 +14,7 @@ from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.kinds import ALONE, PARTLY, SEEN_BY_OTHERS
 from l4strace.bottleneck.verdict import Verdict, unknown
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import marking_delay
+from l4strace.wording.quantities import at_delay, marking_delay
 
 Key = tuple[int, int, bool]
 """Source, flow, forward."""
@@ -161,7 +161,9 @@ def _following(row: Judged, surest: Judged) -> Judged:
 
 def _taking(row: Judged, surest: Judged) -> Judged:
     known = surest.verdict
-    seen = "" if isnan(known.marking_delay_us) else f" (marks begin at {_delay(surest)} there)"
+    seen = (
+        "" if isnan(known.marking_delay_us) else f" (marks begin {at_delay(_delay(surest))} there)"
+    )
     verb = "shows" if known.confidence >= PARTLY else "suggests"
     taken = Verdict(
         known.kind,

@@ -156,7 +156,7 @@ def listed() -> str:
 
 
 def _worded(row: Row) -> str:
-    sure = f": {row.confidence:g}" if row.confidence else ""
+    sure = f" ({row.confidence:g})" if row.confidence else ""
     needs = ", ".join(sign.name for sign in row.needs) or "nothing else holds"
     unless = " or ".join(sign.name for sign in row.unless)
     return f"{BOTTLENECKS[row.kind]}{sure}: {needs}{'; unless ' if unless else ''}{unless}."

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from math import isnan
+from typing import NamedTuple
 
 from l4strace.bottleneck.evidence import Direction, Neighbors
-from l4strace.wording.quantities import quantity
+from l4strace.wording.quantities import at_delay, quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """The answer of a sign, and the number that decided it."""
 
     true: bool | None
@@ -32,12 +32,12 @@ class Shown:
         return self if _rank(self) >= _rank(other) else other
 
     def __invert__(self) -> Shown:
-        return replace(self, true=None if self.true is None else not self.true)
+        return self._replace(true=None if self.true is None else not self.true)
 
 
 def _rank(shown: Shown) -> int:
     """False decides a conjunction, then unknown."""
-    return {False: 0, None: 1, True: 2}[shown.true]
+    return 1 if shown.true is None else 2 * shown.true
 
 
 def is_so(fact: bool) -> Shown:
@@ -45,29 +45,29 @@ def is_so(fact: bool) -> Shown:
     return Shown(fact)
 
 
-def at_least(value: float, threshold: float, words: str = "") -> Shown:
+def at_least(value: float, threshold: float) -> Shown:
     """NaN on either side: unknown."""
-    return _compared(value, threshold, value >= threshold, "at least", words)
+    return _compared(value, threshold, value >= threshold, "at least")
 
 
-def at_most(value: float, threshold: float, words: str = "") -> Shown:
+def at_most(value: float, threshold: float) -> Shown:
     """NaN on either side: unknown."""
-    return _compared(value, threshold, value <= threshold, "at most", words)
+    return _compared(value, threshold, value <= threshold, "at most")
 
 
-def above(value: float, threshold: float, words: str = "") -> Shown:
+def above(value: float, threshold: float) -> Shown:
     """NaN on either side: unknown."""
-    return _compared(value, threshold, value > threshold, "above", words)
+    return _compared(value, threshold, value > threshold, "above")
 
 
-def below(value: float, threshold: float, words: str = "") -> Shown:
+def below(value: float, threshold: float) -> Shown:
     """NaN on either side: unknown."""
-    return _compared(value, threshold, value < threshold, "below", words)
+    return _compared(value, threshold, value < threshold, "below")
 
 
-def _compared(value: float, threshold: float, true: bool, bound: str, words: str) -> Shown:
+def _compared(value: float, threshold: float, true: bool, bound: str) -> Shown:
     unknown = isnan(value) or isnan(threshold)
-    return Shown(None if unknown else true, value, threshold, bound, words)
+    return Shown(None if unknown else true, value, threshold, bound)
 
 
 NOBODY = Neighbors()
@@ -84,7 +84,7 @@ class Sign:
     source: str = ""
     """Where the threshold comes from."""
     says: str = ""
-    """How a sentence states it, with `{value}` and `{threshold}`."""
+    """How a sentence states it, with `{value}`, `{at}` (`at 900 us`) and `{threshold}`."""
 
     def __call__(self, direction: Direction, beside: Neighbors = NOBODY) -> Shown:
         return self.asks(direction, beside)
@@ -99,7 +99,8 @@ class Sign:
         if not has_number(shown) or not self.unit:
             return self.name
         says = self.says or f"{self.name} ({{value}}, threshold {{threshold}})"
-        return says.format(value=self.value(shown), threshold=self.threshold(shown))
+        value = self.value(shown)
+        return says.format(value=value, at=at_delay(value), threshold=self.threshold(shown))
 
     def value(self, shown: Shown) -> str:
         return shown.words or quantity(shown.value or 0.0, self.unit)

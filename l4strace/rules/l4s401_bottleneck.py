@@ -7,8 +7,8 @@ shallow step on one queue, a queue per flow, a FIFO, or none. A classic AQM on o
 a queue per flow mark a lone flow alike (fq_codel runs CoDel in each queue): where no other flow
 shows which it is, the finding names both. For the fallback they are the same.
 
-The first of these rows whose signs all hold decides (after the colon: its confidence). A sign that
-the packets do not show holds for nothing.
+The first of these rows whose signs all hold decides, with the confidence in parentheses. A sign
+that the packets do not show counts neither for a kind nor against it.
 
 {kinds}
 

@@ -45,7 +45,7 @@ from l4strace.wording.quantities import at_delay, count, milliseconds
 CODE = "L4S402"
 MEDIUM = 0.7
 """Confidence of a kind from which the finding has medium confidence, on the scale of
-derive/unmarked: losses of the flow itself."""
+bottleneck/kinds: losses of the flow itself."""
 
 WHAT = {
     "fifo": "The buffer fills up and does not mark",

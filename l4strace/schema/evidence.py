@@ -136,7 +136,7 @@ SIGNS = Table(
         FORWARD,
         Column("sign", STR, "", "What the sign states, as a clause."),
         Column("value", F64, "", "The number that was compared, in the unit of `unit`; null for a sign that is a plain fact."),
-        Column("bound", STR, "", "`at least`, `at most`, `above` or `below`: how the value was compared with the threshold."),
+        Column("bound", STR, "", "How the value was compared with the threshold: `at least`, `at most`, `above` or `below`."),
         Column("threshold", F64, "", "The threshold, in the same unit."),
         Column("unit", STR, "", "Unit of `value` and `threshold`; empty where they have none."),
         Column("words", STR, "", "The value in words, where the capture shows it less precisely than a number states."),

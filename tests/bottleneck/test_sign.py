@@ -10,7 +10,7 @@ from l4strace.bottleneck.sign import Shown, above, at_least, at_most, below, has
 YES, NO, UNKNOWN = Shown(True, 1.0), Shown(False, 2.0), Shown(None, 3.0)
 
 
-@sign("marks begin early", "us", "3 ms", says="marks begin at {value} (threshold {threshold})")
+@sign("marks begin early", "us", "3 ms", says="marks begin {at} (threshold {threshold})")
 def early(d: Direction) -> Shown:
     return at_most(d.marking_delay_us, d.mark_limit_us)
 
@@ -57,5 +57,5 @@ def test_a_fact_and_what_is_not_known_have_no_number():
 
 
 def test_words_replace_a_number_that_would_claim_too_much():
-    shown = at_most(20.0, 3_000.0, "less than 100 us")
-    assert early.worded(shown) == "marks begin at less than 100 us (threshold 3 ms)"
+    shown = at_most(20.0, 3_000.0)._replace(words="below 100 us")
+    assert early.worded(shown) == "marks begin below 100 us (threshold 3 ms)"

@@ -72,7 +72,7 @@ MIN_ECT0_PARTS = 3
 how often: slow start may send most of a flow's packets. By eye."""
 
 STEP = "step_thresh of sch_dualpi2.c, CoDel's target (RFC 8289)"
-BEGIN = "marks begin at {value} of queue delay (threshold {threshold})"
+BEGIN = "marks begin {at} of queue delay (threshold {threshold})"
 
 
 @sign("marks come after the start", "packet", "MIN_MARKS")
@@ -87,12 +87,12 @@ def some(d: Direction) -> Shown:
 
 @sign("marks begin early", "us", STEP, BEGIN)
 def early(d: Direction) -> Shown:
-    return at_most(d.marking_delay_us, d.mark_limit_us, _at(d)) & enough(d)
+    return _worded(d, at_most(d.marking_delay_us, d.mark_limit_us)) & enough(d)
 
 
 @sign("marks begin beyond the border", "us", STEP, BEGIN)
 def about_border(d: Direction) -> Shown:
-    return above(d.marking_delay_us, d.mark_limit_us, _at(d)) & enough(d)
+    return _worded(d, above(d.marking_delay_us, d.mark_limit_us)) & enough(d)
 
 
 @sign("marks begin late", "us", STEP, BEGIN)
@@ -101,7 +101,7 @@ def late(d: Direction) -> Shown:
 
     Others that wait as long at the same time rule out jitter of a few milliseconds.
     """
-    noise_apart = above(d.marking_delay_us, d.mark_limit_us + d.noise_us, _at(d))
+    noise_apart = _worded(d, above(d.marking_delay_us, d.mark_limit_us + d.noise_us))
     seldom = about_border(d) & seldom_marked(d)
     shared = others.surely_alike(d, d.scalable) | others.surely_alike(d, d.classic)
     far = above(d.marking_delay_us, CODEL_US) | shared
@@ -137,7 +137,7 @@ def first_far_late(d: Direction) -> Shown:
     "marks began early when the flow started",
     "us",
     STEP,
-    "marks began at {value} of queue delay when the flow started (threshold {threshold})",
+    "marks began {at} of queue delay when the flow started (threshold {threshold})",
 )
 def began_early(d: Direction) -> Shown:
     """The queue grew from none then: the first mark came at the step."""
@@ -344,10 +344,10 @@ def _high_share(d: Direction) -> float:
     return d.high_marks / d.high_acked if d.high_acked else nan
 
 
-def _at(d: Direction) -> str:
-    """The delay at which marks set in, as precise as the capture shows it."""
-    if isnan(d.marking_delay_us):
-        return ""
+def _worded(d: Direction, shown: Shown) -> Shown:
+    """With the delay at which marks set in no more precise than the capture shows it."""
+    if not shown.true:
+        return shown
     packet = None if isnan(d.serialisation_us) else d.serialisation_us
-    shown = {"marking_delay_us": d.marking_delay_us, "noise_us": d.noise_us}
-    return marking_delay(shown | {"serialisation_us": packet})
+    row = {"marking_delay_us": d.marking_delay_us, "noise_us": d.noise_us}
+    return shown._replace(words=marking_delay(row | {"serialisation_us": packet}))

@@ -90,7 +90,7 @@ AGREES, CONTRADICTS = 0.8, 0.15
 """Part of the slots in which a flow began that has to agree, and that may contradict. By eye."""
 
 
-@sign_beside("flows of that class were there", "slot", "MIN_SLOTS")
+@sign_beside("other traffic is there long enough to compare", "slot", "MIN_SLOTS")
 def compared(d: Direction, n: Neighbors) -> Shown:
     return at_least(n.slots, MIN_SLOTS)
 

@@ -179,5 +179,5 @@ def test_ect1_packets_that_are_marked_early_are_its_own_or_those_beside() -> Non
 
 def test_the_delay_is_no_more_precise_than_the_capture_shows_it() -> None:
     d = Direction(**LIMIT, marking_delay_us=300.0, serialisation_us=900.0)
-    assert "less than 900 us (one packet)" in marks.early.worded(marks.early(d))
+    assert "marks begin below 900 us (one packet)" in marks.early.worded(marks.early(d))
     assert marks.early(Direction(**LIMIT)).true is None
