@@ -17,11 +17,11 @@ from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 ISOLATED_CONFIDENCE = 0.8
 """Confidence from which a bottleneck class counts as shown. From marks, only the delay and marks of
-other flows of the path give as much (derive/bottlenecks); a lone flow's marks give at most 0.7."""
+other flows of the path give as much (bottleneck/kinds); a lone flow's marks give at most 0.7."""
 
 LIKELY_CONFIDENCE = 0.6
 """Confidence from which a bottleneck class is more than a guess: by eye, on the scale of
-derive/bottlenecks."""
+bottleneck/kinds."""
 
 BUSY = 0.8
 """Share of the slots with marks or a queue from which a path is full but for the start of its
