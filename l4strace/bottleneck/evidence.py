@@ -107,6 +107,8 @@ class Direction:
     """The same of the whole direction, its start included."""
     marking_delay_us: float = nan
     """Queue delay (us) at which marks set in: a tenth of the marked rounds lie below."""
+    stepped: float = nan
+    """Part of the rounds that wait at least `marking_delay_us` that have marks."""
     first_marking_us: float = nan
     """Smallest queue delay (us) of a marked round of the whole direction."""
     high_acked: float = 0.0

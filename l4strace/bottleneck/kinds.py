@@ -81,11 +81,15 @@ ROWS = (
     Row("l4s", OWN_MARKS, (marks.early, sent.ect1), "{early}"),
     Row("l4s", PARTLY, (marks.early, sent.not_ect1, marks.ect1_marked, marks.coupled),
         "{early}, and {ect1_marked}; {coupled}", beside=ECT1),
+    Row("shallow", OWN_MARKS, (marks.early, sent.not_ect1, marks.stepped),
+        "{early}, and {stepped}, though they are not ECT(1)", unless=(marks.tolerated, marks.slow)),
     Row(*UNKNOWN, (marks.early,), "{early}, and no ECT(1) traffic shows which AQM it is"),
 
     # Marks beyond the border.
     Row("shallow", PARTLY, (marks.late, marks.step_below, others.alike), "{step_below}, and {alike}",
         beside=EITHER),
+    Row("l4s", PARTLY, (marks.late, sent.ect1, marks.step_below), "{step_below}",
+        unless=(others.compared,)),
     Row(*UNKNOWN, (marks.late, marks.never_tolerated),
         "{late}, but {never_tolerated}: the threshold may be lower"),
     Row("classic", SEEN_BY_OTHERS, (marks.late, others.surely_alike), "{late}, and {surely_alike}",

@@ -101,6 +101,9 @@ SHOWN = (
         ect0_ratio=0.02,
         scalable=Neighbors(marks=124, mark_delay_us=850.0),
     ),
+    Direction(
+        marked_as="ect0", mark_limit_us=3_000.0, marks=90, marking_delay_us=740.0, stepped=0.97
+    ),
     Direction(marked_as="ect0", mark_limit_us=8_700.0, marks=20, marking_delay_us=4_200.0),
     Direction(
         seconds=6.5,
@@ -113,6 +116,17 @@ SHOWN = (
         high_acked=582,
         high_marks=582,
         classic=Neighbors(queue_us=16_000.0, gap=0.05),
+    ),
+    Direction(
+        seconds=6.5,
+        serialisation_us=620.0,
+        mark_limit_us=3_000.0,
+        marks=549,
+        all_marks=604,
+        marking_delay_us=5_140.0,
+        first_marking_us=310.0,
+        high_acked=582,
+        high_marks=582,
     ),
     Direction(mark_limit_us=5_300.0, marks=57, marking_delay_us=67_000.0),
     Direction(

@@ -45,6 +45,10 @@ SELDOM, MOST, ALL = 0.1, 0.6, 0.95
 """Marked part of those packets. Measured on 320 runs: up to 0.51 behind CoDel, PIE and RED, mostly
 below 0.1; 0.73 and more behind steps, mostly all."""
 
+STEPPED = 0.8
+"""Part of the queues beyond the shortest marked one that have marks, which shows a step: by eye,
+between one (every packet) and the few percent that PI2 marks."""
+
 OFTEN = 0.2
 """Part of the slots in which other traffic is marked, from which a shallow queue marks it as it
 does ECT(1): one overshoot is in one slot, a shared step marks in most. By eye."""
@@ -219,6 +223,16 @@ def hidden_queue(d: Direction) -> Shown:
     longest = d.marking_delay_us + d.floor_us
     began_late = is_so(not d.began) & is_so(not d.flat)
     return above(longest, d.mark_limit_us) & began_late & ~never_beyond(d)
+
+
+@sign(
+    "queues as long as the first marked one have marks",
+    "share",
+    "STEPPED",
+    "{value} of the round trips that wait as long have marks (threshold {threshold})",
+)
+def stepped(d: Direction) -> Shown:
+    return at_least(d.stepped, STEPPED)
 
 
 @sign("the link is slow", "us", "PACKETS")

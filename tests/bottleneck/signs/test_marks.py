@@ -89,6 +89,7 @@ IDLE = {"queue_max_us": 200.0, "first_marking_us": 100.0, "met_peak": True}
             {"marking_delay_us": 1e3, "floor_us": 9e3, **LIMIT, "began": False, "flat": False},
             {"marking_delay_us": 1e3, "floor_us": 9e3, **LIMIT},
         ),
+        (marks.stepped, {"stepped": 0.8}, {"stepped": 0.7}),
         (marks.slow, SLOW, LIMIT),
         (marks.slow_and_tolerated, SLOW | {"far_unmarked": 3}, LIMIT | {"far_unmarked": 3}),
         (
