@@ -19,8 +19,7 @@ whether a delay is expected.
 
 Evidence
 --------
-`bottlenecks.kind`, `confidence` and `reason`; `signs` has the signs that decided, `sign`, `value`,
-`words`, `bound`, `threshold` and `unit`: the queue delay at which marking begins
+`bottlenecks.kind`, `confidence` and `reason`: the queue delay at which marking begins
 (`marking_delay_us`), losses, and whether the other flows of the path share delay and marks. Flows
 that always have packets waiting get equal rates from a queue per flow whatever their RTTs, and
 equal RTTs from one queue whatever their rates. The handshakes of connections that are too short to
@@ -29,7 +28,8 @@ be compared show whether they waited in the queue of a long flow. The time of a 
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
 `directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate, and
 one without `phases.capacity_shown` only a bound. What cannot be determined is worded for the
-direction with most `directions.payload_bytes`. No kernel state is used.
+direction with most `directions.payload_bytes`. The signs that decided are the measures: `signs.sign`,
+`value` or `words`, `bound`, `threshold` and `unit`. No kernel state is used.
 
 When it is wrong
 ----------------
