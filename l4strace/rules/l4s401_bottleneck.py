@@ -28,8 +28,8 @@ be compared show whether they waited in the queue of a long flow. The time of a 
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
 `directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate, and
 one without `phases.capacity_shown` only a bound. What cannot be determined is worded for the
-direction with most `directions.payload_bytes`. The signs that decided are the measures: `signs.sign`,
-`value` or `words`, `bound`, `threshold` and `unit`. No kernel state is used.
+direction with most `directions.payload_bytes`. The signs that decided are the measures:
+`signs.sign`, `value` or `words`, `bound`, `threshold` and `unit`. No kernel state is used.
 
 When it is wrong
 ----------------

@@ -21,7 +21,6 @@ from l4strace.bottleneck.sign import (
 )
 from l4strace.bottleneck.signs import others
 from l4strace.derive.queue_features import L4S_MARK_US, PACKETS
-from l4strace.derive.whole_flows import MIN_ECT0_MARKS
 from l4strace.wording.quantities import marking_delay
 
 MIN_MARKS = 3
@@ -70,6 +69,9 @@ UNCOUPLED = 0.35
 marks p^2 of the ones and at least 2p of the others (RFC 9332 section 2.4), a quarter at most.
 Measured: up to 0.26 behind DualPI2, from 0.54 behind steps that all share, 0.4 where a capture
 holds a third of the ACKs."""
+
+MIN_ECT0_MARKS = 10
+"""Marks of ECT(0) packets that show a share: single ones may fall while the flow starts."""
 
 MIN_ECT0_PARTS = 3
 """Tenths of the time with marks of ECT(0) packets that are counted one by one, from which they show
