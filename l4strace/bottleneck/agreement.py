@@ -95,29 +95,28 @@ def within(row: Judged, of_phases: list[Judged]) -> Judged:
 
 
 def _of_path(mates: list[Judged]) -> list[Judged]:
-    mates = _refuted(mates)
-    # A flow that gets no mark shows nothing of a queue that marks others.
-    shown = [row for row in mates if row.marked and row.sure >= ALONE]
-    if not shown:
-        return mates
-    which = [row for row in shown if row.kind in WHICH]
-    if which:
-        known = max(which, key=_sure)
-        mates = [
-            _taking(r, known) if r.kind == CLASSIC_OR_PER_FLOW and r in shown else r for r in mates
-        ]
-        shown = [row for row in mates if row.marked and row.sure >= ALONE]
+    mates = _one_of_two(_refuted(mates))
+    shown = _shown(mates)
     surest = _surest(shown)
-    if surest is None:
-        return [
-            replace(row, verdict=_CONTRADICT) if row in shown and row.kind != "none" else row
-            for row in mates
-        ]
-    # Weak evidence is more than none, but not more than other evidence.
-    return [
-        _following(row, surest) if row.kind == "unknown" or surest.sure >= PARTLY else row
-        for row in mates
-    ]
+    if surest is not None:
+        return [_following(row, surest) for row in mates]
+    kinds = {row.key for row in shown if row.kind != "none"}
+    return [replace(row, verdict=_CONTRADICT) if row.key in kinds else row for row in mates]
+
+
+def _shown(mates: list[Judged]) -> list[Judged]:
+    """A flow that gets no mark shows nothing of a queue that marks others."""
+    return [row for row in mates if row.marked and row.sure >= ALONE]
+
+
+def _one_of_two(mates: list[Judged]) -> list[Judged]:
+    """What the marks of one flow leave open, those of another one decide."""
+    which = [row for row in _shown(mates) if row.kind in WHICH]
+    if not which:
+        return mates
+    known = max(which, key=_sure)
+    either = {row.key for row in _shown(mates) if row.kind == CLASSIC_OR_PER_FLOW}
+    return [_taking(row, known) if row.key in either else row for row in mates]
 
 
 def _refuted(mates: list[Judged]) -> list[Judged]:
@@ -137,10 +136,12 @@ _CONTRADICT = unknown("the flows of the path contradict each other")
 def _surest(shown: list[Judged]) -> Judged | None:
     """Of the kind that most of those show which are sure; null where as many show another one."""
     sure = [row for row in shown if row.sure >= SEEN_BY_OTHERS]
+    if not sure:
+        return max(shown, key=_sure, default=None)
     counts = Counter(row.kind for row in sure).most_common(2)
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         return None
-    return max((row for row in sure if row.kind == counts[0][0]) if sure else shown, key=_sure)
+    return max((row for row in sure if row.kind == counts[0][0]), key=_sure)
 
 
 def _sure(row: Judged) -> float:
@@ -149,14 +150,21 @@ def _sure(row: Judged) -> float:
 
 def _following(row: Judged, surest: Judged) -> Judged:
     """``row`` takes the kind of the surest flow where its own evidence is weaker or contradicts."""
-    if row.kind in (surest.kind, "none") or row.unmarkable:
-        return row
-    if surest.kind == CLASSIC_OR_PER_FLOW and row.kind in WHICH:
+    if _stays(row, surest):
         return row
     own = row.kind != "unknown" and (row.kind not in UNMARKABLE or row.direction.marks)
     if own and surest.sure < SEEN_BY_OTHERS and row.sure >= surest.sure:
         return replace(row, verdict=_CONTRADICT)
     return _taking(row, surest)
+
+
+def _stays(row: Judged, surest: Judged) -> bool:
+    """Nothing contradicts it. Weak evidence is more than none, and no more than other evidence."""
+    if row.kind in (surest.kind, "none") or row.unmarkable:
+        return True
+    if surest.kind == CLASSIC_OR_PER_FLOW and row.kind in WHICH:
+        return True
+    return row.kind != "unknown" and surest.sure < PARTLY
 
 
 def _taking(row: Judged, surest: Judged) -> Judged:
