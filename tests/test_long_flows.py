@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline, resources
-from l4strace.derive import queue_delay, windows
+from l4strace.derive import noise, windows
+from l4strace.schema.keys import KEY
 from tests.support.bench import shapes, workloads
 
 PACKETS = 900_000
@@ -64,8 +65,10 @@ def test_how_a_window_follows_its_marks_is_seen_in_single_rounds(long_run):
 
 def test_queues_and_noise_are_compared_in_single_rounds(long_run):
     _, capture = long_run
-    assert queue_delay.on_paths(capture)["round_trips"].max() > 1
-    assert queue_delay.singles(capture)["round_trips"].max() == 1
+    single = capture.rounds.filter(pl.col("round_trips") == 1)
+    assert single.height < capture.rounds.height
+    most = single.group_by(KEY).len()["len"].max()
+    assert noise.table(capture)["rounds"].max() == most - most // 10
 
 
 def test_it_gets_the_verdicts_of_its_beginning(clean, long_run, tmp_path):

@@ -286,6 +286,12 @@ class Measured:
     def stretches(self, phases: Phases) -> ArrowTable:
         """Paths `at` and `phase` in which near directions have rounds."""
 
+    def noise(self) -> ArrowTable:
+        """How the delays of near directions (`of`) spread after their start (`derive.noise`)."""
+
+    def rates(self) -> ArrowTable:
+        """`rate_bps` of paths `at` after the start of these directions."""
+
     def sums(self, known: ArrowRows) -> ArrowTable:
         """What each near direction (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
@@ -300,9 +306,6 @@ class Phases:
 
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
     """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
-
-def path_noise(rounds: ArrowRows) -> ArrowTable:
-    """How the delays of each direction `of` spread (`derive.noise`); a table in one chunk."""
 
 def path_delays(rounds: ArrowRows) -> ArrowTable:
     """`delay_us` and `one_way` of each round (`derive.delays`), in the order of `of` and `round`.
@@ -322,9 +325,6 @@ def path_so_far(rounds: ArrowRows) -> ArrowTable:
 
     For `derive.detector`; a table in one chunk.
     """
-
-def path_rates(rounds: ArrowRows) -> ArrowTable:
-    """`rate_bps` of each path `at`: the upper end of its seconds; a table in one chunk."""
 
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""

@@ -32,18 +32,11 @@ MIN_ACKED_PACKETS = 200
 """Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
 By eye."""
 
-START_ROUNDS, START_PART = 10, 10
-"""Rounds, and part of all (a tenth), that count as a direction's start. By eye: slow start from a
-window of 10 (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more."""
-
 ANSWERED_AT_ONCE = 2
 """Packets of a round from which its ACKs did not wait (RFC 5681 section 4.2: one in two)."""
 
 FRAME_BYTES = 1514
 """A full Ethernet frame without FCS: 14 + 1500 bytes."""
-
-HIGH = 0.9
-"""Quantile in place of the largest, which one odd second decides. By eye."""
 
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""
@@ -142,23 +135,6 @@ def counters(capture: Capture) -> pl.DataFrame:
     return mangled.select(
         *KEY, pl.when(usable).then("max_payload").alias("option_mss"), mangled=pl.lit(True)
     )
-
-
-def steady(rounds: pl.DataFrame) -> pl.Series:
-    """Which rounds come after the start: the first tenth of a direction, at least ten rounds.
-
-    ``rounds`` are in the order of their direction `of` and of `round`.
-    """
-    skip = pl.max_horizontal(pl.len().over("of") // START_PART, pl.lit(START_ROUNDS))
-    since_first = pl.col("index") - pl.col("index").first().over("of")
-    rows = rounds.lazy().select("of").with_row_index()
-    return rows.select(since_first >= skip).collect().to_series()
-
-
-def rates(rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rate of each path (`at`): 90th percentile of the bits that its flows got through a second."""
-    needed = rounds.select("at", "start_ns", "acked_bytes")
-    return pl.DataFrame(_native.path_rates(needed.rechunk()))
 
 
 def packet_us(rate: pl.Expr = RATE) -> pl.Expr:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, one_way, queue_delay
+from l4strace.derive import company, numbers, one_way, queue_delay
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
+from l4strace.schema.vantage import receiver
 
 SLOT_NS = 500_000_000
 """Slots in which base RTTs of flows are compared: some round trips of any path. By eye."""
@@ -37,15 +38,14 @@ def rounds(capture: Capture) -> pl.DataFrame:
 
     Left out are rounds of single packets that no full window sent: their ACKs may wait.
     """
-    needed = {*SAMPLES, *HANDED_ON, "at", "floor_us", "limited_by"}
-    near = _merged(capture, queue_delay.on_paths(capture).lazy().select(sorted(needed)))
+    known, of = _directions(capture), numbers.directions(capture)
+    near = known["near"].gather(of).fill_null(value=False)
     single = (pl.col("sent_packets").fill_null(0) <= 1) & (pl.col("acked_packets") <= 1)
-    near = near.filter(~(single & (pl.col("limited_by") != "cwnd").fill_null(True)))
-    bases = one_way.bases(capture).lazy().with_columns(pl.col("overtakes").fill_null(False))
-    directions = company.directions(capture).lazy().select(KEY)
-    known = directions.join(bases, on=KEY, how="left", maintain_order="left").drop(KEY)
-    seen = near.collect()
-    seen = seen.hstack(known.collect()[seen["of"]])
+    counts = near & ~(single & (pl.col("limited_by") != "cwnd").fill_null(True))
+    own = [name for name in dict.fromkeys((*KEY, *SAMPLES, *HANDED_ON)) if name not in OF_DIRECTION]
+    every = capture.rounds.lazy().with_columns(of=of).filter(counts).select("of", *own).collect()
+    seen = numbers.ordered(every, numbers.rising(capture))
+    seen = seen.hstack(known.drop("near")[seen["of"]])
     based = seen.lazy().join(_bases(seen.lazy()), on="of", how="left", maintain_order="left")
     shown = [*SAMPLES, "base_us", "owd_base_us", "overtakes", "merged"]
     whole = based.select(list(dict.fromkeys((*shown, *HANDED_ON)))).collect()
@@ -53,12 +53,27 @@ def rounds(capture: Capture) -> pl.DataFrame:
     return whole.select(*HANDED_ON, "base_us").hstack(made)
 
 
-def _merged(capture: Capture, near: pl.LazyFrame) -> pl.LazyFrame:
-    """With `merged`: whether packets of the direction hold several segments."""
-    packets = capture.directions.select(*KEY, merged=pl.col("super_packets").fill_null(0) > 0)
-    if not packets["merged"].any():
-        return near.with_columns(merged=pl.lit(False))
-    return near.join(packets.lazy(), on=KEY, how="left", maintain_order="left")
+OF_DIRECTION = ("of", "path")
+"""Those that are no columns of `rounds`."""
+
+
+def _directions(capture: Capture) -> pl.DataFrame:
+    """Of each direction its path, whether its rounds hold queue (`near`), and what is known of it.
+
+    `merged`: its packets hold several segments.
+    """
+    known = company.directions(capture).lazy()
+    known = known.select(
+        *(*KEY, "path"),
+        at=numbers.paths(capture),
+        near=pl.col("vantage").ne_missing(receiver()),
+        merged=pl.col("super_packets").fill_null(0) > 0,
+    )
+    floors = queue_delay.bases(capture).lazy().select(*KEY, "floor_us")
+    bases = one_way.bases(capture).lazy().with_columns(pl.col("overtakes").fill_null(False))
+    for more in (floors, bases.select(*KEY, "overtakes", "owd_base_us")):
+        known = known.join(more, on=KEY, how="left", maintain_order="left")
+    return known.drop(KEY).collect()
 
 
 def _bases(near: pl.LazyFrame) -> pl.LazyFrame:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.core import _native
-from l4strace.derive import company, queue_delay
+from l4strace.derive import company, numbers, queue_delay
+from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -68,23 +68,13 @@ ONE_WAY = 0.5
 """Share of the RTT's spread from which the one-way delay explains it."""
 
 
-NEEDED = (
-    *KEY,
-    *("path", "of", "at", "base_us", "train_bps", "rtt_samples", "start_ns", "end_ns"),
-    *("acked_packets", "retransmits"),
-    *("rtt_min_us", "rtt_max_us", "rtt_jitter_us", "owd_min_us", "owd_max_us"),
-)
-"""Columns of a round that are asked for: every join and filter copies all that are there."""
-
-
 @kept
 def table(capture: Capture) -> pl.DataFrame:
     """One row per flow direction with enough rounds, in the schema of `noise`."""
     schema = TABLES["noise"]
     if capture.rounds.is_empty():
         return schema.empty()
-    rounds = queue_delay.singles(capture).lazy().select(NEEDED).filter(queue_delay.steady(capture))
-    own = _own(rounds.collect(), queue_delay.steady_rates(capture))
+    own = _own(capture)
     # A flow with few packets a round shows less of the noise than its neighbour on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
@@ -98,14 +88,23 @@ def table(capture: Capture) -> pl.DataFrame:
     return schema.conform(seen.with_columns(_verdict()).sort(KEY).collect())
 
 
-def _own(rounds: pl.DataFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+def _own(capture: Capture) -> pl.LazyFrame:
     """Spread of quiet rounds above the time of packets, and what else shows bursts."""
-    directions = rounds.lazy().group_by("of").agg(pl.col(*KEY, "path", "at", "base_us").first())
-    seen = directions.join(pl.LazyFrame(_native.path_noise(rounds.rechunk())), on="of")
+    bases = queue_delay.bases(capture).lazy().select(*KEY, "base_us")
+    directions = (
+        company.directions(capture)
+        .lazy()
+        .select(*KEY, "path", at=numbers.paths(capture))
+        .join(bases, on=KEY, how="left", maintain_order="left")
+        .collect()
+    )
+    rounds = measured(capture)
+    spread, rates = pl.DataFrame(rounds.noise()), pl.LazyFrame(rounds.rates())
+    seen = directions[spread["of"]].hstack(spread).lazy()
     packets = PACKETS_US * company.packet_us()
     return (
         seen.filter(pl.col("rounds") >= company.MIN_STEADY)
-        .join(rates.lazy(), on="at", how="left", maintain_order="left")
+        .join(rates, on="at", how="left", maintain_order="left")
         .with_columns(packets.alias("packets_us"))
         .with_columns(
             *(_quiet(of).alias(name) for of, name in (("rtt", "spread_us"), ("owd", "owd_us"))),

@@ -42,18 +42,6 @@ with a longer path. In one queue 1.1 times at most, but 1.7 times in 30 rounds o
 OVERTAKEN = 3
 """Overtaken packets of a direction from which its path counts as reordering: by eye."""
 
-NEEDED = (
-    *KEY,
-    *("round", "round_trips", "start_ns", "end_ns", "first_frame", "last_frame"),
-    *("acked_packets", "acked_bytes"),
-    *("ce", "ce_best", "ce_bytes", "ece_acks", "inflight_max_packets", "queue_delay_us"),
-    *("limited_by", "goodput_bps", "retransmits", "burst_bytes", "slow_start"),
-    *("rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples", "rtt_jitter_us", "train_bps"),
-    *("marked_rtt_min_us", "marked_owd_min_us", "owd_min_us", "owd_mean_us", "owd_max_us"),
-    *("sent_packets", "sacked_rtt_min_us", "sacked_rtt_max_us", "rtt_prompt_max_us"),
-)
-"""Columns of `rounds` that the derived tables look at: the others need not be copied."""
-
 
 @kept
 def rounds(capture: Capture) -> pl.DataFrame:
@@ -126,56 +114,3 @@ def confirmed() -> pl.Expr:
     three = (pl.coalesce(before, after, own), own, pl.coalesce(after, before, own))
     middle = pl.sum_horizontal(three) - pl.min_horizontal(three) - pl.max_horizontal(three)
     return pl.when(own.is_not_null()).then(middle)
-
-
-@kept
-def on_paths(capture: Capture) -> pl.DataFrame:
-    """Rounds near enough to the sender to hold queue, with `path`, `marked_as` and `marks`.
-
-    And with `base_us`, `floor_us` and `floor_rise_us` of their direction (see `bases`), and the
-    numbers of direction (`of`) and path (`at`). They are in the order of `of` and `round`.
-    """
-    named = company.directions(capture).lazy().select(*KEY, "path", "marked_as")
-    named = named.with_columns(numbers.paths(capture))
-    for more in (bases(capture).lazy().drop("of"), company.counters(capture).lazy()):
-        named = named.join(more, on=KEY, how="left", maintain_order="left")
-    near = named.drop(KEY).collect()
-    of = numbers.directions(capture)
-    holds = _directions(capture)["near"].gather(of).fill_null(value=False)
-    every = rounds(capture).select(*NEEDED, of=of)
-    every = every if holds.all() else every.filter(holds)
-    held = numbers.ordered(every, numbers.rising(capture))
-    counted = (pl.col("ce_bytes").fill_null(0) / pl.col("option_mss")).ceil().cast(pl.Int64)
-    mangled = pl.col("mangled").fill_null(False)
-    return (
-        held.hstack(near[held["of"]])
-        .lazy()
-        .with_columns(
-            pl.when(mangled).then(counted).otherwise(company.marks()).alias("marks"),
-            # Which ACKs report a mark is known from ACE alone.
-            pl.when(~mangled).then("marked_rtt_min_us").alias("marked_rtt_min_us"),
-        )
-        .drop("mangled", "option_mss")
-        .collect()
-    )
-
-
-@kept
-def singles(capture: Capture) -> pl.DataFrame:
-    """`on_paths` without rounds that were put together: what is compared is one round each."""
-    near = on_paths(capture)
-    one = near.select(numbers.single()).to_series()
-    return near if one.all() else near.filter(one)
-
-
-@kept
-def steady(capture: Capture) -> pl.Series:
-    """Which rows of `singles` come after the start of their direction."""
-    return company.steady(singles(capture).select("of"))
-
-
-@kept
-def steady_rates(capture: Capture) -> pl.DataFrame:
-    """`company.rates` of these rows."""
-    rounds = singles(capture).lazy().select("at", "start_ns", "acked_bytes")
-    return company.rates(rounds.filter(steady(capture)).collect())

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 from l4strace.derive import company
 from tests.support.frames import capture, frame
@@ -64,18 +61,3 @@ def test_networks_are_those_of_the_parsed_addresses() -> None:
     )
     assert near.to_list() == [a if a is None else company.network(a) for a in addresses]
     assert far.to_list() == near.to_list()[::-1]
-
-
-def test_rates_are_those_that_polars_finds() -> None:
-    draw = random.Random(3)
-    rows = [
-        (draw.randrange(9), draw.randrange(-(10**9), 30 * 10**9), draw.randrange(10**6))
-        for _ in range(900)
-    ]
-    schema = {"at": pl.UInt32, "start_ns": pl.Int64, "acked_bytes": pl.UInt64}
-    rounds = pl.DataFrame(rows, schema=schema, orient="row")
-    second = (pl.col("start_ns") // 1_000_000_000).alias("second")
-    bits = (pl.col("acked_bytes").sum() * 8).cast(pl.Float64)
-    seconds = rounds.group_by("at", second).agg(bits=bits).group_by("at")
-    expected = seconds.agg(rate_bps=pl.col("bits").quantile(company.HIGH)).sort("at")
-    assert_frame_equal(company.rates(rounds), expected)

@@ -129,16 +129,13 @@ struct Others {
 
 /// Directions of one path that have slots after their start.
 pub fn company(directions: &[&Directed], rating: &Rating) -> Vec<Company> {
-    let steady = |direction: &Directed| -> Vec<Round> {
-        direction.rounds.iter().filter(|round| round.steady).copied().collect()
-    };
     let lengths = directions.iter().map(|direction| direction.rounds.iter().filter(|round| round.steady));
     let width = slot_width(lengths);
     let mut slots = Vec::new();
     let mut owned = Vec::new();
     for direction in directions {
         let before = slots.len();
-        add_slots(direction, steady(direction), rating, width, &mut slots);
+        add_slots(direction, rating, width, &mut slots);
         if slots.len() > before {
             owned.push((direction.of, before..slots.len()));
         }
@@ -157,14 +154,9 @@ pub fn company(directions: &[&Directed], rating: &Rating) -> Vec<Company> {
 }
 
 /// The slots of one direction.
-fn add_slots(
-    direction: &Directed,
-    mut rounds: Vec<Round>,
-    rating: &Rating,
-    width: f64,
-    slots: &mut Vec<Slot>,
-) {
-    let slot = |round: &Round| (round.start_ns as f64 / width).floor() as i64;
+fn add_slots(direction: &Directed, rating: &Rating, width: f64, slots: &mut Vec<Slot>) {
+    let slot = |round: &&Round| (round.start_ns as f64 / width).floor() as i64;
+    let mut rounds: Vec<&Round> = direction.rounds.iter().filter(|round| round.steady).collect();
     rounds.sort_by_key(slot);
     for part in rounds.chunk_by(|a, b| slot(a) == slot(b)) {
         slots.extend(of_rounds(direction, slot(&part[0]), part, rating));
@@ -172,7 +164,7 @@ fn add_slots(
 }
 
 /// None where no round has a queue delay.
-fn of_rounds(direction: &Directed, slot: i64, rounds: &[Round], rating: &Rating) -> Option<Slot> {
+fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating) -> Option<Slot> {
     let (ect1, ect0) = (direction.codepoint == Codepoint::Ect1, direction.codepoint == Codepoint::Ect0);
     let base = direction.base_us;
     let delays: Vec<f64> = rounds.iter().filter_map(|round| round.queue_us).collect();

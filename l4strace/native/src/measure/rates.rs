@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::column::Column;
 use super::numbers::quantile;
+use super::rounds::{Direction, Rounds};
+use super::waits::steady;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -44,16 +45,13 @@ impl Seconds {
     }
 }
 
-/// Bits a second of each path.
-pub fn rates(
-    at: Column<'_, u32>,
-    start_ns: Column<'_, i64>,
-    acked_bytes: Column<'_, u64>,
-) -> BTreeMap<u32, f64> {
+/// Bits a second of each path, from the rounds after the start of its directions near the sender.
+pub fn rates(rounds: &Rounds<'_>, directions: &[Direction]) -> BTreeMap<u32, f64> {
     let mut paths: BTreeMap<u32, Seconds> = BTreeMap::new();
-    for row in 0..at.len() {
-        if let (Some(at), Some(start_ns)) = (at.get(row), start_ns.get(row)) {
-            paths.entry(at).or_default().add(start_ns, acked_bytes.or_zero(row));
+    for direction in directions.iter().filter(|direction| direction.near) {
+        for row in steady(rounds, direction) {
+            let seconds = paths.entry(direction.at).or_default();
+            seconds.add(rounds.start_ns.or_zero(row), rounds.acked_bytes.or_zero(row));
         }
     }
     paths.into_iter().filter_map(|(at, seconds)| Some((at, seconds.rate_bps()?))).collect()

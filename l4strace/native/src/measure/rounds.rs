@@ -15,6 +15,7 @@ pub struct Rounds<'a> {
     pub acked_packets: Column<'a, u32>,
     pub retransmits: Column<'a, u32>,
     pub train_bps: Column<'a, f64>,
+    pub rtt_samples: Column<'a, u32>,
     pub rtt_min_us: Column<'a, f64>,
     pub rtt_mean_us: Column<'a, f64>,
     pub rtt_max_us: Column<'a, f64>,

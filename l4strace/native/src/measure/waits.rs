@@ -123,7 +123,7 @@ pub fn directed(
     let one_way = one_way(rounds, &rows, known);
     let mut made: Vec<Round> = Vec::with_capacity(rows.len());
     let mut delays: Vec<Delays> = Vec::with_capacity(rows.len());
-    let skipped = START_ROUNDS.max(rows.len() / START_PART);
+    let skipped = start(rows.len());
     for (i, row) in rows.iter().copied().enumerate() {
         let start_ns = rounds.start_ns.or_zero(row);
         let before = i.checked_sub(1).map(|i| rows[i]).filter(|_| one_way);
@@ -156,6 +156,18 @@ pub fn directed(
         noise_us: known.noise_us,
         rounds: made,
     }
+}
+
+/// Rounds of the start of a direction that has so many.
+fn start(rounds: usize) -> usize {
+    START_ROUNDS.max(rounds / START_PART)
+}
+
+/// Single rounds of a direction after its start.
+pub fn steady(rounds: &Rounds<'_>, direction: &Direction) -> Vec<usize> {
+    let mut rows: Vec<usize> = direction.rows.clone().filter(|row| rounds.single(*row)).collect();
+    rows.drain(..start(rows.len()).min(rows.len()));
+    rows
 }
 
 fn one_way(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> bool {

@@ -13,7 +13,9 @@ use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::measure::features::Run;
+use crate::measure::noise::spreads;
 use crate::measure::phases::{self, Phase};
+use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::rounds::{placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
@@ -105,6 +107,39 @@ impl Measured {
         features::table(&found)
     }
 
+    /// How the delays of directions near the sender spread after their start, by number (`of`).
+    fn noise(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(spreads(&rounds, &self.directions)))?;
+        let mut t = Columns::default();
+        t.u32("of", found.iter().map(|s| s.of));
+        t.u32("rounds", found.iter().map(|s| s.rounds));
+        t.f64("rtt_quiet", found.iter().map(|s| s.rtt_quiet));
+        t.f64("owd_quiet", found.iter().map(|s| s.owd_quiet));
+        t.u32("rtt_full", found.iter().map(|s| s.rtt_full));
+        t.u32("owd_full", found.iter().map(|s| s.owd_full));
+        t.f64("jumps", found.iter().map(|s| s.jumps));
+        t.u32("answered", found.iter().map(|s| s.answered));
+        t.f64("stretch", found.iter().map(|s| s.stretch));
+        t.f64("period_us", found.iter().map(|s| s.period_us));
+        t.f64("answers_us", found.iter().map(|s| s.answers_us));
+        t.f64("usual_us", found.iter().map(|s| s.usual_us));
+        t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
+        t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
+        t.f64("train_bps", found.iter().map(|s| s.train_bps));
+        t.finish()
+    }
+
+    /// Rate of each path (`at`) after the start of these.
+    fn rates(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(rates(&rounds, &self.directions)))?;
+        let mut t = Columns::default();
+        t.u32("at", found.keys().copied());
+        t.f64("rate_bps", found.values().copied());
+        t.finish()
+    }
+
     /// What directions near the sender carried in all, by number (`of`).
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn sums(&self, known: Given) -> PyResult<ArrowTable> {
@@ -153,6 +188,7 @@ impl Measured {
             acked_packets: given.whole::<UInt32Type>("acked_packets")?,
             retransmits: given.whole::<UInt32Type>("retransmits")?,
             train_bps: given.whole::<Float64Type>("train_bps")?,
+            rtt_samples: given.whole::<UInt32Type>("rtt_samples")?,
             rtt_min_us: given.whole::<Float64Type>("rtt_min_us")?,
             rtt_mean_us: given.whole::<Float64Type>("rtt_mean_us")?,
             rtt_max_us: given.whole::<Float64Type>("rtt_max_us")?,

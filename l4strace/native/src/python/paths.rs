@@ -1,21 +1,19 @@
 //! What rounds show of their paths, for Python: tables in, tables out.
 
-use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use pyo3::prelude::*;
 
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::measure::networks::{Name, Networks};
-use crate::measure::{delays, floors, noise, rates};
+use crate::measure::{delays, floors};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_networks, m)?)?;
-    m.add_function(wrap_pyfunction!(path_noise, m)?)?;
     m.add_function(wrap_pyfunction!(path_delays, m)?)?;
     m.add_function(wrap_pyfunction!(path_floors, m)?)?;
-    m.add_function(wrap_pyfunction!(path_so_far, m)?)?;
-    m.add_function(wrap_pyfunction!(path_rates, m)?)
+    m.add_function(wrap_pyfunction!(path_so_far, m)?)
 }
 
 /// Of each row the numbers `near` and `far` of the networks of `client` and `server`; the name of each
@@ -34,43 +32,6 @@ fn path_networks(flows: Given) -> PyResult<(ArrowTable, Vec<(String, bool)>)> {
         Name::Odd(address) => (address, true),
     });
     Ok((t.finish()?, names.collect()))
-}
-
-/// How the delays of each direction spread.
-#[pyfunction]
-fn path_noise(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
-    let rounds = noise::Rounds {
-        of: rounds.whole::<UInt32Type>("of")?,
-        start_ns: rounds.whole::<Int64Type>("start_ns")?,
-        end_ns: rounds.whole::<Int64Type>("end_ns")?,
-        acked_packets: rounds.whole::<UInt32Type>("acked_packets")?,
-        retransmits: rounds.whole::<UInt32Type>("retransmits")?,
-        train_bps: rounds.whole::<Float64Type>("train_bps")?,
-        rtt_samples: rounds.whole::<UInt32Type>("rtt_samples")?,
-        rtt_min_us: rounds.whole::<Float64Type>("rtt_min_us")?,
-        rtt_max_us: rounds.whole::<Float64Type>("rtt_max_us")?,
-        rtt_jitter_us: rounds.whole::<Float64Type>("rtt_jitter_us")?,
-        owd_min_us: rounds.whole::<Float64Type>("owd_min_us")?,
-        owd_max_us: rounds.whole::<Float64Type>("owd_max_us")?,
-    };
-    let found = native(py, || Ok::<_, PyErr>(noise::spreads(&rounds)))?;
-    let mut t = Columns::default();
-    t.u32("of", found.iter().map(|s| s.of));
-    t.u32("rounds", found.iter().map(|s| s.rounds));
-    t.f64("rtt_quiet", found.iter().map(|s| s.rtt_quiet));
-    t.f64("owd_quiet", found.iter().map(|s| s.owd_quiet));
-    t.u32("rtt_full", found.iter().map(|s| s.rtt_full));
-    t.u32("owd_full", found.iter().map(|s| s.owd_full));
-    t.f64("jumps", found.iter().map(|s| s.jumps));
-    t.u32("answered", found.iter().map(|s| s.answered));
-    t.f64("stretch", found.iter().map(|s| s.stretch));
-    t.f64("period_us", found.iter().map(|s| s.period_us));
-    t.f64("answers_us", found.iter().map(|s| s.answers_us));
-    t.f64("usual_us", found.iter().map(|s| s.usual_us));
-    t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
-    t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
-    t.f64("train_bps", found.iter().map(|s| s.train_bps));
-    t.finish()
 }
 
 /// The largest delay of each round, and which kind it is.
@@ -133,18 +94,5 @@ fn path_so_far(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
     let mut t = Columns::default();
     t.bool("marked", found.iter().map(|f| f.marked));
     t.f64("min_rtt", found.iter().map(|f| f.least_us));
-    t.finish()
-}
-
-/// Rate of each path.
-#[pyfunction]
-fn path_rates(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
-    let at = rounds.whole::<UInt32Type>("at")?;
-    let start_ns = rounds.whole::<Int64Type>("start_ns")?;
-    let acked_bytes = rounds.whole::<UInt64Type>("acked_bytes")?;
-    let found = native(py, || Ok::<_, PyErr>(rates::rates(at, start_ns, acked_bytes)))?;
-    let mut t = Columns::default();
-    t.u32("at", found.keys().copied());
-    t.f64("rate_bps", found.values().copied());
     t.finish()
 }
