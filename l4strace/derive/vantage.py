@@ -11,6 +11,7 @@ import polars as pl
 
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.schema.vantage import at_sender as at_sender
 from l4strace.schema.vantage import distance
 
 

@@ -2,7 +2,8 @@
 
 What it checks
 --------------
-Flow directions with ECT(1) data whose handshake negotiated classic ECN or no ECN.
+Flow directions with ECT(1) data, at the capture nearest to their sender, whose handshake negotiated
+classic ECN or no ECN.
 
 Why it matters
 --------------
@@ -12,12 +13,13 @@ much was marked and takes more than its share of the L4S queue.
 
 Evidence
 --------
-`flows.mode` and `handshake`; `directions.data_ect1` and `data_packets`.
+`flows.mode`, `handshake` and `vantage`; `directions.data_ect1` and `data_packets`.
 
 When it is wrong
 ----------------
-Behind a node that re-marks ECT(0) to ECT(1), the capture looks the same. ECT(1) was also used by
-the ECN nonce, which RFC 8311 made historic.
+Behind a node that re-marks ECT(0) to ECT(1), a capture looks the same: without one at the sender
+the finding has medium confidence. ECT(1) was also used by the ECN nonce, which RFC 8311 made
+historic.
 
 What to do
 ----------
@@ -33,9 +35,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.vantage import first
+from l4strace.derive.vantage import at_sender, first, once
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.keys import DIRECTION, KEY
 
 CODE = "L4S102"
 MAX_STRAY_PACKETS = 3
@@ -46,27 +49,55 @@ UNCOUNTED = ("classic", "none")
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each flow direction."""
+    """One finding for each flow direction: farther away, the path may have re-marked it."""
     if not evidence.flows["mode"].is_in(UNCOUNTED).any():
         return []
+    modes = evidence.directions.select(KEY).join(_known(evidence), on=["source", "flow"])
+    refused = first(evidence, modes).filter(pl.col("mode").is_in(UNCOUNTED))
+    places = evidence.flows.select("source", "flow", "vantage")
     found = (
-        evidence.directions.filter(pl.col("data_ect1") > MAX_STRAY_PACKETS)
-        .join(evidence.flows.select("source", "flow", "mode", "handshake"), on=["source", "flow"])
-        .filter(pl.col("mode").is_in(UNCOUNTED))
-        .pipe(lambda rows: first(evidence, rows))
+        once(evidence, evidence.directions)
+        .filter(pl.col("data_ect1") > MAX_STRAY_PACKETS)
+        .join(refused.drop("source"), on=DIRECTION)
+        .join(places, on=["source", "flow"])
+        .with_columns(near=at_sender())
+        .sort(DIRECTION)
     )
     return [_finding(row) for row in found.iter_rows(named=True)]
 
 
+def _known(evidence: Evidence) -> pl.DataFrame:
+    """What each capture shows of the handshake: the one at the sender may have begun later."""
+    known = evidence.flows.filter(pl.col("mode") != "unknown")
+    return known.select("source", "flow", "mode", full=pl.col("handshake") == "full")
+
+
 def _finding(row: dict[str, Any]) -> Finding:
     settled = "classic ECN" if row["mode"] == "classic" else "no ECN"
+    what = f"{row['data_ect1']:,} data packets"
+    if row["near"]:
+        message = (
+            f"{what} carry ECT(1) although the handshake negotiated {settled}: they request L4S "
+            "treatment without the AccECN feedback that L4S needs."
+        )
+        action = (
+            "Update the sender's kernel, or use another congestion control towards this server."
+        )
+    else:
+        message = (
+            f"{what} pass this capture as ECT(1) although the handshake negotiated {settled}: the "
+            "sender requests L4S treatment without AccECN feedback, or the path re-marks ECT(0)."
+        )
+        action = (
+            "Capture at the sender. If the data leaves it as ECT(1), update its kernel; else find "
+            "the node that re-marks it."
+        )
     return Finding(
         CODE,
         Severity.ERROR,
-        Confidence.HIGH if row["handshake"] == "full" else Confidence.MEDIUM,
-        f"{row['data_ect1']:,} data packets carry ECT(1) although the handshake negotiated "
-        f"{settled}: they request L4S treatment without the AccECN feedback that L4S needs.",
-        "Update the sender's kernel, or use another congestion control towards this server.",
+        Confidence.HIGH if row["near"] and row["full"] else Confidence.MEDIUM,
+        message,
+        action,
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -57,10 +57,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ect = evidence.directions.filter(
         pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0
     )
-    with_ect = ect.join(flows, on=["source", "flow"], how="semi")
+    # That capture may have missed the handshake.
     rows = (
         plain.join(flows, on=["source", "flow"])
-        .join(with_ect, on=["flow", "forward"], how="anti")
+        .join(ect, on=["flow", "forward"], how="anti")
         .pipe(lambda rows: first(evidence, rows))
     )
     return [_finding(row) for row in rows.iter_rows(named=True)]

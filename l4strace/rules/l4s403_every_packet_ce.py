@@ -7,24 +7,30 @@ Whether at least 95 % of the data packets of a direction arrive as CE, or are re
 Why it matters
 --------------
 A hop that sets CE on every packet carries no information about congestion: the sender falls to its
-minimum window and stays there. Whole networks have done it.
+minimum window and stays there. Whole networks have done it. Packets that are CE in the capture at
+their sender have met no hop: the sender sets the field, in a TOS value, by a local rule or by its
+own qdisc, behind which a capture lies.
 
 Evidence
 --------
 The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
 reported), of `data_packets`. With offloads (`super_packets`) the segments count that
 `payload_bytes` and `ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also
-`rounds.queue_delay_us` where `flows.vantage` is not the receiver's, and
+`rounds.queue_delay_us` where `flows.vantage` is not the receiver's, whether it is the sender's;
+`rounds.ce_best` of `acked_packets` where no queue stood, and
 `bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
 When it is wrong
 ----------------
-An AQM marks every packet too while its queue stands above its threshold: that is a notice here. A
+An AQM marks every packet too while its queue stands above its threshold: that is a notice here,
+unless packets that met no queue were marked as well. The queue is then that of other flows. A
 capture at the receiver does not see that queue; the finding then has medium confidence.
 
 What to do
 ----------
 Find the hop (traceroute with ECN, captures on both sides) and have it fixed; disable ECN meanwhile.
+For CE at the sender: look for a TOS or traffic class with both low bits set in the options of the
+application and in rules of nftables and iptables, and for marks of its qdisc.
 
 References
 ----------
@@ -37,6 +43,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -60,6 +67,11 @@ STANDING_US = 2000.0
 1 ms)."""
 
 
+EMPTY_US = 500.0
+"""Queue delay below which no AQM marks: half of DualPI2's step, as of CoDel's ce_threshold for L4S
+(RFC 9332 appendix A: 1 ms)."""
+
+
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with hardly a packet that is not CE."""
     marked = pl.max_horizontal(
@@ -81,6 +93,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     packets = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
     all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")
+    all_ce = all_ce.join(_left_as_ce(evidence), on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
 
 
@@ -111,15 +124,31 @@ def _queues(evidence: Evidence) -> pl.DataFrame:
     receiver = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
     rounds = subjects.rounds(evidence).join(ends, on=["source", "flow"], how="left")
     seen = rounds.filter((pl.col("vantage") != receiver).fill_null(True))
+    empty = (pl.col("queue_delay_us") < EMPTY_US).fill_null(False)
     return seen.group_by(subjects.DIRECTION).agg(
-        pl.col("queue_delay_us").median().alias("queue_us")
+        pl.col("queue_delay_us").median().alias("queue_us"),
+        pl.col("acked_packets").filter(empty).sum().alias("empty_packets"),
+        pl.col("ce_best").filter(empty).sum().alias("empty_marked"),
     )
 
 
+def _left_as_ce(evidence: Evidence) -> pl.DataFrame:
+    """Directions whose packets are CE already in the capture at their sender: `left` is true."""
+    ends = evidence.flows.select("source", "flow", "vantage")
+    marked = _segments(evidence).filter(
+        pl.col("ce_segments") >= USELESS_CE_SHARE * pl.col("segments")
+    )
+    there = marked.join(ends, on=["source", "flow"]).filter(at_sender())
+    return there.select(*subjects.DIRECTION, left=pl.lit(True)).unique()
+
+
 def _finding(row: dict[str, Any]) -> Finding:
+    if row["left"]:
+        return _at_the_sender(row)
     queue_us = row["queue_us"]
     packet_us = row["serialisation_us"] or 0.0
-    standing = queue_us is not None and queue_us >= STANDING_US
+    alone = _at_no_queue(row)
+    standing = queue_us is not None and queue_us >= STANDING_US and not alone
     slow = standing and packet_us >= STANDING_US
     if queue_us is None:
         reason = "a hop marks every packet, or a queue stands that this capture cannot show"
@@ -129,15 +158,54 @@ def _finding(row: dict[str, Any]) -> Finding:
             "L4S AQM, so every packet that waits for another is marked"
         )
     elif standing:
-        reason = f"the median queue delay is {queue_us / 1000:.1f} ms, as when no sender responds"
+        reason = f"a queue stands above the AQM's threshold (median {queue_us / 1000:.1f} ms)"
+    elif alone and queue_us >= STANDING_US:
+        reason = (
+            f"a hop marks every packet, as {row['empty_marked']:,} of {row['empty_packets']:,} "
+            f"that met less than {EMPTY_US / 1000:.1f} ms of queue were CE too"
+        )
     else:
         reason = f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
-    return Finding(
-        CODE,
+    return _marked(
+        row,
         Severity.NOTICE if standing else Severity.WARNING,
         Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
-        f"{row['marked']:,} of {row['segments']:,} data packets are CE: {reason}.",
+        f"{_share(row)}: {reason}.",
         _action(standing, slow),
+    )
+
+
+def _at_no_queue(row: dict[str, Any]) -> bool:
+    """Whether packets that met no queue were marked like the rest: by no AQM, then."""
+    met_none = row["empty_packets"] or 0
+    return met_none >= MIN_PACKETS and row["empty_marked"] >= USELESS_CE_SHARE * met_none
+
+
+def _at_the_sender(row: dict[str, Any]) -> Finding:
+    return _marked(
+        row,
+        Severity.WARNING,
+        Confidence.HIGH,
+        f"{_share(row)} when they leave the sender: no hop has marked them, the sender itself sets "
+        "CE, or its own queue does.",
+        "Look at the sender for a TOS or traffic class that sets both ECN bits (socket options, "
+        "nftables, iptables), and for marks of its qdisc (tc -s qdisc).",
+    )
+
+
+def _share(row: dict[str, Any]) -> str:
+    return f"{row['marked']:,} of {row['segments']:,} data packets are CE"
+
+
+def _marked(
+    row: dict[str, Any], severity: Severity, confidence: Confidence, message: str, action: str
+) -> Finding:
+    return Finding(
+        CODE,
+        severity,
+        confidence,
+        message,
+        action,
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -21,6 +21,11 @@ def receiver() -> pl.Expr:
     return pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
 
 
+def at_sender() -> pl.Expr:
+    """Whether the capture at ``vantage`` stood at the sender of direction ``forward``."""
+    return (pl.col("vantage") == sender()).fill_null(False)
+
+
 def distance() -> pl.Expr:
     """Rank of ``vantage`` from the sender of direction ``forward``: 0 (there) to 3 (receiver)."""
     at = pl.col("vantage")

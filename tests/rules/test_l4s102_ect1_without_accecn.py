@@ -23,3 +23,27 @@ def test_silent_under_accecn_and_where_the_mode_is_unknown():
 def test_silent_on_ect0_under_classic_ecn():
     rows = frame("directions", data_ect1=0, data_ect0=900)
     assert check(evidence(flows=frame("flows", mode="classic"), directions=rows)) == []
+
+
+def both_ends(at_sender: int, at_receiver: int, near_mode: str = "classic"):
+    """A flow with so many ECT(1) packets at its sender and at its receiver."""
+    flows = frame("flows", source=[0, 1], mode=[near_mode, "classic"], vantage=["client", "server"])
+    sent = frame("directions", source=[0, 1], data_ect1=[at_sender, at_receiver])
+    return evidence(flows=flows, directions=sent)
+
+
+def test_silent_on_ect0_that_the_path_makes_ect1():
+    assert check(both_ends(0, 900)) == []
+
+
+def test_fires_at_the_sender_whose_capture_began_after_the_handshake():
+    (found,) = check(both_ends(900, 900, "unknown"))
+    assert (found.source, found.confidence) == (0, Confidence.HIGH)
+
+
+def test_fires_at_the_receiver_alone_without_blaming_the_sender():
+    flows = frame("flows", mode="classic", vantage="server")
+    (found,) = check(evidence(flows=flows, directions=frame("directions", data_ect1=900)))
+    assert found.confidence is Confidence.MEDIUM
+    assert "or the path re-marks ECT(0)" in found.message
+    assert found.action.startswith("Capture at the sender.")

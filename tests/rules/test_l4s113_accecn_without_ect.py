@@ -33,3 +33,11 @@ def test_silent_on_ect_data_and_under_classic_ecn():
     classic = frame("directions", flow=1, **NOT_ECT)
     flows = frame("flows", flow=[0, 1], mode=["accecn", "none"])
     assert check(evidence(flows=flows, directions=stack(ect, classic))) == []
+
+
+def test_silent_when_the_capture_that_saw_ect_began_after_the_handshake():
+    near = frame("directions", source=1, data_not_ect=0, data_ect1=1000, data_ect0=0, data_ce=0)
+    flows = frame("flows", source=[0, 1], vantage=["server", "client"], mode=["accecn", "unknown"])
+    assert (
+        check(evidence(flows=flows, directions=stack(frame("directions", **NOT_ECT), near))) == []
+    )

@@ -16,7 +16,8 @@ def test_fires_at_the_receiver_and_on_feedback() -> None:
 
 def test_fires_with_full_confidence_only_where_the_queue_can_be_seen() -> None:
     """At the receiver the RTT holds no queue: a delay of 0 there does not accuse a hop."""
-    tables = {"directions": frame("directions", data_ce=1000), "rounds": rounds(50)}
+    fed_back = frame("directions", ce_fed_back_best=1000)
+    tables = {"directions": fed_back, "rounds": rounds(50)}
     (near,) = check(evidence(flows=frame("flows", vantage="client"), **tables))
     (far,) = check(evidence(flows=frame("flows", vantage="server"), **tables))
     assert (near.confidence, far.confidence) == (Confidence.HIGH, Confidence.MEDIUM)
@@ -55,8 +56,39 @@ def test_silent_where_super_packets_stand_for_more_segments_than_marks() -> None
 def test_fires_and_names_the_slow_link_that_no_sender_can_avoid() -> None:
     """Lab run s1401-149: 3 Mbit/s behind a step of 0.5 ms, and a sender that cut 536 times."""
     place = bottleneck("l4s", serialisation_us=4_200.0)
-    tables = {"directions": frame("directions", data_ce=1000), "bottlenecks": place}
+    fed_back = frame("directions", ce_fed_back_best=1000)
+    tables = {"directions": fed_back, "bottlenecks": place}
     (found,) = check(evidence(flows=FLOWS, rounds=rounds(50, queue_delay_us=3_600.0), **tables))
     assert "one packet takes 4.2 ms on this link" in found.message
     assert "responds" not in found.message
     assert found.action.startswith("Raise the step")
+
+
+def test_fires_and_blames_no_hop_for_packets_that_leave_their_sender_as_ce() -> None:
+    left = frame("directions", data_ce=1000)
+    (found,) = check(evidence(flows=frame("flows", vantage="client"), directions=left))
+    assert "no hop has marked them" in found.message
+    assert "hop" not in found.action
+    fed_back = frame("directions", data_ce=0, ce_fed_back_best=1000)
+    (found,) = check(evidence(flows=frame("flows", vantage="client"), directions=fed_back))
+    assert "no hop" not in found.message
+
+
+def test_fires_at_both_ends_and_believes_the_capture_at_the_sender() -> None:
+    flows = frame("flows", source=[0, 1], vantage=["server", "client"])
+    seen = frame("directions", source=[0, 1], data_ce=[1000, 990])
+    (found,) = check(evidence(flows=flows, directions=seen))
+    assert "no hop has marked them" in found.message
+
+
+def test_fires_on_a_hop_that_marks_all_beside_the_queue_of_another_flow() -> None:
+    """The flow is marked from its first packet on; another one fills the queue from 0.2 s on."""
+    queue = [100.0] * 20 + [15_000.0] * 80
+    fed_back = frame("directions", data_packets=4000, ce_fed_back_best=4000)
+    seen = rounds(100, queue_delay_us=queue, ce_best=40)
+    (found,) = check(evidence(directions=fed_back, rounds=seen))
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)
+    assert "as 800 of 800 that met less than 0.5 ms of queue were CE too" in found.message
+    aqm = rounds(100, queue_delay_us=queue, ce_best=[0] * 20 + [40] * 80)
+    (found,) = check(evidence(directions=fed_back, rounds=aqm))
+    assert found.severity is Severity.NOTICE
