@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from l4strace.ingest.logs import ss_times
+from l4strace.ingest.logs.ss import AS_RENO, HEADER
 from l4strace.redact import words
 from l4strace.redact.mask import Mask
 from l4strace.redact.words import vocabulary
 
-TIME = re.compile(
-    r"\s*(?:#\s*)?(?:(?:t=)?\d{9,10}(?:\.\d+)?(?=\s|$)"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\s*$)"
-)
+TIME = re.compile(r"\s*(?:#\s*)?(?:t=)?\d{9,10}(?:\.\d+)?(?=\s|$)")
+"""Seconds since 1970, on a line of their own or before other text."""
 SOCKET = re.compile(
     r"\s*(?:tcp\s+)?(?P<state>[A-Z][A-Z0-9-]{2,14})\s+(?P<queues>\d+\s+\d+)\s+"
     r"(?P<here>\S+:\d+)\s+(?P<there>\S+:\d+)"
 )
+UNREAD = "-"
 NUMBERS = vocabulary("""
     wscale rto backoff rtt ato mss pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans
     bytes_acked bytes_received segs_out segs_in data_segs_out data_segs_in lastsnd lastrcv
@@ -51,6 +52,8 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 
 def _line(line: str, mask: Mask) -> str:
     time = TIME.match(line)
+    if time is None and (alone := _time(line)):
+        return alone
     rest = line[time.end() :] if time else line
     socket = SOCKET.match(rest)
     shown = time[0].strip() if time else ""
@@ -64,7 +67,19 @@ def _line(line: str, mask: Mask) -> str:
         return " ".join((*filter(None, [shown, start]), *_info(rest, mask)))
     kept = " ".join(_info(rest, mask))
     indent = "\t " if kept and rest[:1].isspace() and not time else ""
-    return indent + " ".join(filter(None, [shown, kept]))
+    # Where other text stands shows whether a log begins with a whole poll.
+    other = UNREAD if line.strip() and not HEADER.match(line) else ""
+    return indent + " ".join(filter(None, [shown, kept])) or other
+
+
+def _time(line: str) -> str:
+    """A line that is a time or separates polls, without its zone; nothing for any other line."""
+    if (ns := ss_times.since_1970(line)) is not None:
+        return f"{ns // 10**9}.{ns % 10**9:09}"
+    if (ns := ss_times.of_day(line)) is not None:
+        minutes, seconds = divmod(ns // 10**9, 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{ns % 10**9:09}"
+    return "---" if re.match(ss_times.SEPARATOR, line) else ""
 
 
 STATES = vocabulary("""
@@ -101,6 +116,8 @@ def _info(text: str, mask: Mask) -> Iterator[str]:
             yield f"{token} {follower}"
         elif not colon and follower.startswith(("wscale:", "rto:")):
             yield words.congestion_control(token, mask)
+        elif re.fullmatch(AS_RENO, token):
+            yield token
         elif colon and name in words.CONGESTION_CONTROLS and value.startswith("("):
             kept = [part for part in value.strip("()").split(",") if PART.fullmatch(part)]
             yield f"{name}:({','.join(kept)})"

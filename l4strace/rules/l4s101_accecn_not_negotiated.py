@@ -6,7 +6,8 @@ Flows whose SYN requested Accurate ECN (AE, CWR and ECE all set) and that use cl
 after the handshake. The rule names who gave up: the server in its answer or in a repeated SYN/ACK,
 a broken server or path, or the client after lost SYNs. Also flows that negotiated AccECN and whose
 server then saw the final ACK with ACE 000, after which it must not send ECT. Where a capture began
-after the handshake, data that is Not-ECT although the kernel log shows Prague.
+after the handshake, data that is Not-ECT although the kernel log shows Prague. A kernel log alone
+shows it where Prague calls itself `prague-reno`.
 
 Why it matters
 --------------
@@ -70,7 +71,8 @@ NO_HANDSHAKE = "no handshake packet shows whether AccECN was requested"
 MIN_PACKETS = 10
 """Data packets without ECT that are no accident: Prague retransmits as Not-ECT, and one window has
 ten packets (RFC 6928)."""
-PRAGUE = ("prague", "prague-reno")
+PRAGUE_AS_RENO = "prague-reno"
+PRAGUE = ("prague", PRAGUE_AS_RENO)
 """The control, and what it calls itself without AccECN."""
 L4S_CONTROLS = ("prague", "prague-reno", "bbr3", "bbr2")
 
@@ -96,6 +98,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         *(_final_ack(row) for row in bleached.iter_rows(named=True)),
         *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
         *(_without_handshake(row, controls.get(row["flow"])) for row in late.iter_rows(named=True)),
+        *(_as_reno(flow) for flow in _logged_as_reno(evidence)),
     ]
 
 
@@ -141,6 +144,30 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
         source=row["source"],
         flow=row["flow"],
         measures=(Measure("data packets that are Not-ECT", packets, "packet", "0 with AccECN"),),
+    )
+
+
+def _logged_as_reno(evidence: Evidence) -> list[int]:
+    """Flows that no capture shows, with Prague as Reno in their last sample."""
+    logged = evidence.kernel.filter(pl.col("cc").is_not_null() & pl.col("flow").is_not_null())
+    last = logged.group_by("flow").agg(pl.col("cc").sort_by("ts_ns").last())
+    seen = evidence.flows.filter(pl.col("mode") != "unknown")
+    alone = last.join(evidence.directions, on="flow", how="anti").join(seen, on="flow", how="anti")
+    flows: list[int] = alone.filter(pl.col("cc") == PRAGUE_AS_RENO).sort("flow")["flow"].to_list()
+    return flows
+
+
+def _as_reno(flow: int) -> Finding:
+    return Finding(
+        CODE,
+        Severity.ERROR,
+        Confidence.HIGH,
+        "Prague runs as Reno, as the kernel log shows (prague-reno): AccECN was not negotiated, "
+        "and L4S cannot be used.",
+        "Set net.ipv4.tcp_ecn=3 on both hosts (Linux 7.0 or an L4S kernel). A capture of the "
+        "handshake shows who refused it.",
+        flow=flow,
+        measures=(Measure("congestion control", PRAGUE_AS_RENO, "", "prague"),),
     )
 
 

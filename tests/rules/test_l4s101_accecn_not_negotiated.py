@@ -107,3 +107,11 @@ def test_silent_with_the_reason_where_the_handshake_is_missing(control: str | No
 
 def test_silent_where_later_packets_show_the_mode():
     assert late("prague", mode="classic") == []
+
+
+@pytest.mark.parametrize(("control", "found"), [("prague-reno", 1), ("prague", 0), ("reno", 0)])
+def test_fires_on_a_log_alone_where_prague_runs_as_reno(control: str, found: int):
+    kernel = frame("kernel", cc=["prague", control], flow=[0, 0], ts_ns=[0, 1])
+    flows = frame("flows", flow=0, mode="unknown")
+    findings = check(evidence(flows=flows, kernel=kernel))
+    assert [f.severity for f in findings] == [Severity.ERROR] * found

@@ -1,9 +1,8 @@
-"""Logs of `ss -tin` taken again and again, with times between or before the lines.
+"""Logs of `ss -tin` taken again and again, with times (`ss_times`) before or after each poll.
 
-Times: a line of its own (`# t=1795252715.257886`, `1795252715.25`, ISO 8601) or a prefix of every
-line, as moreutils' `ts '%.s'` writes. Sockets may take two lines or, with -O, one. The `ss` of
-L4STeam's iproute2 adds `prague:(alpha:4.7%,...)`. It always divides alpha by 2^20: on a 24-bit
-kernel the percentage is 16 times too large. classic_ecn is in no version of it.
+Sockets may take two lines or, with -O, one. The `ss` of L4STeam's iproute2 adds
+`prague:(alpha:4.7%,...)`. It always divides alpha by 2^20: on a 24-bit kernel the percentage is 16
+times too large. classic_ecn is in no version of it. DCTCP's alpha is in units of 1/1024.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from l4strace.ingest.logs import ss_times
 from l4strace.ingest.logs.blocks import blocks
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
@@ -22,8 +22,6 @@ BATCH_CHARS = 1 << 24
 """Most text that is held before its complete records are parsed: about 10,000 polls."""
 LAST_CHARS = 1 << 12
 """Characters at the end of the text that are searched first for its last socket: a few sockets."""
-EPOCH = r"^(?:#\s*)?(?:t=)?(\d{9,10})(?:\.(\d+))?(?:\s+|$)"
-ISO = r"^(?:#\s*)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|[+-]\d\d:?\d\d)?\s*$"
 SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
 BEGIN = re.compile(
     r"^(?:(?:#\s*)?(?:t=)?\d{9,10}(?:\.\d+)?\s+)?"
@@ -31,35 +29,87 @@ BEGIN = re.compile(
     re.MULTILINE,
 )
 """The line that begins a socket, after the time that moreutils' `ts` puts before it."""
+TIME_LINE = re.compile(rf"\A(?:{ss_times.EPOCH}|{ss_times.LINE})")
+SEPARATOR = re.compile(ss_times.SEPARATOR)
+HEADER = re.compile(r"\s*(?:Netid\s+)?State\s+Recv-Q")
+NO_TIMES = (
+    "ss without a time; record it with: "
+    "while sleep 0.1; do date +%s.%N; ss -tinO; done > run.ss.txt"
+)
 ALPHA_UNIT = 1 << 20
 """Divisor of alpha in L4STeam's ss, whatever the kernel's scale."""
+DCTCP_ALPHA_UNIT = 1 << 10
+"""DCTCP_MAX_ALPHA."""
+AS_RENO = r"\bprague:reno-fallback-mode\b"
+"""What L4STeam's ss prints of Prague without AccECN."""
+PRAGUE_AS_RENO = "prague-reno"
+"""Its name in the kernel."""
 SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def read(path: str) -> Log:
-    """Reads one file."""
+    """Reads one file. Raises ValueError when it has sockets and no time."""
     log, keeper = Log(path, "ss", clock="realtime", unix_offset_ns=0), Keeper()
-    clock: int | None = None
+    clock: ss_times.Clock | None = None
+    untimed = 0
     for block in _blocks(path, log):
-        lines, clock = _timed(block, clock)
-        keeper.add(_samples(lines))
+        clock = clock or ss_times.Clock(after=times_follow(block))
+        sockets = _sockets(clock.timed(block))
+        untimed += sockets["ts_ns"].null_count()
+        keeper.add(_samples(sockets.drop_nulls("ts_ns")))
     log.samples = keeper.finish()
     log.records = log.samples.height + keeper.thinned
+    if untimed and not log.records:
+        raise ValueError(NO_TIMES)
+    if clock is not None and not clock.dated:
+        log.clock, log.unix_offset_ns = "unknown", None
+    log.lose(Stat.LINES_UNREAD, untimed, "info", "Sockets without a time.")
     log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
 
 
+def times_follow(text: str) -> bool:
+    """Whether the time of a poll stands behind it, as in flent's loop.
+
+    Then a whole poll precedes the first time, and what separates polls does not.
+    """
+    before = ""
+    polled = False
+    for line in text.split("\n"):
+        if TIME_LINE.match(line):
+            return polled and not SEPARATOR.match(before)
+        if line.strip():
+            # A log that was cut may begin anywhere in a poll.
+            if not before and not (BEGIN.match(line) or HEADER.match(line)):
+                return False
+            polled |= BEGIN.match(line) is not None
+            before = line
+    return False
+
+
 def _blocks(path: str, log: Log) -> Iterator[str]:
-    """Text that ends before the line of a socket, so that no socket is torn in two."""
-    held = ""
+    """Text that ends between two polls or, where times come first, between two sockets."""
+    held, cut = "", None
     for block in blocks(path, log, BATCH_CHARS // 16):
         held += bytes(block).decode("utf-8", "replace")
         if len(held) >= BATCH_CHARS:
-            cut = _complete(held)
-            yield held[:cut]
-            held = held[cut:]
+            cut = cut or (_last_time if times_follow(held) else _complete)
+            end = cut(held)
+            yield held[:end]
+            held = held[end:]
     if held:
         yield held
+
+
+def _last_time(held: str) -> int:
+    """Length up to the end of the last line that is a time; all whole lines without one."""
+    end = whole = held.rfind("\n") + 1 or len(held)
+    while end:
+        begin = held.rfind("\n", 0, end - 1) + 1
+        if TIME_LINE.match(held[begin : end - 1]):
+            return end
+        end = begin
+    return whole
 
 
 def _complete(held: str) -> int:
@@ -74,40 +124,19 @@ def _complete(held: str) -> int:
         size *= 2
 
 
-def _timed(block: str, clock: int | None) -> tuple[pl.DataFrame, int | None]:
-    """Lines that are not times, each with the last time before it; and the time of the last."""
-    line = pl.col("line")
-    fraction = line.str.extract(EPOCH, 2).fill_null("").str.pad_end(9, "0").str.head(9)
-    epoch_ns = (line.str.extract(EPOCH, 1) + fraction).cast(pl.Int64, strict=False)
-    frame = pl.DataFrame({"line": block.split("\n")}).with_columns(
-        ts_ns=pl.coalesce(epoch_ns, _iso_ns(line)).forward_fill()
-    )
-    lines = frame.select(
-        ts_ns=pl.coalesce("ts_ns", pl.lit(clock, dtype=pl.Int64())),
-        line=line.str.replace(EPOCH, "").str.replace(ISO, ""),
-    )
-    return lines.filter(pl.col("line").str.strip_chars() != ""), lines["ts_ns"][-1]
-
-
-def _iso_ns(line: pl.Expr) -> pl.Expr:
-    """ISO times; without a zone they count as UTC."""
-    local = line.str.extract(ISO, 1).str.replace(" ", "T").str.replace(",", ".")
-    zone = line.str.extract(ISO, 2).str.replace("Z", "+00:00")
-    zone = zone.str.replace(r"^([+-]\d\d):?(\d\d)$", "$1:$2")
-    text = local + zone.fill_null("+00:00")
-    parsed = text.str.to_datetime("%+", time_unit="ns", time_zone="UTC", strict=False)
-    return parsed.dt.timestamp("ns")
-
-
-def _samples(lines: pl.DataFrame) -> pl.DataFrame:
-    """One sample per socket and poll; lines before the first socket or time are left out."""
+def _sockets(lines: pl.DataFrame) -> pl.DataFrame:
+    """One row per socket and poll; lines before the first socket are left out."""
     begins = pl.col("line").str.contains(SOCKET)
-    sockets = (
+    return (
         lines.with_columns(number=begins.cum_sum())
-        .filter((pl.col("number") > 0) & pl.col("ts_ns").is_not_null())
+        .filter(pl.col("number") > 0)
         .group_by("number", maintain_order=True)
         .agg(pl.col("ts_ns").first(), line=pl.col("line").str.strip_chars().str.join(" "))
     )
+
+
+def _samples(sockets: pl.DataFrame) -> pl.DataFrame:
+    """The sockets that have TCP's numbers."""
     address = r"^\[?(?:::ffff:)?([^%\]]*).*$"
     line = pl.col("line")
     frame = sockets.with_columns(
@@ -139,7 +168,9 @@ def _columns() -> dict[str, pl.Expr]:
         "event": pl.lit("poll"),
         "sk": pl.coalesce("0x" + pl.col("info").str.extract(r"\bsk:([0-9a-f]+)"), four),
         **{name: pl.col(name) for name in ("saddr", "sport", "daddr", "dport")},
-        "cc": pl.col("info").str.extract(r"(?:^|\s)([a-z][\w-]*)\s+(?:wscale|rto):", 1),
+        "cc": pl.when(pl.col("info").str.contains(AS_RENO))
+        .then(pl.lit(PRAGUE_AS_RENO))
+        .otherwise(pl.col("info").str.extract(r"(?:^|\s)([a-z][\w-]*)\s+(?:wscale|rto):", 1)),
         "snd_cwnd": number(r"\bcwnd:(\d+)"),
         "ssthresh": number(r"(?:^|\s)ssthresh:(\d+)"),
         "srtt_us": number(r"(?:^|\s)rtt:([\d.]+)/") * 1000,
@@ -149,6 +180,7 @@ def _columns() -> dict[str, pl.Expr]:
         "delivered_ce": pl.when(delivered.is_not_null()).then(counted("delivered_ce")),
         "packets_out": counted("unacked"),
         "alpha_raw": (percent / 100 * ALPHA_UNIT).round(),
+        "alpha": number(r"\bdctcp:\([^)]*\balpha:(\d+)") / DCTCP_ALPHA_UNIT,
         "round": number(r"\bprague:\([^)]*\bround:(\d+)"),
         "pacing_rate_bps": rate.cast(pl.Float64, strict=False)
         * unit.replace_strict(SCALE, default=1.0, return_dtype=pl.Float64),
