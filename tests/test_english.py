@@ -20,7 +20,10 @@ NEEDS_A_NEIGHBOR = re.compile(
     r"(?! l4strace)"
 )
 """How docstrings begin that refer to the definition above them."""
-TO_BE_REWRITTEN = re.compile(r"l4strace/(derive/|rules/(l4s30|l4s401|support/))")
+TO_BE_REWRITTEN = re.compile(
+    r"l4strace/derive/(alphas|coexistence|cuts|delays|detector|laws|numbers|one_way|queue_delay"
+    r"|short_flows|spikes|steps|windows)\.py"
+)
 """To be removed: these modules are being rewritten, and until then keep their names."""
 PYTHON = sorted(
     path

@@ -68,7 +68,7 @@ def agreed(rows: list[Judged]) -> list[Judged]:
 
 
 def leaves_open(row: Judged) -> bool:
-    """Its evidence fits no kind, two, or one of them only partly."""
+    """The evidence of the row fits no kind, two, or one of them only partly."""
     return row.kind in OPEN or row.sure <= PARTLY
 
 
@@ -134,7 +134,7 @@ _CONTRADICT = unknown("the flows of the path contradict each other")
 
 
 def _surest(shown: list[Judged]) -> Judged | None:
-    """Of the kind that most of those show which are sure; null where as many show another one."""
+    """A row of the kind that most sure rows show; null where as many show another kind."""
     sure = [row for row in shown if row.sure >= SEEN_BY_OTHERS]
     if not sure:
         return max(shown, key=_sure, default=None)

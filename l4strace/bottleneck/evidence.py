@@ -104,7 +104,7 @@ class Direction:
     marks: float = 0.0
     """Marked packets; with classic feedback, round trips with a mark."""
     all_marks: float = 0.0
-    """The same of the whole direction, its start included."""
+    """Marks of the whole direction, its start included."""
     marking_delay_us: float = nan
     """Queue delay (us) at which marks set in: a tenth of the marked rounds lie below."""
     stepped: float = nan
@@ -112,15 +112,15 @@ class Direction:
     first_marking_us: float = nan
     """Smallest queue delay (us) of a marked round of the whole direction."""
     high_acked: float = 0.0
-    """Packets of those rounds."""
+    """Packets of the rounds that wait at least `marking_delay_us`."""
     high_marks: float = 0.0
-    """Marks of those rounds."""
+    """Marks of the rounds that wait at least `marking_delay_us`."""
     high_unmarked: float = 0.0
-    """Those rounds without a mark."""
+    """Rounds that wait at least `marking_delay_us` and have no mark."""
     far_unmarked: float = 0.0
     """Rounds far (8 ms) beyond the border without a mark, of all flows with this codepoint."""
     path_far_unmarked: float = 0.0
-    """The same of all flows that can be marked."""
+    """Rounds far (8 ms) beyond the border without a mark, of all flows that can be marked."""
     ect0_marks: float = 0.0
     """Marks of all ECT(0) packets of the path."""
     ect0_ratio: float = nan
@@ -133,7 +133,7 @@ class Direction:
     lost: float = 0.0
     """Packets retransmitted."""
     losses: float = 0.0
-    """The same of the whole direction."""
+    """Packets retransmitted in the whole direction, its start included."""
     lost_rounds: float = 0.0
     """Rounds with retransmissions."""
     lost_us: float = nan
@@ -170,9 +170,9 @@ class Direction:
     first_slots: float = 0.0
     """Slots in which the direction waited and another flow of the path began."""
     first_met: float = nan
-    """Those in which the first packet of the new flow waited as long."""
+    """Slots of `first_slots` in which the first packet of the new flow waited as long."""
     first_passed: float = nan
-    """Those in which it waited less."""
+    """Slots of `first_slots` in which the first packet of the new flow waited less."""
     first_apart_us: float = nan
     """How much more (us) the waits of the direction vary than those of the first packets."""
 
@@ -185,7 +185,7 @@ class Direction:
 CLASSES = ("scalable", "classic")
 _OWN = tuple(f.name for f in fields(Direction) if f.name not in CLASSES)
 _BESIDE = tuple(f.name for f in fields(Neighbors))
-_SURE = {f.name: f.default for f in (*fields(Direction), *fields(Neighbors))}
+_DEFAULTS = {f.name: f.default for f in (*fields(Direction), *fields(Neighbors))}
 
 
 def of_row(row: Mapping[str, Any], *, phases: int = 1, ect1_on_path: bool = True) -> Direction:
@@ -211,4 +211,4 @@ def _neighbors(row: Mapping[str, Any], of: str) -> Neighbors:
 
 
 def _number(name: str, value: Any) -> Any:
-    return _SURE[name] if value is None else value
+    return _DEFAULTS[name] if value is None else value

@@ -80,7 +80,7 @@ class Sign:
     name: str
     asks: Callable[[Direction, Neighbors], Shown]
     unit: str = ""
-    """Of its number; a sign without one is a plain fact."""
+    """Unit of the number that the sign compares; a sign without one is a plain fact."""
     source: str = ""
     """Where the threshold comes from."""
     says: str = ""

@@ -36,7 +36,7 @@ def unknown(why: str) -> Verdict:
 
 
 def of(d: Direction, rows: Sequence[Row] = ROWS, asked: Asked | None = None) -> Verdict:
-    """That of the first of ``rows`` that fires, less what only ECT(1) packets could show."""
+    """Verdict of the first of ``rows`` that fires, less what only ECT(1) packets could show."""
     made = _of_rows(d, rows, asked or Asked(d))
     if d.marked_as == "ect1" or others.compared(d, d.scalable).true:
         return made

@@ -22,7 +22,7 @@ REPRODUCED = 0.99
 reproduces every step of the lab runs, a wrong one under half of them."""
 
 
-ENOUGH = 3
+MIN_RESIDUES = 3
 """Residues that name a build where the log lacks the carry, so that no step can be reproduced to
 the bit: one arises by chance in 2^19 steps, or 2^23 (prague_classic_ecn_detection)."""
 
@@ -62,7 +62,7 @@ def _by_residue(steps: pl.DataFrame, hits: dict[str, int]) -> str | None:
         return name if hits.get(name, 0) >= REPRODUCED * exact else None
     agreeing = (named == name).sum()
     unclamped = steps.height - steps["residue"].null_count()
-    return name if agreeing >= ENOUGH and agreeing >= REPRODUCED * unclamped else None
+    return name if agreeing >= MIN_RESIDUES and agreeing >= REPRODUCED * unclamped else None
 
 
 def _named(kernel: pl.DataFrame, steps: pl.DataFrame, bits: int) -> tuple[str, str, int | None]:

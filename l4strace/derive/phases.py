@@ -48,7 +48,7 @@ def capacities(capture: Capture) -> pl.DataFrame:
 
 @kept
 def sized(capture: Capture) -> pl.DataFrame:
-    """Of each direction, the number of its path, the capacity there, and `noise_us`."""
+    """One row a direction: the number of its path, the capacity there, and `noise_us`."""
     return (
         company.directions(capture)
         .lazy()

@@ -114,8 +114,9 @@ def _acting(place: Place, response: Response, score: Replayed | None) -> Verdict
 
 
 def _plain(place: Place, response: Response, score: Replayed | None) -> bool:
-    """Of a few packets rounding hides how deep a reduction is: large ones by alpha/2 look like it.
+    """The window is large enough to show how deep a reduction is, and no score explains a deep one.
 
+    In a window of a few packets rounding hides it: large reductions by alpha/2 look like the floor.
     Simulated run s8104-144, a window of 4 packets at alpha/2 of 18 %.
     """
     deep = response.window_packets >= DEEP

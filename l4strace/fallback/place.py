@@ -82,7 +82,7 @@ class Place:
 
 
 def confidence(value: float | None) -> Confidence:
-    """That of a verdict which rests on a bottleneck class of confidence ``value``."""
+    """Confidence of a verdict which rests on a bottleneck class of confidence ``value``."""
     if (value or 0.0) >= ISOLATED_CONFIDENCE:
         return Confidence.HIGH
     return Confidence.MEDIUM if (value or 0.0) >= LIKELY_CONFIDENCE else Confidence.LOW

@@ -36,9 +36,9 @@ class Recorded:
     share: float
     """Share of the steps with a score above 8."""
     time: float
-    """The same of the time."""
+    """Share of the time with a score above 8."""
     time_since: float
-    """The same of the time from the first such step on."""
+    """Share of the time with a score above 8, from the first such step on."""
     crossings: int
     """How often the score passed 8."""
     since_ns: int | None
@@ -52,11 +52,11 @@ class Recorded:
     """Medians of the two inputs over all steps."""
     high_mdev_us: float | None
     high_depth_us: float | None
-    """The same over the steps above 8."""
+    """Medians of the two inputs over the steps above 8."""
     fixed_share: float
     """Share of the steps above 8 in the replay with the correct thresholds."""
     buggy_share: float
-    """The same with those of the scaling bug."""
+    """Share of the steps above 8 in the replay with the thresholds of the scaling bug."""
     buggy_error: float | None
     """Median error of that replay."""
     right_share: float

@@ -22,8 +22,8 @@ class Replayed:
     time: float
     """Share of the time with a score that is above 8 for certain."""
     time_most: float
-    """The same with one that may be: the packets bound the score, and leave the clock of the
-    detector open (each round trip, or each 25 ms)."""
+    """Share of the time with a score that may be above 8: the packets bound the score, and leave
+    the clock of the detector open (each round trip, or each 25 ms)."""
     crossings: int
     """How often it passed 8."""
     least: float

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive.laws import ENOUGH, LEAD, LEAD_EACH, MISFIT, apart
+from l4strace.derive.laws import ENOUGH, LEAD, MISFIT, apart
 from l4strace.derive.vantage import once, scalable
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
 from l4strace.schema.keys import KEY
 
-CLEAR, FEWEST = 2 * LEAD, 3
+CLEAR_LEAD, MIN_FEW_ROUNDS = 2 * LEAD, 3
 """Log-likelihood ahead of all other laws from which the floor shows in fewer rounds than name a
 law, and how few: one adds at most 6 (`derive/windows`), so two of them at least show it. In 1,460
 simulated runs all flows with such a lead in 3 or 4 rounds made most reductions at the floor."""
@@ -38,7 +38,6 @@ class Response:
     by_host: bool
     """Only the marked rounds of all flows of the host together show it."""
     samples: int
-    lead: float | None
     fraction: float | None
     half_alpha: float
     window_packets: float
@@ -54,11 +53,6 @@ class Response:
     def unsure(self) -> bool:
         """What shows the law is little, or not of this flow alone."""
         return self.by_host or self.few
-
-    @property
-    def lead_needed(self) -> float:
-        """Log-likelihood from which a law counts as shown."""
-        return max(LEAD, LEAD_EACH * self.samples)
 
 
 def responses(evidence: Evidence) -> dict[Direction, Response]:
@@ -80,15 +74,15 @@ def responses(evidence: Evidence) -> dict[Direction, Response]:
 
 
 def few_at_the_floor() -> pl.Expr:
-    """Of rows of `laws`: all of the few marked rounds are at the fallback's floor."""
+    """In a row of `laws`, all of the few marked rounds are at the fallback's floor."""
     others = pl.max_horizontal("ll_half_alpha", "ll_half", "ll_none")
-    few = pl.col("samples").is_between(FEWEST, ENOUGH - 1) & (pl.col("misfit") <= MISFIT)
-    clear = pl.col("ll_floor") - others >= CLEAR
+    few = pl.col("samples").is_between(MIN_FEW_ROUNDS, ENOUGH - 1) & (pl.col("misfit") <= MISFIT)
+    clear = pl.col("ll_floor") - others >= CLEAR_LEAD
     return (pl.col("law").is_null() & few & clear).fill_null(False)
 
 
 def floor_at_times() -> pl.Expr:
-    """Of rows of `laws`: no law leads, and the floor explains more than alpha/2.
+    """In a row of `laws`, no law leads, and the floor explains more than alpha/2.
 
     A floor as likely at all times is a small bias of the model, in windows of few packets.
     """
@@ -98,7 +92,7 @@ def floor_at_times() -> pl.Expr:
 
 
 def show_the_fallback() -> pl.Expr:
-    """Of rows of `laws`: the law shows what the fallback does while a correct score is above 8.
+    """A row of `laws` shows what the fallback does while a correct score is above 8.
 
     Alpha/2 shows it only where it explains more than the floor of such a score. Simulated run
     s9401-058: the fallback acted in windows of fewer than 4 packets, and those that could be

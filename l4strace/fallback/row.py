@@ -54,7 +54,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Row(Seen):
-    """The same with its verdict."""
+    """What was seen of one direction, with its verdict."""
 
     state: State = "unknown"
     justified_by: Cause | None = None

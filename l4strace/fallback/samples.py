@@ -14,7 +14,7 @@ from l4strace.schema.keys import DIRECTION
 OWN_FUNCTIONS = ("ack", "alpha", "cwr")
 """Events of Prague's own functions: they show classic_ecn wherever the build has it."""
 
-FEW = 50
+MIN_TRANSFER_SAMPLES = 50
 """Samples below which a socket is a control connection, or has just begun: by eye; that of a test
 tool has some ten ACKs, and a correct detector exceeds 8 within 5 rounds at CoDel's queue delay."""
 
@@ -37,7 +37,7 @@ class Sampled:
     @property
     def enough(self) -> bool:
         """More than a control connection has."""
-        return self.samples >= FEW
+        return self.samples >= MIN_TRANSFER_SAMPLES
 
     @property
     def marked(self) -> bool | None:

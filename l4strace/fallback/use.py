@@ -32,7 +32,7 @@ class Use:
     at_alpha: float = 0.0
     """Share of them in which alpha/2 is at least the floor, so that the score changes nothing."""
     cuts: int = 0
-    """Those that can show it: the floor asks for at least a packet more than alpha/2."""
+    """Reductions that show a use of the score: the floor asks for a packet more than alpha/2."""
     at_half_alpha: float = 0.0
     """Share of `cuts` that stay at alpha/2 or below, although the fallback would have gone deeper.
 

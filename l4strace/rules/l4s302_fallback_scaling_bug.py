@@ -41,7 +41,7 @@ from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support.fallback_words import ABOVE, DEPTH, LIMIT, MDEV, without_score
+from l4strace.rules.support.fallback_words import ABOVE, DEPTH, MDEV, SCORE_LIMIT, without_score
 from l4strace.wording.quantities import count
 
 CODE = "L4S302"
@@ -51,7 +51,7 @@ ACTION = (
 )
 REPLAY = (
     "a replay with these thresholds matches the recorded score, and with the correct ones it never "
-    f"exceeds {LIMIT}"
+    f"exceeds {SCORE_LIMIT}"
 )
 REPRODUCED = 1.0
 """Median error of a replay that reproduces the recorded score: without the recorded carry each of

@@ -60,8 +60,8 @@ from l4strace.rules.support.fallback_words import (
     ABOVE,
     DEPTH,
     FLOOR,
-    LIMIT,
     MDEV,
+    SCORE_LIMIT,
     correct_steps,
     depth,
     deviation,
@@ -76,7 +76,7 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.quantities import share
 
 CODE = "L4S303"
-SHORT = f"below {DEPTH}"
+SHORT_QUEUE = f"below {DEPTH}"
 UNUSED = " No reduction used the score."
 
 ALIKE = 1.25
@@ -101,7 +101,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _without_capture(flows: Sequence[int | None], shown: Sequence[Row]) -> str:
-    """Of which flows no bottleneck is known, where it is of others."""
+    """States of which flows no bottleneck is known, where it is of others."""
     if all(row.place.kind in HIDDEN for row in shown):
         return "no capture shows what the bottleneck is"
     which = f"flow {flows[0]}" if len(flows) == 1 else f"{len(flows):,} flows"
@@ -124,7 +124,7 @@ def _logged(row: Row, score: Recorded) -> Finding:
             steps_above(score, "" if hidden else "0 on an L4S AQM"),
             correct_steps(score),
             high_deviation(score, f"below {MDEV}"),
-            *([] if hidden else [high_depth(score, SHORT)]),
+            *([] if hidden else [high_depth(score, SHORT_QUEUE)]),
             *([] if row.justified_by == "long queue" else [_why(row)]),
         ),
         variant=variant(row),
@@ -201,7 +201,7 @@ def _replay(score: Recorded) -> str:
     part = f" in {share(fixed)} of the steps; the scaling bug makes that {share(recorded)}"
     if not score.buggy or share(fixed) == share(recorded):
         part = ", so the scaling bug is not the cause"
-    return f" A replay with the correct thresholds exceeds {LIMIT} too{part}."
+    return f" A replay with the correct thresholds exceeds {SCORE_LIMIT} too{part}."
 
 
 def _action(row: Row) -> str:
@@ -235,7 +235,7 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
         Severity.NOTICE,
         row.confidence,
         f"Prague's detector, if this kernel has one and runs it, {_would(row, score)} "
-        f"its score, replayed from packets with correct thresholds, exceeds {LIMIT} for "
+        f"its score, replayed from packets with correct thresholds, exceeds {SCORE_LIMIT} for "
         f"{percent(score)} of the time. The reductions do not show whether the fallback acts.",
         "Record kernel state with `l4strace capture` to be certain.",
         source=score.source,
@@ -243,7 +243,9 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
         forward=row.forward,
         measures=(
             Measure(f"time {ABOVE}, correct thresholds", score.time, "share"),
-            Measure("queue delay", row.place.queue_delay_us, "us", SHORT) if long else _why(row),
+            Measure("queue delay", row.place.queue_delay_us, "us", SHORT_QUEUE)
+            if long
+            else _why(row),
         ),
         variant=variant(row),
     )

@@ -4,10 +4,11 @@ What it checks
 --------------
 Which law explains how the window of an ECT(1) sender follows its marks over the whole trace:
 alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half (which windows of 7 packets
-and fewer do not distinguish from the floor). Three or four rounds show the floor, with low
-confidence, where it explains them far better. Then whether that law suits the bottleneck that the
-packets show and the score that correct thresholds give, replayed from packets. Directions with a
-recorded score are left to the other L4S3xx rules.
+and fewer do not distinguish from the floor). A law counts where its log-likelihood leads that of
+the laws that it rules out by 6, and by 0.1 for each marked round. Three or four rounds show the
+floor, with low confidence, where it explains them far better. Then whether that law suits the
+bottleneck that the packets show and the score that correct thresholds give, replayed from packets.
+Directions with a recorded score are left to the other L4S3xx rules.
 
 Why it matters
 --------------
@@ -16,7 +17,7 @@ packets alone: it is thirty times what alpha/2 gives.
 
 Evidence
 --------
-`fallback.state`, `justified_by` and `shown_by`, which rest on: `laws.law`, `lead`, `misfit`,
+`fallback.state`, `justified_by` and `shown_by`, which rest on: `laws.law`, `misfit`,
 `references`, `by_host`, `fraction`, `half_alpha` and the likelihoods; `detector.score_fixed`, its
 bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`, replayed from packets;
 `bottlenecks.kind`, `confidence`, `marking_delay_us` and `serialisation_us`; `noise.jitter_us`;
@@ -58,7 +59,7 @@ from l4strace.rules.support.fallback_words import (
     ABOVE,
     BELOW,
     FLOOR,
-    LIMIT,
+    SCORE_LIMIT,
     fact,
     inputs,
     marks_from,
@@ -173,7 +174,9 @@ def _score(row: Row) -> str:
     if row.justified_by == "nothing" and score.never_above:
         shown = inputs(score.depth_us, score.mdev_us)
         return f"Q{shown[1:]} gave no reason: with correct thresholds the score stays {BELOW}."
-    above = f"the score, replayed from packets, exceeds {LIMIT} for {percent(score)} of the time."
+    above = (
+        f"the score, replayed from packets, exceeds {SCORE_LIMIT} for {percent(score)} of the time."
+    )
     if row.justified_by == "nothing":
         return f"Correct thresholds explain little of that: with them {above}"
     return f"With correct thresholds {above}"
@@ -185,7 +188,6 @@ def _measures(row: Row, response: Response) -> Iterator[Measure]:
     above = row.replayed.time if row.replayed else None
     for what, value, unit, expected in (
         ("marked rounds compared", response.samples, "", ""),
-        ("log-likelihood lead", response.lead, "", f"at least {response.lead_needed:.0f}"),
         ("median reduction", response.fraction, "share", ""),
         ("median alpha/2", response.half_alpha, "share", ""),
         (f"time {ABOVE}, correct thresholds", above, "share", low),

@@ -212,8 +212,8 @@ def test_a_window_that_no_law_explains_is_not_called_short_of_marks(
 def test_what_is_expected_is_what_was_needed() -> None:
     (found,) = check(scene("classic", FLOOR | {"samples": 416}))
     expected = {m.name: m.expected for m in found.measures}
-    assert expected["log-likelihood lead"] == "at least 42"
     assert expected["time above 8, correct thresholds"] == ""
+    assert not [name for name in expected if "likelihood" in name]
 
 
 def test_three_rounds_at_the_floor_show_it_with_low_confidence() -> None:

@@ -13,7 +13,7 @@ QUEUE_US = DEPTH_REFERENCE_US
 queue (D0, 2000 us)."""
 
 DEEP_US = 5 * QUEUE_US
-"""The same for a queue that gets neither a mark nor a loss. By eye."""
+"""Queue delay from which a queue stands that gets neither a mark nor a loss. By eye."""
 
 UNANSWERED_US = 20_000.0
 """Queue delay of a tenth of the rounds from which an AQM with ECN would have marked: PIE holds the
@@ -42,7 +42,7 @@ MIN_FULL, MIN_BELOW = 5, 8
 the two before it, so one gives three or four. Below the largest delay that shows an AQM it takes
 more: a FIFO whose rate changes drops at a few different delays."""
 
-SEVERAL = 1.2
+LOST_PER_ROUND = 1.2
 """Packets lost per round with losses, from which a buffer overflowed. Measured on 430 directions
 without a mark: 1.25 and more behind a FIFO that drops at one height, 1.0 to 1.03 behind CoDel whose
 drops come at one height, too (flows that grow alike reach the same delay in its interval)."""
@@ -86,7 +86,7 @@ def shallow(d: Direction) -> Shown:
 @sign(
     "every loss comes at the full queue",
     "us",
-    "SAME_HEIGHT, CEILING, SEVERAL",
+    "SAME_HEIGHT, CEILING, LOST_PER_ROUND",
     "always at the full queue ({value}, threshold {threshold})",
 )
 def always_full(d: Direction) -> Shown:
@@ -95,7 +95,7 @@ def always_full(d: Direction) -> Shown:
     own = d.lost_rounds >= MIN_FULL
     # Few losses of its own: those of all flows of the path.
     high = d.lost_high_us if own else d.path_lost_high_us
-    several = at_least(d.path_lost, SEVERAL * d.path_lost_rounds)
+    several = at_least(d.path_lost, LOST_PER_ROUND * d.path_lost_rounds)
     enough = at_least(d.lost_rounds if own else d.path_lost_rounds, MIN_FULL)
     return at_least(high, CEILING * d.path_max_us) & enough & several & _one_height(d)
 
@@ -182,7 +182,7 @@ def standing_us(d: Direction) -> float:
 
 
 def _one_height(d: Direction) -> Shown:
-    """Of the direction and of its path, each where it lost enough."""
+    """The direction and its path lose packets at one queue delay, each where it lost enough."""
     own = at_least(d.lost_low_us, SAME_HEIGHT * d.lost_high_us)
     of_path = at_least(d.path_lost_low_us, SAME_HEIGHT * d.path_lost_high_us)
     few, path_few = (is_so(n < MIN_FULL) for n in (d.lost_rounds, d.path_lost_rounds))

@@ -37,10 +37,10 @@ FAR_US = 8000.0
 """Distance of two marking delays that no single AQM has: more than CoDel's 5 ms (RFC 8289) with
 half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both flows alike."""
 
-MANY = 100
+HIGH_PACKETS = 100
 """Packets beyond the border that show how an AQM treats them: a share is known to a tenth."""
 
-SELDOM, MOST, ALL = 0.1, 0.6, 0.95
+SELDOM_MARKED, MOST_MARKED, ALL_MARKED = 0.1, 0.6, 0.95
 """Marked part of those packets. Measured on 320 runs: up to 0.51 behind CoDel, PIE and RED, mostly
 below 0.1; 0.73 and more behind steps, mostly all."""
 
@@ -48,7 +48,7 @@ STEPPED = 0.8
 """Part of the queues beyond the shortest marked one that have marks, which shows a step: by eye,
 between one (every packet) and the few percent that PI2 marks."""
 
-OFTEN = 0.2
+MARKED_SLOTS_SHARE = 0.2
 """Part of the slots in which other traffic is marked, from which a shallow queue marks it as it
 does ECT(1): one overshoot is in one slot, a shared step marks in most. By eye."""
 
@@ -134,7 +134,7 @@ def first_far_late(d: Direction) -> Shown:
     """Even one mark shows a classic AQM when it comes this late, or after many packets that had to
     wait as long without one."""
     limit = d.mark_limit_us + d.noise_us
-    seldom = at_most(_high_share(d), SELDOM) & at_least(d.high_acked, MANY)
+    seldom = at_most(_high_share(d), SELDOM_MARKED) & at_least(d.high_acked, HIGH_PACKETS)
     hardly = above(d.first_marking_us, limit) & seldom & is_so(not d.classic_feedback)
     return (above(d.first_marking_us, limit + FAR_US) & is_so(d.marks > 0)) | hardly
 
@@ -158,12 +158,12 @@ def every_packet(d: Direction) -> Shown:
     return at_least(share, EVERY_PACKET) & below(d.queue_delay_us, L4S_MARK_US)
 
 
-@sign("most packets of long queues are not marked", "share", "MOST")
+@sign("most packets of long queues are not marked", "share", "MOST_MARKED")
 def seldom_marked(d: Direction) -> Shown:
     """Measured on 33 directions whose noise reaches beyond the border: every packet behind a step,
     0.44 of them at most elsewhere."""
-    counted = at_least(d.high_acked, MANY) & is_so(not d.classic_feedback)
-    return at_most(_high_share(d), MOST) & counted
+    counted = at_least(d.high_acked, HIGH_PACKETS) & is_so(not d.classic_feedback)
+    return at_most(_high_share(d), MOST_MARKED) & counted
 
 
 @sign("longer queues go without marks")
@@ -181,7 +181,7 @@ def never_tolerated(d: Direction) -> Shown:
     return is_so(tolerated(d).true is not True)
 
 
-@sign("every packet that waited longer was marked", "share", "ALL")
+@sign("every packet that waited longer was marked", "share", "ALL_MARKED")
 def all_beyond(d: Direction) -> Shown:
     """An L4S AQM does that, and CoDel does not.
 
@@ -190,14 +190,14 @@ def all_beyond(d: Direction) -> Shown:
     the time of a packet.
     """
     soon = below(d.seconds * d.serialisation_us / 1e6, 2 * CODEL_INTERVAL_S**2)
-    counted = at_least(d.high_acked, MANY) & is_so(not d.classic_feedback)
-    return at_least(_high_share(d), ALL) & counted & soon
+    counted = at_least(d.high_acked, HIGH_PACKETS) & is_so(not d.classic_feedback)
+    return at_least(_high_share(d), ALL_MARKED) & counted & soon
 
 
 @sign(
     "every packet that waited longer was marked, and marks began early",
     "share",
-    "ALL",
+    "ALL_MARKED",
     "marks began early, and {value} of the packets that waited longer have one "
     "(threshold {threshold})",
 )
@@ -274,7 +274,7 @@ def coupled(d: Direction) -> Shown:
 
 @sign_beside("ECT(1) packets are marked early", "us", STEP)
 def ect1_early(d: Direction, n: Neighbors) -> Shown:
-    """Those of the direction, or of ECT(1) flows beside it; on no link so slow that CoDel would."""
+    """Marks of the direction, or of ECT(1) flows beside it; on no link so slow that CoDel would."""
     if d.marked_as == "ect1":
         return early(d) & ~slow(d)
     seen = at_least(d.scalable.marked_slots, MIN_MARKS) & others.compared(d, d.scalable)
@@ -329,7 +329,7 @@ def lower_early(d: Direction, n: Neighbors) -> Shown:
 )
 def others_early(d: Direction, n: Neighbors) -> Shown:
     """In many moments, and up to twice the border."""
-    often = at_least(n.marked_slots, max(MIN_MARKS, OFTEN * n.slots))
+    often = at_least(n.marked_slots, max(MIN_MARKS, MARKED_SLOTS_SHARE * n.slots))
     return at_most(n.mark_delay_us, 2 * d.mark_limit_us) & often
 
 

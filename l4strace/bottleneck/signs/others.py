@@ -41,7 +41,7 @@ MIN_SLOTS = 10
 """Slots shared with another flow from which the two are compared: with 10, a correlation beyond
 0.63 is chance in 5 % of cases, with 4 one beyond 0.95."""
 
-FEW = 3
+MIN_CLEAR = 3
 """Slots, marks or flows that show something so large that no chance makes it. By eye."""
 
 EQUAL, ALIKE, NEARLY = 0.1, 0.25, 0.3
@@ -66,7 +66,7 @@ LONGER_PATH = 0.5
 below it. Measured on 17 directions with a queue each: the flow that waited longer had once waited
 less by 3/4 of the difference or more."""
 
-BEYOND = 2
+BORDERS = 2
 """Multiple of the border that CoDel's 5 ms (RFC 8289) and four packets lie within."""
 
 EVEN, UNEVEN = 0.08, 0.5
@@ -126,7 +126,7 @@ def alike(d: Direction, n: Neighbors) -> Shown:
     """RED whose queue swings faster than the slots leaves no correlation, but hardly a gap."""
     nearly = at_most(n.gap, NEARLY) & at_least(n.corr, MOVES_NEARLY) & _steady(n)
     # Flows with a queue each wait alike, too, where CoDel holds each or a packet or two fill it.
-    equal = at_most(n.gap, EQUAL) & above(_longest(n), BEYOND * d.mark_limit_us)
+    equal = at_most(n.gap, EQUAL) & above(_longest(n), BORDERS * d.mark_limit_us)
     return (equal | nearly) & _meet(n) & ~perhaps_in_turn(d, n)
 
 
@@ -193,7 +193,7 @@ def wait_longer(d: Direction, n: Neighbors) -> Shown:
 def wait_less(d: Direction, n: Neighbors) -> Shown:
     """A packet that overtook the others makes all others seem to wait."""
     overtook = at_least(d.late_share, REORDERED) & is_so(not d.flat)
-    shown = _isolated(d, n.queue_us, n.own_queue_us) & at_least(n.slots, FEW)
+    shown = _isolated(d, n.queue_us, n.own_queue_us) & at_least(n.slots, MIN_CLEAR)
     return shown & ~longer_path(d, n) & ~overtook
 
 
@@ -201,7 +201,7 @@ def wait_less(d: Direction, n: Neighbors) -> Shown:
 def first_packets_wait(d: Direction) -> Shown:
     """One queue delays the first packet of a flow as long as any other that arrives then."""
     met, passed = _of(d.first_met, d.first_slots), _of(d.first_passed, d.first_slots)
-    enough = at_least(d.first_slots, FEW)
+    enough = at_least(d.first_slots, MIN_CLEAR)
     return at_least(met, AGREES) & at_most(passed, CONTRADICTS) & enough
 
 
@@ -218,7 +218,7 @@ def first_packets_pass(d: Direction) -> Shown:
     that stays the same.
     """
     met, passed = _of(d.first_met, d.first_slots), _of(d.first_passed, d.first_slots)
-    enough = at_least(d.first_slots, FEW) & above(d.first_apart_us, 0.0)
+    enough = at_least(d.first_slots, MIN_CLEAR) & above(d.first_apart_us, 0.0)
     return at_least(passed, AGREES) & at_most(met, CONTRADICTS) & enough
 
 

@@ -43,7 +43,7 @@ DCTCP_ALPHA_UNIT = 1 << 10
 AS_RENO = r"\bprague:reno-fallback-mode\b"
 """What L4STeam's ss prints of Prague without AccECN."""
 PRAGUE_AS_RENO = "prague-reno"
-"""Its name in the kernel."""
+"""Name of Prague without AccECN in the kernel."""
 SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 

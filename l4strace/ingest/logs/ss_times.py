@@ -22,7 +22,7 @@ ALONE = BEFORE + r"(\d{9,10})(?:[.,](\d{1,20}))?" + AFTER
 FINE = BEFORE + r"(\d{13}|\d{16}|\d{19})" + AFTER
 """`date +%s%3N`, `%s%6N`, `%s%N`."""
 DIGITS = 19
-"""Of nanoseconds since 1970, from 2001 to 2286."""
+"""Digits of nanoseconds since 1970, from 2001 to 2286."""
 ISO = BEFORE + r"(\d{4}-\d\d-\d\d)[T ](" + OF_DAY + r")\s*(Z|UTC|[+-]\d\d:?\d\d)?" + AFTER
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MONTH = f"({'|'.join(MONTHS)})"

@@ -14,7 +14,7 @@ from l4strace.rules.support import hosts
 from l4strace.rules.support.hosts import Host
 
 Facts = Callable[[Host], Iterator[tuple[str, str]]]
-MOST = 4
+MAX_FACTS = 4
 """Facts per finding: more would hide its own numbers."""
 
 
@@ -77,4 +77,4 @@ def explained(finding: Finding, host_files: Sequence[Host]) -> Finding:
         for source in sources
         for name, value in source(host)
     ]
-    return replace(finding, measures=(*finding.measures, *facts[:MOST])) if facts else finding
+    return replace(finding, measures=(*finding.measures, *facts[:MAX_FACTS])) if facts else finding

@@ -16,7 +16,7 @@ from l4strace.fallback.table import rows
 from l4strace.model import Confidence
 from l4strace.prague.constants import DEPTH_REFERENCE_US
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import ABOVE, LIMIT, fact, not_falling_back
+from l4strace.rules.support.fallback_words import ABOVE, SCORE_LIMIT, fact, not_falling_back
 from l4strace.wording.quantities import share
 
 Case = Callable[[Row], bool]
@@ -36,7 +36,7 @@ UNUSED: dict[Case, str] = {
     cases.misfired: "the score is higher than the path explains, yet no reduction uses it",
     cases.of_path: "the score is high because of the path, yet no reduction uses it",
 }
-"""The same, where that holds for all of their rows."""
+"""What the rules on the fallback report, where no row of a case uses the score."""
 
 
 def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> str:
@@ -99,7 +99,7 @@ def _recorded(known: Sequence[Row]) -> str:
         return "the kernel's score is 0 throughout: no fallback acts"
     if above == 0:
         number = f"{most:.1f}".removesuffix(".0")
-        return f"the kernel's score never exceeds {number} (threshold {LIMIT})"
+        return f"the kernel's score never exceeds {number} (threshold {SCORE_LIMIT})"
     right = share(_mean(scores, [score.right_share for score in scores]))
     wrong = any(score.buggy or not score.replay_agrees for score in scores)
     bug = f" ({right} with correct thresholds)" if wrong and right != share(above) else ""

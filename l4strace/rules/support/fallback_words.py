@@ -33,10 +33,10 @@ SUITED = SHARED | {
 DEPTH, MDEV = (f"{us / 1000:g} ms" for us in (DEPTH_REFERENCE_US, MDEV_REFERENCE_US))
 """The thresholds of queue delay and RTT deviation: `2 ms`, `0.75 ms`."""
 
-LIMIT = f"{SCALABLE_THRESHOLD:g}"
+SCORE_LIMIT = f"{SCALABLE_THRESHOLD:g}"
 """`8`: the score above which Prague takes the path for classic."""
 
-ABOVE, BELOW = f"above {LIMIT}", f"below {LIMIT}"
+ABOVE, BELOW = f"above {SCORE_LIMIT}", f"below {SCORE_LIMIT}"
 
 FLOOR = f"{100 * CUT_FLOOR:.0f} %"
 """`31 %`: what a reduction in classic mode gives up at least."""
@@ -67,7 +67,7 @@ def part_of_time(score: Recorded) -> str:
 
 
 def part_of_time_since(score: Recorded) -> str:
-    """The same of the time since the score first was above 8, for a sentence that names that."""
+    """As `part_of_time`, from the moment at which the score first was above 8."""
     return _part(score.time_since, score)
 
 

@@ -20,7 +20,7 @@ from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.quantities import at_delay, count, marking_delay, quantity, share
 
-LARGE = 0.1
+LARGE_SHARE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
 that starves counts however small it is. By eye."""
 FEW_BYTES = 14_600
@@ -53,7 +53,7 @@ def _limits(evidence: Evidence) -> str:
     starved = subjects.once(evidence, evidence.coexistence).filter(
         pl.col("starved_since_ns").is_not_null()
     )
-    counts = (pl.col("payload_bytes") >= LARGE * pl.col("payload_bytes").max()) | (
+    counts = (pl.col("payload_bytes") >= LARGE_SHARE * pl.col("payload_bytes").max()) | (
         pl.col("flow").is_in(starved["flow"].implode())
     )
     rows = rows.filter(counts).sort("payload_bytes", "flow", descending=[True, False])
@@ -74,7 +74,7 @@ def _at_receiver(evidence: Evidence) -> str:
     )
     far = views.with_columns(vantages.place().alias("place")).filter(
         (pl.col("place") == "receiver")
-        & (pl.col("payload_bytes") >= LARGE * pl.col("payload_bytes").max())
+        & (pl.col("payload_bytes") >= LARGE_SHARE * pl.col("payload_bytes").max())
     )
     if far.is_empty():
         return ""
@@ -89,7 +89,7 @@ def _at_receiver(evidence: Evidence) -> str:
 
 
 def _kind(row: dict[str, Any]) -> str:
-    """Its own for packets without ECN, whose reason holds for no other flow."""
+    """The row's kind; `no-ecn` for packets without ECN, whose reason holds for no other flow."""
     kind: str = row["kind"] or "unknown"
     return "no-ecn" if kind == "unknown" and row["marked_as"] == "not_ect" else kind
 
@@ -182,7 +182,7 @@ def _alone(evidence: Evidence, short: str) -> str:
         only = "sends beside short flows"
     elif others.height and first["payload_bytes"] < FEW_BYTES:
         return f"no flow carried more than {quantity(first['payload_bytes'], 'byte')}"
-    elif others.filter(pl.col("payload_bytes") >= LARGE * first["payload_bytes"]).height:
+    elif others.filter(pl.col("payload_bytes") >= LARGE_SHARE * first["payload_bytes"]).height:
         only = "carried most, and no other large one sent beside it for long"
     elif others.height:
         only = "is the only large flow"

@@ -41,7 +41,7 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
 
 @kept
 def filled(evidence: Evidence) -> pl.DataFrame:
-    """Of each direction, `filled`: whether its path was ever full."""
+    """One row a direction, with `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())
     known = company.directions(evidence).select(*KEY, "path")
     return known.join(shown, on=PATH).drop("path")

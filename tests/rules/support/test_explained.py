@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from l4strace import rules
 from l4strace.model import Confidence, Finding, Measure, Severity
-from l4strace.rules.support.explained import EXPLAINS, MOST, explained
+from l4strace.rules.support.explained import EXPLAINS, MAX_FACTS, explained
 
 HOST = {
     "path": "runs/run.host.json",
@@ -49,7 +49,7 @@ def test_only_offloads_that_merge_packets_are_named() -> None:
 def test_two_hosts_are_named_and_bounded() -> None:
     hosts = [{**HOST, "path": f"runs/{name}.host.json"} for name in "abcdef"]
     assert facts(replace(REFUSED, measures=()), *hosts)[0][0] == "net.ipv4.tcp_ecn (a.host.json)"
-    assert len(facts(replace(REFUSED, measures=()), *hosts)) == MOST
+    assert len(facts(replace(REFUSED, measures=()), *hosts)) == MAX_FACTS
 
 
 def test_information_strange_files_and_other_rules_stay_as_they_are() -> None:
