@@ -1,1 +1,0 @@
-complete --command l4strace --no-files --arguments "(env _L4STRACE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) l4strace)" --condition "env _L4STRACE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) l4strace"
