@@ -286,10 +286,11 @@ def ect1_early(d: Direction, n: Neighbors) -> Shown:
     "ECT(1) traffic is marked early",
     "us",
     STEP,
-    "ECT(1) traffic is marked from {value} of queue delay (threshold {threshold})",
+    "marks of ECT(1) traffic begin {at} of queue delay (threshold {threshold})",
 )
 def ect1_marked(d: Direction, n: Neighbors) -> Shown:
-    return at_most(n.mark_delay_us, d.mark_limit_us) & at_least(n.marks, MIN_MARKS)
+    begin = _worded(d, at_most(n.mark_delay_us, d.mark_limit_us))
+    return begin & at_least(n.marks, MIN_MARKS)
 
 
 @sign_beside(
@@ -311,14 +312,14 @@ def far_apart(d: Direction, n: Neighbors) -> Shown:
     "the lower of the two thresholds is that of an L4S AQM",
     "us",
     STEP,
-    "ECT(1) packets are marked from {value} of queue delay (threshold {threshold})",
+    "marks of ECT(1) packets begin {at} of queue delay (threshold {threshold})",
 )
 def lower_early(d: Direction, n: Neighbors) -> Shown:
     if d.marked_as == "ect1":
-        return at_most(d.marking_delay_us, d.mark_limit_us) & ~_as_codel(d, d.marking_delay_us)
+        return _early(d, d.marking_delay_us, d.mark_limit_us)
     # The direction may have been marked while the path was slow.
     limit = min(d.mark_limit_us, max(L4S_MARK_US, PACKETS * d.serialisation_us))
-    return at_most(n.mark_delay_us, limit) & ~_as_codel(d, n.mark_delay_us)
+    return _early(d, n.mark_delay_us, limit)
 
 
 @sign_beside(
@@ -360,10 +361,14 @@ def _high_share(d: Direction) -> float:
     return d.high_marks / d.high_acked if d.high_acked else nan
 
 
+def _early(d: Direction, delay_us: float, limit_us: float) -> Shown:
+    return _worded(d, at_most(delay_us, limit_us)) & ~_as_codel(d, delay_us)
+
+
 def _worded(d: Direction, shown: Shown) -> Shown:
     """With the delay at which marks set in no more precise than the capture shows it."""
     if not shown.true:
         return shown
     packet = None if isnan(d.serialisation_us) else d.serialisation_us
-    row = {"marking_delay_us": d.marking_delay_us, "noise_us": d.noise_us}
+    row = {"marking_delay_us": shown.value, "noise_us": d.noise_us}
     return shown._replace(words=marking_delay(row | {"serialisation_us": packet}))
