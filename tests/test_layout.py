@@ -12,6 +12,9 @@ from tests.support.places import REPOSITORY
 
 FILE_LINES = 400
 FUNCTION_LINES = 80
+FUNCTION_BRANCHES = 12
+DECIDING = ("derive", "bottleneck", "fallback", "rules")
+"""Rooms in which boolean operators count as branches, too (ruff counts branches alone)."""
 MEDIAN_FILE_LINES = 120
 LOOSE_MODULES = 9
 """At the top of the package, beside `__init__` and `__main__`."""
@@ -146,6 +149,42 @@ def mirrored() -> list[Path]:
         and path.name not in NOT_MIRRORED
         and "schema" not in path.parts
     ]
+
+
+class Branches(ast.NodeVisitor):
+    """Counts the ways through a function: branches, and what follows each `and` and `or`."""
+
+    FORKS = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension)
+
+    def __init__(self) -> None:
+        self.count = 1
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.BoolOp):
+            self.count += len(node.values) - 1
+        self.count += isinstance(node, (*self.FORKS, ast.Assert))
+        super().generic_visit(node)
+
+
+def branches(function: ast.AST) -> int:
+    counted = Branches()
+    counted.visit(function)
+    return counted.count
+
+
+def test_boolean_operators_count_as_branches():
+    assert branches(ast.parse("def f(a, b, c):\n    return 1 if a and b or c else 0")) == 4
+
+
+def test_what_decides_can_be_read_at_once():
+    over = [
+        (name(path), node.name, branches(node))
+        for room in DECIDING
+        for path in sorted((REPOSITORY / "l4strace" / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and branches(node) > FUNCTION_BRANCHES
+    ]
+    assert over == []
 
 
 def has_own_test(module: str) -> bool:

@@ -58,13 +58,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     length_ns = row["end_ns"] - row["start_ns"]
-    fills, peak = row["fills_packets"], row["peak_packets"]
-    certain = row["one_way"] or bool(fills and peak and peak >= OVERSHOOT * fills)
+    fills, peak = row["fills_packets"] or 0.0, row["peak_packets"] or 0
+    certain = row["one_way"] or peak >= OVERSHOOT * fills > 0
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
-    full = f" ({_fill(max(fills, 1))} the path)" if fills else ""
-    # Less than the path holds, in flight all at once: what waits is a burst.
-    bursts = bool(fills and peak and peak < fills)
-    flight = f"{'it sent in bursts, ' if bursts else ''}up to {peak or 0:,} packets were in flight"
     reached = events.height(evidence, row, row["culprit"])
     prague = row["culprit"] in subjects.scalable(evidence)["flow"]
     alpha = "; check how alpha starts (L4S205)" if prague else ""
@@ -72,7 +68,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain else Confidence.MEDIUM,
-        f"Slow start {'overshot' if certain else 'probably overshot'}: {flight}{full}, and "
+        f"Slow start {'overshot' if certain else 'probably overshot'}: {_flight(fills, peak)}, and "
         # It was at its height for a moment, and long above what it mostly is.
         f"{reached}; it was above its usual range for {length_ns / 1e9:.1f} s from "
         f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
@@ -83,11 +79,19 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         span_ns=(row["start_ns"], row["end_ns"]),
         frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
         measures=(
-            Measure("peak in flight", peak or 0, "packet", _limit(fills, peak)),
+            Measure("peak in flight", peak, "packet", _limit(fills, peak)),
             Measure("largest delay", row["height_us"], "us"),
             Measure("retransmitted", row["lost"] or 0, "packet"),
         ),
     )
+
+
+def _flight(fills: float, peak: int) -> str:
+    """`up to 84 packets were in flight (42 fill the path)`."""
+    full = f" ({_fill(max(fills, 1))} the path)" if fills else ""
+    # Less than the path holds, in flight all at once: what waits is a burst.
+    bursts = "it sent in bursts, " if 0 < peak < fills else ""
+    return f"{bursts}up to {peak:,} packets were in flight{full}"
 
 
 def _fill(packets: float) -> str:
@@ -95,11 +99,11 @@ def _fill(packets: float) -> str:
     return f"{packets:,.0f} fill{'s' if round(packets) == 1 else ''}"
 
 
-def _limit(fills: float | None, peak: int | None) -> str:
+def _limit(fills: float, peak: int) -> str:
     """Expected peak in words; empty where a burst, not the window, exceeded the path."""
-    if not fills or (peak or 0) < fills:
+    if not fills or peak < fills:
         return ""
-    if (peak or 0) < OVERSHOOT * fills:
+    if peak < OVERSHOOT * fills:
         return f"at most {max(fills, 1):,.0f}"
     return f"below {max(OVERSHOOT * fills, 1):,.0f}"
 

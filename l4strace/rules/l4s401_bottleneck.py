@@ -47,6 +47,7 @@ RFC 9332; RFC 8289; sch_dualpi2.c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -143,20 +144,6 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
 
 
 def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
-    measures = [_sign(sign) for sign in signs]
-    queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
-    # Less than the noise of the path is no queue that these packets show.
-    if queue is not None and queue >= (row["noise_us"] or 0.0):
-        measures.append(Measure("queue delay, median", queue, "us"))
-    if row["marking_delay_us"] is not None:
-        if row["marking_delay_us"] not in [sign["value"] for sign in signs]:
-            measures.append(Measure("queue delay at which marking begins", marking_delay(row)))
-        if row["marked_share"] is not None:
-            measures.append(Measure("marked share", row["marked_share"], "share"))
-    if row["rate_bps"] and not row["changing"]:
-        # A path that is never full shows its rate only by packet trains.
-        most = ", at most" if row["filled"] is False else ""
-        measures.append(Measure(f"rate of the path, payload{most}", row["rate_bps"], "bit/s"))
     return Finding(
         CODE,
         Severity.INFO,
@@ -165,8 +152,25 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
-        measures=tuple(measures),
+        measures=(*map(_sign, signs), *_measures(row, [sign["value"] for sign in signs])),
     )
+
+
+def _measures(row: dict[str, Any], shown: list[float]) -> Iterator[Measure]:
+    """What the signs do not state: queue delay, marks and the rate of the path."""
+    queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
+    # Less than the noise of the path is no queue that these packets show.
+    if queue is not None and queue >= (row["noise_us"] or 0.0):
+        yield Measure("queue delay, median", queue, "us")
+    if row["marking_delay_us"] is not None:
+        if row["marking_delay_us"] not in shown:
+            yield Measure("queue delay at which marking begins", marking_delay(row))
+        if row["marked_share"] is not None:
+            yield Measure("marked share", row["marked_share"], "share")
+    if row["rate_bps"] and not row["changing"]:
+        # A path that is never full shows its rate only by packet trains.
+        most = ", at most" if row["filled"] is False else ""
+        yield Measure(f"rate of the path, payload{most}", row["rate_bps"], "bit/s")
 
 
 def _confidence(value: float) -> Confidence:

@@ -146,33 +146,34 @@ def _finding(row: dict[str, Any]) -> Finding:
     if row["left"]:
         return _at_the_sender(row)
     queue_us = row["queue_us"]
-    packet_us = row["serialisation_us"] or 0.0
-    alone = _at_no_queue(row)
-    standing = queue_us is not None and queue_us >= STANDING_US and not alone
-    slow = standing and packet_us >= STANDING_US
-    if queue_us is None:
-        reason = "a hop marks every packet, or a queue stands that this capture cannot show"
-    elif slow:
-        reason = (
-            f"one packet takes {packet_us / 1000:.1f} ms on this link, longer than the step of an "
-            "L4S AQM, so every packet that waits for another is marked"
-        )
-    elif standing:
-        reason = f"a queue stands above the AQM's threshold (median {queue_us / 1000:.1f} ms)"
-    elif alone and queue_us >= STANDING_US:
-        reason = (
-            f"a hop marks every packet, as {row['empty_marked']:,} of {row['empty_packets']:,} "
-            f"that met less than {EMPTY_US / 1000:.1f} ms of queue were CE too"
-        )
-    else:
-        reason = f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
+    standing = queue_us is not None and queue_us >= STANDING_US and not _at_no_queue(row)
+    slow = standing and (row["serialisation_us"] or 0.0) >= STANDING_US
     return _marked(
         row,
         Severity.NOTICE if standing else Severity.WARNING,
         Confidence.MEDIUM if standing or queue_us is None else Confidence.HIGH,
-        f"{_share(row)}: {reason}.",
+        f"{_share(row)}: {_why(row, standing, slow)}.",
         _action(standing, slow),
     )
+
+
+def _why(row: dict[str, Any], standing: bool, slow: bool) -> str:
+    queue_us = row["queue_us"]
+    if queue_us is None:
+        return "a hop marks every packet, or a queue stands that this capture cannot show"
+    if slow:
+        return (
+            f"one packet takes {row['serialisation_us'] / 1000:.1f} ms on this link, longer than "
+            "the step of an L4S AQM, so every packet that waits for another is marked"
+        )
+    if standing:
+        return f"a queue stands above the AQM's threshold (median {queue_us / 1000:.1f} ms)"
+    if queue_us >= STANDING_US:
+        return (
+            f"a hop marks every packet, as {row['empty_marked']:,} of {row['empty_packets']:,} "
+            f"that met less than {EMPTY_US / 1000:.1f} ms of queue were CE too"
+        )
+    return f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
 
 
 def _at_no_queue(row: dict[str, Any]) -> bool:

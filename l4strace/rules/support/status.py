@@ -7,9 +7,10 @@ conversations that pass each step and gives the reason why none gets further.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -146,30 +147,40 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
 def _clauses(steps: Steps) -> list[str]:
     """How many get how far, and why none gets further."""
     alone = steps.flows.height == 1
-    largest = steps.asked.row(0, named=True)
-    who = f"flow {largest['flow']}" if alone else f"of {_named(steps.flows)} {steps.asked.height:,}"
-    if alone and steps.accecn.height:
-        clauses = [f"flow {largest['flow']} negotiated AccECN"]
-    else:
-        clauses = [f"{who} requested AccECN"]
+    clauses = [*_agreed(steps, alone)]
     if steps.accecn.is_empty():
-        reason = (largest["reason"] or "The handshake does not show why").rstrip(".")
-        missed = "but did not get it" if alone else "but none got it"
-        return [*clauses, f"{missed}. {reason}"]
-    if not alone:
-        clauses.append(f"{steps.accecn.height:,} got it")
+        return clauses
     if steps.ect1.is_empty():
-        largest = steps.accecn.row(0, named=True)
-        if largest["codepoint"] is None:
-            return [*clauses, "but carried no data" if alone else "but none carried data"]
-        hides = ", which hides how it was sent" if largest["codepoint"] == CE else ""
-        whose = "but its data" if alone else f"but the data of flow {largest['flow']}"
-        return [*clauses, f"{whose} is {largest['codepoint']} at this capture{hides}"]
+        return [*clauses, _how_sent(steps.accecn.row(0, named=True), alone)]
     number = "" if alone else f"{steps.ect1.height:,} of these "
     clauses.append(f"{number}{_verb(steps.ect1, 'sends', 'send')} ECT(1)")
     if steps.answer == "no":
         return [*clauses, f"but the path erases it on the way ({BLEACHED})"]
     return [*clauses, _queue(steps, alone) + _on_the_way(steps)]
+
+
+def _agreed(steps: Steps, alone: bool) -> Iterator[str]:
+    """Who requested AccECN, and who got it."""
+    first = steps.asked.row(0, named=True)
+    who = f"flow {first['flow']}" if alone else f"of {_named(steps.flows)} {steps.asked.height:,}"
+    if alone and steps.accecn.height:
+        yield f"flow {first['flow']} negotiated AccECN"
+        return
+    yield f"{who} requested AccECN"
+    if steps.accecn.is_empty():
+        reason = (first["reason"] or "The handshake does not show why").rstrip(".")
+        yield f"{'but did not get it' if alone else 'but none got it'}. {reason}"
+    else:
+        yield f"{steps.accecn.height:,} got it"
+
+
+def _how_sent(largest: dict[str, Any], alone: bool) -> str:
+    """The codepoint of data that is not ECT(1)."""
+    if largest["codepoint"] is None:
+        return "but carried no data" if alone else "but none carried data"
+    hides = ", which hides how it was sent" if largest["codepoint"] == CE else ""
+    whose = "but its data" if alone else f"but the data of flow {largest['flow']}"
+    return f"{whose} is {largest['codepoint']} at this capture{hides}"
 
 
 def _on_the_way(steps: Steps) -> str:
