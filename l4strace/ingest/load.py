@@ -14,6 +14,7 @@ from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.ingest import host_file, tracked, untrusted
 from l4strace.ingest.digest import with_digests
+from l4strace.ingest.join import controls
 from l4strace.ingest.tracked import Progress, Tracked
 from l4strace.schema import TABLES
 from l4strace.schema.capture import STATS
@@ -45,7 +46,7 @@ def load(
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
     sources = with_digests(capture.sources, packets.digests)
-    return replace(capture, sources=sources, host_files=tuple(hosts))
+    return controls.named(replace(capture, sources=sources, host_files=tuple(hosts)))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import polars as pl
 
 from l4strace.evidence import Capture
 from l4strace.ingest.files import stem
+from l4strace.ingest.join import controls
 from l4strace.schema.words import CAPTURES
 from l4strace.wording.moments import NANO
 
@@ -103,7 +104,7 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
     own = capture.sources.filter(ours)
     stems = {_named(path) for path in capture.sources["path"]}
     mine = {_named(path) for path in own["path"]}
-    return replace(
+    part = replace(
         capture,
         sources=own,
         flows=capture.flows.filter(ours),
@@ -119,3 +120,5 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         ),
         aggregates=capture.aggregates if "bpftrace" in own["kind"] else {},
     )
+    # The host file of another run may list the same ports.
+    return controls.named(part)

@@ -17,9 +17,10 @@ from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share
 from l4strace.wording.wrap import WIDTH
 
-HEADS = ("flow", "from", "to", "ECN", "sends", "bytes", "CE", "retx", "RTT")
+HEADS = ("flow", "from", "to", "cc", "ECN", "sends", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")
 """Right-aligned."""
+UNKNOWN = "-"
 
 
 def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
@@ -65,10 +66,33 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
 
 
 def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
-    """Lines under their heads; long addresses go on a line of their own."""
-    if lines:
-        flat = list(_columns([HEADS, *lines]))
-        yield from flat if max(map(len, flat)) <= width else _stacked(lines)
+    """Lines under their heads; long addresses go on a line of their own.
+
+    The congestion control has a column where it is known and there is room.
+    """
+    if not lines:
+        return
+    named = known([HEADS, *lines])
+    for shown in (named, _without_control(named)):
+        flat = list(_columns(shown))
+        if max(map(len, flat)) <= width:
+            yield from flat
+            return
+    yield from _stacked(named)
+
+
+def known(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Heads and lines, without the congestion control where no line has one."""
+    place = HEADS.index("cc")
+    nobody = all(line[place] == UNKNOWN for line in lines[1:])
+    return _without_control(lines) if nobody else lines
+
+
+def _without_control(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    place = HEADS.index("cc")
+    if lines[0] != HEADS:
+        return lines
+    return [(*line[:place], *line[place + 1 :]) for line in lines]
 
 
 def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
@@ -76,15 +100,15 @@ def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
     for line in lines:
         cells = (
             cell.rjust(width) if head in NUMBERS else cell.ljust(width)
-            for head, cell, width in zip(HEADS[-len(line) :], line, widths, strict=True)
+            for head, cell, width in zip(lines[0], line, widths, strict=True)
         )
         yield one_line(" ".join(cells).rstrip())
 
 
 def _stacked(lines: list[tuple[str, ...]]) -> Iterator[str]:
-    numbers = _columns([line[3:] for line in (HEADS, *lines)])
+    numbers = _columns([line[3:] for line in lines])
     yield f"      {next(numbers)}"
-    for line, rest in zip(lines, numbers, strict=True):
+    for line, rest in zip(lines[1:], numbers, strict=True):
         yield one_line(f"{line[0]:<5} {line[1]} > {line[2]}")
         yield f"      {rest}"
 
@@ -112,6 +136,7 @@ def _line(
     return (
         str(flow["flow"]),
         *ends(flow, near["forward"]),
+        near["cc"] or UNKNOWN,
         flow["mode"] or "unknown",
         _codepoint(near),
         quantity(near["payload_bytes"] or 0, "byte"),
@@ -124,7 +149,7 @@ def _line(
 def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
     """A flow without packets."""
     flow = next(iter(views.values()))
-    return (str(flow["flow"]), *ends(flow), flow["mode"] or "unknown", *["-"] * 5)
+    return (str(flow["flow"]), *ends(flow), UNKNOWN, flow["mode"] or "unknown", *[UNKNOWN] * 5)
 
 
 def _codepoint(row: dict[str, Any]) -> str:

@@ -115,8 +115,9 @@ def _flows(capture: Capture, analysis: Analysis) -> Iterator[str]:
     if not lines:
         return
     yield f"<details><summary>{count(conversations(capture), 'flow')}</summary>\n"
-    yield f"| {' | '.join(flow_lines.HEADS)} |"
-    yield f"|{'---|' * len(flow_lines.HEADS)}"
+    heads, *lines = flow_lines.known([flow_lines.HEADS, *lines])
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
     for line in lines:
         yield f"| {' | '.join(text(cell) for cell in line)} |"
     if (more := conversations(capture) - len(shown)) > 0:

@@ -67,8 +67,8 @@ class Direction:
     @cached_property
     def label(self) -> str:
         """Number, sender and codepoint, where flows are compared."""
-        kernel = self.kernel["cc"].drop_nulls()
-        sender = f"{kernel[0]}, " if kernel.len() else ""
+        controls = self.totals["cc"]
+        sender = f"{controls}, " if controls else ""
         return f"flow {self.flow} ({sender}{self.codepoint})"
 
     @cached_property
@@ -139,22 +139,12 @@ class Direction:
     @cached_property
     def prague(self) -> bool:
         """The sender is known to be Prague, or likely: its window follows one of Prague's laws."""
-        samples = self.kernel
-        if samples["classic_ecn"].count():
+        if self.kernel["classic_ecn"].count():
             return True
-        named = {*samples["cc"].drop_nulls().unique(), *self._control_of_host()}
-        if named:
-            return not named.isdisjoint(PRAGUE)
+        if controls := self.totals["cc"]:
+            return not set(controls.split(", ")).isdisjoint(PRAGUE)
         own = self._rows(self.evidence.laws)
         return self.scalable and own["law"].is_in(PRAGUE_LAWS).any()
-
-    def _control_of_host(self) -> list[str]:
-        """Congestion control of a socket with the sender's ports, as a host file has it."""
-        ports = (self.row["client_port"], self.row["server_port"])
-        local, remote = ports if self.forward else ports[::-1]
-        socket = (pl.col("topic") == "socket") & (pl.col("subject") == f"{local} > {remote}")
-        found = self.evidence.hosts.filter(socket & (pl.col("name") == "cc"))
-        return found["value"].drop_nulls().to_list()
 
     @cached_property
     def bottleneck(self) -> dict[str, Any] | None:

@@ -2,8 +2,9 @@
 
 What it checks
 --------------
-Flows that negotiated RFC 3168 ECN: whether the data in flight falls by at least a tenth after the
-receiver echoes congestion (ECE), and whether the sender answers with CWR.
+Flows that negotiated RFC 3168 ECN, whatever codepoint their data carries: whether the data in
+flight falls by at least a tenth after the receiver echoes congestion (ECE), and whether the sender
+answers with CWR. Without CWR the echo never ends: each round with ECE then asks for a reduction.
 
 Why it matters
 --------------
@@ -12,14 +13,15 @@ marked instead of dropped, and it does not slow down.
 
 Evidence
 --------
-`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets` and
-`data_ce`; `flows.handshake`.
+`cuts.fraction_hi`, `cwnd_before` and `round` of cause `ece`; `directions.cwr_packets`,
+`data_ce` and `cc`; `flows.handshake`.
 
 When it is wrong
 ----------------
 With a few packets in flight a reduction is not visible: rounds with fewer than 8 are left out. A
 flow that its application limits does not show its window. Where data arrives at the capture with
-CE, the queue lies before it: senders that set CWR are not judged there.
+CE, the queue lies before it: senders that set CWR are not judged there. DCTCP reduces by half the
+share of marked packets, not by a fixed part: where a log or a host file names it, this is a notice.
 
 What to do
 ----------
@@ -27,7 +29,7 @@ Check the sender's stack; disable ECN there until it responds.
 
 References
 ----------
-RFC 3168 section 6.1.2; RFC 8511
+RFC 3168 section 6.1.2; RFC 8511; RFC 8257 section 3.3 (DCTCP)
 """
 
 from __future__ import annotations
@@ -63,6 +65,13 @@ ECHO_ROUNDS = 2
 """An echo lasts until CWR arrives, one round trip after the first ECE: rounds with ECE that are
 this close belong to one echo."""
 
+LONG_ECHO = 10
+"""Rounds with ECE and without any CWR that are no delayed answer: RFC 3168 section 6.1.2 asks for
+one within a round trip. By eye."""
+
+SHARE_OF_MARKS = ("dctcp", "prague")
+"""Controls whose law is alpha/2 (RFC 8257 section 3.3)."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight did not fall after most echoes."""
@@ -75,41 +84,48 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     cuts = cuts.join(begun, on=["source", "flow"], how="semi").sort(*subjects.KEY, "round")
     gap = pl.col("round") - of_round(-1, pl.col("round"))
+    answers = evidence.directions.select(*subjects.KEY, "cwr_packets", "data_ce")
+    cuts = cuts.join(answers, on=subjects.KEY, how="left", maintain_order="left")
+    never = (pl.col("cwr_packets").fill_null(0) == 0) & (pl.len().over(subjects.KEY) >= LONG_ECHO)
     ignored = (
-        cuts.filter((gap > ECHO_ROUNDS).fill_null(True))
+        cuts.filter((gap > ECHO_ROUNDS).fill_null(True) | never)
         .group_by(subjects.KEY, maintain_order=True)
         .agg(
             pl.len().alias("echoes"),
             (pl.col("fraction_hi") < NO_CUT).mean().alias("ignored"),
             pl.col("ts_ns").min().alias("first_ns"),
             pl.col("ts_ns").max().alias("last_ns"),
+            pl.col("cwr_packets", "data_ce").first(),
         )
         .filter((pl.col("echoes") >= MIN_CUTS) & (pl.col("ignored") >= MAJORITY))
-        .join(
-            evidence.directions.select(*subjects.KEY, "cwr_packets", "data_ce"),
-            on=subjects.KEY,
-            how="left",
-        )
     )
     return [
         Skipped(CODE, BEHIND, row["flow"])
         if row["data_ce"] and row["cwr_packets"]
-        else _finding(row)
+        else _finding(row, subjects.control(evidence, row["flow"], row["forward"]))
         for row in ignored.iter_rows(named=True)
     ]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: dict[str, Any], control: str) -> Finding:
     silent = not row["cwr_packets"]
     answer = "it sent no CWR" if silent else f"it set CWR on {count(row['cwr_packets'], 'packet')}"
     ignored = round(row["ignored"] * row["echoes"])
+    scalable = control in SHARE_OF_MARKS and not silent
+    opening = f"The sender{f' ({control})' if control else ''} ignored ECE"
+    action = "Check the sender's stack; disable ECN there until it responds."
+    if scalable:
+        opening = f"The sender runs {control}, which reduces by half the share of marked packets"
+        action = (
+            f"Use {control} where every queue is an L4S or DCTCP queue; else a classic control."
+        )
     return Finding(
         CODE,
-        Severity.WARNING,
+        Severity.NOTICE if scalable else Severity.WARNING,
         Confidence.HIGH if silent else Confidence.MEDIUM,
-        f"The sender ignored ECE: its data in flight fell by less than {100 * NO_CUT:.0f} % after "
+        f"{opening}: its data in flight fell by less than {100 * NO_CUT:.0f} % after "
         f"{ignored:,} of {row['echoes']:,} congestion echoes, and {answer}.",
-        "Check the sender's stack; disable ECN there until it responds.",
+        action,
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -14,14 +14,16 @@ Evidence
 `cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them;
 `bottlenecks.idle_loss`, `noise.late_share` and, with both ends, `paths.lost`: packets that arrive
 late are retransmitted too, and the sender that notices undoes its reduction. Only SACK shows late
-packets, so `directions.options_cut` of the ACKs counts.
+packets, so `directions.options_cut` of the ACKs counts. `directions.cc` names a
+sender whose law explains it.
 
 When it is wrong
 ----------------
 Losses at the end of a transfer, after which there is nothing to send. Directions whose
 retransmissions may be needless (reordering, losses without a queue, which one capture cannot
 distinguish from it, or a snaplen that cuts SACK off) are left out. Rounds with fewer than 8 packets
-in flight are left out.
+in flight are left out. BBR sends at the rate that it measured and reduces only after heavy loss:
+where a log or a host file names it, this is a notice.
 
 What to do
 ----------
@@ -29,7 +31,8 @@ Check the sender's congestion control.
 
 References
 ----------
-RFC 9331 section 4.3 (response to loss); RFC 5681 section 3.1; heistp/sce-l4s-ect1 README
+RFC 9331 section 4.3 (response to loss); RFC 5681 section 3.1; heistp/sce-l4s-ect1 README;
+draft-ietf-ccwg-bbr (response to loss)
 """
 
 from __future__ import annotations
@@ -62,6 +65,9 @@ REALLY_LOST = 0.5
 
 MAJORITY = 0.8
 """Share of the episodes without a reduction: by eye, as in L4S201."""
+
+BBR = "bbr"
+"""How the names of all its versions begin: `bbr`, `bbr2`, `bbr3`."""
 
 RECOVERY_ROUNDS = 4
 """Rounds with retransmissions that are this close are one episode: by eye; without SACK a recovery
@@ -99,7 +105,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     needless = _needless(evidence)
     unsure = ignored.join(needless, on=subjects.DIRECTION, how="semi")
     results: list[Finding | Skipped] = [
-        _finding(row)
+        _finding(row, subjects.control(evidence, row["flow"], row["forward"]))
         for row in ignored.join(needless, on=subjects.DIRECTION, how="anti").iter_rows(named=True)
     ]
     if unsure.height:
@@ -122,15 +128,19 @@ def _needless(evidence: Evidence) -> pl.DataFrame:
     return pl.concat([rows.select(subjects.DIRECTION) for rows in kinds]).unique()
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: dict[str, Any], control: str) -> Finding:
+    bbr = control.startswith(BBR)
+    who = f"The sender ({control})" if control else "The sender"
+    so = f": {control} keeps to the rate that it measured, by design" if bbr else ""
+    action = "Check the sender's congestion control."
     return Finding(
         CODE,
-        Severity.WARNING,
+        Severity.NOTICE if bbr else Severity.WARNING,
         Confidence.MEDIUM,
-        f"The sender did not slow down after loss: its data in flight fell by less than "
+        f"{who} did not slow down after loss: its data in flight fell by less than "
         f"{100 * NO_CUT:.0f} % in {round(row['ignored'] * row['episodes']):,} of "
-        f"{count(row['episodes'], 'episode')} of loss.",
-        "Check the sender's congestion control.",
+        f"{count(row['episodes'], 'episode')} of loss{so}.",
+        f"Beside other flows at a small buffer, prefer another than {control}." if bbr else action,
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],

@@ -13,7 +13,8 @@ Averages hide them. A single drop of the link rate can delay every packet of the
 Evidence
 --------
 `spikes.path`, `start_ns`, `end_ns`, `height_us`, `one_way`, `usual_us`, `hit`, `lost` and `cause`.
-Of a path that became slower, `phases.capacity_bps`, `capacity_shown` and `changed`.
+Of a path that became slower, `phases.capacity_bps`, `capacity_shown` and `changed`. Of the flow
+that caused it, `spikes.culprit` and `directions.cc`.
 
 When it is wrong
 ----------------
@@ -97,7 +98,14 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
     fell = events.fall(evidence, row) if row["cause"] == "rate-drop" else ""
-    return f"Likely cause: {fell}" if fell else CAUSES[row["cause"]]
+    if fell:
+        return f"Likely cause: {fell}"
+    culprit = row["culprit"]
+    if row["cause"] == "new-flow" and culprit is not None:
+        return f"{CAUSES['new-flow']}, {subjects.named(evidence, culprit)}"
+    whose = row["flow"] if culprit is None else culprit
+    cc = subjects.control(evidence, whose, row["forward"])
+    return CAUSES[row["cause"]] + (f" (flow {whose} runs {cc})" if cc else "")
 
 
 RULE = Rule(CODE, "latency-spike", "A spike of queue delay.", check, __doc__)

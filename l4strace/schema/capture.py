@@ -132,6 +132,7 @@ DIRECTIONS = Table(
         SOURCE,
         FLOW,
         FORWARD,
+        Column("cc", STR, "", "Congestion control of the sender, from a log or else a host file (several in the order of use: `cubic, prague`); null where neither names it."),
         Column("packets", U64, "", "Number of packets seen in this direction."),
         Column("data_packets", U64, "", "Number of packets with payload."),
         Column("payload_bytes", U64, "byte", "TCP payload seen, including retransmissions."),

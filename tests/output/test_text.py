@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped, Status
@@ -159,3 +160,13 @@ def test_the_frame_stands_beside_the_worst_finding(severity: Severity, order: in
     shown = text.render(RUN, Analysis((worst,), frame=FRAME)).split("\n\n")
     assert [block.split()[0] for block in shown[:2]][::order] == ["The", "Bottleneck:"]
     assert "Sharing:    Flow 0 without another large flow." in shown[0] + shown[1]
+
+
+def test_the_congestion_control_has_a_column_where_it_is_known_and_there_is_room() -> None:
+    directions = RUN.directions.with_columns(cc=pl.lit("bbr"))
+    named = flow_lines.rows(replace(RUN, directions=directions))
+    heads = [next(flow_lines.table(lines, 200)).split() for lines in (named, flow_lines.rows(RUN))]
+    assert heads[0] == list(flow_lines.HEADS)
+    assert heads[1] == [head for head in flow_lines.HEADS if head != "cc"]
+    flat = list(flow_lines.table(flow_lines.rows(RUN), 200))
+    assert list(flow_lines.table(named, max(map(len, flat)))) == flat

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import polars as pl
+
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s203_loss_ignored import check
 from tests.support.frames import evidence, frame
@@ -21,6 +23,14 @@ def test_fires_when_the_flight_survives_every_episode() -> None:
         Severity.WARNING,
         [0.0],
     )
+
+
+def test_fires_as_notice_on_bbr_which_does_so() -> None:
+    bbr = scene()
+    named = bbr.directions.with_columns(cc=pl.lit("bbr"))
+    (found,) = check(replace(bbr, directions=named))
+    assert found.severity is Severity.NOTICE
+    assert found.message.endswith("bbr keeps to the rate that it measured, by design.")
 
 
 def test_fires_with_the_number_of_episodes() -> None:

@@ -87,3 +87,14 @@ def test_a_spike_names_the_fall_of_capacity_that_made_it() -> None:
     assert "Likely cause: the bottleneck became slower" in message()
     fell = phases(4.83, 47.8)
     assert "Likely cause: the bottleneck became slower" in message()
+
+
+def test_fires_and_names_the_congestion_control_where_it_is_known() -> None:
+    """A spike "of unknown cause" stood beside `cc: bbr` of that very socket."""
+    bbr = frame("directions", flow=[0, 1], data_ect0=1000, cc="bbr")
+    unknown = evidence(flows=FLOWS, directions=bbr, spikes=spikes(300, cause="unknown"))
+    (found,) = check(unknown)
+    assert "Its cause is unknown (flow 0 runs bbr)." in found.message
+    began = spikes(300, cause="new-flow", culprit=1)
+    (found,) = check(evidence(flows=FLOWS, directions=bbr, spikes=began))
+    assert "another flow started, flow 1 (port 40002, bbr, ECT(0))." in found.message

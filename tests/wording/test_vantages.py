@@ -53,4 +53,4 @@ def test_ece_says_that_there_were_marks_not_how_many():
             "directions", forward=False, payload_bytes=0, ece_acks=echoes, ce_fed_back_best=None
         )
         (line,) = flow_lines.rows(capture(flows=flows, directions=stack(data, acks)))
-        assert line[6] == shown
+        assert line[flow_lines.HEADS.index("CE")] == shown

@@ -76,7 +76,7 @@ OF_FLOWS = (
 )
 """Columns of `flows` that a row of the table is made of."""
 OF_DIRECTIONS = (
-    *("source", "flow", "forward", "first_ns", "last_ns", "worst"),
+    *("source", "flow", "forward", "cc", "first_ns", "last_ns", "worst"),
     *("payload_bytes", "acked_bytes", "retransmits", "rtt_min_us", "rtt_mean_us", "data_packets"),
     *("data_ect1", "data_ect0", "data_not_ect", "data_ce"),
     *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi"),
@@ -93,12 +93,11 @@ def build(case: Case) -> FlowsSection:
     flows = _by(case.evidence.flows.select(OF_FLOWS), listed, "source", "flow")
     bottlenecks = case.evidence.bottlenecks.select(*BY_DIRECTION, "kind", "reason")
     necks = _by(bottlenecks, listed, *BY_DIRECTION)
-    senders = _senders(case, listed)
     rows = []
     for totals in listed.select(OF_DIRECTIONS).iter_rows(named=True):
         key = totals["flow"], totals["forward"]
         row = flows[totals["source"], totals["flow"]]
-        rows.append(_row(totals, row, necks.get(key), senders.get(key, ""), key in charted))
+        rows.append(_row(totals, row, necks.get(key), key in charted))
     return FlowsSection(tuple(rows), _left_out(case, listed.height))
 
 
@@ -113,7 +112,6 @@ def _row(
     totals: dict[str, Any],
     row: dict[str, Any],
     neck: dict[str, Any] | None,
-    sender: str,
     charted: bool,
 ) -> FlowRow:
     flow, forward = totals["flow"], totals["forward"]
@@ -128,7 +126,7 @@ def _row(
         name=direction_name(row, forward, FANCY_ARROW),
         mode=row["mode"] or "unknown",
         reason=row["mode_reason"] or "",
-        sender=sender,
+        sender=totals["cc"] or "",
         payload=Amount(data_size(totals["payload_bytes"]), totals["payload_bytes"]),
         goodput=Amount("" if rate is None else bit_rate(rate), rate and round(rate)),
         codepoints=_codepoints(totals),
@@ -148,20 +146,6 @@ def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> Amount:
         return Amount("not seen at the receiver", None)
     least = totals["rtt_min_us"]
     return Amount(f"{duration(least)} / {duration(totals['rtt_mean_us'])}", least)
-
-
-def _senders(case: Case, listed: pl.DataFrame) -> dict[tuple[int, bool], str]:
-    """Congestion controls that the kernel log names, by flow and direction."""
-    if case.evidence.kernel.is_empty():
-        return {}
-    own = case.evidence.kernel.filter(
-        pl.col("flow").is_in(listed["flow"].implode()) & pl.col("cc").is_not_null()
-    ).unique(["flow", "forward", "cc"], maintain_order=True)
-    senders: dict[tuple[int, bool], str] = {}
-    for flow, forward, cc in own.select("flow", "forward", "cc").iter_rows():
-        named = senders.get((flow, forward))
-        senders[flow, forward] = f"{named}, {cc}" if named else cc
-    return senders
 
 
 def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:

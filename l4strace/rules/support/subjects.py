@@ -61,8 +61,14 @@ def lost_between(evidence: Evidence) -> pl.DataFrame:
     return whole.group_by(DIRECTION).agg(pl.col("lost").sum())
 
 
+def control(evidence: Evidence, flow: int | None, forward: bool | None) -> str:
+    """The congestion control of a direction's sender, as a log or a host file names it; or none."""
+    own = (pl.col("flow") == flow) & (pl.col("forward") == forward)
+    return str(evidence.directions.filter(own)["cc"].drop_nulls().max() or "")
+
+
 def named(evidence: Evidence, flow: int) -> str:
-    """`flow 3 (port 40002, ECT(0))`: enough to distinguish the two flows of a comparison."""
+    """`flow 3 (port 40002, cubic, ECT(0))`: enough to distinguish the two of a comparison."""
     row = _first(evidence.flows.filter(pl.col("flow") == flow))
     if row is None:
         return f"flow {flow}"
@@ -75,7 +81,10 @@ def named(evidence: Evidence, flow: int) -> str:
             ("Not-ECT", "data_not_ect"),
         )
     }
-    return f"flow {flow} (port {row['client_port']}, {max(counts, key=lambda c: counts[c])})"
+    larger = evidence.directions.filter(pl.col("flow") == flow).sort("payload_bytes")
+    cc = control(evidence, flow, larger["forward"][-1]) if larger.height else ""
+    words = (f"port {row['client_port']}", cc, max(counts, key=lambda c: counts[c]))
+    return f"flow {flow} ({', '.join(filter(None, words))})"
 
 
 def span(begin_ns: int | None, end_ns: int) -> tuple[int, int] | None:
