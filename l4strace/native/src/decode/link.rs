@@ -1,7 +1,7 @@
 //! Link-layer headers, by LINKTYPE_ value (https://www.tcpdump.org/linktypes.html).
 
 use super::bytes::{after, be16, be32, head};
-use super::{ip, Decoded, Layers};
+use super::{ip, wireless, Decoded, Layers};
 use crate::stats::Loss;
 
 pub const ETHERNET: u32 = 1;
@@ -23,6 +23,8 @@ pub fn name(link_type: u32) -> String {
         204 => "PPP_PPPD",
         228 => "IPV4",
         229 => "IPV6",
+        239 => "NFLOG",
+        149 | 258 => "PKTAP",
         276 => "LINUX_SLL2",
         other => return format!("LINKTYPE {other}"),
     };
@@ -41,6 +43,10 @@ pub(super) fn link(layers: &mut Layers, link_type: u32, data: &[u8], wire: u32) 
         9 | 50 => ppp(layers, data, wire),
         51 => pppoe(layers, data, wire),
         104 => cisco_hdlc(layers, data, wire),
+        105 => wireless::ieee802_11(layers, data, wire),
+        127 => wireless::radiotap(layers, data, wire),
+        239 => nflog(layers, data, wire),
+        149 | 258 => pktap(layers, data, wire),
         204 => {
             let (rest, wire) = after(data, wire, 1)?;
             ppp(layers, rest, wire)
@@ -90,7 +96,7 @@ fn wrapped(layers: &mut Layers, kind: u16, data: &[u8], wire: u32) -> Decoded {
 }
 
 /// IEEE 802.2 SNAP with the EtherType organisation code (RFC 1042).
-fn snap(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
+pub(super) fn snap(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     if !data.starts_with(&[0xaa, 0xaa, 0x03, 0, 0, 0]) {
         return Err(Loss::NotIp);
     }
@@ -191,4 +197,52 @@ fn cisco_hdlc(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
         return Err(Loss::NotIp);
     }
     ethertype(layers, kind, rest, wire)
+}
+
+/// Type of the attribute that is the packet (NFULA_PAYLOAD).
+pub const NFLOG_PAYLOAD: u16 = 9;
+
+/// Netfilter's log: attributes in the byte order of the host, of which one is the IP packet.
+fn nflog(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
+    head::<4>(data)?;
+    let (mut data, mut wire) = after(data, wire, 4)?;
+    loop {
+        layers.step()?;
+        let (size, kind) = nflog_attribute(head::<4>(data)?);
+        if size < 4 {
+            return Err(Loss::BadLengths);
+        }
+        if kind == NFLOG_PAYLOAD {
+            let (rest, wire) = after(data, wire, 4)?;
+            return ip::any(layers, rest, wire.min(u32::from(size) - 4));
+        }
+        (data, wire) = after(data, wire, usize::from(size).next_multiple_of(4))?;
+    }
+}
+
+/// Length and type. A type is below 256, by which a big-endian host is known.
+pub fn nflog_attribute(header: &[u8; 4]) -> (u16, u16) {
+    let kind = u16::from_le_bytes([header[2], header[3]]);
+    if kind > 0xff {
+        return (be16(header, 0), kind.swap_bytes());
+    }
+    (u16::from_le_bytes([header[0], header[1]]), kind)
+}
+
+/// Length of the header of macOS, which states itself, and the link type inside; that it is a packet.
+pub fn pktap_header(header: &[u8; 12]) -> Option<(usize, u32)> {
+    let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (size, kind, inner) = (word(0) as usize, word(4), word(8));
+    // No header inside the header.
+    (PKTAP.contains(&size) && kind == 1 && !matches!(inner, 149 | 258)).then_some((size, inner))
+}
+
+/// Bytes of every version so far, and of what may come.
+const PKTAP: std::ops::RangeInclusive<usize> = 108..=1024;
+
+/// Darwin's bsd/net/pktap.h.
+fn pktap(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
+    let Some((size, inner)) = pktap_header(head(data)?) else { return Err(Loss::UnknownLinkType) };
+    let (rest, wire) = after(data, wire, size)?;
+    link(layers, inner, rest, wire)
 }

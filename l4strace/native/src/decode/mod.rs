@@ -8,9 +8,10 @@ pub mod link;
 mod options;
 mod plain;
 mod tcp;
-mod tunnel;
+pub mod tunnel;
+pub mod wireless;
 
-use crate::packet::Packet;
+use crate::packet::{Network, Packet, Tunnel};
 use crate::stats::Loss;
 
 /// Where a fragment lies in the payload of its IP packet, which begins with the TCP header.
@@ -71,6 +72,16 @@ struct Layers<'p> {
 }
 
 impl Layers<'_> {
+    /// What follows is the copy of a packet that a switch or access point sent elsewhere: what carries the copy is
+    /// no part of its path.
+    fn mirrored(&mut self) {
+        self.packet.tunnel = Tunnel::None;
+        self.packet.key.network = Network::default();
+        self.packet.outer_ecn = None;
+        self.ip_headers = 0;
+        self.odd = None;
+    }
+
     /// Called once per header, so that a packet made of headers only cannot recurse for long.
     #[inline]
     fn step(&mut self) -> Decoded {

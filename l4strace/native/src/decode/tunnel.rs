@@ -1,8 +1,8 @@
-//! Tunnels that carry IP: GRE, and VXLAN, Geneve and GTP-U over UDP.
+//! Tunnels that carry IP: GRE, and VXLAN, Geneve and GTP-U over UDP. Copies of packets: ERSPAN and TZSP.
 
 use super::bytes::{after, be16, be24, head};
 use super::ip::inside;
-use super::{ip, link, Decoded, Layers};
+use super::{ip, link, wireless, Decoded, Layers};
 use crate::packet::{Network, Tunnel};
 use crate::stats::Loss;
 
@@ -10,6 +10,7 @@ use crate::stats::Loss;
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const GENEVE_PORT: u16 = 6081;
 const GTP_U_PORT: u16 = 2152;
+const TZSP_PORT: u16 = 37008;
 
 /// A tunnel is known by its destination port; all other UDP is not ours.
 #[inline]
@@ -20,6 +21,7 @@ pub(super) fn udp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
     match port {
         GENEVE_PORT => inside(layers, Tunnel::Geneve, |l| geneve(l, rest, length)),
         GTP_U_PORT => inside(layers, Tunnel::Gtp, |l| gtp_u(l, rest, length)),
+        TZSP_PORT => tzsp(layers, rest, length),
         _ if VXLAN_PORTS.contains(&port) => inside(layers, Tunnel::Vxlan, |l| vxlan(l, rest, length)),
         _ => Err(Loss::NotTcp),
     }
@@ -83,13 +85,94 @@ pub(super) fn gre(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
         // A checksum or the long-gone source route both bring the checksum word.
         0 if flags & 0x4000 == 0 => {
             let (rest, length) = after(data, length, 4 + present(0x8000) + key + sequence)?;
-            payload(layers, kind, rest, length)
+            match kind {
+                ERSPAN => erspan(layers, if sequence > 0 { 8 } else { 0 }, rest, length),
+                ERSPAN_3 => erspan_3(layers, rest, length),
+                _ => payload(layers, kind, rest, length),
+            }
         }
         1 if kind == 0x880b => {
             let (rest, length) = after(data, length, 4 + key + sequence + present(0x0080))?;
             link::ppp(layers, rest, length)
         }
         _ => Err(Loss::Opaque),
+    }
+}
+
+/// Type I has no header and no sequence number, type II has both (draft-foschiano-erspan).
+pub const ERSPAN: u16 = 0x88be;
+pub const ERSPAN_3: u16 = 0x22eb;
+
+fn erspan(layers: &mut Layers, size: usize, data: &[u8], length: u32) -> Decoded {
+    layers.step()?;
+    layers.mirrored();
+    let (rest, length) = after(data, length, size)?;
+    link::ethernet(layers, rest, length)
+}
+
+fn erspan_3(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let (size, kind) = erspan_3_header(head(data)?);
+    match kind {
+        0 => erspan(layers, size, data, length),
+        2 => {
+            layers.step()?;
+            layers.mirrored();
+            let (rest, length) = after(data, length, size)?;
+            ip::any(layers, rest, length)
+        }
+        _ => Err(Loss::NotIp),
+    }
+}
+
+/// Bytes of the header, and the kind of frame behind it: 0 Ethernet, 2 IP.
+pub fn erspan_3_header(header: &[u8; 12]) -> (usize, u16) {
+    let flags = be16(header, 10);
+    (if flags & 1 == 0 { 12 } else { 20 }, flags >> 10 & 0x1f)
+}
+
+/// What follows the header of TZSP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tagged {
+    Padding,
+    End,
+    /// A tag of so many bytes, its own two among them.
+    Other(usize),
+}
+
+pub fn tzsp_tag(data: &[u8]) -> Option<Tagged> {
+    Some(match data.first()? {
+        0 => Tagged::Padding,
+        1 => Tagged::End,
+        _ => Tagged::Other(2 + usize::from(*data.get(1)?)),
+    })
+}
+
+/// Whether a header of TZSP precedes a packet: version 1, received or to be sent.
+pub fn is_tzsp(header: &[u8; 4]) -> bool {
+    header[0] == 1 && header[1] < 2
+}
+
+/// TaZmen Sniffer Protocol, as MikroTik's routers and access points send it.
+fn tzsp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
+    let header = head::<4>(data)?;
+    if !is_tzsp(header) {
+        return Err(Loss::NotTcp);
+    }
+    let (mut data, mut length) = after(data, length, 4)?;
+    loop {
+        let tag = tzsp_tag(data).ok_or(Loss::HeadersCut)?;
+        let size = if let Tagged::Other(size) = tag { size } else { 1 };
+        (data, length) = after(data, length, size).map_err(|_| Loss::HeadersCut)?;
+        if tag == Tagged::End {
+            break;
+        }
+    }
+    layers.step()?;
+    layers.mirrored();
+    match be16(header, 2) {
+        1 => link::ethernet(layers, data, length),
+        18 => wireless::ieee802_11(layers, data, length),
+        _ => Err(Loss::NotIp),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `key=value` fields of one line.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use super::columns::Columns;
 
 /// Identities and addresses: digits in them are not numbers to count with.
@@ -32,6 +34,13 @@ pub fn set_fields(text: &str, columns: &mut Columns) -> usize {
         from = after;
         if rest.get(length) == Some(&b'=') {
             let value = bytes.get(after..).unwrap_or_default();
+            if let Some(array) = value.strip_prefix(ARRAY) {
+                let length = array.iter().position(|&byte| byte == b']').unwrap_or(array.len());
+                from = after + ARRAY.len() + length;
+                let address = address(&text[after + ARRAY.len()..from]);
+                count += usize::from(address.is_some_and(|address| set(&text[name], &address, columns)));
+                continue;
+            }
             let value = after..after + value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
             from = value.end + 1;
             let value = text[value].trim_end_matches([',', ')']);
@@ -40,6 +49,30 @@ pub fn set_fields(text: &str, columns: &mut Columns) -> usize {
     }
     count
 }
+
+/// How `trace-cmd report` prints bytes of which it cannot parse the format, such as addresses of tcp_probe.
+const ARRAY: &[u8] = b"ARRAY[";
+
+/// The IP address in a `struct sockaddr_in` or `sockaddr_in6` of a little-endian host.
+fn address(array: &str) -> Option<String> {
+    let bytes: Option<Vec<u8>> =
+        array.split(',').take(SOCKADDR).map(|byte| u8::from_str_radix(byte.trim(), 16).ok()).collect();
+    let bytes = bytes?;
+    match bytes.get(..2)? {
+        [2, 0] => bytes
+            .get(4..8)
+            .and_then(|ip| <[u8; 4]>::try_from(ip).ok())
+            .map(|ip| Ipv4Addr::from(ip).to_string()),
+        [10, 0] => bytes
+            .get(8..24)
+            .and_then(|ip| <[u8; 16]>::try_from(ip).ok())
+            .map(|ip| Ipv6Addr::from(ip).to_string()),
+        _ => None,
+    }
+}
+
+/// Bytes of `struct sockaddr_in6`.
+const SOCKADDR: usize = 28;
 
 /// What ends a name: blanks, and the sign before its value.
 const ENDS: [bool; 256] = {
@@ -114,6 +147,24 @@ mod tests {
         assert_eq!(integer("10.0.1.2:34018"), None);
         assert_eq!(integer("+1"), None);
         assert_eq!(integer("0x"), None);
+    }
+
+    #[test]
+    fn addresses_as_bytes() {
+        let mut columns = Columns::default();
+        let v4 = "saddr=ARRAY[02, 00, 9c, 41, 0a, 00, 00, 01, 00, 00]";
+        let v6 = format!("daddr=ARRAY[0a, 00, 9c, 41, 00, 00, 00, 00, fd{}, 01, 00]", ", 00".repeat(14));
+        assert_eq!(set_fields(&format!("[FAILED TO PARSE] {v4} {v6} sport=7"), &mut columns), 3);
+        columns.end_row();
+        let taken = columns.take();
+        assert_eq!(taken[0], ("saddr".to_owned(), Column::Text([Some("10.0.0.1")].into())));
+        assert_eq!(taken[1], ("daddr".to_owned(), Column::Text([Some("fd00::1")].into())));
+        assert_eq!(taken[2], ("sport".to_owned(), Column::Int(vec![Some(7)])));
+        for damaged in
+            ["a=ARRAY[", "a=ARRAY[02, 00]", "a=ARRAY[02, 0é, 1]", "a=ARRAY[07, 00, 1, 2, 3, 4, 5, 6, 7]"]
+        {
+            assert_eq!(set_fields(damaged, &mut columns), 0, "{damaged}");
+        }
     }
 
     #[test]

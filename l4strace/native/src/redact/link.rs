@@ -1,6 +1,7 @@
 //! Link-layer headers, as `decode::link` walks them.
 
-use super::{after, ip, tunnel, Frame};
+use super::{after, ip, tunnel, wireless, Frame};
+use crate::decode::link::{nflog_attribute, pktap_header, NFLOG_PAYLOAD};
 
 /// False for a link type that is not known.
 pub fn link(frame: &mut Frame, link_type: u32, data: &[u8], wire: u32) -> bool {
@@ -15,6 +16,10 @@ pub fn link(frame: &mut Frame, link_type: u32, data: &[u8], wire: u32) -> bool {
         9 | 50 => ppp(frame, data, wire),
         51 => pppoe(frame, data, wire),
         104 => cisco_hdlc(frame, data, wire),
+        105 => wireless::ieee802_11(frame, data, wire),
+        127 => wireless::radiotap(frame, data, wire),
+        239 => nflog(frame, data, wire),
+        149 | 258 => return pktap(frame, data, wire),
         204 => direction_and_ppp(frame, data, wire),
         _ => return false,
     };
@@ -53,7 +58,7 @@ pub fn ethertype(frame: &mut Frame, kind: u16, data: &[u8], wire: u32) -> Option
     }
 }
 
-fn snap(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
+pub fn snap(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     const START: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
     data.starts_with(&START).then_some(())?;
     frame.put(&START);
@@ -173,6 +178,40 @@ fn cisco_hdlc(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     frame.put(header);
     let (rest, wire) = after(data, wire, 4)?;
     tunnel::payload(frame, be16(header, 2), rest, wire)
+}
+
+/// Of the attributes nothing is left but the packet: prefixes name rules, others hosts and users.
+fn nflog(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
+    frame.blank(data, 4);
+    let (mut data, mut wire) = after(data, wire, 4)?;
+    loop {
+        frame.enter()?;
+        let header = data.first_chunk()?;
+        let (size, kind) = nflog_attribute(header);
+        frame.put(header);
+        if size < 4 {
+            return None;
+        }
+        if kind == NFLOG_PAYLOAD {
+            let (rest, wire) = after(data, wire, 4)?;
+            return ip::any(frame, rest, wire.min(u32::from(size) - 4));
+        }
+        let whole = usize::from(size).next_multiple_of(4);
+        frame.blank(&data[4..], whole - 4);
+        (data, wire) = after(data, wire, whole)?;
+    }
+}
+
+/// The rest of the header names interface and process.
+fn pktap(frame: &mut Frame, data: &[u8], wire: u32) -> bool {
+    let Some(header) = data.first_chunk::<12>() else { return true };
+    let Some((size, inner)) = pktap_header(header) else {
+        frame.put(&[0; 12]);
+        return false;
+    };
+    frame.put(header);
+    frame.blank(&data[12..], size - 12);
+    after(data, wire, size).is_none_or(|(rest, wire)| link(frame, inner, rest, wire))
 }
 
 pub fn be16(data: &[u8], at: usize) -> u16 {

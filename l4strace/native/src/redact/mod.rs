@@ -13,6 +13,7 @@ mod map;
 mod pcapng;
 mod tcp;
 mod tunnel;
+mod wireless;
 
 pub use capture::{Counts, Redactor};
 pub use map::{Map, KEY};

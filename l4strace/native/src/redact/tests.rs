@@ -132,10 +132,74 @@ fn icmp(random: &mut Random, six: bool, depth: usize) -> (u8, Vec<u8>) {
     (if six { 58 } else { 1 }, out)
 }
 
+/// GRE around a mirrored frame: types I, II and III.
+fn erspan(random: &mut Random, depth: usize) -> Vec<u8> {
+    match random.next(4) {
+        0 => [&[0, 0, 0x88, 0xbe][..], &ethernet(random, depth)].concat(),
+        1 => [&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 5, 0, 9, 0, 0, 0, 3], &ethernet(random, depth)[..]]
+            .concat(),
+        2 => {
+            let more = random.next(2);
+            let mut out =
+                vec![0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 5, 0, 9, 2, 1, 2, 3, 4, 5, 0, more as u8];
+            out.resize(out.len() + more * 8, 9);
+            out.extend(ethernet(random, depth));
+            out
+        }
+        _ => {
+            let six = random.next(2) == 1;
+            let mut out = vec![0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 5, 0, 9, 2, 1, 2, 3, 4, 5, 8, 0];
+            out.extend(ip(random, six, depth));
+            out
+        }
+    }
+}
+
+/// An 802.11 frame.
+fn wireless(random: &mut Random, depth: usize) -> Vec<u8> {
+    let control = [random.pick(&[0x08, 0x88, 0x88, 0x48, 0x80]), random.pick(&[1, 2, 3, 0x42, 0x82])];
+    let mut out = control.to_vec();
+    out.extend([9, 9]);
+    out.extend([2, 1, 2, 3, 4, 5].repeat(3));
+    out.extend([random.pick(&[0, 0, 0, 1]), 7]);
+    out.extend([2, 1, 2, 3, 4, 5].repeat(usize::from(control[1] & 3 == 3)));
+    if control[0] & 0x80 != 0 {
+        let aggregate = random.pick(&[0, 0, 0x80]);
+        out.extend([aggregate, 0]);
+        out.extend([5; 4].iter().filter(|_| control[1] & 0x80 != 0));
+        out.extend([2, 1, 2, 3, 4, 5, 2, 1, 2, 3, 4, 5, 0, 200].iter().filter(|_| aggregate != 0));
+    }
+    out.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+    out.extend(ip(random, false, depth));
+    out
+}
+
+/// Netfilter's log of a little-endian or big-endian host.
+fn nflog(random: &mut Random) -> Vec<u8> {
+    let packet = ip(random, false, 2);
+    let big = random.next(2) == 1;
+    let number = |value: usize| if big { (value as u16).to_be_bytes() } else { (value as u16).to_le_bytes() };
+    let mut out = vec![2, 0, 0, 5];
+    out.extend([number(11), number(10)].concat());
+    out.extend(b"nobody\0\0");
+    out.extend([number(packet.len() + 4), number(9)].concat());
+    out.extend(packet);
+    out
+}
+
+fn pktap(random: &mut Random) -> Vec<u8> {
+    let mut out =
+        vec![108, 0, 0, 0, random.pick(&[1, 1, 1, 2]), 0, 0, 0, random.pick(&[1, 1, 77, 149]), 0, 0, 0];
+    out.extend(b"nobody's interface");
+    out.resize(108, 7);
+    out.extend(ethernet(random, 2));
+    out
+}
+
 fn ip(random: &mut Random, six: bool, depth: usize) -> Vec<u8> {
     let inner_six = random.next(2) == 1;
     let kind: u16 = if inner_six { 0x86dd } else { 0x0800 };
-    let (protocol, body) = match if depth == 0 { 0 } else { random.next(10) } {
+    let (protocol, body) = match if depth == 0 { 0 } else { random.next(12) } {
         1 => (if inner_six { 41 } else { 4 }, ip(random, inner_six, depth - 1)),
         2 => {
             let mut gre = vec![random.pick(&[0, 0x80, 0x20, 0xb0, 0x40]), 0];
@@ -165,6 +229,18 @@ fn ip(random: &mut Random, six: bool, depth: usize) -> Vec<u8> {
             gtp.extend(ip(random, inner_six, depth - 1));
             (17, udp(2152, &gtp))
         }
+        9 => (47, erspan(random, depth - 1)),
+        10 => {
+            let encapsulated = random.pick(&[1, 1, 18, 119]);
+            let mut tzsp = vec![random.pick(&[1, 1, 2]), random.pick(&[0, 1, 4]), 0, encapsulated];
+            tzsp.extend([0, 60, 6, 2, 1, 2, 3, 4, 5, 0, 1]);
+            tzsp.extend(if encapsulated == 18 {
+                wireless(random, depth - 1)
+            } else {
+                ethernet(random, depth - 1)
+            });
+            (17, udp(37008, &tzsp))
+        }
         6 => (random.pick(&[1, 50, 58, 132]), b"quotes 10.0.1.2 of nobody's business".to_vec()),
         7 => (17, udp(53, b"www.example.org of nobody's business")),
         8 => icmp(random, inner_six, depth),
@@ -181,7 +257,7 @@ fn ip(random: &mut Random, six: bool, depth: usize) -> Vec<u8> {
 fn frames(count: usize, mut check: impl FnMut(u32, &[u8], u32)) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..count {
-        let (link_type, mut data) = match random.next(10) {
+        let (link_type, mut data) = match random.next(14) {
             0 => (101, {
                 let six = random.next(2) == 1;
                 ip(&mut random, six, 2)
@@ -201,6 +277,10 @@ fn frames(count: usize, mut check: impl FnMut(u32, &[u8], u32)) {
                 null.extend(ip(&mut random, false, 2));
                 null
             }),
+            4 => (105, wireless(&mut random, 2)),
+            5 => (127, [&[0, 0, 12, 0, 2, 1, 2, 3, 4, 5, 0, 0][..], &wireless(&mut random, 2)].concat()),
+            6 => (239, nflog(&mut random)),
+            7 => (258, pktap(&mut random)),
             _ => (1, ethernet(&mut random, 3)),
         };
         let wire = data.len() as u32;
@@ -301,6 +381,6 @@ fn of_an_echo_nothing_is_left() {
 #[test]
 fn an_unknown_link_type_leaves_nothing() {
     let mut out = Vec::new();
-    assert!(!frame(&map(), 105, &[1; 100], 100, &mut out));
+    assert!(!frame(&map(), 147, &[1; 100], 100, &mut out));
     assert!(out.is_empty());
 }
