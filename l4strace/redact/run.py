@@ -15,8 +15,9 @@ from l4strace.ingest.logs import bpftrace as read_bpftrace
 from l4strace.ingest.logs import flent as read_flent
 from l4strace.ingest.logs import kernel_log as read_kernel_log
 from l4strace.ingest.logs import open_log, sniff, trace_events
+from l4strace.ingest.logs import printed as read_printed
 from l4strace.ingest.logs import ss as read_ss
-from l4strace.redact import bpftrace, flent, host, kernel_log, ss, trace
+from l4strace.redact import bpftrace, flent, host, kernel_log, printed, ss, trace
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 
@@ -30,6 +31,9 @@ BY_LINE: dict[Callable[[str], Any], Lines] = {
     read_bpftrace.read: bpftrace.redacted,
     read_ss.read: ss.redacted,
     trace_events.read: trace.redacted,
+    read_printed.read_bpftrace: printed.bpftrace,
+    read_printed.read_tcpprobe: printed.tcpprobe,
+    read_printed.read_siftr: printed.siftr,
 }
 """Importer of a dialect -> what redacts its lines."""
 

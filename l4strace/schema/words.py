@@ -9,7 +9,7 @@ ECN_FIELD = dict(enumerate(CODEPOINTS.values()))
 
 CAPTURES = ("pcap", "pcapng")
 """`sources.kind` of inputs that hold packets."""
-LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent")
+LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent", "siftr")
 """`sources.kind` of inputs that hold kernel state."""
 
 CLASSIC_OR_PER_FLOW = "classic-or-per-flow"

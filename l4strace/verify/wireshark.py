@@ -77,11 +77,14 @@ def _ip_id(packet: Dissected) -> int | None:
 
 
 def _outer_ecn(packet: Dissected) -> int | None:
-    layers = [name for name in packet["frame.protocols"][0].split(":") if name in ("ip", "ipv6")]
+    protocols = packet["frame.protocols"][0].split(":")
+    # What carries the copy of a packet is no tunnel on its path.
+    begin = max((at for at, name in enumerate(protocols) if name in ("erspan", "tzsp")), default=0)
+    layers = [name for name in protocols[begin:] if name in ("ip", "ipv6")]
     if len(layers) < 2:
         return None
     field = "ip.dsfield.ecn" if layers[0] == "ip" else "ipv6.tclass.ecn"
-    return _number(packet[field][0])
+    return _number(packet[field][protocols[:begin].count(layers[0])])
 
 
 def _time(packet: Dissected) -> int:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import files, segments
-from tests.support.wrappings import LINKS, TUNNELS, ethernet, outer_v4, outer_v6
+from tests.support.wrappings import LINKS, MIRRORS, TUNNELS, ethernet, outer_v4, outer_v6
 
 PATIENT = settings(
     max_examples=30,
@@ -49,6 +49,17 @@ def test_fields_equal_inside_tunnels(
     outer = (outer_v4 if version == 4 else outer_v6)(*wrap(datagram), ecn)
     (row,) = _decoded(tmp_path, files.pcap([ethernet(outer)]))
     _assert_equal(row, segments.read(datagram) | {"tunnel": name, "outer_ecn": ecn})
+
+
+@pytest.mark.parametrize("mirror", MIRRORS)
+@PATIENT
+@given(datagram=segments.datagram(), ecn=st.integers(0, 3))
+def test_fields_equal_in_copies_whose_carrier_does_not_count(
+    mirror: str, datagram: bytes, ecn: int, tmp_path: Path
+) -> None:
+    frame = ethernet(outer_v4(*MIRRORS[mirror](datagram), ecn))
+    (row,) = _decoded(tmp_path, files.pcap([frame]))
+    _assert_equal(row, segments.read(datagram) | {"tunnel": None, "outer_ecn": None})
 
 
 @PATIENT

@@ -126,7 +126,7 @@ def pcapng(*blocks: bytes) -> bytes:
          "capture_drops"),
         (files.pcap([bytes(60)] * 2)[:-3], "truncated_file"),
         (files.pcap([bytes(60)]) + b"\0" * 40, "damaged_file"),
-        (files.pcap([bytes(60)], link_type=105), "unknown_link_type"),
+        (files.pcap([bytes(60)], link_type=147), "unknown_link_type"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_capture_is_wrong_with_its_copy(

@@ -75,12 +75,44 @@ def ppp_compressed(datagram: bytes) -> bytes:
     return bytes([0x21 if datagram[0] >> 4 == 4 else 0x57]) + datagram
 
 
+def llc(datagram: bytes) -> bytes:
+    return b"\xaa\xaa\x03\0\0\0" + struct.pack(">H", ethertype(datagram)) + datagram
+
+
+def ieee802_11(datagram: bytes) -> bytes:
+    """Data of QoS from a station."""
+    return bytes([0x88, 0x01, 0, 0]) + bytes(18) + bytes([0x10, 0]) + bytes(2) + llc(datagram)
+
+
+def ieee802_11_relayed(datagram: bytes) -> bytes:
+    """Data with four addresses."""
+    return bytes([0x08, 0x03, 0, 0]) + bytes(18) + bytes(2) + bytes(6) + llc(datagram)
+
+
+def radiotap(datagram: bytes) -> bytes:
+    return struct.pack("<BBHIB", 0, 0, 9, 2, 0) + ieee802_11(datagram)
+
+
+def nflog(datagram: bytes) -> bytes:
+    """Attributes of a little-endian host: a prefix, then the packet."""
+    head = struct.pack(">BBH", 2 if datagram[0] >> 4 == 4 else 10, 0, 5)
+    prefix = struct.pack("<HH", 4 + 5, 10) + b"rule\0" + bytes(3)
+    return head + prefix + struct.pack("<HH", 4 + len(datagram), 9) + datagram
+
+
+def pktap(datagram: bytes) -> bytes:
+    return struct.pack("<III24s", 108, 1, 1, b"en0").ljust(108, b"\0") + ethernet(datagram)
+
+
 LINKS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "ethernet": (1, ethernet), "vlan": (1, vlan), "qinq": (1, qinq), "mpls": (1, mpls),
     "pseudowire": (1, mpls_pseudowire), "pppoe": (1, pppoe), "snap": (1, snap),
     "raw": (101, raw), "raw-bsd": (12, raw), "null": (0, null), "null-big": (0, null_big),
     "loop": (108, null_big), "sll": (113, cooked), "sll2": (276, cooked_v2),
     "ppp": (9, ppp), "ppp-compressed": (50, ppp_compressed),
+    "802.11": (105, ieee802_11), "802.11 relayed": (105, ieee802_11_relayed),
+    "radiotap": (127, radiotap), "nflog": (239, nflog), "pktap": (258, pktap),
+    "pktap of old": (149, pktap),
 }  # fmt: skip
 """Name -> (link type, bytes around a datagram)."""
 
@@ -145,6 +177,34 @@ TUNNELS: dict[str, tuple[str, Callable[[bytes], tuple[int, bytes]]]] = {
     "gtp": ("gtp", gtp), "gtp with extensions": ("gtp", gtp_extended),
 }  # fmt: skip
 """Name -> (value of the column, protocol number and body around a datagram)."""
+
+
+def erspan_1(datagram: bytes) -> tuple[int, bytes]:
+    return 47, struct.pack(">HH", 0, 0x88BE) + ethernet(datagram)
+
+
+def erspan_2(datagram: bytes) -> tuple[int, bytes]:
+    return 47, struct.pack(">HHIHHI", 0x1000, 0x88BE, 7, 0x1005, 9, 3) + ethernet(datagram)
+
+
+def erspan_3(datagram: bytes) -> tuple[int, bytes]:
+    header = struct.pack(">HHIHHIHH", 0x1000, 0x22EB, 7, 0x2005, 9, 1, 0, 1)
+    return 47, header + bytes(8) + ethernet(datagram)
+
+
+def tzsp(datagram: bytes) -> tuple[int, bytes]:
+    return 17, udp(37008, bytes([1, 0, 0, 1, 0, 60, 2, 9, 9, 1]) + ethernet(datagram))
+
+
+def tzsp_wireless(datagram: bytes) -> tuple[int, bytes]:
+    return 17, udp(37008, bytes([1, 0, 0, 18, 1]) + ieee802_11(datagram))
+
+
+MIRRORS: dict[str, Callable[[bytes], tuple[int, bytes]]] = {
+    "erspan 1": erspan_1, "erspan 2": erspan_2, "erspan 3": erspan_3, "tzsp": tzsp,
+    "tzsp of 802.11": tzsp_wireless,
+}  # fmt: skip
+"""Name -> protocol number and body around a datagram, which somebody copied from its path."""
 
 
 def tcp_headers(

@@ -9,7 +9,7 @@ import pytest
 from l4strace.verify import wireshark
 from l4strace.verify.wireshark import READERS, Disagreement, Dissected
 from tests.support import files
-from tests.support.wrappings import FRAME, LINKS, TUNNELS, ethernet, outer_v4, outer_v6
+from tests.support.wrappings import FRAME, LINKS, MIRRORS, TUNNELS, ethernet, outer_v4, outer_v6
 
 DATAGRAM = FRAME[14:]
 TUNNEL = {
@@ -80,7 +80,8 @@ def wrapped() -> dict[str, bytes]:
         if link == files.ETHERNET and name not in GUESSED
     }
     tunnels = {name: ethernet(outer_v4(*wrap(DATAGRAM), 2)) for name, (_, wrap) in TUNNELS.items()}
-    return links | tunnels | {"ip in ipv6": ethernet(outer_v6(4, DATAGRAM, 3))}
+    mirrors = {name: ethernet(outer_v4(*wrap(DATAGRAM), 2)) for name, wrap in MIRRORS.items()}
+    return links | tunnels | mirrors | {"ip in ipv6": ethernet(outer_v6(4, DATAGRAM, 3))}
 
 
 def dissected(path: Path, count: int) -> list[Dissected]:

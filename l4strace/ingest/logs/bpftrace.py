@@ -16,7 +16,7 @@ from l4strace.ingest import untrusted
 from l4strace.ingest.logs import kprobe_events
 from l4strace.ingest.logs.blocks import BAD_LINES, blocks
 from l4strace.ingest.logs.blocks import frame as rows_of
-from l4strace.ingest.logs.samples import Log, by_value, shaped
+from l4strace.ingest.logs.samples import SAMPLES, Log, by_value, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
@@ -110,12 +110,15 @@ def _aggregates(block: _native.Block, printed: int, log: Log) -> None:
 
 
 def _keep(keeper: Keeper, table: _native.ArrowTable | None) -> None:
-    if table is None:
-        return
-    frame = pl.DataFrame(table)
+    if table is not None:
+        keeper.add(samples(pl.DataFrame(table)))
+
+
+def samples(frame: pl.DataFrame) -> pl.DataFrame:
+    """Fields of printed lines -> SAMPLES; none of those without a time."""
     times = [name for name in TIMES if name in frame.columns]
     if not times:
-        return
+        return pl.DataFrame(schema=SAMPLES)
     names = [name for name in EVENTS if name in frame.columns]
     event = pl.coalesce(*names, pl.lit("probe")) if names else pl.lit("probe")
     frame = frame.with_columns(
@@ -123,4 +126,4 @@ def _keep(keeper: Keeper, table: _native.ArrowTable | None) -> None:
     ).filter(pl.col("ts_ns").is_not_null())
     frame = frame.drop(name for name in (*times, *names) if name not in ("ts_ns", "event"))
     named = frame.with_columns(event=by_value(frame["event"], kprobe_events.event_name))
-    keeper.add(shaped(kprobe_events.samples(named)))
+    return shaped(kprobe_events.samples(named))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from l4strace.errors import InputError
-from l4strace.ingest.logs import bpftrace, flent, kernel_log, ss, trace_events
+from l4strace.ingest.logs import bpftrace, flent, kernel_log, printed, ss, trace_events
 from l4strace.ingest.logs.samples import Log
 
 EVENT_LINE = re.compile(rb"^[^\n]*\[\d+\][^\n]*\s\d+\.\d{6,9}: +[\w:.]+:(?=\s)", re.MULTILINE)
@@ -25,6 +25,13 @@ JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
 """First bytes of the first object of each JSON dialect."""
 
 
+PRINTED: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
+    (printed.SIFTR_BEGINS, printed.read_siftr),
+    (printed.PROBE_BEGINS, printed.read_tcpprobe),
+    (printed.TEXT_BEGINS, printed.read_bpftrace),
+)
+
+
 def reader(path: str, head: bytes) -> Callable[[str], Log]:
     """The importer for a log that begins with ``head`` (decompressed).
 
@@ -37,7 +44,11 @@ def reader(path: str, head: bytes) -> Callable[[str], Log]:
         return ss.read
     if EVENT_LINE.search(head) or head.startswith(b"# tracer:"):
         return trace_events.read
+    for pattern, importer in PRINTED:
+        if pattern.search(head):
+            return importer
     raise InputError(
         f"{path}: neither a capture nor a kernel log that l4strace can read",
-        "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace, ss, flent.",
+        "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace (-f json), ss, "
+        "flent, /proc/net/tcpprobe, siftr.",
     )

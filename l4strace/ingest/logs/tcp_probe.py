@@ -23,6 +23,8 @@ EXTENDED = ("srtt_pace", "mdev_pace", "classic_ecn")
 PREFIX = ("ts_ns", "event", "cpu", "family", "probe_src", "probe_dest")
 ENDPOINT = r"^\[?(.*?)\]?:(\d+)$"
 """`10.0.1.2:34018` and `[fd00::1]:34018`."""
+ADDRESS = r"^(\d+\.\d+\.\d+\.\d+|[\da-fA-F:]*:[\da-fA-F:.]*)$"
+"""An address without a port."""
 
 
 def samples(frame: pl.DataFrame) -> pl.DataFrame:
@@ -38,10 +40,21 @@ def samples(frame: pl.DataFrame) -> pl.DataFrame:
             pl.when(address.str.starts_with("0x")).then(address).otherwise("0x" + address),
             "cookie-" + raw.text("sock_cookie"),
         ),
-        "saddr": by_value(src, lambda end: end.str.extract(ENDPOINT, 1)),
-        "sport": by_value(src, lambda end: end.str.extract(ENDPOINT, 2)),
-        "daddr": by_value(dest, lambda end: end.str.extract(ENDPOINT, 1)),
-        "dport": by_value(dest, lambda end: end.str.extract(ENDPOINT, 2)),
+        # Where `trace-cmd report` cannot parse src and dest, it prints the fields that they are of.
+        "saddr": pl.coalesce(
+            by_value(src, lambda e: e.str.extract(ENDPOINT, 1)),
+            raw.text("saddr").str.extract(ADDRESS, 1),
+        ),
+        "sport": pl.coalesce(
+            by_value(src, lambda e: e.str.extract(ENDPOINT, 2)), raw.text("sport")
+        ),
+        "daddr": pl.coalesce(
+            by_value(dest, lambda e: e.str.extract(ENDPOINT, 1)),
+            raw.text("daddr").str.extract(ADDRESS, 1),
+        ),
+        "dport": pl.coalesce(
+            by_value(dest, lambda e: e.str.extract(ENDPOINT, 2)), raw.text("dport")
+        ),
         "snd_cwnd": raw.integer("snd_cwnd"),
         "ssthresh": below(raw.integer("ssthresh"), INFINITE_SSTHRESH),
         "srtt_us": raw.real("srtt"),
