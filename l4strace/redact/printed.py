@@ -41,7 +41,7 @@ def siftr(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
         if printed.SIFTR_BEGINS.match(text.encode()):
             make(text)
             found = printed.SIFTR_STATED.match(text)
-            return found[0] if found else UNREAD
+            return found[0] if found else "enable_time_secs=0\tsiftrver=0.0"
         if not make(text):
             return UNREAD
         values = text.split(",")

@@ -25,7 +25,7 @@ Fields = Callable[[str], str]
 """A line -> `key=value` fields; nothing for a line that is no sample."""
 
 ENDPOINTS = re.compile(r"\[?([\da-fA-F:.]+)\]?:(\d+)\s*(?:->|>|=>)\s*\[?([\da-fA-F:.]+)\]?:(\d+)")
-FIRST_TIME = re.compile(r"\s*(\d{6,19})[:,]?(?=\s)")
+FIRST_TIME = re.compile(r"\s*(\d{6,19})[:,]?(?=\s)", re.ASCII)
 """`nsecs`, which a script prints without a name; `elapsed` has as many digits from 1 ms on."""
 WORD = re.compile(r"[A-Za-z_][\w().%-]*")
 ALIASES = {
@@ -41,13 +41,16 @@ TEXT_BEGINS = re.compile(
 )
 PROBE_LINE = re.compile(
     r"(\d{1,10})\.(\d{9}) (\S+:\d+) (\S+:\d+) (\d+) (0x[\da-f]+) (0x[\da-f]+) (\d+) (\d+) (\d+) "
-    r"(\d+)(?: (\d+))?\s*"
+    r"(\d+)(?: (\d+))?\s*",
+    re.ASCII,
 )
 PROBE_BEGINS = re.compile(rb"^\d{1,10}\.\d{9} \S+:\d+ \S+:\d+ \d+ 0x[\da-f]+ 0x[\da-f]+ ", re.M)
 SIFTR_BEGINS = re.compile(rb"\Aenable_time_secs=\d+\s")
 SIFTR_STATED = re.compile(
     r"enable_time_secs=\d{1,10}\t(?:enable_time_usecs=\d{1,6}\t)?siftrver=\d{1,4}\.\d{1,4}"
 )
+ADDRESS = re.compile(r"[\da-fA-F:.]{2,45}", re.ASCII)
+SIFTR_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 SIFTR_VERSION = (1, 3)
 """From here on the RTT is in microseconds."""
 SIFTR_VALUES = 17
@@ -179,9 +182,10 @@ def siftr_fields() -> Fields:
         values = line.split(",")
         if len(values) < SIFTR_VALUES or values[0] not in ("i", "o"):
             return ""
-        time = re.fullmatch(r"(\d{1,10})\.(\d{6})", values[2])
+        time = re.fullmatch(r"(\d{1,10})\.(\d{6})", values[2], re.ASCII)
         ports_and_numbers = (*values[4:9:2], values[7], values[8], *values[15:17])
-        if time is None or not all(number.isdigit() for number in ports_and_numbers):
+        known = all(map(SIFTR_NUMBER.fullmatch, ports_and_numbers))
+        if time is None or not known or not all(map(ADDRESS.fullmatch, values[3:7:2])):
             return ""
         src, dest = (
             f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -105,11 +105,25 @@ def flent(chance: Random) -> bytes:
     return text.encode()
 
 
+SS_TIMES = (
+    *(
+        "# t={}.25",
+        "# t={}.25",
+        "Time: {}.5",
+        "=== {} ===",
+        "{}000000001",
+        "---",
+        "11:58:{:02.0f}x",
+    ),
+    *("=== 23:59:{1:02}.5 ===", "Thu Nov {1} 11:58:43 CET 2026", "Thu, {1} Nov 2026 25:58:43 PM"),
+)
+
+
 def ss(chance: Random) -> bytes:
     """Polls of `ss -tin`."""
     lines = []
     for i in range(chance.choice((1, 20))):
-        lines.append(f"# t={chance.choice((1_795_256_271 + i, 9_999_999_999, i))}.25")
+        lines.append(chance.choice(SS_TIMES).format(chance.choice((1_795_256_271 + i, 9, i)), i))
         peer = chance.choice(("10.77.3.2", "[fd00::2%eth0]", "x\x1b[31m"))
         lines.append(f"ESTAB 0 0 10.77.1.2:46922 {peer}:5201")
         cwnd = chance.choice(NUMBERS)
@@ -117,6 +131,35 @@ def ss(chance: Random) -> bytes:
             f"\t prague wscale:7,7 rto:211 rtt:10.{i}/0.5 mss:1448 cwnd:{cwnd} ssthresh:{cwnd} "
             f"pacing_rate {cwnd}Mbps delivered:{i * 9} delivered_ce:{cwnd} minrtt:10 "
             f"prague:(alpha:{chance.choice(NUMBERS)}%,round:{i})"
+        )
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def printed(chance: Random) -> bytes:
+    """Text of bpftrace, with fields or columns."""
+    lines = [chance.choice(("Attaching 1 probe...", "TIME_NS SADDR SPORT DADDR DPORT CWND", "x=1"))]
+    for i in range(chance.choice((1, 20))):
+        number, text = chance.choice(NUMBERS), chance.choice(TEXTS)
+        ends = chance.choice(("10.77.1.2:46922 -> [fd00::2]:5201", f"{text}:9 -> ::1:{number}"))
+        line = chance.choice((
+            f"{10**9 + i} {ends} cwnd={number} srtt_us={number} sk={text}",
+            f"ts_ns={10**9 + i} saddr={text} sport={number} probe={text}, alpha={number}",
+            f"{10**9 + i} 10.77.1.2 46922 {text} 5201 {number}",
+        ))  # fmt: skip
+        lines.append(line)
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def siftr(chance: Random) -> bytes:
+    """siftr.log of FreeBSD."""
+    version = chance.choice(("1.3.0", "1.2.6", "x"))
+    lines = [f"enable_time_secs=17\tenable_time_usecs=1\tsiftrver={version}\tsysname=FreeBSD"]
+    for i in range(chance.choice((1, 20))):
+        number, text = chance.choice(NUMBERS), chance.choice((*TEXTS, "10.77.1.2", "fd00::1"))
+        port = chance.choice((46922, number))
+        lines.append(
+            f"{chance.choice('iox')},0xbec491a5,17000357{i:02}.980000,{text},{port},10.77.3.2,5201,"
+            f"{number},{number},2,65536,64256,7,9,4,{chance.choice((1448, 0))},{number},1,544"
         )
     return "\n".join(lines).encode("utf-8", "replace")
 
@@ -168,6 +211,8 @@ KINDS: dict[str, Callable[[Random], bytes]] = {
     "flent": flent,
     "ss.txt": ss,
     "trace.txt": trace,
+    "bpftrace.txt": printed,
+    "siftr.log": siftr,
     "host.json": host,
 }
 """Ending of the file -> what makes one."""
