@@ -1,12 +1,21 @@
 """What strangers' captures showed: each small input gets its right answer."""
 
+import lzma
+import struct
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from l4strace import pipeline
 from l4strace.model import Analysis, Finding, Severity
 from tests.support.places import FIXTURES
+
+PCAP_HEADER, RECORD_HEADER = 24, 16
+TOS = 15
+"""Offset of the TOS byte behind an Ethernet header."""
+CE = 3
 
 
 @cache
@@ -43,3 +52,31 @@ def test_ce_at_the_sender_accuses_no_hop() -> None:
     found = worst("ce-at-the-sender")
     assert set(found) == {"L4S403"}
     assert "no hop has marked them" in found["L4S403"].message
+
+
+def test_ect_that_was_cleared_before_a_download_arrived_is_named() -> None:
+    found = worst("classic-bleached-download")
+    assert set(found) == {"L4S113"}
+    assert "although classic ECN was negotiated" in found["L4S113"].message
+
+
+def test_a_hop_that_marks_all_packets_of_a_classic_flow_is_named(tmp_path: Path) -> None:
+    """The packets of `ce-at-the-sender`, as if they had left as ECT(0)."""
+    with lzma.open(FIXTURES / "reports" / "ce-at-the-sender.pcap.xz") as file:
+        capture = bytearray(file.read())
+    for at in packets_of(capture):
+        if capture[at + TOS] & CE == CE:
+            capture[at + TOS] ^= 1
+    path = tmp_path / "marked.pcap"
+    path.write_bytes(capture)
+    (found,) = pipeline.judge(pipeline.derive(pipeline.read([str(path)])), ["L4S403"]).findings
+    assert "packets from the receiver carry ECE although the sender answers" in found.message
+    assert "a hop marks every packet" in found.message
+
+
+def packets_of(capture: bytes) -> Iterator[int]:
+    """Where each packet of a little-endian pcap begins."""
+    at = PCAP_HEADER
+    while at < len(capture):
+        yield at + RECORD_HEADER
+        at += RECORD_HEADER + struct.unpack_from("<I", capture, at + 8)[0]

@@ -3,11 +3,12 @@
 What it checks
 --------------
 Flows whose SYN requested Accurate ECN (AE, CWR and ECE all set) and that use classic ECN or no ECN
-after the handshake. The rule names who gave up: the server in its answer or in a repeated SYN/ACK,
-a broken server or path, or the client after lost SYNs. Also flows that negotiated AccECN and whose
-server then saw the final ACK with ACE 000, after which it must not send ECT. Where a capture began
-after the handshake, data that is Not-ECT although the kernel log shows Prague. A kernel log alone
-shows it where Prague calls itself `prague-reno`.
+after the handshake; flows whose SYN requested classic ECN and was repeated without. The rule names
+who gave up: the server in its answer or in a repeated SYN/ACK, a broken server or path, or the
+client after lost SYNs. Also flows that negotiated AccECN and whose server then saw the final ACK
+with ACE 000, after which it must not send ECT. Where a capture began after the handshake, data that
+is Not-ECT although the kernel log shows Prague. A kernel log alone shows it where Prague calls
+itself `prague-reno`.
 
 Why it matters
 --------------
@@ -29,9 +30,10 @@ the server distinguishes the two.
 
 What to do
 ----------
+Where a plain SYN is answered after SYNs with ECN flags that were not, look for a firewall first.
 Set `net.ipv4.tcp_ecn=3` on the server (4 or 5 where it only accepts connections; Linux 7.0 or an
-L4S kernel: 6.18 refuses it). If the server has this setting, capture there and compare the flags
-of the SYN.
+L4S kernel: 6.18 refuses it). If the server has this setting, capture there and compare the flags of
+the SYN.
 
 References
 ----------
@@ -48,6 +50,16 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.wording.quantities import count
 
 CODE = "L4S101"
+SERVER = (
+    "Set net.ipv4.tcp_ecn=3 on the server (Linux 7.0 or an L4S kernel). If it is set, capture "
+    "there and compare the flags of the SYN."
+)
+CLASSIC_REQUEST = 0b011
+"""CWR and ECE: the request for classic ECN (RFC 3168 section 6.1.1)."""
+FIREWALL = (
+    "Look for a firewall that drops SYNs with ECN flags (capture on both sides of it). If none "
+    "does, set net.ipv4.tcp_ecn=3 on the server."
+)
 SERVER_GAVE_UP = (0b000, 0b001)
 """ACE of a repeated SYN/ACK of a server that no longer offers AccECN."""
 REQUEST = 0b111
@@ -81,6 +93,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each conversation without the AccECN that its client requested."""
     requested = pl.col("syn_ace") == REQUEST
     refused = _shown(evidence, requested & pl.col("mode").is_in(["classic", "none"]))
+    classic = (pl.col("syn_ace") == CLASSIC_REQUEST) & (pl.col("syn_retry_ace") == 0)
+    dropped = _shown(evidence, classic & pl.col("synack_ace").is_not_null())
     bleached = _shown(evidence, (pl.col("mode") == "accecn") & (pl.col("final_ack_ace") == 0))
     late = _late(evidence)
     controls: dict[int, str] = {}
@@ -95,6 +109,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         late = late.join(data, on="flow").filter(pl.col("data_packets") >= MIN_PACKETS)
     return [
         *(_finding(row, controls.get(row["flow"])) for row in refused.iter_rows(named=True)),
+        *(_classic_dropped(row) for row in dropped.iter_rows(named=True)),
         *(_final_ack(row) for row in bleached.iter_rows(named=True)),
         *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
         *(_without_handshake(row, controls.get(row["flow"])) for row in late.iter_rows(named=True)),
@@ -171,6 +186,20 @@ def _as_reno(flow: int) -> Finding:
     )
 
 
+def _classic_dropped(row: dict[str, Any]) -> Finding:
+    return Finding(
+        CODE,
+        Severity.NOTICE,
+        Confidence.MEDIUM,
+        f"The client requested classic ECN, but {_gave_up(row)}: the flow uses no ECN.",
+        "Look for a firewall that drops SYNs with ECN flags (capture on both sides of it).",
+        source=row["source"],
+        flow=row["flow"],
+        frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
+        measures=(Measure("SYNs", row["syn_count"], "packet", "1"),),
+    )
+
+
 def _final_ack(row: dict[str, Any]) -> Finding:
     """A server that gets ACE 000 here cannot trust the feedback of its own data."""
     sent = row["vantage"] == "client"
@@ -209,8 +238,7 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
         confidence,
         f"The client requested AccECN, but {why}: {_outcome(row)}."
         + (f" {sign}: L4S was intended, but this flow cannot use it." if sign else ""),
-        "Set net.ipv4.tcp_ecn=3 on the server (Linux 7.0 or an L4S kernel). If it is set, capture "
-        "there and compare the flags of the SYN.",
+        FIREWALL if row["syn_retry_ace"] == 0 else SERVER,
         source=row["source"],
         flow=row["flow"],
         frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
@@ -238,11 +266,7 @@ def _outcome(row: dict[str, Any]) -> str:
 
 def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
     if row["syn_retry_ace"] in GAVE_UP:
-        return (
-            f"the client fell back to {GAVE_UP[row['syn_retry_ace']]} after "
-            f"{count(row['syn_count'], 'SYN')} (lost, or dropped because of their flags)",
-            Confidence.HIGH,
-        )
+        return _gave_up(row), Confidence.HIGH
     answer = ANSWERS.get(row["synack_ace"])
     if answer is None:
         return _inline(row["mode_reason"]), Confidence.MEDIUM
@@ -253,6 +277,18 @@ def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
         repeated = f"{why} in one of {row['synack_count']} SYN/ACKs"
         return f"{repeated}: a server gives up AccECN when its first one is lost", Confidence.MEDIUM
     return why, confidence
+
+
+def _gave_up(row: dict[str, Any]) -> str:
+    """A plain SYN that is answered after one with flags that is not: a firewall first."""
+    after = f"the client fell back to {GAVE_UP[row['syn_retry_ace']]} after "
+    syns = count(row["syn_count"], "SYN")
+    if row["syn_retry_ace"] or row["synack_ace"] is None:
+        return f"{after}{syns} (lost, or dropped because of their flags)"
+    return (
+        f"{after}{syns}: the plain one was answered, those with ECN flags were not (a firewall "
+        "drops them, or they were lost)"
+    )
 
 
 def _inline(reason: str | None) -> str:

@@ -1,22 +1,24 @@
-"""AccECN was negotiated, but the data is Not-ECT.
+"""AccECN or classic ECN was negotiated, but the data is Not-ECT.
 
 What it checks
 --------------
-AccECN flow directions whose data is Not-ECT in every capture of the run.
+Flow directions with AccECN or classic ECN whose data is Not-ECT in every capture of the run. Left
+out is a client that asked for AccECN and got classic ECN: L4S101 explains it.
 
 Why it matters
 --------------
 A bottleneck drops Not-ECT packets where it would mark ECT packets, and an L4S AQM treats them as
-classic traffic. A sender that negotiates AccECN normally wants marks.
+classic traffic. A sender that negotiates ECN normally wants marks. Home routers and providers that
+clear the field are the usual cause where a client negotiates classic ECN.
 
 Evidence
 --------
-`flows.mode` and `vantage`; `directions.data_not_ect`, `data_packets`, `data_ect1`, `data_ect0` and
-`data_ce`.
+`flows.mode`, `syn_ace` and `vantage`; `directions.data_not_ect`, `data_packets`, `data_ect1`,
+`data_ect0` and `data_ce`.
 
 When it is wrong
 ----------------
-A host may negotiate AccECN although its congestion control does not use ECN. A sender that finds
+A host may negotiate ECN although its congestion control does not use ECN. A sender that finds
 ECN mangled on the path correctly stops using ECT (RFC 9768 sections 3.2.2.3 and 3.2.2.4).
 
 What to do
@@ -26,7 +28,7 @@ check whether the handshake shows mangling that made the sender stop.
 
 References
 ----------
-RFC 9768 sections 3.2.2.3 and 3.2.2.4, RFC 9331 section 4.1
+RFC 9768 sections 3.2.2.3 and 3.2.2.4, RFC 9331 section 4.1, RFC 3168 section 6.1.1
 """
 
 from __future__ import annotations
@@ -44,6 +46,10 @@ MIN_DATA_PACKETS = 50
 """Data packets that make it a decision of the sender or the path: five initial windows (RFC 6928),
 as the first packets may be probes. By eye."""
 
+NEGOTIATED = {"accecn": "AccECN", "classic": "classic ECN"}
+REQUEST = 0b111
+"""AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction without ECT or CE on data in any capture."""
@@ -53,13 +59,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     if plain.is_empty():
         return []
-    flows = evidence.flows.filter(pl.col("mode") == "accecn").select("source", "flow", "vantage")
+    negotiated = evidence.flows.filter(pl.col("mode").is_in(list(NEGOTIATED)))
+    flows = negotiated.select("source", "flow", "vantage", "mode", "syn_ace")
+    # Prague without AccECN sends Not-ECT.
+    explained = pl.col("forward") & (pl.col("mode") == "classic") & (pl.col("syn_ace") == REQUEST)
     ect = evidence.directions.filter(
         pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0
     )
     # That capture may have missed the handshake.
     rows = (
         plain.join(flows, on=["source", "flow"])
+        .filter(~explained.fill_null(False))
         .join(ect, on=["flow", "forward"], how="anti")
         .pipe(lambda rows: first(evidence, rows))
     )
@@ -68,12 +78,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     at_sender = row["vantage"] == ("client" if row["forward"] else "server")
+    unused = at_sender and row["mode"] == "classic"
     where = "leaves its sender" if at_sender else "passes this capture"
     return Finding(
         CODE,
-        Severity.WARNING,
+        # A classic sender need not use what it negotiated (RFC 3168 section 6.1.1).
+        Severity.NOTICE if unused else Severity.WARNING,
         Confidence.HIGH if at_sender else Confidence.MEDIUM,
-        f"All data {where} as Not-ECT although AccECN was negotiated"
+        f"All data {where} as Not-ECT although {NEGOTIATED[row['mode']]} was negotiated"
         + ("." if at_sender else ": an earlier node bleached it, or the sender never set ECT."),
         "Capture at the sender. If the data leaves it as ECT, the path bleaches ECN.",
         source=row["source"],
@@ -87,4 +99,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "accecn-without-ect", "AccECN flow whose data is Not-ECT.", check, __doc__)
+RULE = Rule(
+    CODE, "accecn-without-ect", "ECN was negotiated, but the data is Not-ECT.", check, __doc__
+)

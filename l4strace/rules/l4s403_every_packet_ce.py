@@ -2,7 +2,9 @@
 
 What it checks
 --------------
-Whether at least 95 % of the data packets of a direction arrive as CE, or are reported as CE.
+Whether at least 95 % of the data packets of a direction arrive as CE, or are reported as CE. Under
+classic ECN: whether as many ACKs carry ECE although the sender answers with CWR, which ends an echo
+unless the next packet is CE again.
 
 Why it matters
 --------------
@@ -14,10 +16,11 @@ own qdisc, behind which a capture lies.
 Evidence
 --------
 The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
-reported), of `data_packets`. With offloads (`super_packets`) the segments count that
-`payload_bytes` and `ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also
-`rounds.queue_delay_us` where `flows.vantage` is not the receiver's, whether it is the sender's;
-`rounds.ce_best` of `acked_packets` where no queue stood, and
+reported), of `data_packets`; under classic ECN `ece_acks` of the packets that come back, with
+`cwr_packets`. With offloads (`super_packets`) the segments count that `payload_bytes` and
+`ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also `rounds.queue_delay_us` where
+`flows.vantage` is not the receiver's, whether it is the sender's; `flows.mode`;
+`rounds.inflight_max_packets`; `rounds.ce_best` of `acked_packets` where no queue stood, and
 `bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
 When it is wrong
@@ -67,6 +70,9 @@ STANDING_US = 2000.0
 1 ms)."""
 
 
+MIN_ANSWERS = 10
+"""Packets with CWR, one a round trip, from which the echo is no late answer, as in L4S201."""
+
 EMPTY_US = 500.0
 """Queue delay below which no AQM marks: half of DualPI2's step, as of CoDel's ce_threshold for L4S
 (RFC 9332 appendix A: 1 ms)."""
@@ -83,9 +89,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     all_ce = (
         _segments(evidence)
         .filter(pl.col("segments") >= MIN_PACKETS)
-        .with_columns(known.alias("marked"), (known / pl.col("segments")).alias("share"))
+        .with_columns(
+            known.alias("marked"), (known / pl.col("segments")).alias("share"), echoed=pl.lit(False)
+        )
         .filter(pl.col("share") >= USELESS_CE_SHARE)
     )
+    echoed = _echoed(evidence).join(all_ce, on=subjects.DIRECTION, how="anti")
+    all_ce = pl.concat([all_ce, echoed], how="diagonal_relaxed")
     if all_ce.is_empty():
         return []
     ranked = all_ce.sort("share", descending=True)
@@ -95,6 +105,24 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(_left_as_ce(evidence), on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
+
+
+def _echoed(evidence: Evidence) -> pl.DataFrame:
+    """Directions under classic ECN whose ACKs nearly all carry ECE, whatever CWR answers."""
+    classic = evidence.flows.filter(pl.col("mode") == "classic").select("source", "flow")
+    back = evidence.directions.select(
+        "source", "flow", ~pl.col("forward"), marked="ece_acks", segments="packets"
+    )
+    sent = evidence.directions.filter(pl.col("cwr_packets") >= MIN_ANSWERS)
+    share = pl.col("marked") / pl.col("segments")
+    found = (
+        subjects.once(evidence, sent.select(*subjects.KEY, "cwr_packets", "first_ce_frame"))
+        .join(classic, on=["source", "flow"], how="semi")
+        .join(back, on=subjects.KEY)
+        .filter((pl.col("segments") >= MIN_PACKETS) & (share >= USELESS_CE_SHARE))
+        .with_columns(pl.col("marked", "segments").cast(pl.Int64), share.alias("share"))
+    )
+    return found.with_columns(echoed=pl.lit(True))
 
 
 def _segments(evidence: Evidence) -> pl.DataFrame:
@@ -127,6 +155,7 @@ def _queues(evidence: Evidence) -> pl.DataFrame:
     empty = (pl.col("queue_delay_us") < EMPTY_US).fill_null(False)
     return seen.group_by(subjects.DIRECTION).agg(
         pl.col("queue_delay_us").median().alias("queue_us"),
+        pl.col("inflight_max_packets").median().alias("flight"),
         pl.col("acked_packets").filter(empty).sum().alias("empty_packets"),
         pl.col("ce_best").filter(empty).sum().alias("empty_marked"),
     )
@@ -195,6 +224,12 @@ def _at_the_sender(row: dict[str, Any]) -> Finding:
 
 
 def _share(row: dict[str, Any]) -> str:
+    if row["echoed"]:
+        flight = "" if row["flight"] is None else f" and has {row['flight']:.0f} packets in flight"
+        return (
+            f"{row['marked']:,} of {row['segments']:,} packets from the receiver carry ECE "
+            f"although the sender answers with CWR{flight}"
+        )
     return f"{row['marked']:,} of {row['segments']:,} data packets are CE"
 
 

@@ -115,3 +115,20 @@ def test_fires_on_a_log_alone_where_prague_runs_as_reno(control: str, found: int
     flows = frame("flows", flow=0, mode="unknown")
     findings = check(evidence(flows=flows, kernel=kernel))
     assert [f.severity for f in findings] == [Severity.ERROR] * found
+
+
+def test_fires_and_suspects_a_firewall_where_the_plain_syn_was_answered():
+    plain = {"syn_retry_ace": 0, "syn_count": 3, "synack_ace": 0, "mode": "none"}
+    for request, asked in ((0b111, "AccECN"), (0b011, "classic ECN")):
+        (found,) = check(evidence(flows=frame("flows", syn_ace=request, **plain)))
+        assert found.message.startswith(
+            f"The client requested {asked}, but the client fell back to no ECN after 3 SYNs: the "
+            "plain one was answered, those with ECN flags were not"
+        )
+        assert found.action.startswith("Look for a firewall")
+
+
+def test_silent_on_a_server_without_ecn_and_on_a_repeated_request():
+    refused = frame("flows", syn_ace=0b011, synack_ace=0, mode="none")
+    repeated = frame("flows", syn_ace=0b011, syn_retry_ace=0b011, synack_ace=1, mode="classic")
+    assert check(evidence(flows=refused)) == check(evidence(flows=repeated)) == []

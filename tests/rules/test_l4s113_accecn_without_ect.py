@@ -41,3 +41,22 @@ def test_silent_when_the_capture_that_saw_ect_began_after_the_handshake():
     assert (
         check(evidence(flows=flows, directions=stack(frame("directions", **NOT_ECT), near))) == []
     )
+
+
+def test_fires_under_classic_ecn_behind_a_path_that_clears_it():
+    flows = frame("flows", vantage="client", mode="classic", syn_ace=0b011)
+    download = frame("directions", forward=False, **NOT_ECT)
+    (found,) = check(evidence(flows=flows, directions=download))
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert "although classic ECN was negotiated: an earlier node bleached it" in found.message
+
+
+def test_silent_on_prague_that_got_classic_ecn():
+    flows = frame("flows", vantage="server", mode="classic", syn_ace=0b111)
+    assert check(evidence(flows=flows, directions=frame("directions", **NOT_ECT))) == []
+
+
+def test_fires_as_notice_on_a_classic_sender_that_does_not_use_ecn():
+    flows = frame("flows", vantage="client", mode="classic", syn_ace=0b011)
+    (found,) = check(evidence(flows=flows, directions=frame("directions", **NOT_ECT)))
+    assert found.severity is Severity.NOTICE

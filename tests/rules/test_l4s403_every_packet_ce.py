@@ -1,5 +1,7 @@
 """A hop that marks everything."""
 
+import polars as pl
+
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s403_every_packet_ce import check
 from tests.support.frames import evidence, frame, rounds
@@ -92,3 +94,25 @@ def test_fires_on_a_hop_that_marks_all_beside_the_queue_of_another_flow() -> Non
     aqm = rounds(100, queue_delay_us=queue, ce_best=[0] * 20 + [40] * 80)
     (found,) = check(evidence(directions=fed_back, rounds=aqm))
     assert found.severity is Severity.NOTICE
+
+
+def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
+    flows = frame("flows", mode="classic", vantage="client")
+    both = frame(
+        "directions",
+        forward=[True, False],
+        packets=[587, 293],
+        cwr_packets=[281, 0],
+        ece_acks=[0, 292],
+    )
+    flight = rounds(50, inflight_max_packets=2, queue_delay_us=300.0)
+    (found,) = check(evidence(flows=flows, directions=both, rounds=flight))
+    assert (found.forward, found.confidence) == (True, Confidence.HIGH)
+    assert found.message.startswith(
+        "292 of 293 packets from the receiver carry ECE although the sender answers with CWR and "
+        "has 2 packets in flight: a hop marks every packet"
+    )
+    silent = both.with_columns(cwr_packets=0)
+    assert check(evidence(flows=flows, directions=silent, rounds=flight)) == []
+    some = both.with_columns(ece_acks=pl.Series([0, 200]))
+    assert check(evidence(flows=flows, directions=some, rounds=flight)) == []
