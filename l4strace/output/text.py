@@ -8,7 +8,7 @@ from typing import Any
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
-from l4strace.output import flow_lines, path_lines
+from l4strace.output import flow_lines, path_lines, socket_lines
 from l4strace.wording import collector_notes, measures, vantages
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
@@ -141,7 +141,8 @@ def _filter(frames: tuple[int, ...]) -> str:
 
 def _flows(capture: Capture, analysis: Analysis, width: int) -> Iterator[str]:
     shown = flow_lines.that_matter(capture, analysis.findings, FLOWS_SHOWN)
-    yield from flow_lines.table(flow_lines.rows(capture, shown), width)
+    logged = list(socket_lines.lines(capture, shown, width))
+    yield from logged or flow_lines.table(flow_lines.rows(capture, shown), width)
     if (more := conversations(capture) - len(shown)) > 0:
         yield f"{count(more, 'more flow')}; l4strace flows lists all."
 

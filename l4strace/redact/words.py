@@ -47,7 +47,8 @@ KEYS = vocabulary("""
     memory_limit memory_used max_memory_used maxpacket ecn_mark ce_threshold flows quantum
     interval drop_batch new_flows_len old_flows_len new_flow_count flow_limit buckets
     orphan_mask initial_quantum refill_delay low_rate_threshold maxrate timer_slack horizon
-    horizon_drop pacing prob delay_c delay_l pkts_in_c pkts_in_l maxq step_marks step_mark
+    horizon_drop pacing prob delay_c delay_l pkts_in_c pkts_in_l
+    maxq step_marks step_mark ecn-mark step-mark delay-c delay-l pkts-in-c pkts-in-l
     credit delay rate ceil burst loss duplicate reorder direct_qlen throttled gc inactive
     net.ipv4.tcp_ecn net.ipv4.tcp_ecn_fallback net.ipv4.tcp_ecn_option
     net.ipv4.tcp_ecn_option_beacon net.ipv4.tcp_congestion_control

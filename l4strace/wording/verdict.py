@@ -51,24 +51,34 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     whole = len(analysis.rules) >= analysis.known_rules
+    packets = analysis.status is None or analysis.status.flows > 0
     doubts = any(finding.severity >= Severity.WARNING for finding in analysis.findings)
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
         nothing = "nothing found" if worst is None and not whole else "nothing wrong found"
+        nothing = nothing if packets else LOGGED
         sentence = _of_the_rules(analysis, f"{DOUBTED if doubts else nothing} {judged}{limits}.")
         mild = None if worst is None else min(worst, Severity.NOTICE)
-        return Verdict(sentence, mild, _fact(analysis), frame, whole)
+        return Verdict(sentence, mild, _fact(analysis), frame, whole and packets)
     starves = frame is not None and frame.starves
     calm = "no error and no warning" if starves else "nothing seriously wrong"
+    calm = calm if packets else LOGGED
     opening = f"{DOUBTED if doubts else calm} {judged}{limits}"
     return Verdict(
-        _of_the_rules(analysis, f"{opening}. {message}"), top.severity, top, frame, whole
+        _of_the_rules(analysis, f"{opening}. {message}"),
+        top.severity,
+        top,
+        frame,
+        whole and packets,
     )
 
 
 DOUBTED = "no error or warning of more than low confidence"
 """Replaces an all-clear where possible faults are too uncertain to lead."""
 
+
+LOGGED = "no packets, and the log shows no fault"
+"""Likewise where a log alone was read: most of what rules look at is in packets."""
 
 OF_SENDERS = ("L4S1", "L4S2", "L4S3")
 """Families of rules whose findings are about one flow, not about its path or the whole run."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Skipped, Status
 from l4strace.rules import RULES
 from l4strace.wording.verdict import verdict
 
@@ -58,6 +58,17 @@ def test_absence_is_not_health():
     empty = verdict(Analysis((), (), RULES), 0)
     assert empty.sentence == "No TCP flow found: nothing to judge."
     assert (empty.severity, empty.judged) == (None, False)
+
+
+def test_a_log_alone_gives_no_all_clear():
+    status = Status("unknown", "Unknown: a kernel log holds no packets.")
+    quiet = verdict(Analysis((), (), RULES, status=status), 2)
+    assert quiet.sentence == "No packets, and the log shows no fault in 2 flows."
+    assert not quiet.judged
+    mild = verdict(Analysis((finding("L4S008", Severity.NOTICE),), (), RULES, status=status), 1)
+    assert mild.sentence == ("No packets, and the log shows no fault in 1 flow. message of L4S008")
+    seen = Status("no", "Not L4S.", flows=2)
+    assert verdict(Analysis((), (), RULES, status=seen), 2).judged
 
 
 def test_a_choice_of_rules_gives_no_all_clear():

@@ -35,8 +35,9 @@ TCP_ECN = {
     "5": "accepts AccECN, requests no ECN",
 }
 """net.ipv4.tcp_ecn in words (enum tcp_ecn_mode in include/net/tcp_ecn.h)."""
-MARKS = ("ecn_mark", "ce_mark", "step_marks", "step_mark")
-"""Counters of CE marks: sch_dualpi2, sch_codel, sch_fq_codel, sch_pie and sch_fq."""
+MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step_marks", "step_mark", "step-mark")
+"""Counters of CE marks: sch_dualpi2, sch_codel, sch_fq_codel, sch_pie and sch_fq. The dualpi2 of
+mainline's tc has hyphens in its JSON."""
 
 
 class Fact(NamedTuple):

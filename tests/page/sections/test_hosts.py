@@ -17,9 +17,10 @@ def case() -> Case:
     return Case(synthetic.misfire(), synthetic.misfire_analysis())
 
 
-def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case) -> None:
+@pytest.mark.parametrize("name", ["ecn_mark", "ecn-mark", "step-mark"])
+def test_a_host_shows_its_settings_and_what_its_counters_grew_by(case: Case, name: str) -> None:
     def at(packets: int, marks: int) -> dict[str, object]:
-        counters = {"packets": packets, "drops": 0, "statistics": {"ecn_mark": marks}}
+        counters = {"packets": packets, "drops": 0, "statistics": {name: marks}}
         qdisc = {"kind": "dualpi2", "handle": "1:0", "options": {"limit": 10000}, **counters}
         return {"interfaces": {"e0": {"qdiscs": [qdisc]}}, "netstat": {"TCPDeliveredCE": marks}}
 

@@ -1,0 +1,133 @@
+"""The table of sockets as text, of which only a log tells: window, round trip, marks, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from l4strace.console import one_line
+from l4strace.evidence import Capture
+from l4strace.wording.names import ends
+from l4strace.wording.quantities import quantity, share
+from l4strace.wording.wrap import WIDTH, wrapped
+
+HEADS = ("flow", "from", "to", "cc", "samples", "window", "RTT", "least", "CE", "retx")
+NUMBERS = ("samples", "window", "RTT", "least", "CE", "retx")
+"""Right-aligned."""
+UNKNOWN = "-"
+RETRANSMITTED = r"\bretrans:\d+/(\d+)"
+"""Of all that ss counted since the connection began."""
+WAITS = 2.0
+"""Median RTT over the least from which most of it is waiting."""
+LEAST_WAIT_US = 1000.0
+"""Below this hosts alone make as much. By eye."""
+COUNTED = "window: median, in packets; RTT: median; CE, retx: as the kernel counted."
+
+
+def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterator[str]:
+    """The table and what it shows; nothing where packets tell more."""
+    logged = numbers(capture).filter(pl.col("flow").is_in(list(shown)))
+    if capture.directions.height or logged.is_empty():
+        return
+    flows = {row["flow"]: row for row in capture.flows.iter_rows(named=True)}
+    sockets = logged.to_dicts()
+    cells = [HEADS, *(_line(flows[row["flow"]], row) for row in sockets)]
+    yield from _columns(cells, width)
+    yield wrapped(COUNTED, width)
+    for row in sockets:
+        if said := _shown(row):
+            yield wrapped(f"Flow {row['flow']}: {said}.", width)
+
+
+def numbers(capture: Capture) -> pl.DataFrame:
+    """One row per socket: `flow`, `cc`, `samples`, `window`, `rtt_us`, `least_us`, `delivered`,
+    `marked` and `retransmits`; null for what the log does not have.
+    """
+    known = capture.kernel.filter(pl.col("flow").is_not_null()).sort("ts_ns")
+    counted = pl.col("extra").str.extract(RETRANSMITTED, 1).cast(pl.Int64, strict=False)
+    # ss leaves out what is zero; other logs that have no such number do not say so.
+    polled = pl.col("extra").str.contains('"ss":').fill_null(value=False).any()
+    return (
+        known.group_by("flow")
+        .agg(
+            pl.col("cc").drop_nulls().last(),
+            pl.len().alias("samples"),
+            pl.col("snd_cwnd").median().alias("window"),
+            pl.col("srtt_us").median().alias("rtt_us"),
+            pl.min_horizontal(pl.col("min_rtt_us").min(), pl.col("srtt_us").min()).alias(
+                "least_us"
+            ),
+            _grown("delivered").alias("delivered"),
+            _grown("delivered_ce").alias("marked"),
+            pl.coalesce(counted.max(), pl.when(polled).then(0)).alias("retransmits"),
+        )
+        .sort("flow")
+    )
+
+
+def _grown(name: str) -> pl.Expr:
+    values = pl.col(name).drop_nulls().cast(pl.Int64)
+    return (values.last() - values.first()) % 2**32
+
+
+def _line(flow: dict[str, Any], row: dict[str, Any]) -> tuple[str, ...]:
+    window, retransmits = row["window"], row["retransmits"]
+    return (
+        str(row["flow"]),
+        *ends(flow),
+        row["cc"] or UNKNOWN,
+        f"{row['samples']:,}",
+        UNKNOWN if window is None else f"{window:,.0f}",
+        *(
+            UNKNOWN if row[name] is None else quantity(row[name], "us")
+            for name in ("rtt_us", "least_us")
+        ),
+        share(row["marked"] / row["delivered"])
+        if row["marked"] is not None and row["delivered"]
+        else UNKNOWN,
+        UNKNOWN if retransmits is None else f"{retransmits:,}",
+    )
+
+
+def _shown(row: dict[str, Any]) -> str:
+    """What the numbers of one socket show, in clauses."""
+    clauses = []
+    rtt, least = row["rtt_us"], row["least_us"]
+    if rtt is not None and least and rtt >= max(WAITS * least, least + LEAST_WAIT_US):
+        above = quantity(rtt - least, "us")
+        clauses.append(
+            f"in half of the samples the RTT is {above} or more above its least: data waits in a "
+            "queue or at a host"
+        )
+    if row["marked"]:
+        clauses.append(f"{row['marked']:,} of {row['delivered']:,} packets were marked CE")
+    elif row["marked"] == 0 and row["delivered"]:
+        clauses.append(f"none of {row['delivered']:,} packets was marked CE")
+    if row["retransmits"]:
+        clauses.append(f"{row['retransmits']:,} retransmissions")
+    return "; ".join(clauses)
+
+
+def _columns(cells: list[tuple[str, ...]], width: int) -> Iterator[str]:
+    """Long addresses go on a line of their own."""
+    flat = list(_aligned(cells))
+    if max(map(len, flat)) <= width:
+        yield from flat
+        return
+    rest = _aligned([line[3:] for line in cells])
+    yield f"      {next(rest)}"
+    for line, numbers_of_it in zip(cells[1:], rest, strict=True):
+        yield one_line(f"{line[0]:<5} {line[1]} > {line[2]}")
+        yield f"      {numbers_of_it}"
+
+
+def _aligned(cells: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    for line in cells:
+        padded = (
+            cell.rjust(width) if head in NUMBERS else cell.ljust(width)
+            for head, cell, width in zip(cells[0], line, widths, strict=True)
+        )
+        yield one_line(" ".join(padded).rstrip())
