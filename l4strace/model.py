@@ -186,6 +186,15 @@ class Proof(NamedTuple):
     """Why packets of some input are left out, or nothing."""
 
 
+class Unmet(NamedTuple):
+    """What the caller expected of the run and is not so."""
+
+    expectation: str
+    """As `--expect` names it."""
+    reason: str
+    action: str
+
+
 @dataclass(frozen=True)
 class Analysis:
     """What the rules found in one run: findings worst first, and what could not be judged."""
@@ -202,5 +211,7 @@ class Analysis:
     """Number of rules that exist; more than `rules` where only some ran."""
     checklists: tuple[Checklist, ...] = ()
     """The requirements on each L4S sender, the one that sent most first."""
+    unmet: tuple[Unmet, ...] = ()
+    """What the caller expected and is not so; it leads the verdict."""
     proof: Proof | None = None
     """The packets behind the findings; null until `pipeline.prove` looks them up."""

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     Judged = tuple[Evidence, Analysis]
 
 
+class Expect(str, Enum):
+    """What a run is expected to be; names as in `wording.expectations`."""
+
+    l4s = "l4s"
+    accecn = "accecn"
+    ect1 = "ect1"
+    no_misfire = "no-misfire"
+
+
 class FailOn(str, Enum):
     """The lowest severity that makes the exit code 1."""
 
@@ -32,7 +41,9 @@ def render(wanted: Format, runs: Sequence[Judged], fail_on: FailOn) -> str:
 
 
 def exit_code(runs: Sequence[Judged], fail_on: FailOn) -> int:
-    """1 when any run has a finding at least as severe as ``fail_on``."""
+    """1 when a run has a finding at least as severe as ``fail_on``, or is not as expected."""
+    if any(analysis.unmet for _, analysis in runs):
+        return 1
     lowest = _lowest(fail_on)
     found = (finding for _, analysis in runs for finding in analysis.findings)
     return int(lowest is not None and any(finding.severity >= lowest for finding in found))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from l4strace import console, resources
 from l4strace.commands import inputs
-from l4strace.commands.answer import FailOn, exit_code, render
+from l4strace.commands.answer import Expect, FailOn, exit_code, render
 from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
 from l4strace.errors import UsageError
 
@@ -38,6 +39,10 @@ def diagnose(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.")
     ] = FailOn.error,
+    expect: Annotated[
+        list[Expect] | None,
+        typer.Option("--expect", help="Exit with 1 unless the run is so; may be repeated."),
+    ] = None,
     rules: Rules,
     part: Part,
     files: Files,
@@ -60,6 +65,7 @@ def diagnose(
     Examples:
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
+      l4strace diagnose run.pcapng --expect l4s --expect no-misfire
     """
     resources.forget_timings()
     resources.suit(files.paths)
@@ -88,6 +94,8 @@ def diagnose(
     with inputs.opened(files) as found:
         judged = inputs.diagnosed(files, found, asked)
         beside = [_given(found, run.read) for run in judged[1:]]
+    if expect:
+        judged = [_compared(run, [one.value for one in expect]) for run in judged]
     runs = [(run.evidence, run.analysis) for run in judged]
     with console.stage("summary"):
         summary = render(form, runs, fail_on)
@@ -102,6 +110,13 @@ def diagnose(
     if timings:
         console.note(resources.timings())
     raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
+
+
+def _compared(run: Judged, expected: Sequence[str]) -> Judged:
+    """``run`` with what of ``expected`` it is not."""
+    from l4strace.wording.expectations import unmet
+
+    return replace(run, analysis=replace(run.analysis, unmet=unmet(run.analysis, expected)))
 
 
 def _write_pages(

@@ -52,6 +52,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}
             for place, finding in enumerate(analysis.findings)
         ],
+        "unmet": [one._asdict() for one in analysis.unmet],
         "checklists": [_checklist(checklist) for checklist in analysis.checklists],
         "skipped": [_skipped(skipped) for skipped in analysis.skipped],
     }

@@ -62,7 +62,7 @@ def in_json(runs: Sequence[Judged]) -> str:
     parts = [json.document(evidence, analysis) for evidence, analysis in runs]
     worst = max(parts, key=lambda part: _severity(part["verdict"]))
     merged: dict[str, Any] = dict(worst)
-    for key in ("sources", "flows", "paths", "findings", "checklists", "skipped"):
+    for key in ("sources", "flows", "paths", "findings", "unmet", "checklists", "skipped"):
         merged[key] = [row for part in parts for row in part[key]]
     merged["runs"] = [
         {

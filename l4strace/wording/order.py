@@ -10,11 +10,12 @@ from l4strace.model import Finding
 PATH_FAULTS = ("L4S104", "L4S105", "L4S107", "L4S114")
 """A path that changes the ECN field explains what a sender or a receiver then seems to do wrong."""
 HEADLINE_ORDER = (
-    *("L4S3", "L4S101", *PATH_FAULTS, "L4S1", "L4S2"),
+    *("L4S3", "L4S101", "L4S603", *PATH_FAULTS, "L4S1", "L4S2"),
     *("L4S408", "L4S5", "L4S4", "L4S6", "L4S0"),
 )
 """Families by how well they explain the rest: a cause before its consequences. A path that changed
-explains spikes and shares, which the rest of its family does not."""
+explains spikes and shares, a setting that excludes AccECN all that is not L4S; the rest of their
+families does not."""
 
 
 def worst_first(finding: Finding, carried: Mapping[int, int]) -> tuple[int | str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Confidence, Finding, Frame, Severity
+from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Unmet
 from l4strace.wording.order import cause_first
 from l4strace.wording.quantities import count, listed
 
@@ -41,6 +41,9 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     """The opening of ``analysis`` over ``flows`` conversations."""
     top = headline(analysis)
     frame = analysis.frame
+    if analysis.unmet:
+        sentence = " ".join(map(_expected, analysis.unmet))
+        return Verdict(sentence, Severity.ERROR, None, frame)
     message = "" if top is None else _whose(analysis, top, flows) + top.message
     if top is not None and top.severity >= Severity.WARNING:
         return Verdict(message, top.severity, top, frame)
@@ -71,6 +74,10 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
         frame,
         whole and packets,
     )
+
+
+def _expected(unmet: Unmet) -> str:
+    return f"Expected {unmet.expectation}, which is not so. {unmet.reason} Do: {unmet.action}"
 
 
 DOUBTED = "no error or warning of more than low confidence"

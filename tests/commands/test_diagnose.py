@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from l4strace.commands.answer import Expect
 from l4strace.core import _native
 from l4strace.errors import InputError, OutputError, UsageError
+from l4strace.wording.expectations import EXPECTATIONS
 
 GENERATOR = '<meta name="generator" content="l4strace'
 
@@ -231,3 +233,21 @@ def test_a_page_without_addresses_carries_no_packets_to_download(call, sample: P
     hidden = call("diagnose", sample, "--anonymize", "-o", "-").stdout
     assert marker not in hidden
     assert 'id="packets-' in hidden
+
+
+def test_what_is_expected_and_not_so_is_the_headline_and_exit_code_1(call, fixtures: Path) -> None:
+    healthy = fixtures / "healthy/healthy.pcap.xz"
+    met = call("diagnose", healthy, "--no-html", "--expect", "l4s", "--expect", "no-misfire")
+    assert met.exit_code == 0
+    ect0 = fixtures / "accecn-ect0/sender.pcap.xz"
+    asked = ("diagnose", ect0, "--no-html", "--fail-on", "never", "--expect", "accecn")
+    assert call(*asked).exit_code == 0
+    result = call(*asked, "--expect", "ect1")
+    assert result.exit_code == 1
+    assert headline(result.stdout).startswith("Expected ect1, which is not so.")
+    document = json.loads(call(*asked, "--expect", "ect1", "--json").stdout)
+    assert [one["expectation"] for one in document["unmet"]] == ["ect1"]
+
+
+def test_every_expectation_has_an_option() -> None:
+    assert tuple(one.value for one in Expect) == EXPECTATIONS

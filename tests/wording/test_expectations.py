@@ -1,0 +1,56 @@
+"""What was expected of a run, and why it is not so."""
+
+from l4strace.model import Analysis, Confidence, Finding, Severity, Status, Unmet
+from l4strace.wording.expectations import EXPECTATIONS, MARK, NEGOTIATE, SEND_ECT1, unmet
+from l4strace.wording.verdict import verdict
+
+NOBODY = Status("no", "No: flow 0 did not request AccECN.", flows=1)
+NOT_SENT = Status("no", "No: its data is ECT(0).", flows=1, asked=1, accecn=1)
+NO_QUEUE = Status("partly", "In part: it meets no L4S queue.", 1, 1, 1, 1)
+HEALTHY = Status("yes", "Yes: it meets an L4S queue.", 1, 1, 1, 1, 1)
+
+
+def found(rule: str, severity: Severity = Severity.WARNING) -> Finding:
+    return Finding(rule, severity, Confidence.HIGH, f"message of {rule}.", f"Mend {rule}.")
+
+
+def names(status: Status, *findings: Finding) -> list[str]:
+    analysis = Analysis(findings, status=status)
+    return [one.expectation for one in unmet(analysis, EXPECTATIONS)]
+
+
+def test_each_step_has_its_expectation() -> None:
+    assert names(NOBODY) == ["l4s", "accecn", "ect1"]
+    assert names(NOT_SENT) == ["l4s", "ect1"]
+    assert names(NO_QUEUE) == ["l4s"]
+    assert names(HEALTHY) == []
+
+
+def test_a_misfire_is_one_even_in_a_run_that_is_l4s() -> None:
+    assert names(HEALTHY, found("L4S301", Severity.ERROR)) == ["no-misfire"]
+    assert names(HEALTHY, found("L4S308", Severity.INFO)) == []
+
+
+def test_the_remedy_is_that_of_the_missing_step() -> None:
+    for status, remedy in ((NOBODY, NEGOTIATE), (NOT_SENT, SEND_ECT1), (NO_QUEUE, MARK)):
+        assert unmet(Analysis((), status=status), ["l4s"])[0].action == remedy
+
+
+def test_a_finding_that_shows_the_cause_gives_reason_and_remedy() -> None:
+    analysis = Analysis((found("L4S204"), found("L4S603")), status=NOBODY)
+    (one,) = unmet(analysis, ["accecn", "accecn"])
+    assert one == Unmet("accecn", f"{NOBODY.sentence} message of L4S603.", "Mend L4S603.")
+
+
+def test_what_was_expected_leads_the_verdict_before_an_error() -> None:
+    """A run with tcp_ecn=1 led with the overshoot of its slow start."""
+    missing = (Unmet("l4s", "No: nobody asked.", "Set tcp_ecn."),)
+    analysis = Analysis((found("L4S204", Severity.ERROR),), status=NOBODY, unmet=missing)
+    opening = verdict(analysis, 1)
+    assert opening.sentence == "Expected l4s, which is not so. No: nobody asked. Do: Set tcp_ecn."
+    assert (opening.severity, opening.leads) == (Severity.ERROR, True)
+
+
+def test_without_expectation_the_setting_that_excludes_l4s_leads_the_overshoot() -> None:
+    analysis = Analysis((found("L4S204"), found("L4S603")), status=NOBODY)
+    assert verdict(analysis, 1).finding == analysis.findings[1]
