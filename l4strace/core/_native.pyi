@@ -181,28 +181,6 @@ class ArrowRows(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
-class Costs:
-    """Costs of ``laws`` of a window's response for so many ``groups`` of samples.
-
-    `derive.windows` has the model and its constants.
-    """
-
-    def __init__(
-        self,
-        groups: int,
-        laws: list[str],
-        *,
-        growths: Sequence[float],
-        rounded: float,
-        gaussian: float,
-        unlikely: float,
-    ) -> None: ...
-    def add(self, samples: ArrowRows, fractions: ArrowRows) -> None:
-        """Adds samples (columns of `derive.windows.SAMPLE`) and their column per law."""
-
-    def log_likelihoods(self) -> ArrowTable:
-        """A row per group, a column per law."""
-
 def prague_identify(bits: int, steps: ArrowRows) -> ArrowTable:
     """`build` and `residue` of each step, from its columns `before` and `after`."""
 
@@ -262,7 +240,10 @@ class Measured:
     """Rounds by direction and `round`, and the directions of a run, each known by its row."""
 
     def __init__(self, rounds: ArrowRows, directions: ArrowRows) -> None:
-        """``directions`` with `at` (number of the path) and `near`; tables in one chunk."""
+        """``directions`` with `at` (number of the path), `near`, `scalable` and `prague`.
+
+        Tables in one chunk.
+        """
 
     @staticmethod
     def in_order(rounds: ArrowRows, directions: ArrowRows) -> bool:
@@ -295,6 +276,21 @@ class Measured:
     def sums(self, known: ArrowRows) -> ArrowTable:
         """What each near direction (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
+    def laws(self) -> ArrowTable:
+        """How the windows of ECT(1) senders follow their marks (`derive.laws`), by `KEY`.
+
+        With the log-likelihood of each member of a family of laws: `family number`.
+        """
+
+    def builds(self) -> ArrowTable:
+        """What shows the builds of ECT(1) senders (`derive.alphas`), by `KEY`."""
+
+    def cuts(self) -> ArrowTable:
+        """Rounds with marks or losses, and the windows after them (`derive.cuts`)."""
+
+    def detector(self) -> ArrowTable:
+        """Steps of the detector (`derive.detector`), by flow, direction and time."""
+
 class Phases:
     """Phases of all paths, in the order of path and time."""
 
@@ -303,6 +299,15 @@ class Phases:
 
     def of(self, rows: ArrowRows) -> ArrowTable:
         """The `phase` of each row with `at` and `start_ns`; a table in one chunk."""
+
+ROUNDING: float
+"""Packets: smallest error of a predicted window (`derive.laws`)."""
+
+def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
+    """`alpha`, `alpha_lo` and `alpha_hi` of rounds in any order, by the builds of directions.
+
+    ``rounds`` are in one chunk; columns as `derive.alphas` names them.
+    """
 
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
     """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
@@ -318,12 +323,6 @@ def path_floors(rounds: ArrowRows, low: float, many: int) -> ArrowTable:
 
     For `derive.queue_delay`: the smallest RTT, the quantile ``low`` above it, the median of
     ``many`` or more rounds, and the time from the first to the last. A table in one chunk.
-    """
-
-def path_so_far(rounds: ArrowRows) -> ArrowTable:
-    """Whether a round of its direction, up to each, was `marked`, and `min_rtt` (`least`) of them.
-
-    For `derive.detector`; a table in one chunk.
     """
 
 def thin(values: Sequence[float], most: int) -> list[int]:

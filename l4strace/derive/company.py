@@ -32,9 +32,6 @@ MIN_ACKED_PACKETS = 200
 """Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
 By eye."""
 
-ANSWERED_AT_ONCE = 2
-"""Packets of a round from which its ACKs did not wait (RFC 5681 section 4.2: one in two)."""
-
 FRAME_BYTES = 1514
 """A full Ethernet frame without FCS: 14 + 1500 bytes."""
 

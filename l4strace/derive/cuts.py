@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
@@ -19,7 +19,6 @@ from l4strace.prague.constants import (
     SCALABLE_THRESHOLD,
 )
 from l4strace.schema import TABLES
-from l4strace.schema.keys import OF, of_round
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
@@ -105,32 +104,9 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
-    flight = pl.col("inflight_max_packets").cast(pl.Float64)
-    needed = (
-        *("round", "start_ns", "inflight_max_packets", "retransmits"),
-        *("ce_best", "alpha", "ce", "ece_acks"),
+    cuts = pl.LazyFrame(measured(capture).cuts()).with_columns(
+        origin=pl.lit("packets"), slack=REGROWN
     )
-    every = pl.repeat(True, capture.directions.height, eager=True)
-    sent = numbers.sent(capture, every, needed).lazy()
-    rounds = sent.with_columns(company.marks().alias("marks"))
-    seen = rounds.with_columns(
-        flight.alias("cwnd_before"),
-        pl.min_horizontal(of_round(+1, flight, OF), of_round(+2, flight, OF)).alias("cwnd_after"),
-    )
-    cause = (
-        pl.when(pl.col("retransmits") > 0)
-        .then(pl.lit("loss"))
-        .when((pl.col("marks") > 0) & (pl.col("ce_best") > 0))
-        .then(pl.lit("ce"))
-        .when(pl.col("marks") > 0)
-        .then(pl.lit("ece"))
-    )
-    cuts = seen.with_columns(cause.alias("cause"), pl.lit("packets").alias("origin")).filter(
-        pl.col("cause").is_not_null()
-        & pl.col("cwnd_after").is_not_null()
-        & (pl.col("cwnd_before") > 0)
-    )
-    cuts = cuts.with_columns(pl.col("start_ns").alias("ts_ns"), pl.lit(REGROWN).alias("slack"))
     return _fractions(cuts).collect().pipe(_with_kernel_state, capture.kernel)
 
 
@@ -138,7 +114,7 @@ def _with_kernel_state(cuts: pl.DataFrame, kernel: pl.DataFrame) -> pl.DataFrame
     """Alpha and score that a log without `cwr` samples recorded last, in place of the replay."""
     if kernel.is_empty():
         unknown = pl.lit(None, kernel.schema["classic_ecn"])
-        return cuts.lazy().sort("ts_ns").with_columns(unknown.alias("classic_ecn")).collect()
+        return cuts.with_columns(unknown.alias("classic_ecn"))
     states = kernel.select(
         "flow", "forward", "ts_ns", pl.col("alpha").alias("kernel_alpha"), "classic_ecn"
     ).filter(pl.col("flow").is_not_null() & pl.col("kernel_alpha").is_not_null())

@@ -1,27 +1,25 @@
 """The `laws` table: how an ECT(1) sender's window responds to marks, over its whole trajectory.
 
-The window after every usable mark (`windows`) is predicted under each hypothesis, and the
-likelihoods of the hypotheses are compared.
+The window after every usable mark is predicted under each hypothesis
+(`native/src/measure/windows.rs`), and the likelihoods of the hypotheses are compared.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import polars as pl
+import polars.selectors as cs
 
-from l4strace.derive import company, windows
+from l4strace.core import _native
+from l4strace.derive import company
 from l4strace.derive.cuts import HALF
-from l4strace.derive.windows import ROUNDING
+from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
-from l4strace.prague.constants import CUT_FLOOR, SCALABLE_THRESHOLD
+from l4strace.prague.constants import CUT_FLOOR
 from l4strace.schema.evidence import LAWS
 from l4strace.schema.keys import KEY, SENDER
 
-SETTLED = 8
-"""Rounds after the first mark that are left out: slow start ends there, and builds halve the
-window at the first mark by rules of their own. By eye: three round trips and the ramp of the
-reduction."""
+ROUNDING: float = _native.ROUNDING
+"""Smallest error of a predicted window: two counts of whole packets."""
 
 ENOUGH, LEAD, LEAD_EACH = 5, 6.0, 0.1
 """Rounds, log-likelihood ahead of other laws (odds of 400 to 1), and that per round: a small
@@ -48,51 +46,29 @@ OFTEN = 0.1
 """Share of usable rounds in which the replayed score asks for more than alpha/2, from which alpha/2
 must explain the window better than that score to be named. By eye, as for the detector's steps."""
 
-ALPHAS = {
-    "alpha": (False, False),
-    "alpha from 0": (False, True),
-    "alpha_25ms": (True, False),
-    "alpha_25ms from 0": (True, True),
-}
-"""Whether the build keeps to 25 ms from its fourth round on, and whether it starts at 0."""
-FLOORS = ("fixed", "buggy", "always")
+FLOORS = ("floor_fixed", "floor_buggy", "floor_always")
+FAMILIES = ("half", "none", "half_alpha", *FLOORS)
+"""Hypotheses on what a reduction gives up. Members differ by build: alpha may start at 1 or at 0,
+and be updated each round or each 25 ms."""
 
-
-class Law(NamedTuple):
-    """One hypothesis: the share of the window that a reduction gives up."""
-
-    name: str
-    family: str
-    fraction: pl.Expr
+MEMBERS = cs.matches("^.* [0-9]+$")
+"""Log-likelihoods of these, by family and number."""
 
 
 def table(capture: Capture) -> pl.DataFrame:
     """One row per direction of an ECT(1) sender with usable marks, seen nearest to the sender."""
-    usable = windows.usable(capture).filter(pl.col("alpha_updates") > SETTLED)
-    if usable.is_empty():
+    found = pl.DataFrame(measured(capture).laws()).sort(KEY)
+    if found.is_empty():
         return LAWS.empty()
-    laws = _laws()
-    judged = usable.group_by(KEY, maintain_order=True).agg(
-        pl.len().alias("samples"),
-        pl.col("isolated").sum(),
-        pl.col("before").median().alias("window_packets"),
-        windows.given().filter("isolated").median().alias("fraction"),
-        (pl.col("alpha") / 2).median().alias("half_alpha"),
-        pl.col("start_ns").min().alias("first_ns"),
-        pl.col("end_ns").max().alias("last_ns"),
-        _asks_for_more().mean().alias("asked"),
-    )
-    likelihoods = windows.log_likelihoods(usable, KEY, {law.name: law.fraction for law in laws})
     senders = company.directions(capture).select(*KEY, "sender")
-    for known in (likelihoods, senders):
-        judged = judged.join(known, on=KEY, how="left", maintain_order="left")
-    own, hosts = _decided(_by_family(judged, laws)), _of_hosts(judged, laws)
+    judged = found.join(senders, on=KEY, how="left", maintain_order="left")
+    own, hosts = _decided(_by_family(judged)), _of_hosts(judged)
     if hosts.is_empty():
         return LAWS.conform(own.with_columns(by_host=pl.lit(False)))
-    return LAWS.conform(_with_hosts(own, _decided(_by_family(hosts, laws))))
+    return LAWS.conform(_with_hosts(own, _decided(_by_family(hosts))))
 
 
-def _of_hosts(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
+def _of_hosts(judged: pl.DataFrame) -> pl.DataFrame:
     """All rounds of each host that sends several flows, as if they were of one."""
     count = pl.col("samples")
     means = ("window_packets", "half_alpha", "asked")
@@ -101,7 +77,7 @@ def _of_hosts(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
         .group_by(SENDER)
         .agg(
             *(_mean(name, count) for name in means),
-            *(pl.col(law.name).sum() for law in laws),
+            MEMBERS.sum(),
             count.sum(),
             pl.col("isolated").sum(),
             _mean("fraction", pl.col("isolated")),
@@ -149,43 +125,16 @@ def apart() -> pl.Expr:
     return (deeper >= 2 * ROUNDING).fill_null(False)
 
 
-def _laws() -> list[Law]:
-    """Every hypothesis. Alpha may start at 1 or at 0, and be updated each round or each 25 ms."""
-    alphas = {name: windows.alpha(paced, from_zero) for name, (paced, from_zero) in ALPHAS.items()}
-    floors = {
-        "fixed": _floor("classic_ecn"),
-        "buggy": _floor("classic_ecn_buggy"),
-        "always": pl.lit(CUT_FLOOR),
-    }
-    laws = [Law("half", "half", pl.lit(0.5)), Law("none", "none", pl.lit(0.0))]
-    for kind, alpha in alphas.items():
-        laws.append(Law(f"half {kind}", "half_alpha", alpha / 2))
-        for name, floor in floors.items():
-            deeper = pl.max_horizontal(alpha / 2, floor)
-            laws.append(Law(f"{name} {kind}", f"floor_{name}", deeper))
-    return laws
-
-
-def _asks_for_more() -> pl.Expr:
-    """Whether the score with correct references makes the floor deeper than alpha/2."""
-    return _floor("classic_ecn") > pl.col("alpha") / 2
-
-
-def _floor(score: str) -> pl.Expr:
-    return CUT_FLOOR * (pl.col(score) - SCALABLE_THRESHOLD).clip(0, 1)
-
-
-def _by_family(judged: pl.DataFrame, laws: list[Law]) -> pl.DataFrame:
+def _by_family(judged: pl.DataFrame) -> pl.DataFrame:
     """The likelihood of each family is that of its best member."""
-    families = {law.family: [m.name for m in laws if m.family == law.family] for law in laws}
-    best = [pl.max_horizontal(names).alias(f"ll_{family}") for family, names in families.items()]
-    return judged.with_columns(best).drop(law.name for law in laws)
+    best = [pl.max_horizontal(f"^{family} .*$").alias(f"ll_{family}") for family in FAMILIES]
+    return judged.with_columns(best).drop(MEMBERS)
 
 
 def _decided(judged: pl.DataFrame) -> pl.DataFrame:
     """Adds `law`, `lead`, `misfit`, and `references`: which score the floor follows."""
-    floors = [f"ll_floor_{name}" for name in FLOORS]
-    judged = judged.with_columns(pl.max_horizontal(floors).alias("ll_floor"))
+    floors = pl.max_horizontal(f"ll_{name}" for name in FLOORS)
+    judged = judged.with_columns(floors.alias("ll_floor"))
     half_alpha, floor, half, none, always = (
         pl.col(f"ll_{name}") for name in ("half_alpha", "floor", "half", "none", "floor_always")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, numbers
+from l4strace.derive import company, numbers, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
@@ -14,9 +14,20 @@ from l4strace.schema.vantage import receiver
 @kept
 def measured(capture: Capture) -> _native.Measured:
     """Rounds by direction and `round`, and the directions, numbered by row."""
-    near = pl.col("vantage").ne_missing(receiver())
-    directions = company.directions(capture).select(*KEY, near=near, at=numbers.paths(capture))
-    rounds, directions = capture.rounds.rechunk(), directions.rechunk()
+    ect1 = vantage.scalable(capture).lazy().select(*KEY, scalable=pl.lit(True))
+    known = company.directions(capture).lazy().join(ect1, on=KEY, how="left", maintain_order="left")
+    directions = known.select(
+        *KEY,
+        "scalable",
+        near=pl.col("vantage").ne_missing(receiver()),
+        at=numbers.paths(capture),
+        prague=pl.col("data_ect1") + pl.col("data_ce") > 0,
+    )
+    return _made(capture, directions.collect().rechunk())
+
+
+def _made(capture: Capture, directions: pl.DataFrame) -> _native.Measured:
+    rounds = capture.rounds.rechunk()
     if not _native.Measured.in_order(rounds, directions):
         rounds = rounds.sort(numbers.directions(capture), "round", maintain_order=True)
     return _native.Measured(rounds, directions)

@@ -7,8 +7,6 @@ of a direction or path is looked up by its row instead of joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import polars as pl
 
 from l4strace.derive import company
@@ -54,42 +52,6 @@ def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     known = table.lazy().select(*KEY, column)
     row = of.join(known, on=KEY, how="left", maintain_order="left").select(column)
     return row.collect()[column][directions(capture)]
-
-
-@kept
-def by_key(capture: Capture) -> pl.Series:
-    """As `directions`, numbered in the order of `KEY` instead."""
-    rows = company.directions(capture).lazy().select(KEY).with_row_index("row").sort(KEY)
-    row = rows.select("row").collect()["row"]
-    return marked_sorted(row.arg_sort()[directions(capture)].alias("of"))
-
-
-def sent(capture: Capture, wanted: pl.Series, columns: Iterable[str]) -> pl.DataFrame:
-    """Rounds of directions, those ``wanted`` (by row), in the order of `KEY` and `round`.
-
-    With `KEY`, ``columns``, and `of`: the number of their direction in that order. Rounds that were
-    put together are left out: they do not show what one round does to the next.
-    """
-    rounds = capture.rounds.lazy().select(*KEY, *columns, of=by_key(capture))
-    wanted = wanted[directions(capture)] & _singles(capture)
-    found = ordered(_marked(rounds.filter(wanted).collect()), rising(capture))
-    return _marked(found)
-
-
-def _marked(rounds: pl.DataFrame) -> pl.DataFrame:
-    of = rounds["of"]
-    return rounds if of.flags["SORTED_ASC"] else rounds.with_columns(marked_sorted(of))
-
-
-@kept
-def _singles(capture: Capture) -> pl.Series:
-    """Which rounds are single ones."""
-    return capture.rounds.select(single()).to_series()
-
-
-def single() -> pl.Expr:
-    """Whether a row of `rounds` is one round, as all are but some of very long flows."""
-    return pl.col("round_trips").fill_null(1) == 1
 
 
 @kept

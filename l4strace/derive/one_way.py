@@ -14,10 +14,6 @@ from l4strace.schema.vantage import RANKS, distance
 LOW = 0.1
 """Quantile in place of the smallest, which one odd round decides. By eye."""
 
-MOST = 0.9
-"""Part of a direction's rounds with a one-way delay, from which that is asked for and no RTT: one
-of the captures may have begun late or ended early. By eye."""
-
 ABOVE = (
     *("owd_median_us", "owd_p99_us", "owd_max_us"),
     *("marked_owd_p10_us", "marked_owd_median_us"),

@@ -14,8 +14,9 @@ from l4strace.schema.keys import KEY
 
 CLEAR_LEAD, MIN_FEW_ROUNDS = 2 * LEAD, 3
 """Log-likelihood ahead of all other laws from which the floor shows in fewer rounds than name a
-law, and how few: one adds at most 6 (`derive/windows`), so two of them at least show it. In 1,460
-simulated runs all flows with such a lead in 3 or 4 rounds made most reductions at the floor."""
+law, and how few: one adds at most 6 (`measure/windows.rs`), so two of them at least show it. In
+1,460 simulated runs all flows with such a lead in 3 or 4 rounds made most reductions at the
+floor."""
 
 
 @dataclass(frozen=True, slots=True)

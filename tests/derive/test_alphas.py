@@ -78,7 +78,7 @@ def test_only_fast_growth_narrows_the_bounds_to_one_clock(growth: float, proven:
     """Slow growth is no proof: a window that pacing leaves unfilled does not grow either."""
     capture = sender(zero=False, growth=growth)
     other = capture.rounds.with_columns(
-        *(pl.lit(0.3).alias(f"alpha_25ms{bound}") for bound in alphas.BOUNDS)
+        *(pl.lit(0.3).alias(f"alpha_25ms{bound}") for bound in BOUNDS)
     )
     last = alphas.rounds(capture, other).row(-1, named=True)
     near = other.row(-1, named=True)["alpha"]

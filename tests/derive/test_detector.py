@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import random
-
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
-from l4strace.core import _native
 from l4strace.derive import detector
 from tests.support import frames
 
@@ -72,19 +68,3 @@ def test_a_packet_that_overtook_others_lowers_the_smallest_rtt() -> None:
     directions = frames.frame("directions", data_ect1=10, data_ce=0)
     table = detector.table(frames.capture(rounds=rounds, directions=directions))
     assert table["depth_us"].to_list() == [400.0, 6400.0, 6400.0]
-
-
-def test_what_a_direction_showed_so_far_is_what_polars_finds() -> None:
-    draw = random.Random(5)
-    rows = [
-        (of, draw.choice([0, 0, 0, 3]), draw.choice([None, draw.uniform(9e3, 2e4)]))
-        for of in range(60)
-        for _ in range(draw.randrange(1, 12))
-    ]
-    schema = {"of": pl.UInt32, "ce_best": pl.UInt32, "least": pl.Float64}
-    seen = pl.DataFrame(rows, schema=schema, orient="row")
-    expected = seen.select(
-        marked=pl.col("ce_best").cum_sum().over("of") > 0,
-        min_rtt=pl.col("least").cum_min().forward_fill().over("of"),
-    )
-    assert_frame_equal(pl.DataFrame(_native.path_so_far(seen)), expected)

@@ -112,7 +112,7 @@ def test_alpha_that_starts_at_zero_is_no_lack_of_response() -> None:
         {"slow_start": True},
         {"inflight_max_packets": 3},
         {"ce_best": 0},
-        {"alpha_updates": laws.SETTLED},
+        {"alpha_updates": 8},
     ],
 )
 def test_rounds_that_show_nothing_are_left_out(more: dict[str, object]) -> None:
@@ -176,7 +176,7 @@ def test_what_a_host_gives_up_is_weighed_by_what_shows_it() -> None:
             "fraction": [0.1, 0.4],
         }
     )
-    (host,) = laws._of_hosts(flows, []).to_dicts()
+    (host,) = laws._of_hosts(flows).to_dicts()
     assert (host["flows"], host["samples"], host["isolated"]) == (2, 40, 10)
     assert host["fraction"] == pytest.approx(0.13)
     assert (host["window_packets"], host["asked"]) == (pytest.approx(25.0), pytest.approx(0.25))

@@ -49,12 +49,3 @@ def test_rounds_whose_directions_are_sorted_may_still_fall() -> None:
     assert numbers.directions(run).flags["SORTED_ASC"]
     assert not numbers.rising(run)
     assert numbers.rising(made(rounds(2, flow=1), rounds(2)))
-    every = pl.Series([True, True, True])
-    assert numbers.sent(run, every, ["round"])["round"].to_list() == [0, 1, 0, 1]
-
-
-def test_what_is_sent_is_in_the_order_of_the_directions() -> None:
-    run = made(rounds(2, flow=1), rounds(2))
-    assert numbers.rising(run)
-    sent = numbers.sent(run, pl.Series([True, True, True]), ["round"])
-    assert sent.select("flow", "round").rows() == [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -12,7 +12,6 @@ pub mod prague;
 pub mod proof;
 pub mod read;
 pub mod redact;
-pub mod response;
 pub mod run;
 pub mod stats;
 pub mod thin;

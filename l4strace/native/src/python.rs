@@ -12,7 +12,7 @@ mod paths;
 mod prague;
 mod reading;
 mod redact;
-mod response;
+mod responses;
 mod room;
 mod seam;
 mod stats;
@@ -31,7 +31,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     prague::register(m)?;
     reading::register(m)?;
     redact::register(m)?;
-    response::register(m)?;
+    responses::register(m)?;
     stats::register(m)?;
     tables::register(m)?;
     thin::register(m)?;

@@ -18,7 +18,14 @@ pub struct Bits<'a> {
 impl Bits<'_> {
     fn is_set(&self, at: usize) -> bool {
         let at = at + self.offset;
-        self.bytes[at / 8] >> (at % 8) & 1 == 1
+        self.bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
+    }
+}
+
+/// Nothing is present.
+impl<T> Default for Column<'_, T> {
+    fn default() -> Self {
+        Column { values: &[], present: Some(Bits { bytes: &[], offset: 0 }) }
     }
 }
 

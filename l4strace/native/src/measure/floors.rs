@@ -1,10 +1,9 @@
-//! The smallest RTT of a direction and of each step of its detector: see `derive/queue_delay.py`,
-//! `derive/detector.py`.
+//! The smallest RTT of a direction: see `derive/queue_delay.py`.
 
 use std::ops::Range;
 
 use super::column::{runs, Column};
-use super::numbers::{least, median, quantile};
+use super::numbers::{median, quantile};
 
 /// Rounds in the order of their direction.
 pub struct Rounds<'a> {
@@ -44,25 +43,4 @@ pub fn floors(rounds: &Rounds<'_>, low: f64, many: usize) -> Vec<Floor> {
         }
     };
     runs(rounds.of).into_iter().map(&mut floor).collect()
-}
-
-/// What a direction showed up to a round: any marks, and the smallest RTT.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SoFar {
-    pub marked: bool,
-    pub least_us: Option<f64>,
-}
-
-/// Of each round.
-pub fn so_far(of: Column<'_, u32>, marks: Column<'_, u32>, rtt_us: Column<'_, f64>) -> Vec<SoFar> {
-    let mut found = vec![SoFar::default(); of.len()];
-    for (_, rows) in runs(of) {
-        let mut now = SoFar::default();
-        for row in rows {
-            now.marked |= marks.or_zero(row) > 0;
-            now.least_us = least(now.least_us, rtt_us.get(row));
-            found[row] = now;
-        }
-    }
-    found
 }

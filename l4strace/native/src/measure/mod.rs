@@ -2,17 +2,21 @@
 //!
 //! Rounds come as columns, in the order of their direction. What is decided from it is Python's.
 
+pub mod alphas;
 mod base_rtt;
 mod capacity;
 mod changes;
 mod column;
 pub mod company;
+pub mod cuts;
 pub mod delays;
+pub mod detector;
 mod falls;
 pub mod features;
 pub mod first;
 pub mod floors;
 mod full;
+pub mod laws;
 mod marking_gaps;
 pub mod networks;
 pub mod noise;
@@ -31,6 +35,7 @@ mod surges;
 mod tests;
 mod usage;
 pub mod waits;
+pub mod windows;
 
 pub use column::{Bits, Column};
 

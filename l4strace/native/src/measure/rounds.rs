@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::column::Column;
 
 /// Columns of the table `rounds`, by direction and `round`.
+#[derive(Default)]
 pub struct Rounds<'a> {
     pub flow: Column<'a, u32>,
     pub round: Column<'a, u32>,
@@ -26,12 +27,24 @@ pub struct Rounds<'a> {
     pub owd_max_us: Column<'a, f64>,
     pub marked_owd_min_us: Column<'a, f64>,
     pub rtt_jitter_us: Column<'a, f64>,
+    pub sacked_rtt_min_us: Column<'a, f64>,
     pub inflight_max_bytes: Column<'a, u64>,
+    pub inflight_max_packets: Column<'a, u32>,
     pub rwnd_bytes: Column<'a, u64>,
     pub ce_best: Column<'a, u32>,
     pub ece_acks: Column<'a, u32>,
     pub ce: Column<'a, u32>,
     pub ce_bytes: Column<'a, u64>,
+    /// By the clock of builds up to 2022, and by the 25 ms of later ones.
+    pub alphas: [Column<'a, f64>; 2],
+    pub alpha_updates: [Column<'a, u32>; 2],
+    pub srtt_pace_us: Column<'a, f64>,
+    pub mdev_pace_us: Column<'a, f64>,
+    pub classic_ecn: Column<'a, f64>,
+    pub classic_ecn_lo: Column<'a, f64>,
+    pub classic_ecn_hi: Column<'a, f64>,
+    pub classic_ecn_buggy: Column<'a, f64>,
+    pub slow_start: &'a [bool],
     pub limits: &'a [Limit],
 }
 
@@ -44,6 +57,22 @@ impl Rounds<'_> {
     pub fn single(&self, row: usize) -> bool {
         self.round_trips.get(row).is_none_or(|trips| trips == 1)
     }
+
+    /// Single rounds of a direction: others do not show what one round does to the next.
+    pub fn singles(&self, direction: &Direction) -> Vec<usize> {
+        direction.rows.clone().filter(|row| self.single(*row)).collect()
+    }
+
+    /// Most packets in flight.
+    pub fn window(&self, row: usize) -> Option<f64> {
+        self.inflight_max_packets.get(row).map(f64::from)
+    }
+
+    /// Marked packets: fed back, else seen here; classic ECE means one or more.
+    pub fn marks(&self, row: usize) -> u32 {
+        let echoed = || self.ece_acks.get(row).map(|acks| u32::from(acks > 0));
+        self.ce_best.get(row).or_else(echoed).unwrap_or_else(|| self.ce.or_zero(row))
+    }
 }
 
 /// What kept the sender from sending more in a round.
@@ -51,7 +80,7 @@ impl Rounds<'_> {
 pub enum Limit {
     App,
     Rwnd,
-    /// Its window.
+    Window,
     Other,
     #[default]
     Unknown,
@@ -63,6 +92,7 @@ impl Limit {
         match name {
             Some("app") => Limit::App,
             Some("rwnd") => Limit::Rwnd,
+            Some("cwnd") => Limit::Window,
             Some(_) => Limit::Other,
             None => Limit::Unknown,
         }
@@ -81,6 +111,10 @@ pub struct Direction {
     pub at: u32,
     /// Its RTTs hold queue: the capture did not stand at the receiver.
     pub near: bool,
+    /// Most of its data is ECT(1), and no capture is nearer to its sender.
+    pub scalable: bool,
+    /// Some of its data is ECT(1) or CE: the sender may run Prague.
+    pub prague: bool,
     /// Its rounds.
     pub rows: Range<usize>,
 }

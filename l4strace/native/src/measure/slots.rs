@@ -310,7 +310,7 @@ impl Path<'_> {
         match rounds.limit(row) {
             Limit::App => true,
             Limit::Rwnd => !overrun,
-            Limit::Other | Limit::Unknown => false,
+            Limit::Window | Limit::Other | Limit::Unknown => false,
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Sums {
 /// Of each direction near the sender that has rounds.
 pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> Vec<Sums> {
     let of_direction = |(of, direction): (usize, &Direction)| {
-        let rows: Vec<usize> = direction.rows.clone().filter(|row| rounds.single(*row)).collect();
+        let rows = rounds.singles(direction);
         let counted = |of: &dyn Fn(usize) -> u64| rows.iter().map(|row| of(*row)).sum();
         let mut queues: Vec<f64> = rows.iter().filter_map(|row| queue_us(rounds, *row, &known[of])).collect();
         (!rows.is_empty()).then(|| Sums {

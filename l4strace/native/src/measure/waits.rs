@@ -119,7 +119,7 @@ pub fn directed(
     known: &Known,
     phase: impl Fn(i64) -> Option<u32>,
 ) -> Directed {
-    let rows: Vec<usize> = direction.rows.clone().filter(|row| rounds.single(*row)).collect();
+    let rows = rounds.singles(direction);
     let one_way = one_way(rounds, &rows, known);
     let mut made: Vec<Round> = Vec::with_capacity(rows.len());
     let mut delays: Vec<Delays> = Vec::with_capacity(rows.len());
@@ -165,7 +165,7 @@ fn start(rounds: usize) -> usize {
 
 /// Single rounds of a direction after its start.
 pub fn steady(rounds: &Rounds<'_>, direction: &Direction) -> Vec<usize> {
-    let mut rows: Vec<usize> = direction.rows.clone().filter(|row| rounds.single(*row)).collect();
+    let mut rows = rounds.singles(direction);
     rows.drain(..start(rows.len()).min(rows.len()));
     rows
 }
@@ -208,8 +208,7 @@ pub fn marks(rounds: &Rounds<'_>, row: usize, known: &Known) -> Option<i64> {
         let mss = f64::from(known.option_mss?);
         return Some((rounds.ce_bytes.or_zero(row) as f64 / mss).ceil() as i64);
     }
-    let echoed = || rounds.ece_acks.get(row).map(|acks| u32::from(acks > 0));
-    Some(i64::from(rounds.ce_best.get(row).or_else(echoed).unwrap_or_else(|| rounds.ce.or_zero(row))))
+    Some(i64::from(rounds.marks(row)))
 }
 
 fn add_delays(made: &mut [Round], delays: &[Delays], known: &Known) {

@@ -8,10 +8,10 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::features;
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
+use super::{features, responses};
 use crate::measure::features::Run;
 use crate::measure::noise::spreads;
 use crate::measure::phases::{self, Phase};
@@ -20,6 +20,7 @@ use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::rounds::{placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
 use crate::measure::sums::sums;
+use crate::measure::{alphas, cuts, detector, laws};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Measured>()?;
@@ -32,8 +33,10 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(module = "l4strace._native", frozen)]
 struct Measured {
     rounds: Given,
+    keys: Vec<Key>,
     directions: Vec<Direction>,
     limits: Vec<Limit>,
+    slow_start: Vec<bool>,
     slots: OnceLock<Vec<Slot>>,
 }
 
@@ -45,12 +48,20 @@ impl Measured {
         let rows =
             rows(&rounds, &directions)?.ok_or_else(|| PyValueError::new_err("rounds are in no order"))?;
         let at = directions.whole::<UInt32Type>("at")?;
-        let near = directions.flags("near")?;
-        let made = rows.into_iter().enumerate();
-        let directions = made.map(|(of, rows)| Direction { at: at.or_zero(of), near: near[of], rows });
-        let directions = directions.collect();
+        let [near, scalable, prague] = ["near", "scalable", "prague"].map(|name| directions.flags(name));
+        let (near, scalable, prague) = (near?, scalable?, prague?);
+        let made = |(of, rows)| Direction {
+            at: at.or_zero(of),
+            near: near[of],
+            scalable: scalable[of],
+            prague: prague[of],
+            rows,
+        };
+        let keys = keys(&directions)?.collect();
+        let directions = rows.into_iter().enumerate().map(made).collect();
         let limits = rounds.texts("limited_by")?.map(Limit::named).collect();
-        Ok(Measured { rounds, directions, limits, slots: OnceLock::new() })
+        let slow_start = rounds.flags("slow_start")?;
+        Ok(Measured { rounds, keys, directions, limits, slow_start, slots: OnceLock::new() })
     }
 
     /// Whether rounds of a direction stand together, by `round`.
@@ -154,6 +165,34 @@ impl Measured {
         t.finish()
     }
 
+    /// How the windows of ECT(1) senders follow their marks, by direction.
+    fn laws(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(laws::responses(&rounds, &self.directions)))?;
+        responses::laws(&self.keys, &found)
+    }
+
+    /// What shows the builds of ECT(1) senders, by direction.
+    fn builds(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(alphas::shown(&rounds, &self.directions)))?;
+        responses::builds(&self.keys, &found)
+    }
+
+    /// Rounds with marks or losses and the windows after them, by direction.
+    fn cuts(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(cuts::cuts(&rounds, &self.directions)))?;
+        responses::cuts(&self.keys, &rounds, &found)
+    }
+
+    /// Steps of the detector, by flow, direction and time.
+    fn detector(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(detector::steps(&rounds, &self.directions)))?;
+        responses::detector(&self.keys, &rounds, found)
+    }
+
     /// Stretches of paths in which near directions have rounds: `at` and `phase`, None outside of all.
     fn stretches(&self, phases: &Phases) -> PyResult<ArrowTable> {
         let rounds = self.rounds()?;
@@ -199,6 +238,17 @@ impl Measured {
             owd_max_us: given.whole::<Float64Type>("owd_max_us")?,
             marked_owd_min_us: given.whole::<Float64Type>("marked_owd_min_us")?,
             rtt_jitter_us: given.whole::<Float64Type>("rtt_jitter_us")?,
+            sacked_rtt_min_us: given.whole::<Float64Type>("sacked_rtt_min_us")?,
+            inflight_max_packets: given.whole::<UInt32Type>("inflight_max_packets")?,
+            alphas: responses::clocks(given, "")?,
+            alpha_updates: responses::updates(given)?,
+            srtt_pace_us: given.whole::<Float64Type>("srtt_pace_us")?,
+            mdev_pace_us: given.whole::<Float64Type>("mdev_pace_us")?,
+            classic_ecn: given.whole::<Float64Type>("classic_ecn")?,
+            classic_ecn_lo: given.whole::<Float64Type>("classic_ecn_lo")?,
+            classic_ecn_hi: given.whole::<Float64Type>("classic_ecn_hi")?,
+            classic_ecn_buggy: given.whole::<Float64Type>("classic_ecn_buggy")?,
+            slow_start: &self.slow_start,
             inflight_max_bytes: given.whole::<UInt64Type>("inflight_max_bytes")?,
             rwnd_bytes: given.whole::<UInt64Type>("rwnd_bytes")?,
             ce_best: given.whole::<UInt32Type>("ce_best")?,
@@ -218,7 +268,7 @@ fn rows(rounds: &Given, directions: &Given) -> PyResult<Option<Vec<Range<usize>>
 }
 
 /// Source, flow and forward of each row.
-fn keys(table: &Given) -> PyResult<impl Iterator<Item = Key> + '_> {
+pub fn keys(table: &Given) -> PyResult<impl Iterator<Item = Key> + '_> {
     let (source, flow) = (table.whole::<UInt16Type>("source")?, table.whole::<UInt32Type>("flow")?);
     let forward = table.flags("forward")?.into_iter().enumerate();
     Ok(forward.map(move |(row, forward)| (source.or_zero(row), flow.or_zero(row), forward)))

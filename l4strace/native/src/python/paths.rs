@@ -12,8 +12,7 @@ use crate::measure::{delays, floors};
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(path_networks, m)?)?;
     m.add_function(wrap_pyfunction!(path_delays, m)?)?;
-    m.add_function(wrap_pyfunction!(path_floors, m)?)?;
-    m.add_function(wrap_pyfunction!(path_so_far, m)?)
+    m.add_function(wrap_pyfunction!(path_floors, m)?)
 }
 
 /// Of each row the numbers `near` and `far` of the networks of `client` and `server`; the name of each
@@ -81,18 +80,5 @@ fn path_floors(py: Python<'_>, rounds: Given, low: f64, many: usize) -> PyResult
     t.f64("usual_us", found.iter().map(|f| f.usual_us));
     t.u32("rounds", found.iter().map(|f| f.rounds));
     t.i64("lasted", found.iter().map(|f| f.lasted));
-    t.finish()
-}
-
-/// What each direction showed up to a round.
-#[pyfunction]
-fn path_so_far(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
-    let of = rounds.whole::<UInt32Type>("of")?;
-    let marks = rounds.whole::<UInt32Type>("ce_best")?;
-    let rtt_us = rounds.whole::<Float64Type>("least")?;
-    let found = native(py, || Ok::<_, PyErr>(floors::so_far(of, marks, rtt_us)))?;
-    let mut t = Columns::default();
-    t.bool("marked", found.iter().map(|f| f.marked));
-    t.f64("min_rtt", found.iter().map(|f| f.least_us));
     t.finish()
 }

@@ -1,0 +1,138 @@
+//! Responses to marks for Python: what `Measured` found of laws, builds, cuts and detector, and alphas.
+
+use std::collections::HashMap;
+
+use arrow_array::types::{Float64Type, UInt32Type};
+use pyo3::prelude::*;
+
+use super::given::Given;
+use super::measure::keys;
+use super::tables::{ArrowTable, Columns};
+use crate::measure::alphas::{Clocks, Known, Replayed, Shown};
+use crate::measure::cuts::Cut;
+use crate::measure::detector::Step;
+use crate::measure::laws::{families, Response};
+use crate::measure::rounds::{Key, Rounds};
+use crate::measure::windows::ROUNDING;
+use crate::measure::Column;
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("ROUNDING", ROUNDING)?;
+    m.add_function(wrap_pyfunction!(alphas, m)?)
+}
+
+/// Source, flow and forward of the directions of rows.
+fn named(t: &mut Columns, keys: &[Key], of: impl Iterator<Item = usize> + Clone) {
+    t.u16("source", of.clone().map(|of| keys[of].0));
+    t.u32("flow", of.clone().map(|of| keys[of].1));
+    t.bool("forward", of.map(|of| keys[of].2));
+}
+
+/// A column a law: its family and a number.
+pub fn laws(keys: &[Key], found: &[Response]) -> PyResult<ArrowTable> {
+    let mut t = Columns::default();
+    named(&mut t, keys, found.iter().map(|r| r.of));
+    t.u32("samples", found.iter().map(|r| r.samples as u32));
+    t.u32("isolated", found.iter().map(|r| r.isolated as u32));
+    t.f64("window_packets", found.iter().map(|r| r.window_packets));
+    t.f64("fraction", found.iter().map(|r| r.fraction));
+    t.f64("half_alpha", found.iter().map(|r| r.half_alpha));
+    t.i64("first_ns", found.iter().map(|r| r.first_ns));
+    t.i64("last_ns", found.iter().map(|r| r.last_ns));
+    t.f64("asked", found.iter().map(|r| r.asked));
+    for (law, family) in families().enumerate() {
+        t.f64(&format!("{family} {law}"), found.iter().map(|r| r.log_likelihoods[law]));
+    }
+    t.finish()
+}
+
+pub fn builds(keys: &[Key], found: &[Shown]) -> PyResult<ArrowTable> {
+    let mut t = Columns::default();
+    named(&mut t, keys, found.iter().map(|s| s.of));
+    t.u32("rounds", found.iter().map(|s| s.rounds));
+    t.f64("growth", found.iter().map(|s| s.growth));
+    t.f64("squares", found.iter().map(|s| s.squares));
+    t.f64("slowed", found.iter().map(|s| s.slowed));
+    t.f64("lead", found.iter().map(|s| s.lead));
+    t.finish()
+}
+
+pub fn cuts(keys: &[Key], rounds: &Rounds<'_>, found: &[Cut]) -> PyResult<ArrowTable> {
+    let mut t = Columns::of_rows(found.len());
+    named(&mut t, keys, found.iter().map(|c| c.of));
+    t.u32("round", found.iter().map(|c| rounds.round.get(c.row)));
+    t.i64("ts_ns", found.iter().map(|c| rounds.start_ns.get(c.row)));
+    t.str("cause", found.iter().map(|c| Some(c.cause)));
+    t.f64("cwnd_before", found.iter().map(|c| c.before));
+    t.f64("cwnd_after", found.iter().map(|c| c.after));
+    t.f64("alpha", found.iter().map(|c| rounds.alphas[0].get(c.row)));
+    t.finish()
+}
+
+/// A round is a step when it ends.
+pub fn detector(keys: &[Key], rounds: &Rounds<'_>, mut found: Vec<Step>) -> PyResult<ArrowTable> {
+    let ends_ns = |step: &Step| rounds.end_ns.or_zero(step.row as usize);
+    let direction = |step: &Step| (keys[step.of as usize].1, keys[step.of as usize].2);
+    found.sort_by_key(|step| (direction(step), ends_ns(step)));
+    let before = |score: Column<'_, f64>, step: &Step| match step.before {
+        Some(row) => score.get(row as usize),
+        None => Some(0.0),
+    };
+    let mut t = Columns::of_rows(found.len());
+    named(&mut t, keys, found.iter().map(|s| s.of as usize));
+    t.i64("ts_ns", found.iter().map(ends_ns));
+    t.f64("mdev_us", found.iter().map(|s| rounds.mdev_pace_us.get(s.row as usize)));
+    t.f64("depth_us", found.iter().map(|s| s.depth_us(rounds)));
+    t.f64("score_fixed", found.iter().map(|s| before(rounds.classic_ecn, s)));
+    t.f64("score_fixed_lo", found.iter().map(|s| before(rounds.classic_ecn_lo, s)));
+    t.f64("score_fixed_hi", found.iter().map(|s| before(rounds.classic_ecn_hi, s)));
+    t.f64("score_buggy", found.iter().map(|s| before(rounds.classic_ecn_buggy, s)));
+    t.finish()
+}
+
+/// `alpha`, `alpha_lo` and `alpha_hi` of rounds, in their order, by the builds of their directions.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+fn alphas(rounds: Given, builds: Given) -> PyResult<ArrowTable> {
+    let flags = |name| builds.flags(name);
+    let (late, zero, lo, hi) = (flags("late")?, flags("zero")?, flags("zero_lo")?, flags("zero_hi")?);
+    let known = builds.bool("paced")?.into_iter().enumerate().map(|(of, paced)| Known {
+        paced,
+        late: late[of],
+        zero: zero[of],
+        zero_lo: lo[of],
+        zero_hi: hi[of],
+    });
+    let known: HashMap<Key, Known> = keys(&builds)?.zip(known).collect();
+    let replayed = Replayed {
+        alpha: clocks(&rounds, "")?,
+        lo: clocks(&rounds, "_lo")?,
+        hi: clocks(&rounds, "_hi")?,
+        updates: updates(&rounds)?,
+    };
+    // Rounds of one direction mostly stand together.
+    let mut runs: Vec<(Key, Known, usize)> = Vec::new();
+    for key in keys(&rounds)? {
+        match runs.last_mut() {
+            Some((same, _, count)) if *same == key => *count += 1,
+            _ => runs.push((key, known.get(&key).copied().unwrap_or_default(), 1)),
+        }
+    }
+    let rows = || runs.iter().flat_map(|(_, known, count)| std::iter::repeat_n(known, *count)).enumerate();
+    let mut t = Columns::of_rows(rounds.rows());
+    t.f64("alpha", rows().map(|(row, known)| replayed.likely(row, known)));
+    t.f64("alpha_lo", rows().map(|(row, known)| replayed.low(row, known)));
+    t.f64("alpha_hi", rows().map(|(row, known)| replayed.high(row, known)));
+    t.finish()
+}
+
+/// Columns of alpha by both clocks; `bound` is empty, `_lo` or `_hi`.
+pub fn clocks<'a>(rounds: &'a Given, bound: &str) -> PyResult<Clocks<'a>> {
+    let column = |clock: &str| rounds.whole::<Float64Type>(&format!("{clock}{bound}"));
+    Ok([column("alpha")?, column("alpha_25ms")?])
+}
+
+pub fn updates(rounds: &Given) -> PyResult<[Column<'_, u32>; 2]> {
+    let column = |name| rounds.whole::<UInt32Type>(name);
+    Ok([column("alpha_updates")?, column("alpha_25ms_updates")?])
+}
