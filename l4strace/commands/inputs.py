@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from l4strace import console
@@ -43,25 +44,32 @@ def opened(files: Files) -> Iterator[dict[str, str]]:
 def diagnosed(files: Files, found: Iterable[str], asked: Asked) -> list[Judged]:
     """Each run of the files that `opened` found; one of redacted copies shows names for paths."""
     from l4strace import pipeline
-    from l4strace.redact.copies import with_plain_names
 
     return pipeline.diagnose(
         list(found),
         asked,
         companions=files.companions,
         reading=console.Progress("reading"),
-        shown=with_plain_names if files.anonymize else lambda capture: capture,
+        shown=partial(_shown, files),
     )
 
 
 def read(files: Files) -> Capture:
     """What the inputs hold."""
     from l4strace import pipeline
-    from l4strace.redact.copies import with_plain_names
 
     with opened(files) as found, console.Progress("reading") as progress, console.stage("read"):
         capture = pipeline.read(list(found), progress, files.companions)
-    return with_plain_names(capture) if files.anonymize else capture
+    return _shown(files, capture)
+
+
+def _shown(files: Files, capture: Capture) -> Capture:
+    """``capture`` as outputs show it: one of redacted copies has file names for paths."""
+    if not files.anonymize:
+        return capture
+    from l4strace.redact.copies import with_plain_names
+
+    return with_plain_names(capture)
 
 
 def judged(files: Files, asked: Asked) -> list[Judged]:
