@@ -69,7 +69,7 @@ def scalable(capture: Capture) -> pl.DataFrame:
     ect1 = pl.col("data_ect1").fill_null(0)
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
     counted = capture.directions.select(*KEY, "data_ect1", "data_ect0", "data_not_ect")
-    return once(capture, counted.filter((ect1 > 0) & (ect1 >= others))).select(KEY)
+    return once(capture, counted).filter((ect1 > 0) & (ect1 >= others)).select(KEY)
 
 
 @kept
