@@ -43,6 +43,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.l4s201_ece_ignored import MAJORITY
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
 
@@ -62,9 +63,6 @@ REORDERED = 0.001
 
 REALLY_LOST = 0.5
 """Packets that never arrived, as part of those retransmitted, below which most were needless."""
-
-MAJORITY = 0.8
-"""Share of the episodes without a reduction: by eye, as in L4S201."""
 
 BBR = "bbr"
 """How the names of all its versions begin: `bbr`, `bbr2`, `bbr3`."""

@@ -37,9 +37,6 @@ MIN_CE = 20
 """Marks from which alpha must have changed: by eye; each update with a mark adds 1/16 of the marked
 share (RFC 8257 section 3.3, PRAGUE_SHIFT_G 4)."""
 
-MIN_SAMPLES = 50
-"""Samples from which a constant alpha is not the first update's: by eye, as in L4S306."""
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with many marks and one alpha."""
@@ -49,7 +46,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     results: list[Finding | Skipped] = []
     for row in known.iter_rows(named=True):
         marks = (row["delivered_ce"] or 0) - (row["delivered_ce_first"] or 0)
-        if row["alphas"] == 1 and row["samples"] >= MIN_SAMPLES and marks >= MIN_CE:
+        if row["alphas"] == 1 and marks >= MIN_CE:
             results.append(
                 Finding(
                     CODE,

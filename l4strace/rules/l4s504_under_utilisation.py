@@ -42,6 +42,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.company import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, paths, subjects
@@ -74,8 +75,9 @@ without a mark and without jitter at least 0.75."""
 SLICE_NS = 500_000_000
 """Time over which a rate is taken: several round trips of most paths."""
 
-MIN_RATE_BPS = 1e6
-"""Rate below which one packet takes 12 ms and slots are too coarse: by eye."""
+MIN_RATE_BPS = 40 * FRAME_BYTES * 8e9 / SLICE_NS
+"""Rate (0.97 Mbit/s) below which the 40 packets that a slot holds at least (SLOT_PACKETS in
+native/src/measure/slots.rs) take longer than the time over which a rate is taken."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
