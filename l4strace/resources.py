@@ -37,7 +37,7 @@ MOST_AHEAD = 4
 """Items that are worked on at a time: each is held in memory."""
 
 LANES = 16
-"""Lanes that the tracking threads follow at most, as in native/src/track/lanes.rs."""
+"""Lanes that the tracking threads follow at most, as in native/src/track/crew/lanes.rs."""
 
 PARTS_SHOWN = 5
 """Parts of a stage that `timings` lists."""

@@ -10,7 +10,7 @@ from tests.support.bench import shapes, workloads
 
 PACKETS = 900_000
 MOST_ROWS = 1 << 15
-"""As in native/src/track/thin.rs."""
+"""As in native/src/track/rounds/thin.rs."""
 
 
 pytestmark = pytest.mark.slow

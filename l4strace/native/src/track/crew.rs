@@ -4,6 +4,11 @@
 //! the lane with all that waits there, follows it and gives the lane back. A lane is with one thread at a
 //! time, so its packets are followed in their order.
 
+pub(super) mod lanes;
+pub(super) mod mix;
+pub(super) mod packed;
+pub(super) mod waiting;
+
 mod shared;
 /// What of the standard library threads meet in; `l4strace/native/loom` has its own.
 mod sync {
@@ -13,8 +18,8 @@ mod sync {
 use std::num::NonZero;
 use std::thread::{self, Scope};
 
+use self::lanes::{lane, LANES};
 use self::shared::{Follow, Pace, Shared, BATCH};
-use super::lanes::{lane, LANES};
 use super::Tracker;
 use crate::packet::Packet;
 use crate::workers::{self, Job};

@@ -1,9 +1,13 @@
 //! What one direction's receiver reports of it: CE count, CE bytes, and whether the two agree.
 
-use super::ace::{Arrived, CeBytes, CeCount, Step};
-use super::counters::ByteCounters;
-use super::segments::Delivered;
+pub(super) mod ace;
+pub(super) mod counters;
+pub(super) mod reports;
+
+use self::ace::{Arrived, CeBytes, CeCount, Step};
+use self::counters::ByteCounters;
 use crate::packet::AccEcnOption;
+use crate::track::sender::segments::Delivered;
 
 /// Feedback on one direction.
 #[derive(Clone, Debug, Default)]

@@ -1,17 +1,24 @@
 //! One conversation: hands each packet to the parts that follow it.
 
-use super::clock::{Suspicion, PAUSE_NS};
-use super::data::{first_byte, weight, Data};
-use super::direction::Direction;
+pub(super) mod clock;
+pub(super) mod direction;
+pub(super) mod reuse;
+pub(super) mod seq;
+pub(super) mod strays;
+pub(super) mod twice;
+
+use self::clock::{Suspicion, PAUSE_NS};
+use self::direction::Direction;
+use self::strays::{Followed, Held};
+use self::twice::Remembered;
 use super::handshake::{Handshake, Mode};
-use super::round::Limit;
-use super::rows::Rows;
-use super::segments::{Delivered, Sent};
 use super::sender::{Sender, Wait};
-use super::strays::{Followed, Held};
-use super::twice::Remembered;
-use super::vantage::Vantage;
 use crate::packet::{flag, Packet, Tunnel};
+use crate::track::handshake::vantage::Vantage;
+use crate::track::rounds::round::Limit;
+use crate::track::rounds::rows::Rows;
+use crate::track::sender::data::{first_byte, weight, Data};
+use crate::track::sender::segments::{Delivered, Sent};
 
 /// Reordering that lasts longer than this is taken for a retransmission while no RTT is known
 /// (Wireshark's choice, too).

@@ -2,6 +2,8 @@
 //!
 //! RFC 9768 section 3.1, table 2. ACE codes are written AE CWR ECE.
 
+pub(super) mod vantage;
+
 use crate::packet::{flag, Packet};
 
 /// Negotiated ECN.

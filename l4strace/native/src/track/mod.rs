@@ -1,67 +1,39 @@
 //! Tracking: decoded packets in, conversations, directions and rounds out. One pass; memory grows with
 //! conversations and with their rounds up to a limit, never with packets.
+//!
+//! `crew` shares conversations out among threads, `table` finds the one of a packet, and `flow` hands the packet
+//! to `handshake`, to the `sender` of its direction and to the `feedback` on the other; `rounds` has the rows.
 
-mod ace;
-mod alpha;
-mod burst;
-mod clock;
-mod counters;
 mod crew;
-mod data;
-mod direction;
-mod echo;
-mod ending;
 mod feedback;
 mod flow;
-mod fold;
 mod handshake;
-mod holes;
-mod keys;
-mod lanes;
-mod mix;
-mod packed;
 mod prefetch;
-mod reduction;
-mod reports;
-mod retrace;
-mod reuse;
-mod round;
-mod rows;
-mod segments;
+mod rounds;
 mod sender;
-mod seq;
-mod smallest;
-mod strays;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod thin;
-mod train;
-mod twice;
-mod unify;
-mod vantage;
-mod waiting;
-mod window;
 
-pub use counters::{CEB, E0B, E1B};
 pub use crew::{follow, Crew, Threads};
-pub use direction::{Direction, Totals};
+pub use feedback::counters::{CEB, E0B, E1B};
+pub use flow::direction::{Direction, Totals};
+pub use flow::seq::SeqSpace;
 pub use flow::{Ended, Flow};
+pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
-pub use retrace::Retrace;
-pub use round::RoundRow;
-pub use rows::Rows;
-pub use seq::SeqSpace;
+pub use rounds::round::RoundRow;
+pub use rounds::rows::Rows;
+pub use table::retrace::Retrace;
+pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};
-pub use unify::{unify, Member};
-pub use vantage::Vantage;
 
 use crate::packet::Packet;
-use lanes::Limits;
-use mix::Mix;
-use waiting::Waiting;
+use crew::lanes::Limits;
+use crew::mix::Mix;
+use crew::waiting::Waiting;
 
 /// Follows the packets of one capture.
 #[derive(Default)]

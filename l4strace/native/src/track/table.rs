@@ -4,9 +4,14 @@
 //! `id ^ 1`. One probe per packet; the client is decided once, by the first packet, so that every
 //! reader of the same capture gives the same numbers.
 
+pub(super) mod fold;
+pub(super) mod keys;
+pub(super) mod retrace;
+pub(super) mod unify;
+
 use std::collections::HashMap;
 
-use super::keys::Keys;
+use self::keys::Keys;
 use crate::packet::{flag, FlowKey, Packet};
 
 /// How the client was identified.

@@ -2,11 +2,11 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+use super::lanes::LANES;
 use super::*;
 use crate::packet::flag;
-use crate::track::lanes::LANES;
+use crate::track::rounds::thin::LANE_ROWS;
 use crate::track::testing::{packet, A, B};
-use crate::track::thin::LANE_ROWS;
 
 const MS: i64 = 1_000_000;
 

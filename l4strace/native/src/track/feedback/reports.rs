@@ -1,10 +1,10 @@
 //! What packets report on the other side's data: ACE, ECE and the AccECN option.
 
 use super::ace::ACE_START;
-use super::flow::Flow;
-use super::handshake::Mode;
-use super::segments::Delivered;
 use crate::packet::{flag, AccEcnOption, Packet};
+use crate::track::flow::Flow;
+use crate::track::handshake::Mode;
+use crate::track::sender::segments::Delivered;
 
 /// ACE, read as a number, where ECE is set without AE and CWR.
 const ECE_ALONE: u8 = 0b001;
@@ -14,7 +14,14 @@ const COUNTER_WRAPS: u32 = 8;
 impl Flow {
     /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
     #[inline]
-    pub(super) fn feedback(&mut self, p: &Packet, side: usize, ack: i64, newer: bool, got: &Delivered) {
+    pub(in crate::track) fn feedback(
+        &mut self,
+        p: &Packet,
+        side: usize,
+        ack: i64,
+        newer: bool,
+        got: &Delivered,
+    ) {
         if p.flags & flag::SYN != 0 {
             if let Some(option) = &p.accecn {
                 self.option(p, option, side, newer);

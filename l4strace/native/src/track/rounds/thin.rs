@@ -11,7 +11,7 @@
 
 use super::round::{CeRange, MarkedRtt, RoundRow, RttSummary};
 use super::rows::{Of, Rows};
-use super::Tracker;
+use crate::track::Tracker;
 
 /// Rows of one direction from which they are thinned: 30 MB with the tables made of them.
 pub const MOST_ROWS: u32 = 1 << 15;
@@ -41,7 +41,7 @@ impl Tracker {
     /// Thins the longest directions until all have three quarters of the rows that they may have together, or more
     /// where there are very many of them.
     #[cold]
-    pub(super) fn thin(&mut self) {
+    pub(in crate::track) fn thin(&mut self) {
         for ((flow, forward), left) in self.rounds.fit(self.limits.rows - self.limits.rows / 4) {
             let side = usize::from(!forward);
             if let Some(sender) = self.flows[flow as usize].dirs[side].sender.as_mut() {
@@ -56,7 +56,7 @@ impl Tracker {
 impl Rows {
     /// Puts rounds of a direction together until half of `most` rows are left, or little more; returns how many.
     #[cold]
-    pub(super) fn thin(&mut self, flow: u32, forward: bool, most: u32) -> u32 {
+    pub(in crate::track) fn thin(&mut self, flow: u32, forward: bool, most: u32) -> u32 {
         let of = self.placed().filter(|(_, row)| row.flow == flow && row.forward == forward);
         let mut places: Vec<_> = of.map(|(place, _)| place).collect();
         places.sort_unstable_by_key(|&place| self.row(place).round);
@@ -64,7 +64,7 @@ impl Rows {
     }
 
     /// Thins the longest directions until at most `most` rows are left of all; returns what is left of those.
-    pub(super) fn fit(&mut self, most: usize) -> Vec<(Of, u32)> {
+    pub(in crate::track) fn fit(&mut self, most: usize) -> Vec<(Of, u32)> {
         let directions = self.by_direction();
         let lengths: Vec<usize> = directions.values().map(Vec::len).collect();
         let each = each(&lengths, most);

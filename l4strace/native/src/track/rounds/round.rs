@@ -1,7 +1,7 @@
 //! One round trip of one direction: sums while it runs, a row when it ends.
 
-use super::alpha::Replayed;
-use super::prefetch::prefetch;
+use crate::track::prefetch::prefetch;
+use crate::track::sender::alpha::Replayed;
 
 /// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,7 +9,7 @@ pub struct RoundRow {
     pub flow: u32,
     pub forward: bool,
     pub round: u32,
-    /// Rounds that the row stands for: see [`super::thin`]; none where the row is free.
+    /// Rounds that the row stands for: see [`crate::track::rounds::thin`]; none where the row is free.
     pub round_trips: u32,
     pub start_ns: i64,
     pub end_ns: i64,

@@ -1,11 +1,11 @@
 //! One direction of a conversation: its counters, and what the other side reports of it.
 
-use super::echo::Echoes;
-use super::feedback::Feedback;
-use super::prefetch::prefetch;
-use super::sender::Sender;
 use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
+use crate::track::feedback::Feedback;
+use crate::track::prefetch::prefetch;
+use crate::track::sender::echo::Echoes;
+use crate::track::sender::Sender;
 
 /// A timestamp that runs back further than this is a clock step, not reordering in the capture.
 const CLOCK_STEP_NS: i64 = 1_000_000;

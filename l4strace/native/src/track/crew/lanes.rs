@@ -2,12 +2,12 @@
 //! are in one lane, whatever their direction and network. The lanes are the same on any number of threads,
 //! and so is what they find.
 
-use super::fold::MOST_BARE;
 use super::mix::Mix;
-use super::thin::{ALL_ROWS, LANE_ROWS};
 use super::waiting::MOST_WAITING;
-use super::{Flow, FlowTable, Tracker};
 use crate::packet::{Address, FlowKey};
+use crate::track::rounds::thin::{ALL_ROWS, LANE_ROWS};
+use crate::track::table::fold::MOST_BARE;
+use crate::track::{Flow, FlowTable, Tracker};
 
 /// Lanes of a capture, and so the threads that can track it at the same time.
 pub const LANES: usize = 16;

@@ -2,10 +2,10 @@
 //! the capture's own timestamps, where it looks like silence; the hosts' timestamps and what is in flight do.
 
 use super::direction::Direction;
-use super::echo::Reference;
-use super::flow::Flow;
-use super::rows::Rows;
+use super::Flow;
 use crate::packet::{flag, Packet};
+use crate::track::rounds::rows::Rows;
+use crate::track::sender::echo::Reference;
 
 /// Pause of a conversation from which it is looked at.
 pub const PAUSE_NS: i64 = 1_000_000_000;
@@ -33,7 +33,7 @@ pub struct Suspicion {
 impl Flow {
     /// The conversation paused until this packet: if the clock was set, what spans the step is not timed.
     #[cold]
-    pub(super) fn paused(&mut self, p: &Packet, side: usize, before_ns: i64, rows: &mut Rows) {
+    pub(in crate::track) fn paused(&mut self, p: &Packet, side: usize, before_ns: i64, rows: &mut Rows) {
         match (p.timestamps, self.dirs[side].echoes.reference()) {
             (Some((tsval, _)), Some(reference)) => {
                 let Some(ahead_ns) = reference.stood_still_ns(tsval, p.ts_ns) else { return };
@@ -57,7 +57,7 @@ impl Flow {
 
     /// A packet that was sent after the pause, or comes long after it, decides a suspicion.
     #[cold]
-    pub(super) fn look_at_clock(&mut self, p: &Packet, side: usize) {
+    pub(in crate::track) fn look_at_clock(&mut self, p: &Packet, side: usize) {
         let (Some(s), Some((tsval, tsecr))) = (&self.suspicion, p.timestamps) else { return };
         if s.side != side {
             return;

@@ -1,8 +1,8 @@
 //! Conversations without data beyond a limit are counted and dropped: a scan or a flood of SYNs must not
 //! fill the memory.
 
-use super::flow::Flow;
-use super::Tracker;
+use crate::track::flow::Flow;
+use crate::track::Tracker;
 
 /// Conversations without data that are kept: as many as half of all ports of one address, at some 2 kB each.
 pub const MOST_BARE: usize = 1 << 16;
@@ -19,7 +19,7 @@ impl Tracker {
     /// Drops the quietest conversations without data down to half the limit, once there are too many.
     /// Those that stay are numbered anew.
     #[cold]
-    pub(super) fn fold(&mut self) {
+    pub(in crate::track) fn fold(&mut self) {
         self.flush();
         let bare = self.flows.iter().filter(|flow| flow.is_bare());
         let mut bare: Vec<(i64, u32)> = bare.map(|flow| (flow.last_ns, flow.id)).collect();
@@ -61,7 +61,7 @@ impl Tracker {
 
 impl Flow {
     /// `numbers` has the new numbers.
-    pub(super) fn renumber(&mut self, numbers: &[u32]) {
+    pub(in crate::track) fn renumber(&mut self, numbers: &[u32]) {
         self.id = numbers[self.id as usize];
         self.successor = self.successor.map(|id| numbers[id as usize]);
     }

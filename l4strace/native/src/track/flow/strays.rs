@@ -3,7 +3,7 @@
 //! others around them show which.
 
 use super::direction::Direction;
-use super::flow::{Ended, Flow};
+use super::{Ended, Flow};
 use crate::packet::{flag, Packet};
 
 /// Further ahead of the highest known number, or further behind what is acknowledged, no packet of the
@@ -49,7 +49,7 @@ impl Direction {
 
 impl Flow {
     #[inline]
-    pub(super) fn is_stray(&self, p: &Packet, side: usize) -> bool {
+    pub(in crate::track) fn is_stray(&self, p: &Packet, side: usize) -> bool {
         if p.flags & flag::SYN != 0 {
             return p.flags & flag::ACK != 0 && self.is_other_synack(p, side);
         }
@@ -76,7 +76,7 @@ impl Flow {
     /// Keeps the packet until it is clear what it is; what was held before and does not agree was stray.
     /// True when those that are held prove each other.
     #[cold]
-    pub(super) fn hold(&mut self, p: &Packet, side: usize) -> bool {
+    pub(in crate::track) fn hold(&mut self, p: &Packet, side: usize) -> bool {
         if p.flags & flag::RST != 0 {
             self.dirs[side].totals.rarely().out_of_window += 1;
             return false;
@@ -99,7 +99,7 @@ impl Flow {
     /// A packet of `side` lies where the connection is: what is held of that side does not. (After a gap the
     /// other side's answers to what was sent before it still come.)
     #[inline]
-    pub(super) fn confirm(&mut self, side: usize) {
+    pub(in crate::track) fn confirm(&mut self, side: usize) {
         if self.held.as_ref().is_some_and(|held| held.iter().any(|(_, s)| *s == side)) {
             self.forget_held();
         }
@@ -107,7 +107,7 @@ impl Flow {
 
     /// The packets that are held were stray.
     #[cold]
-    pub(super) fn forget_held(&mut self) {
+    pub(in crate::track) fn forget_held(&mut self) {
         for (_, side) in self.take_held() {
             self.dirs[side].totals.rarely().out_of_window += 1;
         }
@@ -118,7 +118,7 @@ impl Flow {
     }
 
     /// The held packets lie where this connection is, which went on after a SYN that was none of it.
-    pub(super) fn fits(&self, held: &Held) -> bool {
+    pub(in crate::track) fn fits(&self, held: &Held) -> bool {
         self.ended == Ended::Open
             && self.dirs.iter().all(|dir| dir.space.started())
             && held.iter().all(|(p, side)| !self.is_stray(p, *side))
@@ -126,7 +126,7 @@ impl Flow {
 
     /// The held packets come after a gap in the capture, which skipped numbers of one side; those of another
     /// connection have numbers of their own on both sides, or lie behind.
-    pub(super) fn goes_on_after_gap(&self) -> bool {
+    pub(in crate::track) fn goes_on_after_gap(&self) -> bool {
         let Some((p, side)) = self.held.as_ref().and_then(|held| held.first()) else { return false };
         let (me, peer) = (&self.dirs[*side], &self.dirs[side ^ 1]);
         if !me.space.started() || !peer.space.started() {
@@ -141,7 +141,7 @@ impl Flow {
     }
 
     /// Puts both directions where the held packets are.
-    pub(super) fn skip_gap(&mut self, p: &Packet, side: usize) {
+    pub(in crate::track) fn skip_gap(&mut self, p: &Packet, side: usize) {
         let skip = |dir: &mut Direction, raw: u32| dir.space.advance(raw, dir.space.unwrap(raw));
         skip(&mut self.dirs[side], p.seq);
         if p.flags & flag::ACK != 0 {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::prefetch::prefetch;
+use crate::track::prefetch::prefetch;
 
 /// TSvals waiting for their echo. One entry a clock tick of the sender, so 128 ms at 1 ms ticks; an
 /// older TSval gives no sample.

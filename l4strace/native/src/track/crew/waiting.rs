@@ -4,12 +4,12 @@
 //! its own from memory; of some hundred thousand packets a dozen share one. Conversations do not look at each
 //! other, so their packets may be followed out of turn.
 
-use super::direction::Direction;
-use super::flow::Flow;
 use super::packed::Packed;
-use super::prefetch::prefetch;
-use super::Tracker;
 use crate::packet::Packet;
+use crate::track::flow::direction::Direction;
+use crate::track::flow::Flow;
+use crate::track::prefetch::prefetch;
+use crate::track::Tracker;
 
 /// Packets of each conversation that wait, on average.
 const EACH: usize = 16;
@@ -49,7 +49,7 @@ struct Turn {
 impl Tracker {
     /// Numbers the packets' conversations at once, and follows the packets when enough wait.
     #[inline(never)]
-    pub(super) fn wait(&mut self, packets: &[Packet]) {
+    pub(in crate::track) fn wait(&mut self, packets: &[Packet]) {
         let mut hashes = [0; AHEAD];
         for packets in packets.chunks(AHEAD) {
             for (p, hash) in packets.iter().zip(&mut hashes) {
@@ -156,9 +156,9 @@ fn dirs<'a>(flows: &'a [Box<Flow>], turns: &'a [Turn]) -> impl Iterator<Item = &
 
 #[cfg(test)]
 mod tests {
+    use crate::track::crew::lanes::CACHED;
     use super::*;
     use crate::packet::flag;
-    use crate::track::lanes::CACHED;
     use crate::track::testing::{packet, A, B};
 
     const MS: u64 = 1_000_000;

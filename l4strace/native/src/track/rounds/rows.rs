@@ -21,7 +21,7 @@ pub struct Rows {
 }
 
 /// Direction of a flow.
-pub(super) type Of = (u32, bool);
+pub(in crate::track) type Of = (u32, bool);
 
 impl Rows {
     #[inline]
@@ -48,7 +48,7 @@ impl Rows {
     }
 
     /// Adds a row; its place, where there is a number for it, is for [`Rows::at`].
-    pub(super) fn push(&mut self, row: RoundRow) -> Option<u32> {
+    pub(in crate::track) fn push(&mut self, row: RoundRow) -> Option<u32> {
         self.live += 1;
         if let Some(place) = self.free.pop() {
             *self.row_mut(place) = row;
@@ -65,14 +65,14 @@ impl Rows {
     }
 
     /// Rows with their blocks and places.
-    pub(super) fn placed(&self) -> impl Iterator<Item = ((u32, u32), &RoundRow)> {
+    pub(in crate::track) fn placed(&self) -> impl Iterator<Item = ((u32, u32), &RoundRow)> {
         let blocks = (0..).zip(&self.blocks);
         let all = blocks.flat_map(|(b, block)| (0..).zip(block).map(move |(i, row)| ((b, i), row)));
         all.filter(|(_, row)| row.round_trips > 0)
     }
 
     /// Places of the rows of each direction, in the order of its rounds.
-    pub(super) fn by_direction(&self) -> BTreeMap<Of, Vec<(u32, u32)>> {
+    pub(in crate::track) fn by_direction(&self) -> BTreeMap<Of, Vec<(u32, u32)>> {
         let mut found: BTreeMap<Of, Vec<(u32, u32)>> = BTreeMap::new();
         for (place, row) in self.placed() {
             found.entry((row.flow, row.forward)).or_default().push(place);
@@ -83,28 +83,28 @@ impl Rows {
         found
     }
 
-    pub(super) fn row(&self, (block, place): (u32, u32)) -> &RoundRow {
+    pub(in crate::track) fn row(&self, (block, place): (u32, u32)) -> &RoundRow {
         &self.blocks[block as usize][place as usize]
     }
 
-    pub(super) fn row_mut(&mut self, (block, place): (u32, u32)) -> &mut RoundRow {
+    pub(in crate::track) fn row_mut(&mut self, (block, place): (u32, u32)) -> &mut RoundRow {
         &mut self.blocks[block as usize][place as usize]
     }
 
     /// Takes a row out; its place is free.
-    pub(super) fn take(&mut self, place: (u32, u32)) -> RoundRow {
+    pub(in crate::track) fn take(&mut self, place: (u32, u32)) -> RoundRow {
         self.free.push(place);
         self.live -= 1;
         std::mem::take(self.row_mut(place))
     }
 
     /// The row of this place.
-    pub(super) fn at(&mut self, place: u32) -> &mut RoundRow {
+    pub(in crate::track) fn at(&mut self, place: u32) -> &mut RoundRow {
         &mut self.blocks[(place >> BITS) as usize][place as usize & ((1 << BITS) - 1)]
     }
 
     /// Takes over the rows of another lane, whose places are no longer theirs.
-    pub(super) fn append(&mut self, mut other: Rows) {
+    pub(in crate::track) fn append(&mut self, mut other: Rows) {
         let before = self.blocks.len() as u32;
         self.blocks.append(&mut other.blocks);
         self.live += other.live;

@@ -1,6 +1,6 @@
 //! A second pass over a capture that was tracked: the same conversations by the same numbers.
 
-use super::table::{FlowTable, Interned};
+use super::{FlowTable, Interned};
 use crate::packet::Packet;
 
 /// Finds conversations again by the frames at which tracking saw them begin, which packets alone do not

@@ -1,9 +1,9 @@
 //! Packets that one capture holds twice: taken on two interfaces of a host or router (`-i any`), before
 //! and after segmentation offload. They are one packet, and count once.
 
-use super::data::{is_recent, Data};
-use super::flow::Flow;
+use super::Flow;
 use crate::packet::{flag, Packet};
+use crate::track::sender::data::{is_recent, Data};
 
 /// Packets without data that are remembered, by direction, once a flow is known to be seen twice.
 const REMEMBERED: usize = 16;
@@ -58,7 +58,7 @@ impl Remembered {
 impl Flow {
     /// The capture has shown this packet before.
     #[inline]
-    pub(super) fn is_seen_twice(&mut self, p: &Packet, side: usize) -> bool {
+    pub(in crate::track) fn is_seen_twice(&mut self, p: &Packet, side: usize) -> bool {
         if p.payload_len > 0 {
             let dir = &self.dirs[side];
             let Some(sender) = &dir.sender else { return false };
@@ -99,7 +99,7 @@ impl Flow {
 
     /// Counts the second sighting; from now on packets without data are compared as well.
     #[cold]
-    pub(super) fn seen_twice(&mut self, side: usize) {
+    pub(in crate::track) fn seen_twice(&mut self, side: usize) {
         self.dirs[side].totals.duplicates += 1;
         self.remembered.get_or_insert_default();
     }

@@ -1,12 +1,12 @@
 //! When a round ends, and with which row; when a conversation ends.
 
-use super::flow::{Ended, Flow};
-use super::handshake::Mode;
 use super::round::{Limit, RoundRow};
 use super::rows::Rows;
-use super::sender::{Context, Sender, Wait};
 use super::thin::MOST_ROWS;
 use crate::packet::{flag, Packet};
+use crate::track::flow::{Ended, Flow};
+use crate::track::handshake::Mode;
+use crate::track::sender::{Context, Sender, Wait};
 
 impl Sender {
     /// Keeps the row of a round that ended, and its place for the next ACK.
@@ -23,7 +23,7 @@ impl Sender {
 
 impl Flow {
     /// The round's data is acknowledged: it is over here, or once the sender has reacted.
-    pub(super) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+    pub(in crate::track) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         if !self.vantage.is_far(side == 0) {
             return self.end_round(side, p, rows);
         }
@@ -36,7 +36,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Rows) {
+    pub(in crate::track) fn end_round(&mut self, side: usize, p: &Packet, rows: &mut Rows) {
         self.look_around();
         let context = self.context(side);
         if let Some(sender) = self.dirs[side].sender.as_mut() {
@@ -47,7 +47,7 @@ impl Flow {
 
     /// Another ACK comes: what left since the one that ended a round shows the window behind that.
     #[inline]
-    pub(super) fn settle_window(&mut self, side: usize, rows: &mut Rows) {
+    pub(in crate::track) fn settle_window(&mut self, side: usize, rows: &mut Rows) {
         let Some(at) = self.ended_row[side].take() else { return };
         let Some(sender) = self.dirs[side].sender.as_ref() else { return };
         if rows.at(at).limited_by == Limit::Cwnd {
@@ -56,7 +56,7 @@ impl Flow {
     }
 
     /// Ends the round that runs at `before_ns`; what is in flight goes on in one that begins now, untimed.
-    pub(super) fn split_round(&mut self, side: usize, p: &Packet, before_ns: i64, rows: &mut Rows) {
+    pub(in crate::track) fn split_round(&mut self, side: usize, p: &Packet, before_ns: i64, rows: &mut Rows) {
         let context = self.context(side);
         let Some(sender) = self.dirs[side].sender.as_mut() else { return };
         sender.segments.forget_times();
@@ -71,7 +71,7 @@ impl Flow {
 
     /// A FIN or RST.
     #[cold]
-    pub(super) fn close(&mut self, p: &Packet, side: usize) {
+    pub(in crate::track) fn close(&mut self, p: &Packet, side: usize) {
         if p.flags & flag::RST != 0 {
             if self.ended == Ended::Open {
                 self.ended = Ended::Rst;
@@ -100,12 +100,12 @@ impl Flow {
     }
 
     /// The rows of the rounds so far are gone.
-    pub(super) fn forget_rounds(&mut self) {
+    pub(in crate::track) fn forget_rounds(&mut self) {
         self.ended_row = [None; 2];
         self.dirs.iter_mut().filter_map(|dir| dir.sender.as_mut()).for_each(|sender| sender.rows = 0);
     }
 
-    pub(super) fn context(&self, side: usize) -> Context {
+    pub(in crate::track) fn context(&self, side: usize) -> Context {
         let mode = self.mode();
         Context {
             flow: self.id,

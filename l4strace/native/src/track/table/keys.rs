@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::prefetch::prefetch;
 use crate::packet::FlowKey;
+use crate::track::prefetch::prefetch;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {

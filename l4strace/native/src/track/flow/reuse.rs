@@ -1,13 +1,13 @@
 //! Which conversation a packet belongs to when its ports were used more than once.
 
-use super::flow::Flow;
 use super::strays::{Followed, Held};
-use super::Tracker;
+use super::Flow;
 use crate::packet::Packet;
+use crate::track::Tracker;
 
 impl Tracker {
     #[inline]
-    pub(super) fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
+    pub(in crate::track) fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
         // Known to be 0 or 1 from here on, so that no index by it is checked.
         let side = side & 1;
         if self.flows[flow as usize].successor.is_some() {
@@ -58,7 +58,7 @@ impl Tracker {
         (known.successor.is_none() && known.fits(held)).then_some(before)
     }
 
-    /// First frame and number of every conversation, for [`super::Retrace`]; one that went on after a SYN on
+    /// First frame and number of every conversation, for [`crate::track::Retrace`]; one that went on after a SYN on
     /// its ports begins again.
     pub fn starts(&self) -> Vec<(u64, u32)> {
         let starts = self.flows.iter().map(|flow| (flow.first_frame, flow.id));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::data::{is_recent, Data, MOST_WEIGHT};
 use super::holes::Holes;
-use super::prefetch::prefetch;
+use crate::track::prefetch::prefetch;
 use parts::Parts;
 
 mod parts;
