@@ -156,9 +156,9 @@ fn dirs<'a>(flows: &'a [Box<Flow>], turns: &'a [Turn]) -> impl Iterator<Item = &
 
 #[cfg(test)]
 mod tests {
-    use crate::track::crew::lanes::CACHED;
     use super::*;
     use crate::packet::flag;
+    use crate::track::crew::lanes::CACHED;
     use crate::track::testing::{packet, A, B};
 
     const MS: u64 = 1_000_000;
