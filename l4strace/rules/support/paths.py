@@ -12,10 +12,9 @@ from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
 
 BURST = 1 / 8
-"""Part by which a token bucket makes trains of eight packets (`track/sender/train.rs`) too fast,
-where
-nothing but trains shows the capacity: while the link is not full, it lets one packet pass at once.
-Lab runs below capacity: 0.12 to 0.14; s1501-063 and s1501-032: 46.3 of 39.9 and 55.8 of 48.8
+"""Part by which a token bucket makes trains of eight packets (track/sending/train.rs) too fast,
+where nothing but trains shows the capacity: while the link is not full, it lets one packet pass at
+once. Lab runs below capacity: 0.12 to 0.14; s1501-063 and s1501-032: 46.3 of 39.9 and 55.8 of 48.8
 Mbit/s."""
 
 Phase = dict[str, Any]

@@ -7,7 +7,7 @@ pub(super) mod reports;
 use self::ace::{Arrived, CeBytes, CeCount, Step};
 use self::counters::ByteCounters;
 use crate::packet::AccEcnOption;
-use crate::track::sender::segments::Delivered;
+use crate::track::sending::segments::Delivered;
 
 /// Feedback on one direction.
 #[derive(Clone, Debug, Default)]

@@ -1,27 +1,28 @@
 //! Tracking: decoded packets in, conversations, directions and rounds out. One pass; memory grows with
 //! conversations and with their rounds up to a limit, never with packets.
 //!
-//! `crew` shares conversations out among threads, `table` finds the one of a packet, and `flow` hands the packet
-//! to `handshake`, to the `sender` of its direction and to the `feedback` on the other; `rounds` has the rows.
+//! `crew` shares conversations out among threads, `table` finds the one of a packet, and `conversation` hands the
+//! packet to `handshake`, to what its direction is `sending` and to the `feedback` on the other; `rounds` has the
+//! rows.
 
+mod conversation;
 mod crew;
 mod feedback;
-mod flow;
 mod handshake;
 mod prefetch;
 mod rounds;
-mod sender;
+mod sending;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use conversation::direction::{Direction, Totals};
+pub use conversation::flow::{Ended, Flow};
+pub use conversation::seq::SeqSpace;
 pub use crew::{follow, Crew, Threads};
 pub use feedback::counters::{CEB, E0B, E1B};
-pub use flow::direction::{Direction, Totals};
-pub use flow::seq::SeqSpace;
-pub use flow::{Ended, Flow};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use rounds::round::RoundRow;

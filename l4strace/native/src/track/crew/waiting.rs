@@ -6,8 +6,8 @@
 
 use super::packed::Packed;
 use crate::packet::Packet;
-use crate::track::flow::direction::Direction;
-use crate::track::flow::Flow;
+use crate::track::conversation::direction::Direction;
+use crate::track::conversation::flow::Flow;
 use crate::track::prefetch::prefetch;
 use crate::track::Tracker;
 

@@ -2,9 +2,9 @@
 
 use super::ace::ACE_START;
 use crate::packet::{flag, AccEcnOption, Packet};
-use crate::track::flow::Flow;
+use crate::track::conversation::flow::Flow;
 use crate::track::handshake::Mode;
-use crate::track::sender::segments::Delivered;
+use crate::track::sending::segments::Delivered;
 
 /// ACE, read as a number, where ECE is set without AE and CWR.
 const ECE_ALONE: u8 = 0b001;

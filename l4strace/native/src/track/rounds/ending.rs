@@ -4,9 +4,9 @@ use super::round::{Limit, RoundRow};
 use super::rows::Rows;
 use super::thin::MOST_ROWS;
 use crate::packet::{flag, Packet};
-use crate::track::flow::{Ended, Flow};
+use crate::track::conversation::flow::{Ended, Flow};
 use crate::track::handshake::Mode;
-use crate::track::sender::{Context, Sender, Wait};
+use crate::track::sending::sender::{Context, Sender, Wait};
 
 impl Sender {
     /// Keeps the row of a round that ended, and its place for the next ACK.

@@ -1,7 +1,7 @@
 //! One round trip of one direction: sums while it runs, a row when it ends.
 
 use crate::track::prefetch::prefetch;
-use crate::track::sender::alpha::Replayed;
+use crate::track::sending::alpha::Replayed;
 
 /// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Conversations without data beyond a limit are counted and dropped: a scan or a flood of SYNs must not
 //! fill the memory.
 
-use crate::track::flow::Flow;
+use crate::track::conversation::flow::Flow;
 use crate::track::Tracker;
 
 /// Conversations without data that are kept: as many as half of all ports of one address, at some 2 kB each.

@@ -4,8 +4,8 @@ use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
 use crate::track::feedback::Feedback;
 use crate::track::prefetch::prefetch;
-use crate::track::sender::echo::Echoes;
-use crate::track::sender::Sender;
+use crate::track::sending::echo::Echoes;
+use crate::track::sending::sender::Sender;
 
 /// A timestamp that runs back further than this is a clock step, not reordering in the capture.
 const CLOCK_STEP_NS: i64 = 1_000_000;

@@ -1,9 +1,9 @@
 //! Packets that one capture holds twice: taken on two interfaces of a host or router (`-i any`), before
 //! and after segmentation offload. They are one packet, and count once.
 
-use super::Flow;
+use super::flow::Flow;
 use crate::packet::{flag, Packet};
-use crate::track::sender::data::{is_recent, Data};
+use crate::track::sending::data::{is_recent, Data};
 
 /// Packets without data that are remembered, by direction, once a flow is known to be seen twice.
 const REMEMBERED: usize = 16;

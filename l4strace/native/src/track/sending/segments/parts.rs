@@ -1,6 +1,6 @@
 //! Retransmissions of parts of a segment that was captured as one super-packet.
 
-use crate::track::sender::data::{is_recent, Data};
+use crate::track::sending::data::{is_recent, Data};
 
 /// Parts that are remembered: a second interface shows them at once.
 const REMEMBERED: usize = 8;

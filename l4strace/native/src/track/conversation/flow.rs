@@ -1,24 +1,17 @@
 //! One conversation: hands each packet to the parts that follow it.
 
-pub(super) mod clock;
-pub(super) mod direction;
-pub(super) mod reuse;
-pub(super) mod seq;
-pub(super) mod strays;
-pub(super) mod twice;
-
-use self::clock::{Suspicion, PAUSE_NS};
-use self::direction::Direction;
-use self::strays::{Followed, Held};
-use self::twice::Remembered;
-use super::handshake::{Handshake, Mode};
-use super::sender::{Sender, Wait};
+use super::clock::{Suspicion, PAUSE_NS};
+use super::direction::Direction;
+use super::strays::{Followed, Held};
+use super::twice::Remembered;
 use crate::packet::{flag, Packet, Tunnel};
 use crate::track::handshake::vantage::Vantage;
+use crate::track::handshake::{Handshake, Mode};
 use crate::track::rounds::round::Limit;
 use crate::track::rounds::rows::Rows;
-use crate::track::sender::data::{first_byte, weight, Data};
-use crate::track::sender::segments::{Delivered, Sent};
+use crate::track::sending::data::{first_byte, weight, Data};
+use crate::track::sending::segments::{Delivered, Sent};
+use crate::track::sending::sender::{Sender, Wait};
 
 /// Reordering that lasts longer than this is taken for a retransmission while no RTT is known
 /// (Wireshark's choice, too).
@@ -62,25 +55,25 @@ pub struct Flow {
     pub last_ns: i64,
     pub first_frame: u64,
     /// Its last packet, before the one that is being followed.
-    pub(super) last_frame: u64,
+    pub(in crate::track) last_frame: u64,
     /// The capture saw SYN and SYN/ACK, so the AccECN counters at their initial values.
-    pub(super) from_start: bool,
+    pub(in crate::track) from_start: bool,
     /// `None` until the handshake is over.
-    pub(super) mode: Option<Mode>,
-    pub(super) patience_ns: i64,
+    pub(in crate::track) mode: Option<Mode>,
+    pub(in crate::track) patience_ns: i64,
     /// Payload per packet on the wire, by side.
-    pub(super) mss: [u32; 2],
+    pub(in crate::track) mss: [u32; 2],
     shift: [Option<u8>; 2],
     /// Row of the round that ended last, by side, until the next ACK: only what is sent by then shows the window.
-    pub(super) ended_row: [Option<u32>; 2],
+    pub(in crate::track) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
-    pub(super) remembered: Option<Box<[Remembered; 2]>>,
+    pub(in crate::track) remembered: Option<Box<[Remembered; 2]>>,
     /// Packets far outside of the window, until it is clear what they are.
-    pub(super) held: Option<Box<Held>>,
+    pub(in crate::track) held: Option<Box<Held>>,
     /// The clock may have been set, until later packets show it.
-    pub(super) suspicion: Option<Box<Suspicion>>,
+    pub(in crate::track) suspicion: Option<Box<Suspicion>>,
     /// The conversation that took over its ports without a SYN.
-    pub(super) successor: Option<u32>,
+    pub(in crate::track) successor: Option<u32>,
 }
 
 /// How one packet relates to those before it.
@@ -151,7 +144,7 @@ impl Flow {
     }
 
     /// Packets that are known to lie where the conversation is.
-    pub(super) fn all(&mut self, packets: &Held, rows: &mut Rows) {
+    pub(in crate::track) fn all(&mut self, packets: &Held, rows: &mut Rows) {
         packets.iter().for_each(|(p, side)| self.here(p, *side, rows));
     }
 
@@ -362,7 +355,7 @@ impl Flow {
     }
 
     /// Where the capture stands, and how long reordering may last, from the RTTs so far.
-    pub(super) fn look_around(&mut self) {
+    pub(in crate::track) fn look_around(&mut self) {
         let [to_server, to_client] = self.halves();
         self.vantage = Vantage::from_halves(to_server, to_client);
         if let (Some(a), Some(b)) = (to_server, to_client) {

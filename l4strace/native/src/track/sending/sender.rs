@@ -1,24 +1,13 @@
 //! A direction that sends data: its segments, its rounds and what they show about its window.
 
-pub(super) mod alpha;
-pub(super) mod burst;
-pub(super) mod data;
-pub(super) mod echo;
-pub(super) mod holes;
-pub(super) mod reduction;
-pub(super) mod segments;
-pub(super) mod smallest;
-pub(super) mod train;
-pub(super) mod window;
-
-use self::alpha::{Clock, Tick};
-use self::burst::Bursts;
-use self::data::Data;
-use self::reduction::Reductions;
-use self::segments::{Delivered, Segments, Sent};
-use self::smallest::WindowedMin;
-use self::train::Trains;
-use self::window::{Acked, Window};
+use super::alpha::{Clock, Tick};
+use super::burst::Bursts;
+use super::data::Data;
+use super::reduction::Reductions;
+use super::segments::{Delivered, Segments, Sent};
+use super::smallest::WindowedMin;
+use super::train::Trains;
+use super::window::{Acked, Window};
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
 use crate::track::feedback::ace::Step;

@@ -2,10 +2,10 @@
 //! the capture's own timestamps, where it looks like silence; the hosts' timestamps and what is in flight do.
 
 use super::direction::Direction;
-use super::Flow;
+use super::flow::Flow;
 use crate::packet::{flag, Packet};
 use crate::track::rounds::rows::Rows;
-use crate::track::sender::echo::Reference;
+use crate::track::sending::echo::Reference;
 
 /// Pause of a conversation from which it is looked at.
 pub const PAUSE_NS: i64 = 1_000_000_000;

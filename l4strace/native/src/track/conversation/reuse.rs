@@ -1,7 +1,7 @@
 //! Which conversation a packet belongs to when its ports were used more than once.
 
+use super::flow::Flow;
 use super::strays::{Followed, Held};
-use super::Flow;
 use crate::packet::Packet;
 use crate::track::Tracker;
 

@@ -3,7 +3,7 @@
 //! others around them show which.
 
 use super::direction::Direction;
-use super::{Ended, Flow};
+use super::flow::{Ended, Flow};
 use crate::packet::{flag, Packet};
 
 /// Further ahead of the highest known number, or further behind what is acknowledged, no packet of the
