@@ -70,6 +70,10 @@ FEW_PACKETS = 20
 """Packets that make a direction worth comparing when marks, losses or a queue pressed it: a flow
 that starves on a slow link sends no more. By eye: it is two initial windows (RFC 6928)."""
 
+LEAST_TAKEN = 10 * company.FRAME_BYTES * 8
+"""Bits of the other flow from which it takes something: ten packets, an initial window (RFC 6928),
+are sent whatever the path holds."""
+
 LONG_QUEUE = 2.0
 """Least RTT of half of the rounds, in times of the shortest, from which a queue makes rounds few: a
 queue of seconds leaves a flow ten rounds in a run, without a mark or a loss. By eye."""
@@ -350,6 +354,7 @@ def _starved(slots: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("end_ns") - pl.col("starved_since_ns") >= MIN_STARVED_NS)
         & ~(pl.col("held_back") >= HELD_BACK).fill_null(False)
         & ~pl.col("steady")
+        & (pl.col("other_bits") >= LEAST_TAKEN)
     ).select(
         *keys,
         "starved_since_ns",

@@ -128,6 +128,21 @@ def test_a_trickle_on_a_slow_link_starves() -> None:
     assert result["starved_share"][0] == pytest.approx(0.025, abs=0.005)
 
 
+def test_nobody_starves_beside_a_flow_that_takes_nothing() -> None:
+    """Two idle connections of a browser: 484 bit/s "starved" beside 7.69 kbit/s."""
+    lost = [int(i % 9 == 0) for i in range(86)]
+    packet = {"sent_packets": 1, "sent_bytes": 6, "acked_packets": 1, "acked_bytes": 6}
+    times = [i * 116 * MS for i in range(87)]
+    spans = {"start_ns": times[:-1], "end_ns": times[1:]}
+    idle = rounds(86, flow=0, retransmits=lost, **packet, **spans)
+    small = DIRECTIONS.with_columns(max_payload=pl.lit(6, pl.UInt32))
+    for size, starves in ((12, False), (30, True)):
+        beside = rounds(1000, flow=1, acked_packets=4, acked_bytes=size)
+        run = capture(flows=FLOWS, directions=small, rounds=stack(idle, beside))
+        result = coexistence.table(run)
+        assert (result["starved_since_ns"][0] is not None) is starves
+
+
 def test_a_flow_that_a_queue_of_seconds_leaves_a_few_rounds_starves() -> None:
     """Run s1701-130: 5 s of queue, no mark, no loss: 166 packets in eight rounds."""
     edges = [0, 150 * MS, 350 * MS, 800 * MS, 1500 * MS, 2800 * MS, 5200 * MS, 10_000 * MS]
