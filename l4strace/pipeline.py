@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace import console, proof, rules
+from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
 from l4strace.derive import (
     alphas,
@@ -321,7 +321,7 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysi
     ``capture`` is as `read` returned it. The pass ends at the last packet that is asked for. With
     ``copy`` they are cut out as a pcapng file, too.
     """
-    return replace(analysis, proof=proof.prove(capture, analysis, copy=copy))
+    return replace(analysis, proof=evidence_packets.prove(capture, analysis, copy=copy))
 
 
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:

@@ -49,7 +49,7 @@ ELSEWHERE = {
     # What is measured for the table shows in its rows.
     "fallback/": "fallback/test_table.py",
     "ingest/host_file.py": "hostile/test_edge.py",
-    "ingest/named.py": "hostile/test_edge.py",
+    "ingest/file_names.py": "hostile/test_edge.py",
     "commands/watch.py": "watch/test_watch.py",
     "ingest/join/attach.py": "ingest/logs/test_trace_events.py",
     # One test per dialect, named after what writes it: kprobes and tcp_probe are trace events,

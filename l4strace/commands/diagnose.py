@@ -141,7 +141,7 @@ def _write_pages(
 
 def _given(paths: Mapping[str, str], run: Capture) -> str:
     """The first input of ``run`` as it was named; a companion by the path where it was found."""
-    from l4strace.ingest import named
+    from l4strace.ingest import file_names
 
     first = run.sources["path"][0]
-    return next((own for path, own in paths.items() if named.registered(path) == first), first)
+    return next((own for path, own in paths.items() if file_names.registered(path) == first), first)

@@ -95,10 +95,10 @@ def _packets(
     import polars as pl
 
     from l4strace import pipeline
-    from l4strace.ingest import named, packets
+    from l4strace.ingest import file_names, packets
 
     if len(paths) == 1 and selection == type(selection)():
-        path = named.registered(paths[0])
+        path = file_names.registered(paths[0])
         return packets.scan(lambda: packets.of_one_capture(path, progress))
     capture = pipeline.read(paths, progress, companions)
     frame = packets.scan(lambda: packets.batches(capture, progress))

@@ -41,7 +41,7 @@ class PageFile(Destination):
 
     def write(self, evidence: Evidence, analysis: Analysis, command: str) -> None:
         """Renders the page and puts it in place in one step."""
-        from l4strace.ingest.named import shown
+        from l4strace.ingest.file_names import shown
 
         with timed("import"):
             from l4strace.page import encoded
@@ -66,7 +66,7 @@ def or_no_page(output: str) -> Iterator[None]:
 
 def command_line() -> str:
     """How this run was called, for the page's provenance."""
-    from l4strace.ingest.named import shown
+    from l4strace.ingest.file_names import shown
 
     return shown(shlex.join(["l4strace", *sys.argv[1:]]))
 

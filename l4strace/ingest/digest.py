@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from l4strace import resources
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
     fails, only the file under way is still read.
     """
     found: dict[str, str | None] = {}
-    if not resources.spare(named.opened(path) for path in paths):
+    if not resources.spare(file_names.opened(path) for path in paths):
         yield found
         return
     from threading import Event, Thread
@@ -65,7 +65,7 @@ def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
 
 def sha256(path: str) -> str | None:
     """The file's digest in hex as `sha256sum` prints it; null for streams and large files."""
-    file = Path(named.opened(path))
+    file = Path(file_names.opened(path))
     if not file.is_file() or file.stat().st_size > LIMIT_BYTES:
         return None
     digest = hashlib.sha256()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from l4strace.core import _native
 from l4strace.errors import InputError
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dump", ".ntar")
@@ -47,7 +47,7 @@ def stem(path: str) -> str:
 
 
 class Inputs(NamedTuple):
-    """Paths of one run by kind, as `named.opened` takes them."""
+    """Paths of one run by kind, as `file_names.opened` takes them."""
 
     captures: list[str]
     logs: list[str]
@@ -69,16 +69,16 @@ def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
     found: dict[str, list[str]] = {"capture": [], "log": [], "host": []}
     found |= {"page": [], "results": []}
     for path in dict.fromkeys(paths):
-        name = named.registered(path)
+        name = file_names.registered(path)
         found[_kind(name)].append(name)
     taken = {_place(path) for path in paths if path != "-"}
     beside: dict[str, list[str]] = {"log": [], "host": []}
     for path in dict.fromkeys(paths) if companions else ():
-        if named.shown(path) in found["capture"]:
+        if file_names.shown(path) in found["capture"]:
             for kind, endings in (("log", LOGS_BESIDE), ("host", (HOST_BESIDE,))):
                 new = [p for p in _beside(path, endings) if _place(p) not in taken]
                 taken |= {_place(p) for p in new}
-                beside[kind] += map(named.registered, new)
+                beside[kind] += map(file_names.registered, new)
     captures, logs, hosts, pages, results = found.values()
     return Inputs(captures, logs, hosts, beside["log"], beside["host"], pages, results)
 
@@ -106,7 +106,7 @@ def _is_file(path: str) -> bool:
 
 def _kind(path: str) -> str:
     """`capture`, `host`, `log`, `page` or `results`. A pipe is a capture: it is read once."""
-    if path == "-" or Path(named.opened(path)).is_fifo():
+    if path == "-" or Path(file_names.opened(path)).is_fifo():
         return "capture"
     start = _head(path)
     if start[:4] in CAPTURE_MAGICS or not start:
@@ -123,7 +123,7 @@ def _kind(path: str) -> str:
 def head(path: str) -> bytes:
     """The first 64 KiB, decompressed; chunks may be of any size."""
     held = b""
-    for chunk in _native.read_text(named.opened(path)):
+    for chunk in _native.read_text(file_names.opened(path)):
         held += chunk
         if len(held) >= HEAD_BYTES:
             break
@@ -138,7 +138,7 @@ def _is_host_name(path: str) -> bool:
 
 def _head(path: str) -> bytes:
     """The first decompressed bytes."""
-    opened = Path(named.opened(path))
+    opened = Path(file_names.opened(path))
     try:
         if opened.is_dir():
             raise InputError(f"{path}: a folder, not a file", "Name the captures in it.")
@@ -147,6 +147,6 @@ def _head(path: str) -> bytes:
         return head(path)
     except ValueError as error:
         # A name with a NUL character.
-        raise InputError(f"{named.shown(path)}: not a file name ({error})") from error
+        raise InputError(f"{file_names.shown(path)}: not a file name ({error})") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error

@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 from l4strace.schema import TABLES
 from l4strace.schema.words import CAPTURES
 
@@ -59,18 +59,18 @@ def second_pass(capture: Capture, number: int) -> SecondPass:
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
     if not read_twice(source["path"]):
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
-    path = named.opened(source["path"])
+    path = file_names.opened(source["path"])
     return SecondPass(path, _starts(capture, number), source["clock_offset_ns"] or 0)
 
 
 def read_twice(path: str) -> bool:
     """Whether the input that tables call ``path`` can be read twice: no pipe, no stdin."""
-    return Path(named.opened(path)).is_file()
+    return Path(file_names.opened(path)).is_file()
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
     """All packets of one capture, which may be standard input."""
-    yield from _frames(named.opened(path), 0, None, progress)
+    yield from _frames(file_names.opened(path), 0, None, progress)
 
 
 def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from l4strace import console, resources
 from l4strace.core import _native
 from l4strace.errors import InputError
-from l4strace.ingest import digest, files, named
+from l4strace.ingest import digest, file_names, files
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -35,12 +35,12 @@ def track(
     _see_to_rest(inputs)
     if not inputs.captures:
         return Tracked(inputs, {}, {})
-    opened = [named.opened(path) for path in inputs.captures]
+    opened = [file_names.opened(path) for path in inputs.captures]
     try:
         with digest.beside(inputs.captures) as digests:
             tables = _native.track(opened, progress, resources.most_threads())
     except InputError as error:
-        raise InputError(named.readable(str(error)), error.hint) from error
+        raise InputError(file_names.readable(str(error)), error.hint) from error
     return Tracked(inputs, tables, digests)
 
 

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 
 FARTHEST_NS = 1 << 61
 """73 years: sums and differences of two times stay within 64 bits."""
@@ -33,7 +33,7 @@ def lines(path: str, block: int) -> _native.Lines:
 
     A line that has not ended after `MOST_LINE` bytes is left out, once a block is full.
     """
-    return _native.Lines(named.opened(path), block, MOST_LINE)
+    return _native.Lines(file_names.opened(path), block, MOST_LINE)
 
 
 def document(path: str, most_bytes: int) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def document(path: str, most_bytes: int) -> dict[str, Any]:
     Raises ValueError for more than ``most_bytes`` (decompressed), `MOST_VALUES` or damage.
     """
     held = bytearray()
-    for chunk in _native.read_text(named.opened(path)):
+    for chunk in _native.read_text(file_names.opened(path)):
         held += chunk
         if len(held) > most_bytes:
             raise ValueError(f"more than {most_bytes >> 20} MB")

@@ -18,7 +18,7 @@ NUMBERS = ("samples", "window", "RTT", "least", "CE", "retx")
 """Right-aligned."""
 UNKNOWN = "-"
 RETRANSMITTED = r"\bretrans:\d+/(\d+)"
-"""Of all that ss counted since the connection began."""
+"""Retransmissions that ss counted since the connection began."""
 WAITS = 2.0
 """Median RTT over the least from which most of it is waiting."""
 LEAST_WAIT_US = 1000.0

@@ -20,7 +20,7 @@ def bpftrace(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 
 
 def tcpprobe(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
-    """The same for /proc/net/tcpprobe."""
+    """A masked copy of /proc/net/tcpprobe."""
 
     def line(text: str) -> str:
         found = printed.PROBE_LINE.fullmatch(text)
@@ -34,7 +34,7 @@ def tcpprobe(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 
 
 def siftr(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
-    """The same for siftr.log."""
+    """A masked copy of siftr.log."""
     make = printed.siftr_fields()
 
     def line(text: str) -> str:

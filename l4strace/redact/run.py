@@ -10,7 +10,7 @@ from typing import Any
 
 from l4strace.core import _native
 from l4strace.errors import InputError
-from l4strace.ingest import files, host_file, named, untrusted
+from l4strace.ingest import file_names, files, host_file, untrusted
 from l4strace.ingest.logs import bpftrace as read_bpftrace
 from l4strace.ingest.logs import flent as read_flent
 from l4strace.ingest.logs import kernel_log as read_kernel_log
@@ -103,7 +103,7 @@ def _copied(path: str, make: Callable[[str], Pieces], folder: Folder, beside: bo
 
 
 def _capture(path: str, mask: Mask) -> Pieces:
-    return _native.RedactedCapture(named.opened(path), mask.key)
+    return _native.RedactedCapture(file_names.opened(path), mask.key)
 
 
 def _log(path: str, mask: Mask) -> Pieces:
@@ -151,7 +151,7 @@ def _document(
 
 
 def _packed(text: bytes, path: str) -> Pieces:
-    packer = _native.Packer(_native.read_text(named.opened(path)).compression)
+    packer = _native.Packer(_native.read_text(file_names.opened(path)).compression)
     yield packer.add(text)
     yield packer.finish()
 

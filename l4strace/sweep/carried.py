@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from l4strace.errors import InputError
-from l4strace.ingest import host_file, named, untrusted
+from l4strace.ingest import file_names, host_file, untrusted
 from l4strace.ingest.files import COMPRESSIONS, HOST_BESIDE
 from l4strace.sweep import places
 from l4strace.sweep.parameters import Value, flat
@@ -36,7 +36,7 @@ def parameters(files: Sequence[File]) -> dict[str, Value]:
 def _of_host(path: str) -> dict[str, Value]:
     """The kernel. A host file that cannot be read fails its run, not the discovery."""
     try:
-        kernel = untrusted.mapping(host_file.read(named.registered(path)).get("kernel"))
+        kernel = untrusted.mapping(host_file.read(file_names.registered(path)).get("kernel"))
     except InputError:
         return {}
     release = untrusted.text(kernel.get("release"))
@@ -45,7 +45,7 @@ def _of_host(path: str) -> dict[str, Value]:
 
 def _of_flent(path: str) -> dict[str, Value]:
     try:
-        data = untrusted.document(named.registered(path), MOST_BYTES)
+        data = untrusted.document(file_names.registered(path), MOST_BYTES)
     except (InputError, OSError, ValueError):
         return {}
     metadata = untrusted.mapping(data.get("metadata"))

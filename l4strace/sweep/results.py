@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.errors import InputError
-from l4strace.ingest import files, named, untrusted
+from l4strace.ingest import file_names, files, untrusted
 from l4strace.schema.sweep import SWEEP_FLOWS
 from l4strace.sweep.names import L4S
 from l4strace.sweep.planned import Row
@@ -71,25 +71,25 @@ def sort(paths: Sequence[str]) -> Made:
 def is_iperf3(path: str) -> bool:
     """Whether the file is what `iperf3 --json` prints."""
     try:
-        start = files.head(named.registered(path))
+        start = files.head(file_names.registered(path))
     except OSError as error:
-        raise InputError(f"{named.shown(path)}: {error.strerror or error}") from error
+        raise InputError(f"{file_names.shown(path)}: {error.strerror or error}") from error
     return files.IPERF3.match(start) is not None
 
 
 def _document(path: str) -> dict[str, Any]:
     try:
-        return untrusted.document(named.registered(path), MOST_BYTES)
+        return untrusted.document(file_names.registered(path), MOST_BYTES)
     except (OSError, ValueError) as error:
         why = str(error).partition("\n")[0][:200]
-        raise InputError(f"{named.shown(path)}: {why}") from error
+        raise InputError(f"{file_names.shown(path)}: {why}") from error
 
 
 def _of_iperf3(path: str) -> list[Row]:
     """One row per stream: rate that the receiver saw, RTT and retransmissions of the sender."""
     data = _document(path)
     if error := untrusted.text(data.get("error")):
-        raise InputError(f"{named.shown(path)}: iperf3 reported: {error}")
+        raise InputError(f"{file_names.shown(path)}: iperf3 reported: {error}")
     end = untrusted.mapping(data.get("end"))
     control = untrusted.text(end.get("sender_tcp_congestion"))
     streams = end.get("streams")

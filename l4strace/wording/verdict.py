@@ -85,7 +85,7 @@ DOUBTED = "no error or warning of more than low confidence"
 
 
 LOGGED = "no packets, and the log shows no fault"
-"""Likewise where a log alone was read: most of what rules look at is in packets."""
+"""Replaces an all-clear where a log alone was read: most of what rules look at is in packets."""
 
 OF_SENDERS = ("L4S1", "L4S2", "L4S3")
 """Families of rules whose findings are about one flow, not about its path or the whole run."""

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Capture
+from l4strace.evidence_packets.search import PACKETS_AROUND
+from l4strace.evidence_packets.wanted import Lookup
 from l4strace.ingest import packets as stream
-from l4strace.proof.search import PACKETS_AROUND
-from l4strace.proof.wanted import Lookup
 
 SYN, RST = 0x002, 0x004
 CE = 3

@@ -12,7 +12,7 @@ import polars as pl
 
 from l4strace import resources
 from l4strace.core import _native
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 from l4strace.ingest.logs import kprobe_events, tcp_probe
 from l4strace.ingest.logs.samples import SAMPLES, Log, by_value
 from l4strace.ingest.logs.thin import Keeper
@@ -118,7 +118,7 @@ def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFr
 
     A file may hold no event at all: between two chunks the thread that reads can be stopped.
     """
-    chunks = _native.read_text(named.opened(path))
+    chunks = _native.read_text(file_names.opened(path))
     for chunk in chunks:
         yield _frame(lines.feed(chunk))
     yield _frame(lines.finish())

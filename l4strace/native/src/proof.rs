@@ -1,4 +1,4 @@
-//! The packets behind findings, from one more pass over a capture: see `l4strace/proof/search.py`.
+//! The packets behind findings, from one more pass over a capture: see `l4strace/evidence_packets/search.py`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 from tests.support.hostile import batch
 from tests.support.hostile.texts import MARK
 
@@ -38,7 +38,7 @@ def faults(number: int, folder: Path) -> Iterator[str]:
         if before[0] != 3:
             yield f"not redacted, but read: {err.strip()[:300]}"
         return
-    after = judged([str(Path(OUT) / named.shown(Path(path).name)) for path in paths])
+    after = judged([str(Path(OUT) / file_names.shown(Path(path).name)) for path in paths])
     if before != after:
         yield f"judged {after}, not {before}"
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from l4strace.core import _native
 from l4strace.evidence import Capture
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 from l4strace.model import ProofPacket
 from l4strace.wording.names import short_names
 
@@ -90,9 +90,9 @@ def _headers(packet: ProofPacket, data: bytes) -> bytes:
 
 def _read(path: str, spans: list[tuple[int, int]]) -> list[bytes]:
     """The decompressed bytes of each span; ``spans`` are sorted by their start."""
-    chunks = _native.read_text(named.opened(path))
+    chunks = _native.read_text(file_names.opened(path))
     if chunks.compression is None:
-        with Path(named.opened(path)).open("rb") as file:
+        with Path(file_names.opened(path)).open("rb") as file:
             return [_between(file, start, end) for start, end in spans]
     found = [bytearray() for _ in spans]
     position = 0

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from l4strace.evidence import Evidence
+from l4strace.evidence_packets import wanted
 from l4strace.model import Analysis, Confidence, Finding, Severity
-from l4strace.proof import wanted
 from tests.support.frames import evidence, frame
 
 

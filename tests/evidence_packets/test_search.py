@@ -9,10 +9,10 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.evidence import Evidence
+from l4strace.evidence_packets import search
+from l4strace.evidence_packets.wanted import Lookup
 from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, ProofPacket
-from l4strace.proof import search
-from l4strace.proof.wanted import Lookup
 from tests.support import proof_in_polars
 from tests.support.places import FIXTURES
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.ingest import named
+from l4strace.ingest import file_names
 from l4strace.model import Analysis, Finding
 from l4strace.schema.words import CAPTURES
 from l4strace.wording.order import readable
@@ -63,7 +63,7 @@ def _sources(capture: Capture) -> dict[int, str]:
     """Captures that are files, by number."""
     captures = capture.sources.filter(pl.col("kind").is_in(CAPTURES))
     rows = captures.select("source", "path").iter_rows()
-    return {source: path for source, path in rows if Path(named.opened(path)).is_file()}
+    return {source: path for source, path in rows if Path(file_names.opened(path)).is_file()}
 
 
 def _source(finding: Finding, near: dict[tuple[int, bool], int]) -> int:

@@ -12,10 +12,10 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.evidence import Capture
+from l4strace.evidence_packets import shows
+from l4strace.evidence_packets.wanted import Lookup
 from l4strace.ingest import packets as stream
 from l4strace.model import ProofPacket
-from l4strace.proof import shows
-from l4strace.proof.wanted import Lookup
 
 PACKETS_AROUND = 8
 """Telling packets beside those that a finding names."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
+from l4strace.evidence_packets import excerpt, search, wanted
 from l4strace.model import Analysis, Proof
-from l4strace.proof import excerpt, search, wanted
 
 
 def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Proof:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from l4strace.proof.shows import sentence
+from l4strace.evidence_packets.shows import sentence
 
 ACK, SYN, SYNACK = 0x010, 0x002, 0x012
 ACCECN = {"mode": "accecn", "final_ack_frame": 3}
