@@ -86,7 +86,7 @@ class Rule(NamedTuple):
     doc: str = ""
 
 
-class Frame(NamedTuple):
+class VerdictLines(NamedTuple):
     """The three questions that each verdict answers, one sentence each."""
 
     limits: str
@@ -203,7 +203,7 @@ class Analysis:
     skipped: tuple[Skipped, ...] = ()
     rules: tuple[Rule, ...] = ()
     """The rules that ran, in the order of their codes."""
-    frame: Frame | None = None
+    frame: VerdictLines | None = None
     """The opening of the verdict; null where there are no packets."""
     status: Status | None = None
     """Whether the traffic is L4S at all; null where the caller did not need it."""

@@ -47,8 +47,8 @@ from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.resources import timed
 from l4strace.rules.checklist import checklists
 from l4strace.rules.support.explained import explained
-from l4strace.rules.support.frame import frame
 from l4strace.rules.support.status import status
+from l4strace.rules.support.verdict_lines import verdict_lines
 from l4strace.schema import TABLES
 from l4strace.schema.words import CAPTURES
 from l4strace.wording.order import worst_first
@@ -308,7 +308,7 @@ def judge(
         tuple(findings),
         tuple(skipped),
         asked,
-        frame(evidence),
+        verdict_lines(evidence),
         status(evidence, findings),
         len(rules.RULES),
         checklists(evidence, findings),

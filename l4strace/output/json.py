@@ -8,7 +8,7 @@ from typing import Any
 from l4strace.core import _native
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Checklist, Finding, Frame, Measure, Proof, Skipped
+from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
 from l4strace.schema.keys import KEY
 from l4strace.wording import collector_notes
 from l4strace.wording.verdict import conversations, verdict
@@ -72,7 +72,7 @@ def _checklist(checklist: Checklist) -> dict[str, Any]:
     return checklist._asdict() | {"checks": [check._asdict() for check in checklist.checks]}
 
 
-def _frame(frame: Frame) -> dict[str, str]:
+def _frame(frame: VerdictLines) -> dict[str, str]:
     return {"limits": frame.limits, "sharing": frame.sharing, "fallback": frame.fallback}
 
 

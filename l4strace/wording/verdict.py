@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from l4strace.evidence import Capture
-from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Unmet
+from l4strace.model import Analysis, Confidence, Finding, Severity, Unmet, VerdictLines
 from l4strace.wording.order import cause_first
 from l4strace.wording.quantities import count, listed
 
@@ -21,7 +21,7 @@ class Verdict(NamedTuple):
     sentence: str
     severity: Severity | None
     finding: Finding | None = None
-    frame: Frame | None = None
+    frame: VerdictLines | None = None
     judged: bool = True
     """False where nothing was there to judge or only some rules were asked: no all-clear."""
 

@@ -5,7 +5,16 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from l4strace.model import Analysis, Confidence, Finding, Frame, Measure, Severity, Skipped, Status
+from l4strace.model import (
+    Analysis,
+    Confidence,
+    Finding,
+    Measure,
+    Severity,
+    Skipped,
+    Status,
+    VerdictLines,
+)
 from l4strace.output import flow_lines, json, markdown, text
 from tests.support.frames import evidence, frame
 
@@ -151,7 +160,7 @@ def test_a_codepoint_is_one_that_packets_carry(counted: dict[str, int], sends: s
     assert line[flow_lines.HEADS.index("sends")] == sends
 
 
-FRAME = Frame("L4S AQM.", "Flow 0 without another large flow.", "Unknown: no kernel log.")
+FRAME = VerdictLines("L4S AQM.", "Flow 0 without another large flow.", "Unknown: no kernel log.")
 
 
 @pytest.mark.parametrize(("severity", "order"), [(Severity.ERROR, 1), (Severity.WARNING, -1)])

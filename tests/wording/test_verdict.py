@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from l4strace.model import Analysis, Confidence, Finding, Frame, Severity, Skipped, Status
+from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped, Status, VerdictLines
 from l4strace.rules import RULES
 from l4strace.wording.verdict import verdict
 
@@ -82,7 +82,7 @@ def test_a_choice_of_rules_gives_no_all_clear():
     )
 
 
-FRAME = Frame("L4S AQM.", "Flow 1 starves.", "Misfires.", starves=True)
+FRAME = VerdictLines("L4S AQM.", "Flow 1 starves.", "Misfires.", starves=True)
 
 
 def test_a_notice_of_low_confidence_does_not_lead():

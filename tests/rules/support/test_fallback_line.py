@@ -7,7 +7,7 @@ import pytest
 
 from l4strace.evidence import Evidence
 from l4strace.pipeline import judge
-from l4strace.rules.support.frame import frame as framed
+from l4strace.rules.support.verdict_lines import verdict_lines as framed
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
 

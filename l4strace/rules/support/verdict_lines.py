@@ -1,4 +1,4 @@
-"""The fixed frame of a verdict: what limits the traffic, how it is shared, what the fallback does.
+"""The fixed lines of a verdict: what limits the traffic, how it is shared, what the fallback does.
 
 It rests on derived tables, whichever rules were asked, and stands in each output beside the worst
 finding, so that no verdict leaves one of the three questions open.
@@ -13,7 +13,7 @@ import polars as pl
 
 from l4strace.derive import company, short_flows
 from l4strace.evidence import Evidence
-from l4strace.model import Frame
+from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_line import fallback_line
 from l4strace.schema.words import BOTTLENECKS
@@ -34,13 +34,13 @@ NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
 
-def frame(evidence: Evidence) -> Frame | None:
+def verdict_lines(evidence: Evidence) -> VerdictLines | None:
     """The three lines; null without TCP flows."""
     if evidence.directions.is_empty():
         return None
     starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
     fallback = _sentence(fallback_line(evidence, _flows))
-    return Frame(_limits(evidence), _sharing(evidence), fallback, starves)
+    return VerdictLines(_limits(evidence), _sharing(evidence), fallback, starves)
 
 
 def _limits(evidence: Evidence) -> str:
