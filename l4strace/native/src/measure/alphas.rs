@@ -1,7 +1,7 @@
 //! Alpha as each build computes it, and what shows which build a sender runs: see `l4strace/derive/alphas.py`.
 
 use super::column::Column;
-use super::laws::{floor, CUT_FLOOR};
+use super::laws::{by_build, fractions};
 use super::numbers::{least, most};
 use super::rounds::{Direction, Limit, Rounds};
 use super::windows::{log_likelihoods, Windows, BURST, MIN_WINDOW};
@@ -93,18 +93,13 @@ fn lead(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Option<f64> {
     let updates = |row| rounds.alpha_updates[0].or_zero(row);
     let mut early = windows.samples();
     early.retain(|sample| (SETTLED + 1..=YOUNG).contains(&updates(sample.row)));
-    let laws = log_likelihoods::<16>(&early, |row| {
-        let [a, b, c, d] = Build::ALL.map(|build| {
-            let half = build.alpha(rounds, row).map(|alpha| alpha / 2.0);
-            let floors = [rounds.classic_ecn, rounds.classic_ecn_buggy].map(|score| floor(score.get(row)));
-            [Some(0.0), floors[0], floors[1], Some(CUT_FLOOR)].map(|floor| most(half, floor))
-        });
-        let mut all = [None; 16];
-        all.iter_mut().zip([b, d, a, c].into_iter().flatten()).for_each(|(law, share)| *law = share);
-        all
-    });
-    let best = |laws: &[f64]| laws.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (!early.is_empty()).then(|| best(&laws[..8]) - best(&laws[8..]))
+    let found = log_likelihoods(&early, |row| fractions(rounds, row));
+    let best = |from_zero| {
+        let builds = Build::ALL.iter().zip(by_build(&found));
+        let laws = builds.filter(|(build, _)| build.from_zero == from_zero).flat_map(|(_, laws)| laws);
+        laws.copied().fold(f64::NEG_INFINITY, f64::max)
+    };
+    (!early.is_empty()).then(|| best(true) - best(false))
 }
 
 /// One kind of replayed alpha by both clocks: itself, its lower or its upper bound.

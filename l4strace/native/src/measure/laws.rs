@@ -13,13 +13,13 @@ const SETTLED: u32 = 8;
 const RIGHT: build::Build = build::Build::BITS20;
 
 /// Share of the window that a reduction gives up at least in classic mode: 0.3125.
-pub const CUT_FLOOR: f64 = floor_of(RIGHT.unit() as u64) as f64 / RIGHT.unit() as f64 / 2.0;
+const CUT_FLOOR: f64 = floor_of(RIGHT.unit() as u64) as f64 / RIGHT.unit() as f64 / 2.0;
 
 /// Score up to which Prague treats the path as L4S: 8.
 const SCALABLE: f64 = RIGHT.l_sticky() as f64 / RIGHT.unit() as f64;
 
 /// Share that classic mode gives up at least at a score.
-pub fn floor(score: Option<f64>) -> Option<f64> {
+fn floor(score: Option<f64>) -> Option<f64> {
     score.map(|score| CUT_FLOOR * (score - SCALABLE).clamp(0.0, 1.0))
 }
 
@@ -32,6 +32,11 @@ pub const LAWS: usize = PLAIN.len() + Build::ALL.len() * BY_BUILD.len();
 /// Of each law in order.
 pub fn families() -> impl Iterator<Item = &'static str> {
     PLAIN.into_iter().chain(Build::ALL.into_iter().flat_map(|_| BY_BUILD))
+}
+
+/// Those of each of `Build::ALL`.
+pub fn by_build(all: &[f64; LAWS]) -> impl Iterator<Item = &[f64]> {
+    all[PLAIN.len()..].chunks(BY_BUILD.len())
 }
 
 /// What the usable rounds of a direction show.
@@ -82,7 +87,7 @@ fn response(rounds: &Rounds<'_>, of: usize, samples: &[Sample]) -> Response {
 }
 
 /// Share of the window that each law gives up after a round.
-fn fractions(rounds: &Rounds<'_>, row: usize) -> [Option<f64>; LAWS] {
+pub fn fractions(rounds: &Rounds<'_>, row: usize) -> [Option<f64>; LAWS] {
     let scores = [rounds.classic_ecn, rounds.classic_ecn_buggy];
     let [fixed, buggy] = scores.map(|score| floor(score.get(row)));
     let by_build = Build::ALL.into_iter().flat_map(|build| {

@@ -195,26 +195,16 @@ mod tests {
     const RTT_NS: i64 = 40_000_000;
 
     /// Round and reductions of the usable ones among rounds of these RTTs.
-    fn usable(
-        marked: &[usize],
-        lost: &[usize],
-        slow_start: bool,
-        window: u32,
-        rtt_us: &[f64],
-    ) -> Vec<(usize, f64)> {
-        let of = |rounds: &[usize]| (0..COUNT).map(|n| u32::from(rounds.contains(&n))).collect::<Vec<_>>();
-        let (marks, lost) = (of(marked), of(lost));
-        let starts: Vec<i64> = (0..COUNT as i64).map(|n| n * RTT_NS).collect();
-        let ends: Vec<i64> = starts.iter().map(|ns| ns + RTT_NS).collect();
-        let windows = [window; COUNT];
+    fn usable(marked: &[usize], rtt_us: &[f64; COUNT]) -> Vec<(usize, f64)> {
+        let marks: [u32; COUNT] = std::array::from_fn(|n| u32::from(marked.contains(&n)));
+        let times: [i64; COUNT + 1] = std::array::from_fn(|n| n as i64 * RTT_NS);
         let rounds = Rounds {
-            start_ns: Column::new(&starts, None),
-            end_ns: Column::new(&ends, None),
+            start_ns: Column::new(&times, None),
+            end_ns: Column::new(&times[1..], None),
             ce_best: Column::new(&marks, None),
-            retransmits: Column::new(&lost, None),
-            inflight_max_packets: Column::new(&windows, None),
+            inflight_max_packets: Column::new(&[40; COUNT], None),
             rtt_mean_us: Column::new(rtt_us, None),
-            slow_start: &[slow_start; COUNT],
+            slow_start: &[false; COUNT],
             ..Rounds::default()
         };
         let direction = Direction { rows: 0..COUNT, ..Direction::default() };
@@ -222,18 +212,14 @@ mod tests {
         samples.iter().map(|sample| (sample.row, sample.cuts.unwrap_or(0.0))).collect()
     }
 
-    fn plain(marked: &[usize]) -> Vec<(usize, f64)> {
-        usable(marked, &[], false, 40, &[40e3; COUNT])
-    }
-
     #[test]
     fn a_mark_after_a_pause_is_usable_and_the_next_is_not() {
-        assert_eq!(plain(&[10, 20, 21]), [(10, 1.0), (20, 1.0)]);
+        assert_eq!(usable(&[10, 20, 21], &[40e3; COUNT]), [(10, 1.0), (20, 1.0)]);
     }
 
     #[test]
     fn in_a_run_of_marked_rounds_a_reduction_follows_a_reduction() {
-        assert_eq!(plain(&[20, 21, 22, 23]), [(20, 1.0), (22, CONTINUED), (23, CONTINUED)]);
+        assert_eq!(usable(&[20, 21, 22, 23], &[40e3; COUNT]), [(20, 1.0), (22, CONTINUED), (23, CONTINUED)]);
     }
 
     /// Lab run s1301-093: rounds of 12 ms last for 28 ms when the capacity falls.
@@ -241,16 +227,8 @@ mod tests {
     fn a_round_that_a_queue_makes_long_has_a_reduction_of_its_own() {
         let mut rtts = [10e3; COUNT];
         rtts[20..23].fill(30e3);
-        let found = usable(&[20, 21, 22, 23], &[], false, 40, &rtts);
+        let found = usable(&[20, 21, 22, 23], &rtts);
         assert_eq!(found, [(20, 1.0), (22, CONTINUED), (23, CONTINUED * 0.4)]);
-    }
-
-    #[test]
-    fn losses_slow_start_and_small_windows_are_left_out() {
-        let rtts = [40e3; COUNT];
-        assert_eq!(usable(&[20], &[21], false, 40, &rtts), []);
-        assert_eq!(usable(&[20], &[], true, 40, &rtts), []);
-        assert_eq!(usable(&[20], &[], false, 3, &rtts), []);
     }
 
     /// A window of 100 (and the half packet that counting adds), halved.
