@@ -34,7 +34,7 @@ def read(path: str) -> Log:
             continue
         named = batch.with_columns(event=by_value(batch["event"], kprobe_events.event_name))
         known = named.filter(pl.col("event").is_in(EVENTS))
-        # Only an event with fields has a time (see native/src/ktext/event.rs).
+        # Only an event with fields has a time (see native/src/text_logs/event.rs).
         whole = known.drop_nulls("ts_ns")
         foreign += named.height - known.height
         bare += known.height - whole.height

@@ -4,12 +4,12 @@
 use std::num::NonZeroI64;
 
 use l4strace_native::decode;
-use l4strace_native::ktext::{Kind, Reader, Records, Samples, Shape, Thinning};
 use l4strace_native::packet::{FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
 use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
+use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
 use l4strace_native::track::{Retrace, RoundRow, Threads, Tracker};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
@@ -111,7 +111,7 @@ fn shared(data: &[u8]) -> (Vec<Packet>, Vec<(&'static str, u64)>) {
 }
 
 /// A text log in pieces: the first byte chooses its shape and the size of the pieces.
-pub fn ktext(data: &[u8]) {
+pub fn text_logs(data: &[u8]) {
     let [choice, text @ ..] = data else { return };
     let shape = if choice & 1 == 0 { Shape::Event } else { Shape::Fields };
     let read = |size: usize| {

@@ -3,7 +3,6 @@
 pub mod acks;
 pub mod chart;
 pub mod decode;
-pub mod ktext;
 pub mod measure;
 pub mod numbered;
 pub mod packet;
@@ -14,6 +13,7 @@ pub mod read;
 pub mod redact;
 pub mod run;
 pub mod stats;
+pub mod text_logs;
 pub mod thin;
 pub mod track;
 pub mod workers;

@@ -6,7 +6,6 @@ mod chart;
 mod features;
 mod follower;
 mod given;
-mod ktext;
 mod measure;
 mod paths;
 mod prague;
@@ -17,6 +16,7 @@ mod room;
 mod seam;
 mod stats;
 mod tables;
+mod text_logs;
 mod thin;
 mod track;
 
@@ -25,7 +25,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     seam::register(m)?;
     chart::register(m)?;
     follower::register(m)?;
-    ktext::register(m)?;
+    text_logs::register(m)?;
     measure::register(m)?;
     paths::register(m)?;
     prague::register(m)?;

@@ -95,7 +95,7 @@ fn text_logs() {
         "\u{7}src=10.0.0.1:1 snd_cwnd=10 ssthresh=-1 alpha=0x10\nsrc=10.0.0.2:1 snd_cwnd=\n",
     ];
     let logs: Vec<Vec<u8>> = lines.iter().map(|line| format!("{line}\n{line}").into_bytes()).collect();
-    each(&logs, bodies::ktext);
+    each(&logs, bodies::text_logs);
 }
 
 #[test]

@@ -4,4 +4,4 @@
 #[path = "../bodies.rs"]
 mod bodies;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::ktext(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::text_logs(data));

@@ -10,8 +10,8 @@ use pyo3::types::{PyBytes, PyDict};
 use super::reading::Block;
 use super::seam::{caught, native};
 use super::tables::{ArrowTable, Columns};
-use crate::ktext::{Column, Kind, Reader, Records, Samples, Shape, Thinning, Values};
 use crate::read::ReadError;
+use crate::text_logs::{Column, Kind, Reader, Records, Samples, Shape, Thinning, Values};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<LogLines>()?;
