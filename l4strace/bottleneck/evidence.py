@@ -183,9 +183,8 @@ class Direction:
 
 
 CLASSES = ("scalable", "classic")
-_OWN = tuple(f.name for f in fields(Direction) if f.name not in CLASSES)
-_BESIDE = tuple(f.name for f in fields(Neighbors))
-_DEFAULTS = {f.name: f.default for f in (*fields(Direction), *fields(Neighbors))}
+_OWN = {f.name: f.name for f in fields(Direction) if f.name not in CLASSES}
+_BESIDE = {of: {f.name: f"{of}_{f.name}" for f in fields(Neighbors)} for of in CLASSES}
 
 
 def of_row(row: Mapping[str, Any], *, phases: int = 1, ect1_on_path: bool = True) -> Direction:
@@ -193,22 +192,18 @@ def of_row(row: Mapping[str, Any], *, phases: int = 1, ect1_on_path: bool = True
     rate, one_way = row["rate_bps"] or 0.0, row["marked_owd_us"] is not None
     # The one-way delay knows neither the ACK path nor ACKs that wait for a second packet.
     noise = row["hides_us"] if row["hides_owd_us"] is None else row["hides_owd_us"]
-    made = {
+    known = {
+        **row,
         "phases": phases,
         "ect1_on_path": ect1_on_path,
         "serialisation_us": FRAME_BYTES * 8e6 / rate if rate > 0 else None,
         "noise_us": noise,
         "marking_delay_us": row["marked_owd_us" if one_way else "marking_delay_us"],
     }
-    known = {name: _number(name, made.get(name, row.get(name))) for name in _OWN}
-    return Direction(
-        **known, scalable=_neighbors(row, "scalable"), classic=_neighbors(row, "classic")
-    )
+    scalable, classic = (Neighbors(**_present(known, _BESIDE[of])) for of in CLASSES)
+    return Direction(**_present(known, _OWN), scalable=scalable, classic=classic)
 
 
-def _neighbors(row: Mapping[str, Any], of: str) -> Neighbors:
-    return Neighbors(**{name: _number(name, row[f"{of}_{name}"]) for name in _BESIDE})
-
-
-def _number(name: str, value: Any) -> Any:
-    return _DEFAULTS[name] if value is None else value
+def _present(known: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What is known of the fields of ``names``, by field; others keep their defaults."""
+    return {f: value for f, name in names.items() if (value := known.get(name)) is not None}

@@ -232,6 +232,15 @@ class LogLines:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
 
 L4S_MARK_US: float
+SPIKE_JOIN_NS: int
+SPIKE_LOOK_BACK_NS: int
+MIN_STEADY: int
+MIN_STEADY_PACKETS: int
+MIN_ROUNDS: int
+MIN_ACKED_PACKETS: int
+FRAME_BYTES: int
+NOTED_US: float
+HIDES: float
 L4S_MARK_PACKETS: float
 """Border of marking delays between L4S and classic AQMs: the larger of this time and so many times
 of a packet."""
@@ -249,10 +258,14 @@ class Measured:
     def in_order(rounds: ArrowRows, directions: ArrowRows) -> bool:
         """Whether rounds of a direction stand together, by `round`."""
 
-    def slots(self, min_packets: int) -> ArrowTable:
-        """Slots of the paths that carry at least so many packets, with `at` for a path."""
+    @staticmethod
+    def numbered(rounds: ArrowRows, directions: ArrowRows) -> ArrowTable:
+        """The `direction` of each row of ``rounds``, in any order; tables in one chunk."""
 
-    def phases(self, noise: ArrowRows, min_packets: int) -> Phases:
+    def slots(self) -> ArrowTable:
+        """Slots of the paths that carried enough, with `at` for a path."""
+
+    def phases(self, noise: ArrowRows) -> Phases:
         """Phases of these; ``noise`` has `noise_us` of paths `at`, in one chunk."""
 
     def features(
@@ -266,6 +279,31 @@ class Measured:
 
     def stretches(self, phases: Phases) -> ArrowTable:
         """Paths `at` and `phase` in which near directions have rounds."""
+
+    def floors(self, known: ArrowRows) -> ArrowTable:
+        """Per near direction `of`: `floor_us`, `floor_rise_us`, `usual_us` and `lasted`.
+
+        For `derive.queue_delay`: the smallest RTT, the tenth of the rounds above it, and the median
+        of many. ``known``: `doubt` of each direction.
+        """
+
+    def one_way(self, known: ArrowRows) -> ArrowTable:
+        """Per direction `of`: `owd_floor_us`, `owd_low_us` and `owd_marked_us` (`derive.one_way`).
+
+        ``known``: `base_us`, `late_packets` and `overtakes` of each direction.
+        """
+
+    def delays(self, known: ArrowRows) -> ArrowTable:
+        """`base_us`, `delay_us` and `one_way` of each round that counts, by direction `of`.
+
+        ``known`` is that of `derive.delays`.
+        """
+
+    def spikes(self, known: ArrowRows) -> ArrowTable:
+        """Events of paths, with the direction `of` that each hit hardest (`derive.spikes`).
+
+        ``known`` is that of `derive.delays`.
+        """
 
     def noise(self) -> ArrowTable:
         """How the delays of near directions (`of`) spread after their start (`derive.noise`)."""
@@ -311,19 +349,6 @@ def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
 
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
     """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
-
-def path_delays(rounds: ArrowRows) -> ArrowTable:
-    """`delay_us` and `one_way` of each round (`derive.delays`), in the order of `of` and `round`.
-
-    A table in one chunk.
-    """
-
-def path_floors(rounds: ArrowRows, low: float, many: int) -> ArrowTable:
-    """Per direction `of`: `floor_us`, `floor_rise_us`, `usual_us`, `rounds` and `lasted`.
-
-    For `derive.queue_delay`: the smallest RTT, the quantile ``low`` above it, the median of
-    ``many`` or more rounds, and the time from the first to the last. A table in one chunk.
-    """
 
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""

@@ -19,21 +19,10 @@ from l4strace.core import _native
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
-MIN_STEADY = 5
-"""Rounds after the start from which a direction is looked at: three marks and two rounds without.
-By eye; a flow through a long queue has few rounds and many packets."""
-
-MIN_STEADY_PACKETS = 100
-"""Packets in those rounds: with 100, a marked share is known to a tenth. Half of what starvation
-and the like ask for, as a bottleneck needs no rate."""
-
-MIN_ROUNDS = 20
-MIN_ACKED_PACKETS = 200
-"""Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged.
-By eye."""
-
-FRAME_BYTES = 1514
-"""A full Ethernet frame without FCS: 14 + 1500 bytes."""
+MIN_STEADY, MIN_STEADY_PACKETS = _native.MIN_STEADY, _native.MIN_STEADY_PACKETS
+MIN_ROUNDS, MIN_ACKED_PACKETS = _native.MIN_ROUNDS, _native.MIN_ACKED_PACKETS
+FRAME_BYTES = _native.FRAME_BYTES
+"""Rounds and packets that show something, and the size of a full packet: `measure/mod.rs`."""
 
 PREFIX = {4: 24, 6: 64}
 """Bits of an address that name its network, by IP version."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.core import _native
 from l4strace.derive import company, numbers, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
@@ -27,11 +28,8 @@ STEPS = 1.5
 """Half the range over the mean step between samples, which is a third of the range of a uniform
 distribution: used where rounds have too few samples to show their spread."""
 
-HIDES = 2.5
-"""Factor from the estimate to what noise can add to every delay. In order, packets gather behind
-the slowest: nearly all then travel at the far end of the range, of which a round shows half or
-less. Measured on the captures named above: the marks of DualPI2 move by 1.0 to 2.3 times the
-estimate."""
+HIDES, NOTED_US = _native.HIDES, _native.NOTED_US
+"""What noise adds to delays, and the jitter from which packets are bursts: `measure/phases.rs`."""
 
 JUMPS = 0.2
 """Mean step between the samples of a round, in parts of their spread, below which a queue that
@@ -53,9 +51,6 @@ offload hold packets for a fraction of that. By eye."""
 WITHIN = 2.0
 """Spread of the delays of a round, in times of that: packets wait for the next release and for no
 longer, while jitter that keeps their order gathers them behind one of many delays."""
-
-NOTED_US = 1000.0
-"""Jitter from which packets count as released in bursts: DualPI2's step (sch_dualpi2.c)."""
 
 USUAL_MSS = 1460
 """Bytes of a packet of Ethernet, where the handshake was not captured."""

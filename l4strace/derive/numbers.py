@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.core import _native
 from l4strace.derive import company
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
@@ -17,10 +18,9 @@ from l4strace.schema.keys import KEY, PATH
 @kept
 def directions(capture: Capture) -> pl.Series:
     """Of each row of `rounds`, the row of its direction in `company.directions`; null if absent."""
-    rows = company.directions(capture).lazy().select(KEY).with_row_index("direction")
-    rounds = capture.rounds.lazy().select(KEY)
-    found = rounds.join(rows, on=KEY, how="left", maintain_order="left").select("direction")
-    return marked_sorted(found.collect()["direction"])
+    known = company.directions(capture).select(KEY).rechunk()
+    found = _native.Measured.numbered(capture.rounds.select(KEY).rechunk(), known)
+    return marked_sorted(pl.DataFrame(found)["direction"])
 
 
 @kept

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from l4strace.derive import company, noise, numbers, queue_delay
+from l4strace.derive import company, noise, queue_delay
+from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import RANKS, distance
-
-LOW = 0.1
-"""Quantile in place of the smallest, which one odd round decides. By eye."""
 
 ABOVE = (
     *("owd_median_us", "owd_p99_us", "owd_max_us"),
@@ -124,42 +122,20 @@ def bases(capture: Capture) -> pl.DataFrame:
     the smallest RTTs decide, as ACKs of such packets give no RTT. One of them is the smallest delay
     of its round: where a tenth of the marked rounds may have one, only packets count.
     """
-    reordered = noise.table(capture).select(*KEY, "late_packets")
-    one_way = capture.paths.height or capture.rounds["owd_min_us"].count()
-    if not one_way and not (reordered["late_packets"] >= queue_delay.OVERTAKEN).any():
-        return pl.DataFrame(schema=_EMPTY)
-    of = company.directions(capture).select(*KEY, "path")
-    of = of.join(reordered, on=KEY, how="left", maintain_order="left")
-    late = pl.col("late_packets").fill_null(0)
-    overtakes = late.max().over("source", "path") >= queue_delay.OVERTAKEN
-    if not one_way:
-        seen = of[numbers.directions(capture).unique().drop_nulls()]
-        none = (pl.lit(None, dtype).alias(name) for name, dtype in _OF_BOTH_ENDS.items())
-        return seen.select(*KEY, overtakes.alias("overtakes"), *none)
-    rounds = capture.rounds.select(*KEY, "rtt_min_us", "owd_min_us", "marked_owd_min_us")
-    rounds = rounds.join(
-        of.join(queue_delay.bases(capture), on=KEY, how="left", maintain_order="left"), on=KEY
+    late = noise.table(capture).lazy().select(*KEY, "late_packets")
+    of = company.directions(capture).lazy().select(*KEY, "path")
+    for more in (late, queue_delay.bases(capture).lazy()):
+        of = of.join(more, on=KEY, how="left", maintain_order="left")
+    shortest = pl.col("base_us").min().over("source", "path")
+    known = of.with_columns(
+        pl.col("late_packets").fill_null(0).cast(pl.Int64),
+        # A path of its own, as its RTTs show: queues that never drain hide that from the rise.
+        longer=(pl.col("base_us") == pl.col("floor_us")) & (pl.col("base_us") > shortest),
     )
-    empty = pl.col("rtt_min_us") - pl.col("base_us") <= queue_delay.FLAT_US
-    owd, marked = pl.col("owd_min_us"), pl.col("marked_owd_min_us")
-    few = late.first() < LOW * marked.count()
-    # A path of its own, as its RTTs show: queues that never drain hide that from the rise.
-    longer = (pl.col("base_us") == pl.col("floor_us")) & (
-        pl.col("base_us") > pl.col("base_us").min().over("source", "path")
-    )
-    floor = (
-        rounds.with_columns(overtakes=overtakes, longer=longer)
-        .group_by(*KEY, "path")
-        .agg(
-            pl.when(pl.col("overtakes").first())
-            .then(owd.filter(empty).median())
-            .otherwise(owd.min())
-            .alias("owd_floor_us"),
-            *(pl.col(name).first() for name in ("overtakes", "longer")),
-            owd.quantile(LOW).alias("owd_low_us"),
-            pl.when(few).then(marked.quantile(LOW)).alias("owd_marked_us"),
-        )
-    )
+    overtakes = pl.col("late_packets").max().over("source", "path") >= queue_delay.OVERTAKEN
+    table = known.with_columns(overtakes=overtakes).collect().rechunk()
+    seen = pl.DataFrame(measured(capture).one_way(table))
+    floor = table[seen["of"]].hstack(seen.drop("of"))
     smallest = pl.col("owd_floor_us").min().over("source", "path")
     rise, above = pl.col("owd_low_us") - pl.col("owd_floor_us"), pl.col("owd_floor_us") - smallest
     longer = pl.col("longer").fill_null(value=False) | (rise <= queue_delay.FLAT_SHARE * above)
@@ -182,14 +158,4 @@ _DELAYS = {
     "forward": pl.Boolean(),
     "marked_owd_us": pl.Float64(),
     "marked_owd_median_us": pl.Float64(),
-}
-_OF_BOTH_ENDS = dict.fromkeys(
-    ("owd_marked_us", "owd_base_us", "owd_floor_us", "owd_low_us"), pl.Float64()
-)
-_EMPTY = {
-    "source": pl.UInt16(),
-    "flow": pl.UInt32(),
-    "forward": pl.Boolean(),
-    "overtakes": pl.Boolean(),
-    **_OF_BOTH_ENDS,
 }

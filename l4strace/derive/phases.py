@@ -28,7 +28,7 @@ def table(capture: Capture) -> pl.DataFrame:
 @kept
 def found(capture: Capture) -> _native.Phases:
     """As the native core found them."""
-    return measured(capture).phases(_noise(capture), company.MIN_ACKED_PACKETS)
+    return measured(capture).phases(_noise(capture))
 
 
 def _noise(capture: Capture) -> pl.DataFrame:

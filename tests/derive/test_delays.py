@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from l4strace.derive import delays
+from l4strace.derive import company, delays
+from l4strace.derive.measured import measured
 from tests.support.frames import capture, frame, rounds, stack
 
 FLOWS = frame("flows", flow=[0, 1])
@@ -14,8 +15,13 @@ WHICH = ("min", "mean", "max")
 
 def delay(made: pl.DataFrame, directions: pl.DataFrame | None = None) -> list[float]:
     of = DIRECTIONS if directions is None else directions
-    table = delays.rounds(capture(flows=FLOWS, directions=of, rounds=made))
-    return table.filter(flow=0)["delay_us"].to_list()
+    return shown(made, of).filter(flow=0)["delay_us"].to_list()
+
+
+def shown(made: pl.DataFrame, directions: pl.DataFrame = DIRECTIONS) -> pl.DataFrame:
+    run = capture(flows=FLOWS, directions=directions, rounds=made)
+    found = pl.DataFrame(measured(run).delays(delays.known(run)))
+    return company.directions(run).select("flow")[found["of"]].hstack(found)
 
 
 def one(round_: int, value: float, rest: float = CALM, count: int = 50) -> list[float]:
@@ -274,7 +280,7 @@ def test_packets_that_overtook_others_are_no_empty_path() -> None:
 def test_an_ack_of_one_packet_has_no_one_way_delay_where_one_capture_stands() -> None:
     """It had one of 0, which came before its RTT: spikes and the usual delay were too low."""
     made = rounds(50, acked_packets=1, sent_packets=2, rtt_mean_us=18_000.0, rtt_max_us=19_000.0)
-    table = delays.rounds(capture(flows=FLOWS, directions=DIRECTIONS, rounds=made))
+    table = shown(made)
     assert set(table["delay_us"]) == {9_000.0}
     assert not table["one_way"].any()
 
@@ -295,16 +301,12 @@ def test_a_flow_that_starts_into_a_queue_is_measured_from_the_empty_path() -> No
     """Both wait 20 ms all the time after the first has seen 10 ms once."""
     first = rounds(100, rtt_min_us=[10e3] + [30e3] * 99, rtt_mean_us=30e3, rtt_max_us=30e3)
     late = rounds(100, flow=1, rtt_min_us=30e3, rtt_mean_us=30e3, rtt_max_us=30e3)
-    table = delays.rounds(
-        capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(first, late))
-    ).filter(flow=1)
+    table = shown(stack(first, late)).filter(flow=1)
     assert table["base_us"].unique().to_list() == [10e3]
 
 
 def test_a_flow_of_a_longer_way_has_its_own_base() -> None:
     near = rounds(100)
     far = rounds(100, flow=1, rtt_min_us=70e3, rtt_mean_us=70.4e3, rtt_max_us=70.8e3)
-    table = delays.rounds(
-        capture(flows=FLOWS, directions=DIRECTIONS, rounds=stack(near, far))
-    ).filter(flow=1)
+    table = shown(stack(near, far)).filter(flow=1)
     assert table["base_us"].unique().to_list() == [70e3]

@@ -1,15 +1,11 @@
 """One queue delay: what the chart draws is what the verdict rests on."""
 
-import random
 from pathlib import Path
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 from l4strace import pipeline
-from l4strace.core import _native
-from l4strace.derive import queue_delay
 from l4strace.evidence import Evidence
 from l4strace.page.case import Case
 from l4strace.page.figures import queue
@@ -134,31 +130,3 @@ def test_a_packet_that_overtook_others_sets_no_base(at: int) -> None:
             rounds=rounds(20, rtt_min_us=rtts, rtt_mean_us=21_000.0),
         )
         assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [delay] * 20
-
-
-def test_floors_are_those_that_polars_finds() -> None:
-    draw = random.Random(7)
-    rows = [
-        (of, draw.choice([None, draw.uniform(9e3, 2e4)]), start, start + draw.randrange(10**7))
-        for of in range(40)
-        for start in sorted(draw.randrange(10**9) for _ in range(draw.randrange(1, 90)))
-    ]
-    schema = {"of": pl.UInt32, "rtt_min_us": pl.Float64, "start_ns": pl.Int64, "end_ns": pl.Int64}
-    seen = pl.DataFrame(rows, schema=schema, orient="row")
-    least = pl.col("rtt_min_us")
-    expected = seen.group_by("of", maintain_order=True).agg(
-        floor_us=least.min(),
-        floor_rise_us=least.quantile(queue_delay.LOW) - least.min(),
-        usual_us=pl.when(pl.len() >= queue_delay.MANY).then(least.median()),
-        rounds=pl.len(),
-        lasted=pl.col("end_ns").max() - pl.col("start_ns").min(),
-    )
-    found = pl.DataFrame(_native.path_floors(seen, queue_delay.LOW, queue_delay.MANY))
-    assert_frame_equal(found, expected)
-
-
-def test_an_rtt_is_confirmed_by_the_rounds_of_its_own_direction() -> None:
-    """Many short flows: as with windows over each direction, without a group for each."""
-    seen = pl.DataFrame({"of": [0, 0, 0, 1, 2, 2], "rtt_min_us": [3.0, 1.0, 2.0, 9.0, None, 4.0]})
-    confirmed = seen.select(queue_delay.confirmed()).to_series()
-    assert confirmed.to_list() == [1.0, 2.0, 1.0, 9.0, None, 4.0]

@@ -89,7 +89,7 @@ def test_the_border_of_each_phase_is_that_of_its_own_rate() -> None:
     tables = {"directions": PRAGUE, "rounds": of(queue, **made)}
     (row,) = queue_features.features(capture(flows=FLOWS, **tables)).to_dicts()
     assert row["mark_limit_us"] == queue_features.L4S_MARK_US
-    assert row["high_rounds"] > 600
+    assert row["high_acked"] > 600 * fast
 
 
 def test_a_phase_shows_its_kind_where_the_whole_mixes_two() -> None:
@@ -138,30 +138,6 @@ def test_counts_the_marks_that_only_another_capture_of_the_flow_shows() -> None:
         seen = stack(late, other.with_columns(data_ce=pl.lit(marks, pl.UInt64)))
         both = capture(flows=flows, directions=seen, rounds=flat)
         assert room.bottlenecks(both)["kind"][0] == kind
-
-
-def test_the_largest_marked_share_is_that_of_one_ect0_flow() -> None:
-    """Lab run s1601-005: CUBIC with a packet a round trip beside BBR with hundreds."""
-    large = of([6_000.0] * 80, ece_acks=1, ce_best=None, acked_packets=280)
-    small = of([6_000.0] * 80, flow=1, ece_acks=1, ce_best=None, acked_packets=4)
-    once = [int(i < 9) for i in range(30)]
-    few = of([6_000.0] * 30, flow=2, ece_acks=once, ce_best=None, acked_packets=1)
-    directions = stack(*(CUBIC.with_columns(flow=pl.lit(n, pl.UInt32)) for n in range(3)))
-    found = queue_features.features(
-        capture(flows=FLOWS, directions=directions, rounds=stack(large, small, few))
-    )
-    assert found["ect0_most"].unique().to_list() == pytest.approx([0.25])
-
-
-def test_the_largest_marked_share_takes_ten_marks() -> None:
-    """Nine marks of a packet a round trip are the start of a flow."""
-    for marks, share in ((9, None), (10, 10 / 120)):
-        once = [int(i < marks) for i in range(30)]
-        few = of([6_000.0] * 30, flow=1, ece_acks=once, ce_best=None, acked_packets=4)
-        near = of(sawtooth(200, 1_100), ce_best=0)
-        tables = {"directions": stack(PRAGUE, CUBIC), "rounds": stack(near, few)}
-        found = queue_features.features(capture(flows=FLOWS, **tables))
-        assert found["ect0_most"][0] == (share and pytest.approx(share))
 
 
 @pytest.mark.parametrize(("first", "unmarked"), [(20_000.0, 0), (0.0, 39)])

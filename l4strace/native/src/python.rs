@@ -14,6 +14,7 @@ mod redact;
 mod responses;
 mod room;
 mod seam;
+mod spikes;
 mod stats;
 mod tables;
 mod text_logs;

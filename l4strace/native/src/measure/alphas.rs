@@ -72,7 +72,7 @@ pub fn shown(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Shown> {
 fn grown(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Shown {
     let mut found = Shown::default();
     for (i, row) in windows.rows.iter().copied().enumerate() {
-        let ready = rounds.limit(row) == Limit::Window
+        let ready = rounds.limit(row) == Limit::Cwnd
             && rounds.alpha_updates[0].get(row).is_some_and(|n| (CALM..=RTT_TRANSITION).contains(&n))
             && windows.calm(i);
         let slowed = rounds.rtt_mean_us.get(row).map(|us| (us / f64::from(TARGET_RTT_US)).powi(2));

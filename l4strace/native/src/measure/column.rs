@@ -1,7 +1,5 @@
 //! Columns as Arrow lays them out, looked at without a copy.
 
-use std::ops::Range;
-
 /// Values of a column, and a bit for each that is set where the value is present.
 #[derive(Clone, Copy)]
 pub struct Column<'a, T> {
@@ -53,17 +51,4 @@ impl<T: Copy + Default> Column<'_, T> {
     pub fn or_zero(&self, at: usize) -> T {
         self.get(at).unwrap_or_default()
     }
-}
-
-/// Rows in a row that are of one direction, and its number.
-pub fn runs(of: Column<'_, u32>) -> Vec<(u32, Range<usize>)> {
-    let mut found: Vec<(u32, Range<usize>)> = Vec::new();
-    for at in 0..of.len() {
-        match (of.get(at), found.last_mut()) {
-            (Some(of), Some((last, rows))) if *last == of && rows.end == at => rows.end += 1,
-            (Some(of), _) => found.push((of, at..at + 1)),
-            (None, _) => {}
-        }
-    }
-    found
 }

@@ -18,10 +18,6 @@ const LOW: f64 = 0.1;
 /// finds no other of its flow waits for the packet being sent and, in fair queueing, for its turn.
 const BACKLOG_PACKETS: f64 = 2.0;
 
-/// Rate of others, as a multiple, that a flow with packets waiting is not left behind by in fair
-/// queueing. By eye: rounds and slots end at different times.
-const OUTRUN: f64 = 2.0;
-
 /// What a direction saw of the others of one class, ECT(1) or the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Neighbours {
@@ -37,17 +33,10 @@ pub struct Neighbours {
     /// Marks of the others, and slots with any.
     pub marks: i64,
     pub marked_slots: i64,
-    /// Rounds of markable packets beyond the border, and those without a mark.
-    pub high: i64,
-    pub high_unmarked: i64,
     /// Slots of others that can be marked.
     pub ect0: i64,
-    /// Slots in which the direction itself was marked.
-    pub own_marked: i64,
-    /// Queue at which marks set in: a tenth of the slots lie below; and the part of the slots with a
-    /// longer queue that have marks.
+    /// Queue at which marks set in: a tenth of the slots lie below.
     pub mark_delay_us: Option<f64>,
-    pub stepped: Option<f64>,
     /// Rank correlation of the two about their means of each phase of the path; None where it has one
     /// phase only: a change moves queues of their own together.
     pub within: Option<f64>,
@@ -58,10 +47,6 @@ pub struct Neighbours {
     pub waiting: i64,
     pub uneven: Option<f64>,
     pub unlike: Option<f64>,
-    /// Slots in which the direction was marked, or the others were, at less than half the rate of the
-    /// other.
-    pub outrun: i64,
-    pub outruns: i64,
 }
 
 /// One direction, its neighbours that send ECT(1) and all others; None where none was there.
@@ -81,13 +66,10 @@ struct Slot {
     queue_us: f64,
     marks: i64,
     mark_queue_us: Option<f64>,
-    high: i64,
-    high_unmarked: i64,
     phase: Option<u32>,
     least_seen_us: Option<f64>,
     least_us: Option<f64>,
     most_us: Option<f64>,
-    rate: Option<f64>,
     waiting_rate: Option<f64>,
     waiting_rtt: Option<f64>,
 }
@@ -99,14 +81,11 @@ struct All {
     queue_us: Sum,
     least_seen_us: Sum,
     marks: i64,
-    rate: Sum,
     waiting: i64,
     waiting_rate: Sum,
     waiting_rtt: Sum,
     mark_queue_us: Option<f64>,
     ect0: i64,
-    high: i64,
-    high_unmarked: i64,
     least_us: Option<f64>,
     most_us: Option<f64>,
 }
@@ -116,13 +95,10 @@ struct Others {
     queue_us: f64,
     least_us: Option<f64>,
     marks: i64,
-    high: i64,
-    high_unmarked: i64,
     ect0: bool,
     mark_queue_us: Option<f64>,
     apart: Option<bool>,
     /// Logarithm of the direction's value over the mean of the others.
-    rate: Option<f64>,
     waiting_rate: Option<f64>,
     waiting_rtt: Option<f64>,
 }
@@ -167,7 +143,7 @@ fn add_slots(direction: &Directed, rating: &Rating, width: f64, slots: &mut Vec<
 fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating) -> Option<Slot> {
     let (ect1, ect0) = (direction.codepoint == Codepoint::Ect1, direction.codepoint == Codepoint::Ect0);
     let base = direction.base_us;
-    let delays: Vec<f64> = rounds.iter().filter_map(|round| round.queue_us).collect();
+    let delays: Vec<f64> = rounds.iter().filter_map(|round| round.queue_us.get()).collect();
     let mut found = Slot { slot, ect1, ect0, queue_us: mean(&delays)?, ..Slot::default() };
     found.phase = rounds[0].phase;
     found.least_seen_us = above(direction.floor_us, base);
@@ -176,29 +152,26 @@ fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating
     let mut rtts = Vec::with_capacity(rounds.len());
     for round in rounds {
         let packet = packet_us(rating.bps(round));
-        let high = (ect1 || ect0) && rating.high(direction, round);
         found.marks += round.marks.unwrap_or(0);
-        found.mark_queue_us = least(found.mark_queue_us, round.marking_us);
-        found.high += i64::from(high);
-        found.high_unmarked += i64::from(high && round.marks == Some(0));
+        found.mark_queue_us = least(found.mark_queue_us, round.marking_us.get());
         bytes += round.acked_bytes;
         length += round.end_ns - round.start_ns;
         margin = margin.max(APART_US.max(APART_PACKETS * packet));
         let wait = round.least_us(base);
         holds &= wait.is_none_or(|wait| wait > BACKLOG_PACKETS * packet);
         held |= round.limit.held();
-        rtts.extend(base.zip(round.queue_us).map(|(base, queue)| base + queue));
+        rtts.extend(base.zip(round.queue_us.get()).map(|(base, queue)| base + queue));
         found.least_us = least(found.least_us, wait);
-        found.most_us = most(found.most_us, above(round.rtt_max_us, base));
+        found.most_us = most(found.most_us, above(round.rtt_max_us.get(), base));
     }
     found.most_us = found.most_us.map(|us| us + margin);
     if rounds.len() < 2 {
         // One round may lie at the edge of the slot, where others have none.
         (found.least_us, found.most_us) = (None, None);
     }
-    found.rate = (length > 0).then(|| bytes as f64 * 8e9 / length as f64);
     if holds && !held {
-        (found.waiting_rate, found.waiting_rtt) = (found.rate, mean(&rtts));
+        found.waiting_rate = (length > 0).then(|| bytes as f64 * 8e9 / length as f64);
+        found.waiting_rtt = mean(&rtts);
     }
     Some(found)
 }
@@ -213,14 +186,11 @@ impl All {
         self.queue_us += slot.queue_us;
         self.least_seen_us += slot.least_seen_us.unwrap_or(0.0);
         self.marks += slot.marks;
-        self.rate += slot.rate.unwrap_or(0.0);
         self.waiting += i64::from(slot.waiting_rate.is_some());
         self.waiting_rate += slot.waiting_rate.unwrap_or(0.0);
         self.waiting_rtt += slot.waiting_rtt.unwrap_or(0.0);
         self.mark_queue_us = least(self.mark_queue_us, slot.mark_queue_us);
         self.ect0 += i64::from(slot.ect0);
-        self.high += slot.high;
-        self.high_unmarked += slot.high_unmarked;
         self.least_us = most(self.least_us, slot.least_us);
         self.most_us = least(self.most_us, slot.most_us);
     }
@@ -245,12 +215,9 @@ impl All {
             queue_us: mean(self.queue_us, slot.queue_us, count),
             least_us: slot.least_seen_us.map(|mine| mean(self.least_seen_us, mine, count)),
             marks: self.marks - one * slot.marks,
-            high: self.high - one * slot.high,
-            high_unmarked: self.high_unmarked - one * slot.high_unmarked,
             ect0: self.ect0 > one * i64::from(slot.ect0),
             mark_queue_us: self.mark_queue_us,
             apart: either(longer, shorter),
-            rate: ratio(self.rate, slot.rate, count),
             waiting_rate: ratio(self.waiting_rate, slot.waiting_rate, waiting),
             waiting_rtt: ratio(self.waiting_rtt, slot.waiting_rtt, waiting),
         })
@@ -299,9 +266,6 @@ fn neighbours(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbours> {
     let (corr, within) = (correlation(&queues, &waits), within(&both));
     let marked = |other: &Others| other.marks > 0;
     let delay = quantile(&mut values(&|(_, other)| other.mark_queue_us.filter(|_| marked(other))), LOW);
-    let stepped = both.iter().filter(|(_, other)| delay.is_some_and(|delay| other.queue_us >= delay));
-    let stepped: Vec<f64> = stepped.map(|(_, other)| f64::from(u8::from(marked(other)))).collect();
-    let outrun = OUTRUN.ln();
     let (uneven, unlike) =
         (values(&|(_, other)| other.waiting_rate), values(&|(_, other)| other.waiting_rtt));
     Some(Neighbours {
@@ -313,19 +277,13 @@ fn neighbours(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbours> {
         gap: Some(apart / longest).filter(|gap| !gap.is_nan()),
         marks: both.iter().map(|(_, other)| other.marks).sum(),
         marked_slots: count(&|_, other| marked(other)),
-        high: both.iter().map(|(_, other)| other.high).sum(),
-        high_unmarked: both.iter().map(|(_, other)| other.high_unmarked).sum(),
         ect0: count(&|_, other| other.ect0),
-        own_marked: count(&|own, _| own.marks > 0),
         mark_delay_us: delay,
-        stepped: mean(&stepped),
         within,
         apart: mean(&values(&|(_, other)| other.apart.map(|apart| f64::from(u8::from(apart))))),
         waiting: uneven.len() as i64,
         uneven: root_mean_square(&uneven),
         unlike: root_mean_square(&unlike),
-        outrun: count(&|own, other| own.marks > 0 && other.rate.is_some_and(|rate| rate < -outrun)),
-        outruns: count(&|_, other| marked(other) && other.rate.is_some_and(|rate| rate > outrun)),
     })
 }
 

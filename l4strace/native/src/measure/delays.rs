@@ -1,9 +1,12 @@
-//! The largest delay of each round, and what is no delay of the path: see `l4strace/derive/delays.py`.
+//! The largest delay of each round above what the packets of its direction take without a queue.
+//!
+//! One-way delay where two captures know it, else RTT. A single late sample is no queue: a delayed ACK
+//! (RFC 1122 section 4.2.3.2: up to 500 ms, Linux 40 ms and more), an ACK that a link held, or a packet
+//! that was lost and matched to its retransmission. Where the receiver answered other packets of the
+//! round at once, these decide; else the other samples of the round and the rounds beside it.
 
-use std::ops::Range;
-
-use super::column::{runs, Column};
 use super::numbers::{least, most};
+use super::rounds::{Direction, Limit, Rounds};
 
 /// Samples at the height of the largest, as the mean of the round shows, from which it is not alone: a
 /// queue that grows evenly over three samples. By eye.
@@ -22,28 +25,18 @@ const CALM: f64 = 0.25;
 /// filled shows the time of the repair. Where SACK reports each packet there are more.
 const FEW: u32 = 3;
 
-/// Rounds in the order of their direction and of `round`.
-pub struct Rounds<'a> {
-    pub of: Column<'a, u32>,
-    pub acked_packets: Column<'a, u32>,
-    pub sent_packets: Column<'a, u32>,
-    pub retransmits: Column<'a, u32>,
-    pub rtt_samples: Column<'a, u32>,
-    pub rtt_min_us: Column<'a, f64>,
-    pub rtt_mean_us: Column<'a, f64>,
-    pub rtt_max_us: Column<'a, f64>,
-    pub rtt_prompt_max_us: Column<'a, f64>,
-    pub sacked_rtt_min_us: Column<'a, f64>,
-    pub sacked_rtt_max_us: Column<'a, f64>,
-    pub owd_min_us: Column<'a, f64>,
-    pub owd_mean_us: Column<'a, f64>,
-    pub owd_max_us: Column<'a, f64>,
-    /// RTT and one-way delay of the direction without queue; the latter counts where packets overtake.
-    pub base_us: Column<'a, f64>,
-    pub owd_base_us: Column<'a, f64>,
-    pub overtakes: Vec<bool>,
-    /// Packets of the direction hold several segments.
-    pub merged: Vec<bool>,
+/// Slots (ns) in which base RTTs of flows are compared: some round trips of any path. By eye.
+const SLOT_NS: i64 = 500_000_000;
+
+/// What is known of a direction beside its rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    /// Smallest RTT, and one-way delay without queue; both count where packets overtake.
+    pub floor_us: Option<f64>,
+    pub owd_base_us: Option<f64>,
+    pub overtakes: bool,
+    /// Its packets hold several segments.
+    pub merged: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,32 +45,103 @@ pub struct Delay {
     pub one_way: bool,
 }
 
-pub fn delays(rounds: &Rounds<'_>) -> Vec<Delay> {
-    let mut found = vec![Delay::default(); rounds.of.len()];
-    for (_, rows) in runs(rounds.of) {
-        of_direction(rounds, rows.clone(), &mut found[rows]);
+/// Rounds of a direction near the sender, without those of single packets that no full window sent: their
+/// ACKs may wait.
+pub fn counted<'a>(rounds: &'a Rounds<'_>, direction: &Direction) -> impl Iterator<Item = usize> + 'a {
+    let rows = if direction.near { direction.rows.clone() } else { 0..0 };
+    rows.filter(|row| {
+        let one = rounds.sent_packets.or_zero(*row) <= 1
+            && rounds.acked_packets.get(*row).is_none_or(|acked| acked <= 1);
+        !one || rounds.limit(*row) == Limit::Cwnd
+    })
+}
+
+/// RTT of each direction without queue: its own smallest, or less where it never saw it.
+///
+/// A flow that starts into a standing queue never meets an empty one; the smallest distance to what other
+/// flows of the path see at the same time shows how much longer its own way is.
+pub fn bases(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Vec<Option<f64>> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for (of, (direction, way)) in directions.iter().zip(ways).enumerate() {
+        let first = slots.len();
+        for row in counted(rounds, direction) {
+            let slot = rounds.start_ns.or_zero(row).div_euclid(SLOT_NS);
+            // Packets that overtook others skipped a part of the path.
+            let us = most(rounds.rtt_min_us.get(row), way.floor_us.filter(|_| way.overtakes));
+            match slots[first..].last_mut() {
+                Some(last) if last.slot == slot => last.us = least(last.us, us),
+                _ => slots.push(Slot { at: direction.at, slot, of, us }),
+            }
+        }
+    }
+    slots.sort_by_key(|slot| (slot.at, slot.slot, slot.of));
+    slots.dedup_by(|next, last| {
+        let same = (next.at, next.slot, next.of) == (last.at, last.slot, last.of);
+        last.us = if same { least(last.us, next.us) } else { last.us };
+        same
+    });
+    let mut found = vec![None; directions.len()];
+    for path in slots.chunk_by(|a, b| a.at == b.at) {
+        let smallest = path.iter().filter_map(|slot| slot.us).reduce(f64::min);
+        for flows in path.chunk_by(|a, b| a.slot == b.slot) {
+            let mut seen: Vec<f64> = flows.iter().filter_map(|flow| flow.us).collect();
+            seen.sort_by(f64::total_cmp);
+            for flow in flows {
+                let other = |us: f64| if us > seen[0] { seen[0] } else { *seen.get(1).unwrap_or(&seen[0]) };
+                let apart = flow.us.filter(|_| flows.len() > 1).map(|us| (us - other(us)).max(0.0));
+                let longer = smallest.zip(apart).map(|(us, apart)| us + apart);
+                found[flow.of] = least(found[flow.of], least(flow.us, longer));
+            }
+        }
     }
     found
 }
 
-fn of_direction(rounds: &Rounds<'_>, rows: Range<usize>, found: &mut [Delay]) {
-    let base = |row| rounds.base_us.get(row);
-    let rtts: Vec<Sample> = rows.clone().map(|row| rtt(rounds, row)).collect();
-    for (at, row) in rows.clone().enumerate() {
-        let largest = rtts[at].largest(&Beside::new(&rtts, at), base(row), BESIDE_RTT);
-        let largest = largest.filter(|_| !held_by_a_hole(rounds, &rows, row));
-        found[at].us = most(largest, sacked(rounds, &rows, row));
+/// The smallest RTT of a direction in a slot.
+struct Slot {
+    at: u32,
+    slot: i64,
+    of: usize,
+    us: Option<f64>,
+}
+
+/// Of these rows of one direction.
+pub fn delays(rounds: &Rounds<'_>, rows: &[usize], way: &Way, base_us: Option<f64>) -> Vec<Delay> {
+    let mut found = vec![Delay::default(); rows.len()];
+    each(
+        rows,
+        |row| rtt(rounds, row),
+        |at, sample, beside| {
+            let largest = sample.largest(beside, base_us, BESIDE_RTT);
+            let largest = largest.filter(|_| !held_by_a_hole(rounds, rows, at));
+            found[at].us = most(largest, sacked(rounds, rows, at, base_us, way.merged));
+        },
+    );
+    if rows.iter().all(|row| rounds.owd_max_us.get(*row).is_none()) {
+        return found;
     }
-    if rows.clone().all(|row| rounds.owd_max_us.get(row).is_none()) {
-        return;
-    }
-    let smallest = rows.clone().fold(None, |smallest, row| least(smallest, rounds.owd_min_us.get(row)));
-    let owds: Vec<Sample> = rows.clone().map(|row| owd(rounds, row)).collect();
-    for (at, row) in rows.enumerate() {
-        let base = if rounds.overtakes[row] { rounds.owd_base_us.get(row) } else { smallest };
-        if let Some(us) = owds[at].largest(&Beside::new(&owds, at), base, BESIDE_OWD) {
-            found[at] = Delay { us: Some(us), one_way: true };
-        }
+    let smallest = rows.iter().filter_map(|row| rounds.owd_min_us.get(*row)).reduce(f64::min);
+    let base = if way.overtakes { way.owd_base_us } else { smallest };
+    each(
+        rows,
+        |row| owd(rounds, row),
+        |at, sample, beside| {
+            if let Some(us) = sample.largest(beside, base, BESIDE_OWD) {
+                found[at] = Delay { us: Some(us), one_way: true };
+            }
+        },
+    );
+    found
+}
+
+/// Shows each round with those beside it.
+fn each(rows: &[usize], made: impl Fn(usize) -> Sample, mut shown: impl FnMut(usize, &Sample, &Beside)) {
+    let made = |at: usize| rows.get(at).map(|row| made(*row)).unwrap_or_default();
+    let (mut before, mut sample) = (Sample::default(), made(0));
+    for at in 0..rows.len() {
+        let after = made(at + 1);
+        shown(at, &sample, &Beside::new(&before, &after));
+        (before, sample) = (sample, after);
     }
 }
 
@@ -207,46 +271,41 @@ struct Beside {
 }
 
 impl Beside {
-    fn new(samples: &[Sample], at: usize) -> Self {
-        let side = |at: Option<usize>| at.and_then(|at| samples.get(at)).copied().unwrap_or_default();
-        let (before, after) = (side(at.checked_sub(1)), side(Some(at + 1)));
+    fn new(before: &Sample, after: &Sample) -> Self {
         let several = |s: &Sample| s.near().filter(|_| s.count.is_some_and(|count| count >= 2.0));
         Beside {
             mean: most(before.all_mean, after.all_mean),
             most: most(before.all_most, after.all_most),
             any: most(before.near(), after.near()),
-            several: most(several(&before), several(&after)),
+            several: most(several(before), several(after)),
         }
     }
 }
 
 /// Few samples behind a hole: one of a lost packet, or of one that others overtook.
-fn held_by_a_hole(rounds: &Rounds<'_>, rows: &Range<usize>, row: usize) -> bool {
-    let after = row + 1;
-    let hole = rounds.retransmits.or_zero(row) > 0
-        || rows.contains(&after) && rounds.retransmits.or_zero(after) > 0
-        || rounds.sacked_rtt_max_us.get(row).is_some();
-    hole && rounds.rtt_samples.get(row).is_none_or(|count| count <= FEW)
+fn held_by_a_hole(rounds: &Rounds<'_>, rows: &[usize], at: usize) -> bool {
+    let repaired = |row: &usize| rounds.retransmits.or_zero(*row) > 0;
+    let hole = rows[at..].iter().take(2).any(repaired) || rounds.sacked_rtt_max_us.get(rows[at]).is_some();
+    hole && rounds.rtt_samples.get(rows[at]).is_none_or(|count| count <= FEW)
 }
 
 /// Largest RTT that SACK reports above the base: packets behind a loss have no other, and the receiver
 /// reports each at once.
 ///
-/// Of a super-packet one segment may be lost. SACK reports all of that packet after the repair: its delay
-/// counts where a round beside it bears it out, else the smallest of the round.
-fn sacked(rounds: &Rounds<'_>, rows: &Range<usize>, row: usize) -> Option<f64> {
-    let largest = rounds.sacked_rtt_max_us.get(row);
-    let base = rounds.base_us.get(row);
-    let shown = |row| match rows.contains(&row) {
-        true => most(rounds.sacked_rtt_max_us.get(row), rounds.rtt_mean_us.get(row)),
-        false => None,
+/// Of a super-packet (`merged`) one segment may be lost. SACK reports all of that packet after the repair:
+/// its delay counts where a round beside it bears it out, else the smallest of the round.
+fn sacked(rounds: &Rounds<'_>, rows: &[usize], at: usize, base: Option<f64>, merged: bool) -> Option<f64> {
+    let largest = rounds.sacked_rtt_max_us.get(rows[at]);
+    let shown = |at: usize| {
+        let row = *rows.get(at)?;
+        most(rounds.sacked_rtt_max_us.get(row), rounds.rtt_mean_us.get(row))
     };
     let above = |us: Option<f64>| Some(us? - base?);
     let alone = || {
-        let others = above(most(row.checked_sub(1).and_then(shown), shown(row + 1)));
+        let others = above(most(at.checked_sub(1).and_then(shown), shown(at + 1)));
         others.zip(above(largest)).is_none_or(|(others, largest)| others < BESIDE_RTT * largest)
     };
-    let counts = if rounds.merged[row] && alone() { rounds.sacked_rtt_min_us.get(row) } else { largest };
+    let counts = if merged && alone() { rounds.sacked_rtt_min_us.get(rows[at]) } else { largest };
     above(counts).map(|us| us.max(0.0))
 }
 

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::company::{company, Company};
 use super::first::{begun, Begun};
-use super::own::{own, whole, Losses, Own, Whole, MIN_STEADY_PACKETS};
+use super::own::{own, whole, Losses, Own, Whole};
 use super::phases::{self, Phase};
 use super::rates::Seconds;
 use super::rating::{carried, Rating};
 use super::rounds::{Codepoint, Direction, Rounds};
 use super::waits::{directed, Directed, Known, Round};
-
-/// Marks that a share of marked packets rests on, where few packets are sent: as `unmarked`.
-const MIN_ECT0_MARKS: i64 = 10;
+use super::MIN_STEADY_PACKETS;
 
 /// A stretch of a path: its number and the phase; None outside of all phases.
 pub type Stretch = (u32, Option<u32>);
@@ -46,11 +44,9 @@ pub struct Path {
     pub lost: u64,
     pub acked: u64,
     pub far_unmarked: u32,
-    /// Marks of ECT(0) packets, their marked share over that of ECT(1) packets, and the largest marked
-    /// share of one direction of them.
+    /// Marks of ECT(0) packets, and their marked share over that of ECT(1) packets.
     pub ect0_marks: i64,
     pub ect0_ratio: Option<f64>,
-    pub ect0_most: Option<f64>,
 }
 
 /// Everything that a pass over the rounds of a run looks at.
@@ -183,7 +179,7 @@ fn path(directions: &[Directed], wholes: &[Whole]) -> Path {
     };
     for round in rounds() {
         // What a buffer drops leaves no RTT but those that SACK shows.
-        let highest = super::numbers::most(round.queue_us, round.sacked_us);
+        let highest = super::numbers::most(round.queue_us.get(), round.sacked_us.get());
         if highest >= found.queue_max_us {
             (found.queue_max_us, found.peak_ns) = (highest, round.start_ns);
         }
@@ -194,13 +190,8 @@ fn path(directions: &[Directed], wholes: &[Whole]) -> Path {
         (marks, marks as f64 / same().map(|(_, whole)| whole.acked).sum::<u64>() as f64)
     };
     let ((ect0_marks, ect0), (_, ect1)) = (share(Codepoint::Ect0), share(Codepoint::Ect1));
-    let most = directions
-        .iter()
-        .zip(wholes)
-        .filter(|(direction, whole)| direction.codepoint == Codepoint::Ect0 && whole.marks >= MIN_ECT0_MARKS);
     found.ect0_marks = ect0_marks;
     found.ect0_ratio = (ect1 > 0.0).then(|| ect0 / ect1).filter(|ratio| !ratio.is_nan());
-    found.ect0_most = most.map(|(_, whole)| whole.marks as f64 / whole.acked as f64).reduce(f64::max);
     found
 }
 

@@ -46,7 +46,7 @@ struct Wait {
 pub fn begun(directions: &[Directed], long: &[&Directed], rating: &Rating) -> Vec<Option<Begun>> {
     let first = |direction: &Directed| {
         let round = direction.rounds.iter().find(|round| round.round == 0).filter(|_| direction.began)?;
-        Some((direction.of, *round, round.rtt_min_us?))
+        Some((direction.of, *round, round.rtt_min_us.get()?))
     };
     let firsts: Vec<(usize, Round, f64)> = directions.iter().filter_map(first).collect();
     let smallest = directions.iter().filter_map(|direction| direction.floor_us).reduce(f64::min);
@@ -81,7 +81,7 @@ fn waits(
             continue;
         }
         let beside = &rounds[i.saturating_sub(1)..(i + 2).min(rounds.len())];
-        let rtt = beside.iter().filter_map(|round| round.rtt_min_us).reduce(f64::min);
+        let rtt = beside.iter().filter_map(|round| round.rtt_min_us.get()).reduce(f64::min);
         let waited = rtt.zip(direction.floor_us).map(|(rtt, floor)| rtt - floor);
         let wait = found.entry(slot).or_default();
         wait.least_us = least(wait.least_us, waited);

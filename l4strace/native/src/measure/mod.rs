@@ -27,6 +27,7 @@ pub mod rates;
 pub mod rating;
 pub mod rounds;
 pub mod slots;
+pub mod spikes;
 #[cfg(test)]
 mod stretches;
 pub mod sums;
@@ -48,8 +49,21 @@ const BIN_NS: f64 = 100e6;
 const APART_US: f64 = 1000.0;
 const APART_PACKETS: f64 = 2.0;
 
-/// A full Ethernet frame without FCS, in bits.
-const FRAME_BITS: f64 = 1514.0 * 8.0;
+/// A full Ethernet frame without FCS: 14 + 1500 bytes.
+pub const FRAME_BYTES: u32 = 1514;
+const FRAME_BITS: f64 = FRAME_BYTES as f64 * 8.0;
+
+/// Rounds after the start from which a direction is looked at: three marks and two rounds without. By eye;
+/// a flow through a long queue has few rounds and many packets.
+pub const MIN_STEADY: usize = 5;
+
+/// Packets in those rounds: with 100, a marked share is known to a tenth. Half of what starvation and the
+/// like ask for, as a bottleneck needs no rate.
+pub const MIN_STEADY_PACKETS: u64 = 100;
+
+/// Fewer show nothing of a queue: the control connections of iperf3 and the like stay unjudged. By eye.
+pub const MIN_ROUNDS: usize = 20;
+pub const MIN_ACKED_PACKETS: u64 = 200;
 
 /// Time (us) of a full packet at `rate_bps`; 0 where no rate is known.
 fn packet_us(rate_bps: Option<f64>) -> f64 {

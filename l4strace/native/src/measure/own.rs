@@ -1,10 +1,12 @@
 //! What the rounds of one direction show of its bottleneck, after its start and in all.
 
+use super::floors::FLAT_US;
 use super::full::QUEUE_US;
 use super::numbers::{mean, median, quantile};
 use super::rating::{Rating, ANSWERED_AT_ONCE};
-use super::rounds::{Codepoint, Limit};
+use super::rounds::Codepoint;
 use super::waits::{Directed, Round};
+use super::{MIN_STEADY, MIN_STEADY_PACKETS};
 
 /// Quantiles in place of smallest and largest, which one odd round decides. By eye.
 const LOW: f64 = 0.1;
@@ -13,14 +15,6 @@ const HIGH: f64 = 0.9;
 /// As above, of all rounds: the full buffer, which few rounds see.
 const LARGEST: f64 = 0.99;
 
-/// Rounds after the start from which a direction is looked at: three marks and two rounds without. By eye;
-/// a flow through a long queue has few rounds and many packets.
-const MIN_STEADY: usize = 5;
-
-/// Packets in those rounds: with 100, a marked share is known to a tenth. Half of what starvation and the
-/// like ask for, as a bottleneck needs no rate.
-pub const MIN_STEADY_PACKETS: u64 = 100;
-
 /// Marks that show where marking sets in however few packets a flow sends: a tenth of them is one; and how
 /// long a flow with so few lasts that starves. By eye.
 const MANY_MARKS: i64 = 10;
@@ -28,10 +22,6 @@ const STARVED_S: f64 = 2.0;
 
 /// Parts of a direction's time in which marks are looked for: tenths.
 const PARTS: i64 = 10;
-
-/// Rise of the floor above its smallest RTT in a tenth of the rounds, up to which it was seen empty: a
-/// tenth of DualPI2's step. Measured: at most 30 us behind DualPI2, 400 us and more behind CoDel.
-const FLAT_US: f64 = 100.0;
 
 /// Beyond the border and the noise by this, a packet waited too long for jitter that was not seen to be the
 /// reason. Measured: behind DualPI2 with up to 10 ms of jitter one flow of 70 has three such rounds without
@@ -53,17 +43,14 @@ pub struct Own {
     pub queue_delay_us: Option<f64>,
     pub queue_high_us: Option<f64>,
     pub marking_delay_us: Option<f64>,
-    pub marking_median_us: Option<f64>,
     pub stepped: Option<f64>,
     pub flat: Option<bool>,
-    pub marked_rounds: u32,
     pub marked_parts: u32,
     pub marks_per_round: Option<f64>,
     pub acked_per_marked_round: Option<f64>,
     pub classic_feedback: bool,
     pub losses: Losses,
     pub top_us: Option<f64>,
-    pub self_limited: Option<f64>,
 }
 
 /// None where the rounds are too few.
@@ -82,10 +69,11 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     let marked = || rounds.iter().copied().filter(|round| round.marked());
     let values =
         |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(|round| of(round)).collect() };
-    let (mut queues, mut marking) = (values(|round| round.queue_us), values(|round| round.marking_us));
+    let (mut queues, mut marking) =
+        (values(|round| round.queue_us.get()), values(|round| round.marking_us.get()));
     let marking_delay_us = quantile(&mut marking, LOW);
     let stepped = rounds.iter().filter(|round| {
-        round.queue_us.zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
+        round.queue_us.get().zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
     });
     let of_marked = |of: fn(&Round) -> f64| mean(&marked().map(of).collect::<Vec<_>>());
     let mut parts: Vec<i64> = marked().map(|round| (round.start_ns - begin) * PARTS / length).collect();
@@ -101,19 +89,14 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
         queue_delay_us: median(&mut queues),
         queue_high_us: quantile(&mut queues, HIGH),
         marking_delay_us,
-        marking_median_us: median(&mut marking),
         stepped: share(stepped.filter(|round| round.marks.is_some()).map(|round| round.marked())),
         flat: direction.rise_us.map(|rise| rise <= FLAT_US),
-        marked_rounds: marked().count() as u32,
         marked_parts: parts.len() as u32,
         marks_per_round: of_marked(|round| round.marks.unwrap_or(0) as f64),
         acked_per_marked_round: of_marked(|round| f64::from(round.acked_packets)),
         classic_feedback: rounds.iter().any(|round| round.classic),
         losses: Losses::of(rounds.iter().copied()),
-        top_us: quantile(&mut values(|round| round.top_us), LARGEST),
-        self_limited: share(
-            rounds.iter().filter(|round| round.limit != Limit::Unknown).map(|round| round.limit.held()),
-        ),
+        top_us: quantile(&mut values(|round| round.top_us.get()), LARGEST),
     })
 }
 
@@ -161,9 +144,9 @@ impl Losses {
             let lost = u64::from(round.retransmits);
             found.lost += lost;
             found.rounds += 1;
-            tops.extend(round.top_us);
-            behind.extend(round.at_loss_us);
-            queued += if round.at_loss_us.is_some_and(|us| us >= DEEP_US) { lost } else { 0 };
+            tops.extend(round.top_us.get());
+            behind.extend(round.at_loss_us.get());
+            queued += if round.at_loss_us.get().is_some_and(|us| us >= DEEP_US) { lost } else { 0 };
         }
         found.low_us = quantile(&mut tops, LOW);
         found.high_us = quantile(&mut tops, HIGH);
@@ -176,14 +159,11 @@ impl Losses {
 /// A whole direction, its start included.
 #[derive(Clone, Debug, Default)]
 pub struct Whole {
-    /// Rounds whose packets all waited beyond the border, what they acknowledged, their marks, and how many
+    /// Of rounds whose packets all waited beyond the border what they acknowledged, their marks, and how many
     /// had none.
-    pub high_rounds: u32,
     pub high_acked: u64,
     pub high_marks: i64,
     pub high_unmarked: u32,
-    /// Rounds in which the queue passed the border long before the first mark.
-    pub crossed: u32,
     pub queue_max_us: Option<f64>,
     pub first_ns: i64,
     pub last_ns: i64,
@@ -198,8 +178,8 @@ pub fn whole(direction: &Directed, rating: &Rating) -> Whole {
     let rounds = &direction.rounds;
     let largest = |of: fn(&Round) -> Option<f64>| rounds.iter().filter_map(of).reduce(f64::max);
     let mut found = Whole {
-        queue_max_us: largest(|round| round.queue_us),
-        first_marking_us: rounds.iter().filter_map(|round| round.marking_us).reduce(f64::min),
+        queue_max_us: largest(|round| round.queue_us.get()),
+        first_marking_us: rounds.iter().filter_map(|round| round.marking_us.get()).reduce(f64::min),
         first_ns: rounds.iter().map(|round| round.start_ns).min().unwrap_or(0),
         last_ns: rounds.iter().map(|round| round.start_ns).max().unwrap_or(0),
         ..Whole::default()
@@ -207,23 +187,14 @@ pub fn whole(direction: &Directed, rating: &Rating) -> Whole {
     for round in rounds {
         found.acked += u64::from(round.acked_packets);
         found.marks += round.marks.unwrap_or(0);
-        found.crossed += u32::from(crossed(direction, round, rating));
         found.far_unmarked += u32::from(far_unmarked(direction, round, rating));
         if rating.high(direction, round) {
-            found.high_rounds += 1;
             found.high_acked += u64::from(round.acked_packets);
             found.high_marks += round.marks.unwrap_or(0);
             found.high_unmarked += u32::from(round.marks.is_some_and(|marks| marks <= 0));
         }
     }
     found
-}
-
-fn crossed(direction: &Directed, round: &Round, rating: &Rating) -> bool {
-    let limit = rating.limit_us(round);
-    let late = round.marking_us.is_some_and(|us| us - limit > 2.0 * direction.noise_us);
-    let below = || round.least_us(direction.base_us).is_some_and(|us| us < limit);
-    round.marked() && late && below()
 }
 
 /// What a flow waits at least may be a longer path of its own. Retransmissions leave without ECT (RFC 3168

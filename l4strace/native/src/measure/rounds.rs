@@ -1,5 +1,6 @@
 //! Rounds as every pass looks at them: columns as they lie in memory, and which rows a direction has.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::column::Column;
@@ -44,8 +45,13 @@ pub struct Rounds<'a> {
     pub classic_ecn_lo: Column<'a, f64>,
     pub classic_ecn_hi: Column<'a, f64>,
     pub classic_ecn_buggy: Column<'a, f64>,
-    pub slow_start: &'a [bool],
+    pub first_frame: Column<'a, u64>,
+    pub last_frame: Column<'a, u64>,
+    pub sent_packets: Column<'a, u32>,
+    pub burst_bytes: Column<'a, u32>,
+    pub rtt_prompt_max_us: Column<'a, f64>,
     pub limits: &'a [Limit],
+    pub slow_start: &'a [bool],
 }
 
 impl Rounds<'_> {
@@ -80,8 +86,7 @@ impl Rounds<'_> {
 pub enum Limit {
     App,
     Rwnd,
-    Window,
-    Other,
+    Cwnd,
     #[default]
     Unknown,
 }
@@ -92,9 +97,8 @@ impl Limit {
         match name {
             Some("app") => Limit::App,
             Some("rwnd") => Limit::Rwnd,
-            Some("cwnd") => Limit::Window,
-            Some(_) => Limit::Other,
-            None => Limit::Unknown,
+            Some("cwnd") => Limit::Cwnd,
+            _ => Limit::Unknown,
         }
     }
 
@@ -142,11 +146,25 @@ impl Codepoint {
 /// What a row says about its direction: source, flow, forward.
 pub type Key = (u16, u32, bool);
 
+/// Of each row, which of `keys` it has. Rows of one mostly stand together.
+pub fn numbered(keys: &[Key], rows: impl Iterator<Item = Key>) -> Vec<Option<u32>> {
+    let numbers: HashMap<Key, u32> = keys.iter().enumerate().map(|(of, key)| (*key, of as u32)).collect();
+    let mut last = None;
+    let number = |key| match last {
+        Some((same, of)) if same == key => of,
+        _ => {
+            let of = numbers.get(&key).copied();
+            last = Some((key, of));
+            of
+        }
+    };
+    rows.map(number).collect()
+}
+
 /// Of each of `keys`, the rows that have it. None where those of one do not stand together, or do not
 /// stand in the order of `round`.
 pub fn placed(keys: &[Key], rows: impl Iterator<Item = (Key, u32)>) -> Option<Vec<Range<usize>>> {
-    let numbers: std::collections::HashMap<Key, usize> =
-        keys.iter().enumerate().map(|(of, key)| (*key, of)).collect();
+    let numbers: HashMap<Key, usize> = keys.iter().enumerate().map(|(of, key)| (*key, of)).collect();
     let mut found = vec![0..0; keys.len()];
     let mut last: Option<(Key, usize, u32)> = None;
     for (row, (key, round)) in rows.enumerate() {

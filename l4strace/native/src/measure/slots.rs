@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::numbers::{least, median, most, Sum};
 use super::rounds::{Direction, Limit, Rounds};
+use super::MIN_ACKED_PACKETS;
 
 /// Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate by a
 /// few percent. By eye.
@@ -92,8 +93,8 @@ struct Sums {
     weight: Sum,
 }
 
-/// Slots of all paths that carry so many packets, by path and slot.
-pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], min_packets: u64) -> Vec<Slot> {
+/// Slots of all paths that carried enough, by path and slot.
+pub fn slots(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Slot> {
     let mut paths: BTreeMap<u32, Vec<Directed>> = BTreeMap::new();
     for directed in counting(rounds, directions) {
         paths.entry(directions[directed.of].at).or_default().push(directed);
@@ -105,7 +106,7 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], min_packets: u64) ->
             .flat_map(|d| &d.rows)
             .map(|row| u64::from(rounds.acked_packets.or_zero(*row)))
             .sum();
-        if acked >= min_packets {
+        if acked >= MIN_ACKED_PACKETS {
             found.extend(Path { rounds, directions }.slots(at, directed, acked));
         }
     }
@@ -310,7 +311,7 @@ impl Path<'_> {
         match rounds.limit(row) {
             Limit::App => true,
             Limit::Rwnd => !overrun,
-            Limit::Window | Limit::Other | Limit::Unknown => false,
+            Limit::Cwnd | Limit::Unknown => false,
         }
     }
 

@@ -58,6 +58,28 @@ pub struct Directed {
     pub rounds: Vec<Round>,
 }
 
+/// A delay (us), if there is one: half as large as an `Option`, as rounds are many.
+#[derive(Clone, Copy, Debug)]
+pub struct Us(f64);
+
+impl Us {
+    pub fn get(self) -> Option<f64> {
+        Some(self.0).filter(|us| !us.is_nan())
+    }
+}
+
+impl Default for Us {
+    fn default() -> Us {
+        Us(f64::NAN)
+    }
+}
+
+impl From<Option<f64>> for Us {
+    fn from(us: Option<f64>) -> Us {
+        us.map_or_else(Us::default, Us)
+    }
+}
+
 /// A round; delays are above the base.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
@@ -75,20 +97,20 @@ pub struct Round {
     /// It follows the start of its direction.
     pub steady: bool,
     pub phase: Option<u32>,
-    pub queue_us: Option<f64>,
-    pub rtt_min_us: Option<f64>,
-    pub rtt_max_us: Option<f64>,
+    pub queue_us: Us,
+    pub rtt_min_us: Us,
+    pub rtt_max_us: Us,
     /// Delay of the packets that SACK reports.
-    pub sacked_us: Option<f64>,
+    pub sacked_us: Us,
     /// Smallest delay at which an ACK reported a mark.
-    pub marking_us: Option<f64>,
+    pub marking_us: Us,
     /// Largest delay of the round and the two before it: loss shows a round trip after the queue that
     /// dropped the packet.
-    pub top_us: Option<f64>,
+    pub top_us: Us,
     /// That of the packets that SACK reports there: they waited right behind what was lost, and the
     /// receiver answers each at once (RFC 5681 section 4.2). The packet before a hole is answered late,
     /// as the one after it is missing. Where only one of the two is known it is both.
-    pub at_loss_us: Option<f64>,
+    pub at_loss_us: Us,
 }
 
 impl Round {
@@ -98,12 +120,11 @@ impl Round {
 
     /// Above the base.
     pub fn least_us(&self, base_us: Option<f64>) -> Option<f64> {
-        Some(self.rtt_min_us? - base_us?)
+        Some(self.rtt_min_us.get()? - base_us?)
     }
 }
 
 /// Delays of a round, with the ACK path or without it.
-#[derive(Clone, Copy, Default)]
 struct Delays {
     queue_us: Option<f64>,
     rtt_min_us: Option<f64>,
@@ -122,12 +143,11 @@ pub fn directed(
     let rows = rounds.singles(direction);
     let one_way = one_way(rounds, &rows, known);
     let mut made: Vec<Round> = Vec::with_capacity(rows.len());
-    let mut delays: Vec<Delays> = Vec::with_capacity(rows.len());
     let skipped = start(rows.len());
     for (i, row) in rows.iter().copied().enumerate() {
         let start_ns = rounds.start_ns.or_zero(row);
         let before = i.checked_sub(1).map(|i| rows[i]).filter(|_| one_way);
-        delays.push(before.map_or_else(|| by_rtt(rounds, row, known), |row| by_owd(rounds, row, known)));
+        let delays = before.map_or_else(|| by_rtt(rounds, row, known), |row| by_owd(rounds, row, known));
         made.push(Round {
             round: rounds.round.or_zero(row),
             start_ns,
@@ -140,11 +160,15 @@ pub fn directed(
             limit: rounds.limit(row),
             steady: i >= skipped,
             phase: phase(start_ns),
-            sacked_us: above(rounds.sacked_rtt_max_us.get(row), known.base_us),
+            queue_us: delays.queue_us.into(),
+            rtt_min_us: delays.rtt_min_us.into(),
+            rtt_max_us: delays.rtt_max_us.into(),
+            sacked_us: above(rounds.sacked_rtt_max_us.get(row), known.base_us).into(),
+            marking_us: above(delays.marked_rtt_us, known.base_us).map(|us| us.max(0.0)).into(),
             ..Round::default()
         });
     }
-    add_delays(&mut made, &delays, known);
+    look_back(&mut made, known);
     let owd_floor = || Some(known.base_us? + known.owd_floor_us? - known.owd_base_us?);
     Directed {
         of,
@@ -211,23 +235,20 @@ pub fn marks(rounds: &Rounds<'_>, row: usize, known: &Known) -> Option<i64> {
     Some(i64::from(rounds.marks(row)))
 }
 
-fn add_delays(made: &mut [Round], delays: &[Delays], known: &Known) {
-    let base = known.base_us;
+/// Delays at marks and at losses.
+fn look_back(made: &mut [Round], known: &Known) {
     // Where no ACK with a mark has an RTT, the round as a whole has to do.
-    let shown = delays.iter().any(|delays| delays.marked_rtt_us.is_some());
+    let shown = made.iter().any(|round| round.marking_us.get().is_some());
     let mut last = [(None, None); 2];
-    for (round, delays) in made.iter_mut().zip(delays) {
-        (round.queue_us, round.rtt_min_us, round.rtt_max_us) =
-            (delays.queue_us, delays.rtt_min_us, delays.rtt_max_us);
-        let marked = || above(delays.marked_rtt_us, base).map(|us| us.max(0.0));
-        let marking = if shown { marked() } else { delays.queue_us };
-        round.marking_us = marking.filter(|_| round.marked());
-        let own = above(delays.rtt_max_us, base);
+    for round in made {
+        let marking_us = if shown { round.marking_us } else { round.queue_us };
+        round.marking_us = if round.marked() { marking_us } else { Us::default() };
+        let own = above(round.rtt_max_us.get(), known.base_us);
         // What is faster than the empty path overtook others, and waited for nothing.
-        let behind = round.sacked_us.filter(|us| *us > -QUEUE_US).map(|us| us.max(0.0));
+        let behind = round.sacked_us.get().filter(|us| *us > -QUEUE_US).map(|us| us.max(0.0));
         let top = most(own, most(last[0].0, last[1].0));
         let behind_all = most(behind, most(last[0].1, last[1].1));
-        (round.top_us, round.at_loss_us) = (top.or(behind_all), behind_all.or(top));
+        (round.top_us, round.at_loss_us) = (top.or(behind_all).into(), behind_all.or(top).into());
         last = [(own, behind), last[0]];
     }
 }

@@ -79,11 +79,8 @@ fn own(t: &mut Columns, found: &[Features]) {
     t.f64("queue_delay_us", own().map(|o| o.queue_delay_us));
     t.f64("queue_high_us", own().map(|o| o.queue_high_us));
     t.f64("marking_delay_us", own().map(|o| o.marking_delay_us));
-    t.f64("marking_median_us", own().map(|o| o.marking_median_us));
     t.f64("stepped", own().map(|o| o.stepped));
     t.bool("flat", own().map(|o| o.flat));
-    t.u32("marked_rounds", own().map(|o| o.marked_rounds));
-    t.u32("marked_parts", own().map(|o| o.marked_parts));
     t.u32("ect0_parts", found.iter().map(|f| f.ect0_parts));
     t.f64("marks_per_round", own().map(|o| o.marks_per_round));
     t.f64("acked_per_marked_round", own().map(|o| o.acked_per_marked_round));
@@ -94,16 +91,13 @@ fn own(t: &mut Columns, found: &[Features]) {
     t.f64("lost_us", own().map(|o| o.losses.middle_us));
     t.f64("lost_high_us", own().map(|o| o.losses.high_us));
     t.f64("top_us", own().map(|o| o.top_us));
-    t.f64("self_limited", own().map(|o| o.self_limited));
 }
 
 fn whole(t: &mut Columns, found: &[Features]) {
     let whole = || found.iter().map(|f| &f.whole);
-    t.u32("high_rounds", whole().map(|w| w.high_rounds));
     t.u64("high_acked", whole().map(|w| w.high_acked));
     t.i64("high_marks", whole().map(|w| w.high_marks));
     t.u32("high_unmarked", whole().map(|w| w.high_unmarked));
-    t.u32("crossed", whole().map(|w| w.crossed));
     t.f64("queue_max_us", whole().map(|w| w.queue_max_us));
     t.i64("all_marks", whole().map(|w| w.marks));
     t.f64("first_marking_us", whole().map(|w| w.first_marking_us));
@@ -116,7 +110,6 @@ fn path(t: &mut Columns, found: &[Features]) {
     let path = || found.iter().map(|f| &f.path);
     t.i64("ect0_marks", path().map(|p| p.ect0_marks));
     t.f64("ect0_ratio", path().map(|p| p.ect0_ratio));
-    t.f64("ect0_most", path().map(|p| p.ect0_most));
     t.u32("path_far_unmarked", path().map(|p| p.far_unmarked));
     t.u32("path_lost_rounds", path().map(|p| p.losses.rounds));
     t.f64("path_lost_low_us", path().map(|p| p.losses.low_us));
@@ -141,17 +134,11 @@ fn class(t: &mut Columns, class: &str, found: &[Features], of: fn(&Company) -> O
     t.f64(&name("gap"), rows().map(|n| n.and_then(|n| n.gap)));
     t.i64(&name("marks"), rows().map(|n| n.map(|n| n.marks)));
     t.i64(&name("marked_slots"), rows().map(|n| n.map(|n| n.marked_slots)));
-    t.i64(&name("high"), rows().map(|n| n.map(|n| n.high)));
-    t.i64(&name("high_unmarked"), rows().map(|n| n.map(|n| n.high_unmarked)));
     t.i64(&name("ect0"), rows().map(|n| n.map(|n| n.ect0)));
-    t.i64(&name("own_marked"), rows().map(|n| n.map(|n| n.own_marked)));
     t.f64(&name("mark_delay_us"), rows().map(|n| n.and_then(|n| n.mark_delay_us)));
-    t.f64(&name("stepped"), rows().map(|n| n.and_then(|n| n.stepped)));
     t.f64(&name("within"), rows().map(|n| n.and_then(|n| n.within)));
     t.f64(&name("apart"), rows().map(|n| n.and_then(|n| n.apart)));
     t.i64(&name("waiting"), rows().map(|n| n.map(|n| n.waiting)));
     t.f64(&name("uneven"), rows().map(|n| n.and_then(|n| n.uneven)));
     t.f64(&name("unlike"), rows().map(|n| n.and_then(|n| n.unlike)));
-    t.i64(&name("outrun"), rows().map(|n| n.map(|n| n.outrun)));
-    t.i64(&name("outruns"), rows().map(|n| n.map(|n| n.outruns)));
 }

@@ -11,21 +11,32 @@ use pyo3::prelude::*;
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
-use super::{features, responses};
+use super::{features, responses, spikes};
 use crate::measure::features::Run;
 use crate::measure::noise::spreads;
-use crate::measure::phases::{self, Phase};
+use crate::measure::phases::{self, Phase, HIDES, NOTED_US};
 use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
-use crate::measure::rounds::{placed, Direction, Key, Limit, Rounds};
+use crate::measure::rounds::{numbered, placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
+use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
 use crate::measure::sums::sums;
 use crate::measure::{alphas, cuts, detector, laws};
+use crate::measure::{FRAME_BYTES, MIN_ACKED_PACKETS, MIN_ROUNDS, MIN_STEADY, MIN_STEADY_PACKETS};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Measured>()?;
     m.add_class::<Phases>()?;
     m.add("L4S_MARK_US", L4S_MARK_US)?;
+    m.add("SPIKE_JOIN_NS", JOIN_NS)?;
+    m.add("SPIKE_LOOK_BACK_NS", LOOK_BACK_NS)?;
+    m.add("MIN_STEADY", MIN_STEADY)?;
+    m.add("MIN_STEADY_PACKETS", MIN_STEADY_PACKETS)?;
+    m.add("MIN_ROUNDS", MIN_ROUNDS)?;
+    m.add("MIN_ACKED_PACKETS", MIN_ACKED_PACKETS)?;
+    m.add("FRAME_BYTES", FRAME_BYTES)?;
+    m.add("NOTED_US", NOTED_US)?;
+    m.add("HIDES", HIDES)?;
     m.add("L4S_MARK_PACKETS", PACKETS)
 }
 
@@ -71,9 +82,19 @@ impl Measured {
         Ok(rows(&rounds, &directions)?.is_some())
     }
 
-    /// Slots of the paths that carry at least so many packets.
-    fn slots(&self, py: Python<'_>, min_packets: u64) -> PyResult<ArrowTable> {
-        let found = self.of_paths(py, min_packets)?;
+    /// The direction of each row of `rounds`, in any order, by number (`direction`).
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+    fn numbered(rounds: Given, directions: Given) -> PyResult<ArrowTable> {
+        let known: Vec<Key> = keys(&directions)?.collect();
+        let mut t = Columns::default();
+        t.u32("direction", numbered(&known, keys(&rounds)?).into_iter());
+        t.finish()
+    }
+
+    /// Slots of the paths that carried enough.
+    fn slots(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let found = self.of_paths(py)?;
         let mut t = Columns::default();
         t.u32("at", found.iter().map(|s| s.at));
         t.u32("flows", found.iter().map(|s| s.flows));
@@ -91,11 +112,11 @@ impl Measured {
     }
 
     /// Phases of these paths; `noise` has what noise adds to the delays of each path (`at`).
-    fn phases(&self, py: Python<'_>, noise: Given, min_packets: u64) -> PyResult<Phases> {
+    fn phases(&self, py: Python<'_>, noise: Given) -> PyResult<Phases> {
         let (at, us) = (noise.whole::<UInt32Type>("at")?, noise.whole::<Float64Type>("noise_us")?);
         let added = |row| Some((at.get(row)?, us.get(row)?));
         let noise_us: BTreeMap<u32, f64> = (0..at.len()).filter_map(added).collect();
-        let slots = self.of_paths(py, min_packets)?.to_vec();
+        let slots = self.of_paths(py)?.to_vec();
         native(py, || Ok::<_, PyErr>(Phases { phases: phases::phases(slots, &noise_us) }))
     }
 
@@ -116,6 +137,30 @@ impl Measured {
             Run { rounds: &rounds, directions: &self.directions, known: &known, phases: &phases.phases };
         let found = native(py, || Ok::<_, PyErr>(run.features(only.as_ref())))?;
         features::table(&found)
+    }
+
+    /// The smallest RTT of each direction near the sender (`of`), and how its rounds lie above it.
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn floors(&self, known: Given) -> PyResult<ArrowTable> {
+        spikes::floors(&self.rounds()?, &self.directions, &known)
+    }
+
+    /// The smallest one-way delays of each direction (`of`).
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn one_way(&self, known: Given) -> PyResult<ArrowTable> {
+        spikes::one_way(&self.rounds()?, &self.directions, &known)
+    }
+
+    /// The largest delay of each round that counts, by its direction (`of`), and the base of that.
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn delays(&self, known: Given) -> PyResult<ArrowTable> {
+        spikes::delays(&self.rounds()?, &self.directions, &known)
+    }
+
+    /// Events of each path whose delays were far above the usual ones.
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn spikes(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
+        spikes::spikes(py, &self.rounds()?, &self.directions, &known)
     }
 
     /// How the delays of directions near the sender spread after their start, by number (`of`).
@@ -206,12 +251,12 @@ impl Measured {
 }
 
 impl Measured {
-    fn of_paths(&self, py: Python<'_>, min_packets: u64) -> PyResult<&[Slot]> {
+    fn of_paths(&self, py: Python<'_>) -> PyResult<&[Slot]> {
         if let Some(found) = self.slots.get() {
             return Ok(found);
         }
         let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions, min_packets)))?;
+        let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions)))?;
         Ok(self.slots.get_or_init(|| found))
     }
 
@@ -255,6 +300,11 @@ impl Measured {
             ece_acks: given.whole::<UInt32Type>("ece_acks")?,
             ce: given.whole::<UInt32Type>("ce")?,
             ce_bytes: given.whole::<UInt64Type>("ce_bytes")?,
+            first_frame: given.whole::<UInt64Type>("first_frame")?,
+            last_frame: given.whole::<UInt64Type>("last_frame")?,
+            sent_packets: given.whole::<UInt32Type>("sent_packets")?,
+            burst_bytes: given.whole::<UInt32Type>("burst_bytes")?,
+            rtt_prompt_max_us: given.whole::<Float64Type>("rtt_prompt_max_us")?,
             limits: &self.limits,
         })
     }

@@ -17,12 +17,12 @@ fn flow(of: usize, low_us: f64, packets: u32) -> Directed {
         acked_packets: packets,
         acked_bytes: u64::from(packets) * 1448,
         marks: Some(0),
-        limit: Limit::Other,
+        limit: Limit::Cwnd,
         steady: true,
         phase: Some(0),
-        queue_us: Some(low_us + 1000.0),
-        rtt_min_us: Some(BASE_US + low_us),
-        rtt_max_us: Some(BASE_US + low_us + 2000.0),
+        queue_us: Some(low_us + 1000.0).into(),
+        rtt_min_us: Some(BASE_US + low_us).into(),
+        rtt_max_us: Some(BASE_US + low_us + 2000.0).into(),
         ..Round::default()
     };
     Directed {
@@ -84,22 +84,12 @@ fn a_flow_that_finds_the_queue_empty_at_times_is_not_compared() {
 }
 
 #[test]
-fn marks_at_less_than_half_the_rate_of_the_others_are_counted() {
-    for (packets, slots) in [(9, 20), (11, 0)] {
-        let marked = with(flow(1, 100.0, packets), |round| round.marks = Some(1));
-        let found = both(&flow(0, 100.0, 20), &marked, 50e6);
-        assert_eq!((found[0].outrun, found[1].outrun), (0, slots));
-        assert_eq!((found[0].outruns, found[1].outruns), (slots, 0));
-    }
-}
-
-#[test]
-fn packets_that_cannot_be_marked_are_no_queue_without_a_mark() {
-    for (codepoint, count) in [(Codepoint::Ect0, 100), (Codepoint::NotEct, 0)] {
+fn packets_that_cannot_be_marked_are_no_ect0() {
+    for (codepoint, markable) in [(Codepoint::Ect0, true), (Codepoint::NotEct, false)] {
         let other = Directed { codepoint, ..flow(1, 9000.0, 20) };
         let found = beside(&[&flow(0, 9000.0, 20), &other], 50e6);
         let classic = found[0].classic.clone().unwrap_or_default();
-        assert_eq!((classic.high, classic.high_unmarked), (count, count));
+        assert_eq!(classic.ect0, if markable { classic.slots } else { 0 });
         assert!(found[0].scalable.is_none() && found[1].scalable.is_some());
     }
 }

@@ -1,0 +1,239 @@
+//! Stretches of time in which delays of a path were far above the usual ones: see `derive/spikes.py`.
+
+use std::collections::BTreeSet;
+
+use super::delays::{bases, counted, delays, Delay, Way};
+use super::numbers::{median, most};
+use super::rounds::{Direction, Rounds};
+use super::{MIN_ACKED_PACKETS, MIN_ROUNDS};
+
+/// A spike exceeds the usual delay by 15 ms (DualPI2's classic target) and by twice its height.
+const ABOVE_US: f64 = 15_000.0;
+const ABOVE_RATIO: f64 = 2.0;
+
+/// Shorter peaks (ns) are bursts that the queue is there to absorb. By eye.
+const MIN_LENGTH_NS: i64 = 50_000_000;
+
+/// Peaks closer than this (ns) are one spike. By eye.
+pub const JOIN_NS: i64 = 250_000_000;
+
+/// How long (ns) before a spike its cause may lie: some round trips of any path. By eye.
+pub const LOOK_BACK_NS: i64 = 1_000_000_000;
+
+/// Start of a flow, in which its window may double, the longer of both: slow start reaches 10,000 packets
+/// from 10 (RFC 6928) in ten round trips; the same again for queue and recovery.
+const EARLY_NS: i64 = 500_000_000;
+const EARLY_ROUNDS: u32 = 20;
+
+/// Growth of the flight over three rounds that only slow start makes (it would be 8). By eye.
+const DOUBLING: f64 = 3.0;
+
+/// A burst of eight times the usual one, in a spike that nothing else explains. By eye.
+const BURST_RATIO: f64 = 8.0;
+
+/// One event of a path, whichever flows it hit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spike {
+    /// The direction that it hit hardest, and when.
+    pub of: usize,
+    pub highest_ns: i64,
+    pub height_us: f64,
+    pub usual_us: f64,
+    pub one_way: bool,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub first_frame: Option<u64>,
+    pub last_frame: Option<u64>,
+    pub rounds: u32,
+    /// Flows that it hit, and what of them was retransmitted meanwhile.
+    pub hit: BTreeSet<u32>,
+    pub lost: u64,
+    pub bursty: bool,
+    pub starter: Option<Starter>,
+}
+
+/// A flow that doubled its window before a spike, or else began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Starter {
+    pub flow: u32,
+    pub grew: bool,
+    /// Most packets that it had in flight until the end of the spike.
+    pub peak_packets: Option<u32>,
+}
+
+/// Of all paths in their order, by time.
+pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Vec<Spike> {
+    let bases = bases(rounds, directions, ways);
+    let (mut flows, mut peaks) = (Vec::new(), Vec::new());
+    for (of, direction) in directions.iter().enumerate() {
+        let rows: Vec<usize> = counted(rounds, direction).collect();
+        let carried = rows.iter().map(|row| u64::from(rounds.acked_packets.or_zero(*row))).sum();
+        let enough = rows.len() >= MIN_ROUNDS || carried >= MIN_ACKED_PACKETS;
+        if enough && carried >= MIN_ROUNDS as u64 {
+            let delays = delays(rounds, &rows, &ways[of], bases[of]);
+            peaks.extend(peaks_of(rounds, of, direction.at, &rows, &delays));
+            flows.push(Flow::new(rounds, of, direction, &rows, carried));
+        }
+    }
+    flows.sort_by_key(|flow| flow.at);
+    peaks.sort_by_key(|peak| (peak.at, peak.start_ns));
+    let of_path = |peaks: &[Peak]| {
+        let at = peaks[0].at;
+        let flows =
+            &flows[flows.partition_point(|flow| flow.at < at)..flows.partition_point(|flow| flow.at <= at)];
+        let mut found = joined(rounds, peaks);
+        found.retain(|spike| spike.end_ns - spike.start_ns >= MIN_LENGTH_NS);
+        count_losses(rounds, directions, flows, &mut found);
+        for spike in &mut found {
+            spike.starter = starter(rounds, directions, flows, spike);
+        }
+        found
+    };
+    peaks.chunk_by(|a, b| a.at == b.at).flat_map(of_path).collect()
+}
+
+/// A round that belongs to a spike.
+struct Peak {
+    at: u32,
+    of: usize,
+    row: usize,
+    start_ns: i64,
+    us: f64,
+    one_way: bool,
+    usual_us: f64,
+    usual_burst: Option<f64>,
+}
+
+fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[Delay]) -> Vec<Peak> {
+    let mut values: Vec<f64> = delays.iter().filter_map(|delay| delay.us).collect();
+    let Some(usual_us) = median(&mut values) else { return Vec::new() };
+    let limit_us = usual_us + ABOVE_US.max(ABOVE_RATIO * usual_us);
+    if values.iter().all(|us| *us <= limit_us) {
+        return Vec::new();
+    }
+    let bursts = rows.iter().filter_map(|row| rounds.burst_bytes.get(*row));
+    let usual_burst = median(&mut bursts.map(f64::from).collect::<Vec<_>>());
+    let peak = |(row, delay): (&usize, &Delay)| {
+        let (row, start_ns, one_way) = (*row, rounds.start_ns.or_zero(*row), delay.one_way);
+        let us = delay.us.filter(|us| *us > limit_us)?;
+        Some(Peak { at, of, row, start_ns, us, one_way, usual_us, usual_burst })
+    };
+    rows.iter().zip(delays).filter_map(peak).collect()
+}
+
+/// Peaks of all flows of a path as the spikes that they belong to.
+fn joined(rounds: &Rounds<'_>, peaks: &[Peak]) -> Vec<Spike> {
+    let mut found = Vec::new();
+    let (mut first, mut reached) = (0, i64::MIN);
+    for (i, peak) in peaks.iter().enumerate() {
+        if i > first && peak.start_ns.saturating_sub(reached) > JOIN_NS {
+            found.push(spike(rounds, &peaks[first..i]));
+            first = i;
+        }
+        reached = reached.max(rounds.end_ns.or_zero(peak.row));
+    }
+    found.push(spike(rounds, &peaks[first..]));
+    found
+}
+
+fn spike(rounds: &Rounds<'_>, peaks: &[Peak]) -> Spike {
+    let rows = || peaks.iter().map(|peak| peak.row);
+    let highest =
+        peaks.iter().fold(&peaks[0], |highest, peak| if peak.us > highest.us { peak } else { highest });
+    let burst = rows().filter_map(|row| rounds.burst_bytes.get(row)).max();
+    let usual_burst = peaks.iter().fold(None, |burst, peak| most(burst, peak.usual_burst));
+    Spike {
+        of: highest.of,
+        highest_ns: highest.start_ns,
+        height_us: highest.us,
+        usual_us: highest.usual_us,
+        one_way: highest.one_way,
+        start_ns: peaks[0].start_ns,
+        end_ns: rows().map(|row| rounds.end_ns.or_zero(row)).max().unwrap_or(0),
+        first_frame: rows().filter_map(|row| rounds.first_frame.get(row)).min(),
+        last_frame: rows().filter_map(|row| rounds.last_frame.get(row)).max(),
+        rounds: peaks.len() as u32,
+        hit: rows().map(|row| rounds.flow.or_zero(row)).collect(),
+        bursty: burst.zip(usual_burst).is_some_and(|(most, usual)| f64::from(most) > BURST_RATIO * usual),
+        ..Spike::default()
+    }
+}
+
+/// A direction whose rounds count.
+struct Flow {
+    at: u32,
+    of: usize,
+    flow: u32,
+    began_ns: i64,
+    /// End of the last round in which the window doubled: at the start of the flow.
+    doubled_ns: Option<i64>,
+    carried: u64,
+}
+
+impl Flow {
+    fn new(rounds: &Rounds<'_>, of: usize, direction: &Direction, rows: &[usize], carried: u64) -> Flow {
+        let begins = rows.iter().filter_map(|row| rounds.start_ns.get(*row));
+        let began_ns = begins.min().unwrap_or(0);
+        let flight = |i: usize| rounds.inflight_max_packets.get(rows[i]).map(f64::from);
+        let doubles = |i: &usize| {
+            let row = rows[*i];
+            let before = i.checked_sub(3).and_then(flight);
+            let grown = || flight(*i).zip(before).is_some_and(|(now, before)| now >= DOUBLING * before);
+            let early = rounds.start_ns.or_zero(row) - began_ns <= EARLY_NS
+                || rounds.round.or_zero(row) <= EARLY_ROUNDS;
+            early && (rounds.slow_start[row] || grown())
+        };
+        let doubled_ns = (0..rows.len()).filter(doubles).filter_map(|i| rounds.end_ns.get(rows[i])).max();
+        let flow = rounds.flow.or_zero(direction.rows.start);
+        Flow { at: direction.at, of, flow, began_ns, doubled_ns, carried }
+    }
+}
+
+/// What was retransmitted in each of the spikes of a path, by the flows that it hit. A round that began before
+/// a spike may lie in it.
+fn count_losses(rounds: &Rounds<'_>, directions: &[Direction], flows: &[Flow], spikes: &mut [Spike]) {
+    for flow in flows {
+        for row in counted(rounds, &directions[flow.of]) {
+            let (lost, end_ns) = (rounds.retransmits.or_zero(row), rounds.end_ns.or_zero(row));
+            let begun = || spikes.partition_point(|spike| spike.start_ns <= end_ns);
+            let Some(last) = (lost > 0).then(begun).and_then(|begun| begun.checked_sub(1)) else { continue };
+            let spike = &mut spikes[last];
+            if rounds.start_ns.or_zero(row) <= spike.end_ns && spike.hit.contains(&flow.flow) {
+                spike.lost += u64::from(lost);
+            }
+        }
+    }
+}
+
+/// The flow that doubled its window, or else began, in the second before a spike.
+///
+/// One that doubled its window may begin in the spike, before its highest delay: a small flow that begins
+/// earlier only opens the spike (simulated run s8103-047). Of several that doubled their windows, the one
+/// that had most in flight.
+fn starter<'f>(
+    rounds: &Rounds<'_>,
+    directions: &[Direction],
+    flows: &'f [Flow],
+    spike: &Spike,
+) -> Option<Starter> {
+    let hardest = rounds.flow.or_zero(directions[spike.of].rows.start);
+    let near = |flow: &'f Flow| {
+        let doubled = flow.doubled_ns.is_some_and(|ns| ns >= spike.start_ns - JOIN_NS);
+        let grew = spike.hit.contains(&flow.flow) && doubled;
+        let began = flow.began_ns > spike.start_ns - LOOK_BACK_NS
+            && flow.began_ns <= spike.start_ns
+            && flow.flow != hardest
+            && flow.carried >= MIN_ACKED_PACKETS;
+        (grew && flow.began_ns <= spike.highest_ns || began).then_some((flow, grew, doubled))
+    };
+    let ranked = flows.iter().filter_map(near).map(|(flow, grew, doubled)| {
+        let seen = counted(rounds, &directions[flow.of]);
+        let seen = seen.filter(|row| rounds.start_ns.or_zero(*row) <= spike.end_ns);
+        let peak_packets = seen.filter_map(|row| rounds.inflight_max_packets.get(row)).max();
+        let hit = spike.hit.contains(&flow.flow);
+        let rank = (hit, doubled, peak_packets, -flow.began_ns, u32::MAX - flow.flow);
+        (rank, Starter { flow: flow.flow, grew, peak_packets })
+    });
+    // Of equal ones the first.
+    ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, starter)| starter)
+}
