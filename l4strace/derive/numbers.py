@@ -52,27 +52,3 @@ def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     known = table.lazy().select(*KEY, column)
     row = of.join(known, on=KEY, how="left", maintain_order="left").select(column)
     return row.collect()[column][directions(capture)]
-
-
-@kept
-def rising(capture: Capture) -> bool:
-    """Rounds of a direction that stand together stand in the order of `round`."""
-    same = pl.lit(directions(capture)) == pl.lit(directions(capture).shift())
-    falls = same & (pl.col("round") < pl.col("round").shift())
-    return not capture.rounds.select(falls.any()).item()
-
-
-def ordered(rounds: pl.DataFrame, rises: bool = False) -> pl.DataFrame:
-    """``rounds`` by their direction `of` and by `round`, in which they mostly are.
-
-    ``rises``: whether they are known to be `rising`.
-    """
-    if rises and rounds["of"].flags["SORTED_ASC"]:
-        return rounds
-    before = pl.col("of").shift(), pl.col("round").shift()
-    later = (pl.col("of") > before[0]) | (
-        (pl.col("of") == before[0]) & (pl.col("round") >= before[1])
-    )
-    if rounds.select(later.all()).item():
-        return rounds
-    return rounds.sort("of", "round", maintain_order=True)

@@ -17,16 +17,11 @@ DIRECTION = ("flow", "forward")
 """What identifies a flow direction, whichever input shows it."""
 
 
-OF = ("of",)
-"""What identifies a flow direction in rows that have its number (`derive.numbers`)."""
-
-
-def of_round(steps: int, column: pl.Expr, by: tuple[str, ...] = KEY) -> pl.Expr:
+def of_round(steps: int, column: pl.Expr) -> pl.Expr:
     """``column`` of the round so many ``steps`` later (negative: earlier) in the same direction.
 
     Needs rows sorted by `KEY` and `round`; null beyond the ends. ``shift().over(KEY)`` gives the
     same and takes a hundred times as long, because it makes a group of every direction.
-    ``by``: what identifies a direction; the number `OF` takes a third of the time.
     """
-    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift(-steps) for key in by)
+    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift(-steps) for key in KEY)
     return pl.when(same).then(column.shift(-steps))

@@ -35,17 +35,3 @@ def test_what_only_some_directions_have_is_null_for_the_others() -> None:
     run = made(rounds(2, flow=1), rounds(1))
     known = run.directions.filter(flow=1).select(KEY).with_columns(base_us=pl.lit(7.0))
     assert numbers.looked_up(run, known, "base_us").to_list() == [7.0, 7.0, None]
-
-
-def test_rounds_are_sorted_where_they_are_not() -> None:
-    table = pl.DataFrame({"of": [1, 0, 0], "round": [0, 1, 0]})
-    assert numbers.ordered(table).rows() == [(0, 0), (0, 1), (1, 0)]
-    assert numbers.ordered(numbers.ordered(table)).rows() == [(0, 0), (0, 1), (1, 0)]
-
-
-def test_rounds_whose_directions_are_sorted_may_still_fall() -> None:
-    fallen = rounds(2).reverse()
-    run = made(fallen, rounds(2, flow=1))
-    assert numbers.directions(run).flags["SORTED_ASC"]
-    assert not numbers.rising(run)
-    assert numbers.rising(made(rounds(2, flow=1), rounds(2)))
