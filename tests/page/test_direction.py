@@ -15,11 +15,13 @@ from tests.support.frames import evidence, frame, rounds
 from tests.support.scenes import bottleneck, laws, log
 
 
-def direction(*, ect1: int = 1000, **tables: Any) -> Direction:
+def direction(*, ect1: int = 1000, cc: str | None = None, **tables: Any) -> Direction:
     run = evidence(
         sources=frame("sources", first_ns=0, last_ns=10**9),
         flows=frame("flows"),
-        directions=frame("directions", data_ect1=ect1, data_ect0=1000 - ect1, data_not_ect=0),
+        directions=frame(
+            "directions", data_ect1=ect1, data_ect0=1000 - ect1, data_not_ect=0, cc=cc
+        ),
         rounds=rounds(3),
         **tables,
     )
@@ -27,18 +29,13 @@ def direction(*, ect1: int = 1000, **tables: Any) -> Direction:
     return found
 
 
-def socket(control: str) -> dict[str, Any]:
-    subject = "40001 > 5201"
-    return {"hosts": frame("hosts", topic="socket", subject=subject, name="cc", value=control)}
-
-
 @pytest.mark.parametrize(
     ("tables", "expected"),
     [
         ({"kernel": log(3)}, True),
-        ({"kernel": log(3, cc="bbr", classic_ecn=None), "laws": laws("alpha/2")}, False),
-        (socket("prague"), True),
-        (socket("bbr") | {"laws": laws("alpha/2")}, False),
+        ({"kernel": log(3, classic_ecn=None), "cc": "bbr", "laws": laws("alpha/2")}, False),
+        ({"cc": "prague"}, True),
+        ({"cc": "bbr", "laws": laws("alpha/2")}, False),
         ({"laws": laws("alpha/2")}, True),
         ({"laws": laws("floor")}, True),
         ({"laws": laws("none")}, False),
@@ -46,7 +43,7 @@ def socket(control: str) -> dict[str, Any]:
         ({}, False),
     ],
 )
-def test_prague_is_known_from_logs_and_hosts_and_likely_from_its_law(
+def test_prague_is_known_by_score_or_name_and_likely_from_its_law(
     tables: dict[str, Any], expected: bool
 ) -> None:
     assert direction(**tables).prague is expected
