@@ -52,6 +52,7 @@ class Run:
     builds: pl.DataFrame
     bottlenecks: pl.DataFrame
     signs: pl.DataFrame
+    fallback: pl.DataFrame
     coexistence: pl.DataFrame
     phases: pl.DataFrame
     spikes: pl.DataFrame

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline, resources
-from l4strace.derive import noise, windows
+from l4strace.derive import laws, noise
 from l4strace.schema.keys import KEY
 from tests.support.bench import shapes, workloads
 
@@ -56,11 +56,10 @@ def test_it_is_the_same_on_any_number_of_threads(long_run):
 
 def test_how_a_window_follows_its_marks_is_seen_in_single_rounds(long_run):
     _, capture = long_run
-    together = capture.rounds.filter(pl.col("round_trips") > 1)
-    seen = windows.seen(capture)
-    assert not together.is_empty()
-    assert seen.height > MOST_ROWS // 4
-    assert not set(seen["round"]) & set(together["round"])
+    marked = capture.rounds.filter(pl.col("ce_best") > 0)
+    single = marked.filter(pl.col("round_trips") == 1)
+    assert single.height < marked.height
+    assert single.height / 4 < laws.table(capture)["samples"].max() <= single.height
 
 
 def test_queues_and_noise_are_compared_in_single_rounds(long_run):

@@ -65,7 +65,6 @@ def diagnose(
     Examples:
       l4strace diagnose run.pcapng
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
-      l4strace diagnose run.pcapng --expect l4s --expect no-misfire
     """
     resources.forget_timings()
     resources.suit(files.paths)
