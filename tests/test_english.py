@@ -20,17 +20,11 @@ NEEDS_A_NEIGHBOR = re.compile(
     r"(?! l4strace)"
 )
 """How docstrings begin that refer to the definition above them."""
-TO_BE_REWRITTEN = re.compile(
-    r"l4strace/derive/(alphas|coexistence|cuts|delays|detector|laws|numbers|one_way|queue_delay"
-    r"|short_flows|spikes|steps|windows)\.py"
-)
-"""To be removed: these modules are being rewritten, and until then keep their names."""
 PYTHON = sorted(
     path
     for folder in ("l4strace", "collectors", "fixtures")
     for path in (REPOSITORY / folder).rglob("*.py")
     if not {"target", "share"}.intersection(path.parts)
-    and not TO_BE_REWRITTEN.match(path.relative_to(REPOSITORY).as_posix())
 )
 
 

@@ -18,7 +18,7 @@ from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, SENDER
 
-ENOUGH, SURE = 20, 3.0
+MIN_PACED_ROUNDS, STANDARD_ERRORS = 20, 3.0
 """Rounds, and standard errors between their mean growth and the middle of both hypotheses: 1 in 700
 by chance."""
 
@@ -40,7 +40,9 @@ def chosen(capture: Capture) -> pl.DataFrame:
     rounds, growth = pl.col("rounds"), pl.col("growth") / pl.col("rounds")
     variance = (pl.col("squares") - rounds * growth**2).clip(lower_bound=0) / (rounds - 1)
     above = growth - (1 + pl.col("slowed") / rounds) / 2
-    sure = (rounds >= ENOUGH) & (above.abs() >= SURE * (variance / rounds).sqrt())
+    sure = (rounds >= MIN_PACED_ROUNDS) & (
+        above.abs() >= STANDARD_ERRORS * (variance / rounds).sqrt()
+    )
     judged = sums.select(
         *SENDER,
         paced=pl.when(sure).then(above < 0),
@@ -62,7 +64,7 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
 
 
 def _builds(capture: Capture) -> pl.DataFrame:
-    """Of each row of `company.directions`: `paced`, `late`, and where alpha starts.
+    """`paced`, `late` and the start of alpha, for each row of `company.directions`.
 
     `late` is one without a handshake. `zero`, `zero_lo` and `zero_hi` state whether alpha and its
     bounds start at 0: what the packets leave open is as the clock has it, or in the bounds.

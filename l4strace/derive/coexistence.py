@@ -36,7 +36,7 @@ MIN_STARVED_SLOTS = 3
 """As many as are averaged: fewer are one dip."""
 
 MIN_STARVED_NS = 2_000_000_000
-"""Of these the first and the last may hold little: a transfer that is over sooner has not starved,
+"""The first and the last second may hold little: a transfer that is over sooner has not starved,
 it was still in slow start. By eye."""
 
 HELD_BACK = 0.5

@@ -10,7 +10,7 @@ from l4strace.schema.keys import KEY
 
 
 def known(capture: Capture) -> pl.DataFrame:
-    """Of each direction, in the order of `company.directions`.
+    """What is known of each direction, in the order of `company.directions`.
 
     `floor_us`, `owd_base_us`, `overtakes`, and `merged`: its packets hold several segments.
     """

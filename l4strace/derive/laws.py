@@ -21,7 +21,7 @@ from l4strace.schema.keys import KEY, SENDER
 ROUNDING: float = _native.ROUNDING
 """Smallest error of a predicted window: two counts of whole packets."""
 
-ENOUGH, LEAD, LEAD_EACH = 5, 6.0, 0.1
+MIN_LAW_ROUNDS, LEAD, LEAD_EACH = 5, 6.0, 0.1
 """Rounds, log-likelihood ahead of other laws (odds of 400 to 1), and that per round: a small
 bias of the model adds up over thousands of rounds. By eye, from the runs of the lab, where a law
 that is right leads by 0.6 to 6 per round."""
@@ -29,7 +29,7 @@ that is right leads by 0.6 to 6 per round."""
 ENOUGH_WITH_HOST = 3
 """Rounds that a flow must have before its host's law counts for it. By eye."""
 
-DEEP = 2 * ROUNDING / (HALF - CUT_FLOOR)
+DEEP_WINDOW_PACKETS = 2 * ROUNDING / (HALF - CUT_FLOOR)
 """Packets of a window from which a reduction by half and one to the floor differ by twice what
 counting whole packets hides."""
 
@@ -42,7 +42,7 @@ GAUSSIAN_COST, WORST_FIT = 0.5, 2.0
 that cost more are larger than assumed, and the leads shrink with their variance (quasi-likelihood;
 Burnham and Anderson 2002, section 2.5: up to four times the variance)."""
 
-OFTEN = 0.1
+ASKED_SHARE = 0.1
 """Share of usable rounds in which the replayed score asks for more than alpha/2, from which alpha/2
 must explain the window better than that score to be named. By eye, as for the detector's steps."""
 
@@ -103,7 +103,7 @@ def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
         *SENDER, host_lead="lead", host_references="references"
     )
     rows = own.join(known, on=SENDER, how="left", maintain_order="left")
-    due = (pl.col("asked") >= OFTEN) | (pl.col("host_references") == "wrong")
+    due = (pl.col("asked") >= ASKED_SHARE) | (pl.col("host_references") == "wrong")
     due = (pl.col("host_lead").is_not_null() & due).fill_null(False)
     open_ = (pl.col("ll_half_alpha") - pl.col("ll_floor") < LEAD) & (pl.col("misfit") <= MISFIT)
     joins = due & pl.col("law").is_null() & open_ & (pl.col("samples") >= ENOUGH_WITH_HOST)
@@ -117,7 +117,7 @@ def _with_hosts(own: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
 
 
 def apart() -> pl.Expr:
-    """Of rows of `laws`: reductions by alpha/2 and to the floor can be told apart in these windows.
+    """Whether the windows of a row of `laws` tell reductions by alpha/2 from those to the floor.
 
     They differ by twice what counting whole packets hides.
     """
@@ -139,7 +139,7 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         pl.col(f"ll_{name}") for name in ("half_alpha", "floor", "half", "none", "floor_always")
     )
     # A floor that waits for a score which never comes is alpha/2: it must gain something.
-    deep = pl.col("window_packets") >= DEEP
+    deep = pl.col("window_packets") >= DEEP_WINDOW_PACKETS
     # Where the score asks for the floor, alpha/2 must be told apart from it.
     asked_for = half_alpha - pl.col("ll_floor_fixed") >= LEAD
     over = {
@@ -158,17 +158,17 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         misfit=-pl.max_horizontal(floor, half, none, half_alpha) / pl.col("samples"),
         **over,
     )
-    fixed, open_ = pl.col("ll_floor_fixed"), pl.col("asked") >= OFTEN
+    fixed, open_ = pl.col("ll_floor_fixed"), pl.col("asked") >= ASKED_SHARE
     # A single reduction shows the floor plainly: it is nearer to the floor than to alpha/2.
     plain = pl.col("fraction").fill_null(CUT_FLOOR) >= (pl.col("half_alpha") + CUT_FLOOR) / 2
     # At an alpha near 0 the reduction hides in the noise: no reduction then explains as much.
     # Nor is alpha/2 what single reductions near the floor follow, where none explains the rest.
-    deeper = plain & (pl.col("isolated") >= ENOUGH) & (half_alpha - none < needed)
+    deeper = plain & (pl.col("isolated") >= MIN_LAW_ROUNDS) & (half_alpha - none < needed)
     hidden = {
         "alpha/2": (none - half_alpha < needed) & ~(open_ & (half_alpha - fixed < LEAD)) & ~deeper,
-        "floor": plain | (pl.col("isolated") < ENOUGH),
+        "floor": plain | (pl.col("isolated") < MIN_LAW_ROUNDS),
     }
-    enough = (pl.col("samples") >= ENOUGH) & (misfit <= WORST_FIT)
+    enough = (pl.col("samples") >= MIN_LAW_ROUNDS) & (misfit <= WORST_FIT)
     certain = pl.when(misfit > MISFIT).then(GAUSSIAN_COST / misfit).otherwise(1.0)
     named = [
         pl.when(enough & (certain * pl.col(law) >= needed) & hidden.get(law, True)).then(

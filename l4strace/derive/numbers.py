@@ -17,7 +17,7 @@ from l4strace.schema.keys import KEY, PATH
 
 @kept
 def directions(capture: Capture) -> pl.Series:
-    """Of each row of `rounds`, the row of its direction in `company.directions`; null if absent."""
+    """For each row of `rounds`: its direction's row in `company.directions`, null if absent."""
     known = company.directions(capture).select(KEY).rechunk()
     found = _native.Measured.numbered(capture.rounds.select(KEY).rechunk(), known)
     return marked_sorted(pl.DataFrame(found)["direction"])
@@ -25,7 +25,7 @@ def directions(capture: Capture) -> pl.Series:
 
 @kept
 def paths(capture: Capture) -> pl.Series:
-    """Of each row of `company.directions`, the number of its path in the order of `PATH`."""
+    """For each row of `company.directions`: the number of its path in the order of `PATH`."""
     of = company.directions(capture).lazy().select(PATH)
     found = of.join(named(capture).lazy(), on=PATH, how="left", maintain_order="left")
     return found.select("at").collect()["at"]

@@ -12,7 +12,7 @@ from l4strace.derive import company, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.wording.quantities import count, quantity, share
 
-MANY = 5
+MIN_SHORT_FLOWS = 5
 """Flows from which a median and a largest completion time are meaningful. By eye."""
 
 LARGEST_BYTES = 2_000_000
@@ -71,7 +71,7 @@ def groups(capture: Capture) -> pl.DataFrame:
             pl.col("marked_as").mode().sort().first(),
             pl.col("retransmits").sum(),
         )
-        .filter(pl.col("flows") >= MANY)
+        .filter(pl.col("flows") >= MIN_SHORT_FLOWS)
         .sort("source", "path", "port")
     )
 

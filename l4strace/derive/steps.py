@@ -18,7 +18,7 @@ class Logged(NamedTuple):
     flow: int
     forward: bool
     samples: pl.DataFrame
-    """Its rows of `kernel`: `alpha_bits` and the columns of `replay.STEP_COLUMNS`."""
+    """Rows of `kernel` of this socket: `alpha_bits` and the columns of `replay.STEP_COLUMNS`."""
     bits: int | None
     """PRAGUE_ALPHA_BITS; null where the log does not determine it."""
     steps: pl.DataFrame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from l4strace.derive.laws import DEEP
+from l4strace.derive.laws import DEEP_WINDOW_PACKETS
 from l4strace.fallback.causes import (
     Cause,
     of_hidden,
@@ -119,7 +119,7 @@ def _plain(place: Place, response: Response, score: Replayed | None) -> bool:
     In a window of a few packets rounding hides it: large reductions by alpha/2 look like the floor.
     Simulated run s8104-144, a window of 4 packets at alpha/2 of 18 %.
     """
-    deep = response.window_packets >= DEEP
+    deep = response.window_packets >= DEEP_WINDOW_PACKETS
     return place.proven_l4s and deep and score is not None and score.never_above
 
 

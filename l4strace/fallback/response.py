@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive.laws import ENOUGH, LEAD, MISFIT, apart
+from l4strace.derive.laws import LEAD, MIN_LAW_ROUNDS, MISFIT, apart
 from l4strace.derive.vantage import once, scalable
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
@@ -77,7 +77,9 @@ def responses(evidence: Evidence) -> dict[Direction, Response]:
 def few_at_the_floor() -> pl.Expr:
     """In a row of `laws`, all of the few marked rounds are at the fallback's floor."""
     others = pl.max_horizontal("ll_half_alpha", "ll_half", "ll_none")
-    few = pl.col("samples").is_between(MIN_FEW_ROUNDS, ENOUGH - 1) & (pl.col("misfit") <= MISFIT)
+    few = pl.col("samples").is_between(MIN_FEW_ROUNDS, MIN_LAW_ROUNDS - 1) & (
+        pl.col("misfit") <= MISFIT
+    )
     clear = pl.col("ll_floor") - others >= CLEAR_LEAD
     return (pl.col("law").is_null() & few & clear).fill_null(False)
 

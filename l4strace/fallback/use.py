@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from l4strace.derive.laws import ENOUGH
+from l4strace.derive.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction
 from l4strace.fallback.recorded import Recorded
@@ -46,7 +46,7 @@ class Use:
     @property
     def only_observes(self) -> bool:
         """Most reductions ignore the score."""
-        return self.cuts >= ENOUGH and self.at_half_alpha > MAJORITY
+        return self.cuts >= MIN_LAW_ROUNDS and self.at_half_alpha > MAJORITY
 
     @property
     def unmarked(self) -> bool:
@@ -56,7 +56,7 @@ class Use:
     @property
     def outweighed(self) -> bool:
         """Alpha/2 alone cut the window as deep as the fallback does."""
-        return self.made >= ENOUGH and self.at_alpha >= NEARLY_ALL
+        return self.made >= MIN_LAW_ROUNDS and self.at_alpha >= NEARLY_ALL
 
 
 def used(evidence: Evidence, recorded: Mapping[Direction, Recorded]) -> dict[Direction, Use]:

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from l4strace.derive.laws import ENOUGH
+from l4strace.derive.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.judgment import MOSTLY
@@ -96,7 +96,7 @@ def _open(responses: list[Response]) -> str:
         return f"no usable reduction of an ECT(1) sender came at a score {ABOVE}"
     if "floor" in laws:
         return "windows of a few packets hide how an ECT(1) sender reduces"
-    few = all(response.samples < ENOUGH for response in responses)
+    few = all(response.samples < MIN_LAW_ROUNDS for response in responses)
     reason = "too few marked rounds show" if few else "no law explains clearly"
     return f"{reason} how an ECT(1) sender reduces"
 

@@ -122,7 +122,7 @@ def test_rounds_that_show_nothing_are_left_out(more: dict[str, object]) -> None:
 def test_few_rounds_decide_nothing() -> None:
     columns = windows(lambda _: 0.3125, every=100)
     row = judged(columns)
-    assert row["samples"] < laws.ENOUGH
+    assert row["samples"] < laws.MIN_LAW_ROUNDS
     assert row["law"] is None
 
 
@@ -228,7 +228,7 @@ def test_the_rounds_of_all_flows_of_a_host_are_compared_together() -> None:
             rounds=pl.concat([flow(0, columns), flow(1, short)]),
         )
     )
-    assert table["samples"].to_list()[1] < laws.ENOUGH
+    assert table["samples"].to_list()[1] < laws.MIN_LAW_ROUNDS
     assert table["law"].to_list() == ["floor", "floor"]
     assert table["by_host"].to_list() == [False, True]
     assert table["references"].to_list() == ["wrong", "wrong"]

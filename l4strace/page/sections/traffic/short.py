@@ -40,7 +40,7 @@ class ShortRow(NamedTuple):
 def table(case: Case) -> tuple[ShortRow, ...]:
     """Rows by size, then codepoint; none with fewer flows than a median needs."""
     flows = short_flows.flows(case.evidence)
-    if flows.height < short_flows.MANY:
+    if flows.height < short_flows.MIN_SHORT_FLOWS:
         return ()
     names = {column: name for column, name, *_ in SENT_AS}
     rows = []
@@ -73,7 +73,7 @@ def _row(own: pl.DataFrame, size: str, sent_as: str) -> ShortRow:
 def completion(case: Case) -> Chart | None:
     """One dot per short flow, by the codepoint it was sent with."""
     flows = short_flows.flows(case.evidence)
-    if flows.height < short_flows.MANY:
+    if flows.height < short_flows.MIN_SHORT_FLOWS:
         return None
     ordered = flows.sort("payload_bytes", "completion_us").with_columns(
         (pl.col("payload_bytes") * KB).alias("x")
