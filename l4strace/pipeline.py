@@ -118,7 +118,7 @@ def diagnose(
 ) -> list[Judged]:
     """All stages in their order, for each unrelated run of the inputs.
 
-    ``reading`` is open while they are read, and is told how far that is. ``shown`` gives a run the
+    ``reading`` is open during the reading and reports its progress. ``shown`` gives a run the
     names that findings and outputs show. Raises InputError for what cannot be read, UsageError
     where nothing is selected and for several runs where one is asked for.
     """

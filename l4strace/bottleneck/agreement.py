@@ -31,7 +31,7 @@ OPEN = ("unknown", CLASSIC_OR_PER_FLOW)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One direction of a path with what is said of it."""
+    """One direction of a path with its kind, confidence and reason."""
 
     key: Key
     at: tuple[int, str]

@@ -1,4 +1,4 @@
-"""What the first row that fires says of a direction."""
+"""The verdict on one direction: the kind, confidence and sentence of the first row that fires."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _of_rows(d: Direction, rows: Sequence[Row], asked: Asked) -> Verdict:
 
 
 class Asked:
-    """The signs of one direction: many rows ask for the same."""
+    """The signs of one direction, each worked out once however many rows need it."""
 
     def __init__(self, direction: Direction) -> None:
         self._direction = direction

@@ -1,4 +1,4 @@
-"""The table of sockets as text, of which only a log tells: window, round trip, marks, losses."""
+"""Sockets that only a log shows, as a table of text: window, round trip, marks, losses."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from l4strace.redact import fields
 from l4strace.redact.mask import Mask
 
 UNREAD = "-"
-"""A line that is no sample, as the one that it stands for."""
+"""Stands for a line that holds no sample."""
 
 
 def bpftrace(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:

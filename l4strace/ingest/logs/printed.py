@@ -22,7 +22,7 @@ from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
 Fields = Callable[[str], str]
-"""A line -> `key=value` fields; nothing for a line that is no sample."""
+"""Parses a line into `key=value` fields; the text is empty where the line holds no sample."""
 
 ENDPOINTS = re.compile(r"\[?([\da-fA-F:.]+)\]?:(\d+)\s*(?:->|>|=>)\s*\[?([\da-fA-F:.]+)\]?:(\d+)")
 FIRST_TIME = re.compile(r"\s*(\d{6,19})[:,]?(?=\s)", re.ASCII)
