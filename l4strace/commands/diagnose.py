@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from l4strace import console, resources
 from l4strace.commands import inputs
 from l4strace.commands.answer import Expect, FailOn, exit_code, render
 from l4strace.commands.arguments import Files, Format, Part, Printed, Rules, Threads
-from l4strace.errors import UsageError
+from l4strace.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from l4strace.commands.page_file import PageFile
@@ -68,7 +69,7 @@ def diagnose(
     """
     resources.forget_timings()
     resources.suit(files.paths)
-    from l4strace.commands.page_file import PageFile, command_line, or_no_page
+    from l4strace.commands.page_file import PageFile, command_line
 
     with resources.timed("import"):
         from l4strace.pipeline import Asked
@@ -76,7 +77,8 @@ def diagnose(
     part.check()
     select, ignore = rules.checked()
     page = None
-    with or_no_page(output):
+    # Whether a page that nobody named has a place is said beside it, after the verdict.
+    with nullcontext() if output else suppress(OutputError):
         page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
     if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
@@ -102,10 +104,10 @@ def diagnose(
         console.note(summary)
     else:
         console.emit(summary)
-    if page is not None:
+    if not no_html and (output or form is Format.text):
         command = "" if files.anonymize else command_line()
         with console.stage("page"):
-            _write_pages(page, judged, beside, command, output, force)
+            _write_pages(page, judged, [files.paths[0], *beside], command, output, force)
     if timings:
         console.note(resources.timings())
     raise typer.Exit(exit_code(runs, FailOn.never if form is Format.sarif else fail_on))
@@ -119,7 +121,7 @@ def _compared(run: Judged, expected: Sequence[str]) -> Judged:
 
 
 def _write_pages(
-    first: PageFile,
+    first: PageFile | None,
     runs: Sequence[Judged],
     beside: Sequence[str],
     command: str,
@@ -129,10 +131,10 @@ def _write_pages(
     """Writes ``first`` for the first run, and for the others pages ``beside`` their inputs."""
     from l4strace.commands.page_file import PageFile, or_no_page
 
-    place: PageFile | None = first
-    for number, (run, path) in enumerate(zip(runs, ("", *beside), strict=True)):
+    place = first
+    for run, path in zip(runs, beside, strict=True):
         with or_no_page(output):
-            if number:
+            if run is not runs[0] or place is None:
                 place = PageFile.plan("", [path], True, force)
             if place is not None:
                 place.write(run.evidence, run.analysis, command)

@@ -134,6 +134,14 @@ def test_a_folder_that_takes_no_page_costs_no_verdict(sample: Path, sentence: st
     assert named.stderr.startswith("error: run.html: ")
 
 
+def test_a_missing_file_is_the_only_line_where_no_page_has_a_place():
+    command = [sys.executable, "-I", "-m", "l4strace", "diagnose", "no-such.pcap"]
+    result = subprocess.run(command, cwd="/proc", capture_output=True, text=True)
+    assert result.returncode == 3
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: no-such.pcap: ")
+
+
 def test_the_page_on_stdout_moves_the_summary_to_stderr(call, sample: Path, sentence: str):
     result = call("diagnose", sample, "-o", "-")
     assert result.stdout.startswith("<!doctype html>")
