@@ -24,12 +24,12 @@ from l4strace.derive import (
     alphas,
     builds,
     coexistence,
-    company,
     cuts,
     detector,
     guard,
     hosts,
     laws,
+    neighbors,
     noise,
     one_way,
     phases,
@@ -195,7 +195,7 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
     evidence = with_fallback(Evidence(**values | tables | undecided), strict=strict)
     # Both follow from `flows` and `directions` and are as small as these.
-    for kept in (company.directions, vantage.nearest):
+    for kept in (neighbors.directions, vantage.nearest):
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.
     hand_on(vantage.nearest, capture, given)

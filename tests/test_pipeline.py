@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline, resources, rules
-from l4strace.derive import company, vantage
+from l4strace.derive import neighbors, vantage
 from l4strace.evidence import DERIVED, Capture, kept
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import TABLES
@@ -123,7 +123,7 @@ def test_what_follows_from_flows_and_directions_is_not_found_again() -> None:
     """Rules and page ask for it as derived tables do."""
     derived = pipeline.derive(capture(flows=frame("flows"), directions=frame("directions")))
     handed_on = list(vars(derived).values())
-    for found in (company.directions(derived), vantage.nearest(derived)):
+    for found in (neighbors.directions(derived), vantage.nearest(derived)):
         assert any(value is found for value in handed_on)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from math import nan
 from typing import Any
 
-from l4strace.derive.company import FRAME_BYTES
+from l4strace.derive.neighbors import FRAME_BYTES
 
 
 @dataclass(frozen=True, slots=True)

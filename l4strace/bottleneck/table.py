@@ -18,7 +18,7 @@ from l4strace.bottleneck import agreement, evidence, verdict
 from l4strace.bottleneck.agreement import Judged
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.signs import losses
-from l4strace.derive import company, guard, phases, queue_features
+from l4strace.derive import guard, neighbors, phases, queue_features
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import PATH
@@ -72,7 +72,7 @@ def _judged(capture: Capture) -> list[tuple[Row, Judged]]:
     few = queue_features.few_rounds(capture, features).to_dicts()
     of_path = phases.table(capture)
     at = zip(of_path["source"], of_path["path"], strict=True)
-    ect1 = company.directions(capture).filter(
+    ect1 = neighbors.directions(capture).filter(
         (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
     )
     paths = Paths(Counter(at), frozenset(ect1.select("source", "path").unique().rows()))

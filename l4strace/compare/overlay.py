@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import pipeline
-from l4strace.derive import company, queue_delay, vantage
+from l4strace.derive import neighbors, queue_delay, vantage
 from l4strace.evidence import Evidence
 from l4strace.page.drawing.thin import thin
 from l4strace.pipeline import Asked
@@ -64,7 +64,7 @@ def side(files: Sequence[str]) -> Side | None:
 
 def _largest(evidence: Evidence) -> tuple[int, int, bool] | None:
     """The L4S flow direction that delivered most, else the largest one of all."""
-    near = vantage.once(evidence, company.directions(evidence)).filter(pl.col("acked_bytes") > 0)
+    near = vantage.once(evidence, neighbors.directions(evidence)).filter(pl.col("acked_bytes") > 0)
     l4s = (pl.col("marked_as") == "ect1").alias("l4s")
     ranked = near.select(*KEY, l4s, "acked_bytes").sort("l4s", "acked_bytes", descending=True)
     return None if ranked.is_empty() else ranked.select(KEY).row(0)

@@ -348,7 +348,7 @@ def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
     """
 
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:
-    """Numbers `near` and `far`, and names; true with those that only `company.network` knows."""
+    """Numbers `near` and `far`, and names; true with those that only `neighbors.network` knows."""
 
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""

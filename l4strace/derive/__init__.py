@@ -2,5 +2,5 @@
 
 A module named like a field of `evidence.Evidence` makes that table with ``table(capture)``; the
 others answer one question for all of them: `vantage` (which capture counts), `queue_delay`,
-`company` (who shares a path), `steps` (Prague's detector), `queue_features`.
+`neighbors` (who shares a path), `steps` (Prague's detector), `queue_features`.
 """

@@ -13,7 +13,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company
+from l4strace.derive import neighbors
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, SENDER
@@ -32,7 +32,7 @@ def chosen(capture: Capture) -> pl.DataFrame:
 
     Null where the packets leave it open; true only suggests `paced`.
     """
-    senders = company.directions(capture).lazy().select(*KEY, "sender")
+    senders = neighbors.directions(capture).lazy().select(*KEY, "sender")
     found = pl.LazyFrame(measured(capture).builds())
     shown = found.join(senders, on=KEY, how="left", maintain_order="left")
     total = {name: pl.col(name).sum() for name in ("rounds", "growth", "squares", "slowed", "lead")}
@@ -64,13 +64,13 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
 
 
 def _builds(capture: Capture) -> pl.DataFrame:
-    """`paced`, `late` and the start of alpha, for each row of `company.directions`.
+    """`paced`, `late` and the start of alpha, for each row of `neighbors.directions`.
 
     `late` is one without a handshake. `zero`, `zero_lo` and `zero_hi` state whether alpha and its
     bounds start at 0: what the packets leave open is as the clock has it, or in the bounds.
     """
     begun = capture.flows.lazy().select("source", "flow", late=pl.col("handshake") == "none")
-    builds = company.directions(capture).lazy().select(KEY)
+    builds = neighbors.directions(capture).lazy().select(KEY)
     for known, by in ((chosen(capture).lazy(), KEY), (begun, KEY[:2])):
         builds = builds.join(known, on=by, how="left", maintain_order="left")
     late, from_zero = pl.col("late").fill_null(False), pl.col("from_zero")

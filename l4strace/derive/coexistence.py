@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive import neighbors, numbers
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
@@ -13,7 +13,7 @@ MAX_FLOWS_PER_PATH = 8
 """Largest flows of a path that are compared pair by pair: pairs grow with the square."""
 
 MIN_OVERLAP_NS = 1_000_000_000
-"""Shorter company shows slow start, not how the path was divided. By eye."""
+"""Less time beside each other shows slow start, not how the path was divided. By eye."""
 
 SLOT_NS = 1_000_000_000
 """Slots to compare shares in: tens of round trips, and short enough to date a starvation."""
@@ -70,7 +70,7 @@ FEW_PACKETS = 20
 """Packets that make a direction worth comparing when marks, losses or a queue pressed it: a flow
 that starves on a slow link sends no more. By eye: it is two initial windows (RFC 6928)."""
 
-LEAST_TAKEN = 10 * company.FRAME_BYTES * 8
+LEAST_TAKEN = 10 * neighbors.FRAME_BYTES * 8
 """Bits of the other flow from which it takes something: ten packets, an initial window (RFC 6928),
 are sent whatever the path holds."""
 
@@ -141,7 +141,7 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
     )
     handshakes = capture.flows.lazy().select("source", "flow", "handshake")
     paths = (
-        company.directions(capture)
+        neighbors.directions(capture)
         .lazy()
         .select(*KEY, "path", "max_payload", "super_packets", "options_cut", "marked_as")
         .with_row_index("of")
@@ -158,8 +158,8 @@ def _bulk_rounds(capture: Capture) -> pl.DataFrame:
 
 
 def _large() -> pl.Expr:
-    return (pl.col("rounds") >= company.MIN_ROUNDS) & (
-        pl.col("acked_packets") >= company.MIN_ACKED_PACKETS
+    return (pl.col("rounds") >= neighbors.MIN_ROUNDS) & (
+        pl.col("acked_packets") >= neighbors.MIN_ACKED_PACKETS
     )
 
 

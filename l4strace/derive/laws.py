@@ -10,7 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from l4strace.core import _native
-from l4strace.derive import company
+from l4strace.derive import neighbors
 from l4strace.derive.cuts import HALF
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
@@ -60,7 +60,7 @@ def table(capture: Capture) -> pl.DataFrame:
     found = pl.DataFrame(measured(capture).laws()).sort(KEY)
     if found.is_empty():
         return LAWS.empty()
-    senders = company.directions(capture).select(*KEY, "sender")
+    senders = neighbors.directions(capture).select(*KEY, "sender")
     judged = found.join(senders, on=KEY, how="left", maintain_order="left")
     own, hosts = _decided(_by_family(judged)), _of_hosts(judged)
     if hosts.is_empty():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, numbers, vantage
+from l4strace.derive import neighbors, numbers, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
@@ -15,7 +15,9 @@ from l4strace.schema.vantage import receiver
 def measured(capture: Capture) -> _native.Measured:
     """Rounds by direction and `round`, and the directions, numbered by row."""
     ect1 = vantage.scalable(capture).lazy().select(*KEY, scalable=pl.lit(True))
-    known = company.directions(capture).lazy().join(ect1, on=KEY, how="left", maintain_order="left")
+    known = (
+        neighbors.directions(capture).lazy().join(ect1, on=KEY, how="left", maintain_order="left")
+    )
     directions = known.select(
         *KEY,
         "scalable",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, numbers, queue_delay
+from l4strace.derive import neighbors, numbers, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
@@ -70,7 +70,7 @@ def table(capture: Capture) -> pl.DataFrame:
     if capture.rounds.is_empty():
         return schema.empty()
     own = _own(capture)
-    # A flow with few packets a round shows less of the noise than its neighbour on the same path.
+    # A flow with few packets a round shows less of the noise than its neighbor on the same path.
     path = ["source", "path"]
     shared = own.with_columns(
         pl.coalesce("spread_us", pl.col("spread_us").max().over(path), "steps_us").alias("rtt_us"),
@@ -87,7 +87,7 @@ def _own(capture: Capture) -> pl.LazyFrame:
     """Spread of quiet rounds above the time of packets, and what else shows bursts."""
     bases = queue_delay.bases(capture).lazy().select(*KEY, "base_us")
     directions = (
-        company.directions(capture)
+        neighbors.directions(capture)
         .lazy()
         .select(*KEY, "path", at=numbers.paths(capture))
         .join(bases, on=KEY, how="left", maintain_order="left")
@@ -96,9 +96,9 @@ def _own(capture: Capture) -> pl.LazyFrame:
     rounds = measured(capture)
     spread, rates = pl.DataFrame(rounds.noise()), pl.LazyFrame(rounds.rates())
     seen = directions[spread["of"]].hstack(spread).lazy()
-    packets = PACKETS_US * company.packet_us()
+    packets = PACKETS_US * neighbors.packet_us()
     return (
-        seen.filter(pl.col("rounds") >= company.MIN_STEADY)
+        seen.filter(pl.col("rounds") >= neighbors.MIN_STEADY)
         .join(rates, on="at", how="left", maintain_order="left")
         .with_columns(packets.alias("packets_us"))
         .with_columns(

@@ -10,23 +10,23 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company
+from l4strace.derive import neighbors
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
 
 
 @kept
 def directions(capture: Capture) -> pl.Series:
-    """For each row of `rounds`: its direction's row in `company.directions`, null if absent."""
-    known = company.directions(capture).select(KEY).rechunk()
+    """For each row of `rounds`: its direction's row in `neighbors.directions`, null if absent."""
+    known = neighbors.directions(capture).select(KEY).rechunk()
     found = _native.Measured.numbered(capture.rounds.select(KEY).rechunk(), known)
     return marked_sorted(pl.DataFrame(found)["direction"])
 
 
 @kept
 def paths(capture: Capture) -> pl.Series:
-    """For each row of `company.directions`: the number of its path in the order of `PATH`."""
-    of = company.directions(capture).lazy().select(PATH)
+    """For each row of `neighbors.directions`: the number of its path in the order of `PATH`."""
+    of = neighbors.directions(capture).lazy().select(PATH)
     found = of.join(named(capture).lazy(), on=PATH, how="left", maintain_order="left")
     return found.select("at").collect()["at"]
 
@@ -34,7 +34,7 @@ def paths(capture: Capture) -> pl.Series:
 @kept
 def named(capture: Capture) -> pl.DataFrame:
     """`PATH` of each number (`at`) of `paths`."""
-    known = company.directions(capture).lazy().select(PATH).unique().sort(PATH)
+    known = neighbors.directions(capture).lazy().select(PATH).unique().sort(PATH)
     return known.with_row_index("at").collect()
 
 
@@ -48,7 +48,7 @@ def marked_sorted(numbers: pl.Series) -> pl.Series:
 
 def looked_up(capture: Capture, table: pl.DataFrame, column: str) -> pl.Series:
     """``column`` of each round's direction; ``table`` has rows for some directions, by `KEY`."""
-    of = company.directions(capture).lazy().select(KEY)
+    of = neighbors.directions(capture).lazy().select(KEY)
     known = table.lazy().select(*KEY, column)
     row = of.join(known, on=KEY, how="left", maintain_order="left").select(column)
     return row.collect()[column][directions(capture)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from l4strace.derive import company, noise, queue_delay
+from l4strace.derive import neighbors, noise, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
@@ -59,7 +59,10 @@ def paths(capture: Capture) -> pl.DataFrame:
         return capture.paths
     own = bases(capture).join(queue_delay.bases(capture), on=KEY, how="left", maintain_order="left")
     own = own.join(
-        company.directions(capture).select(*KEY, "path"), on=KEY, how="left", maintain_order="left"
+        neighbors.directions(capture).select(*KEY, "path"),
+        on=KEY,
+        how="left",
+        maintain_order="left",
     )
     # One of these packets in most rounds is the floor of its flow: another's is surer.
     surest = pl.col("owd_base_us").max().over("source", "path", "base_us")
@@ -101,7 +104,7 @@ def marked_between(capture: Capture) -> pl.DataFrame:
     """
     if capture.paths.is_empty():
         return pl.DataFrame(schema=_BETWEEN)
-    paths = company.directions(capture).select(*KEY, "path")
+    paths = neighbors.directions(capture).select(*KEY, "path")
     counted = capture.paths.rename({"near": "source"}).join(paths, on=KEY, how="inner")
     sums = counted.unique(KEY, keep="first").group_by("source", "path")
     ect0, ect1 = (
@@ -123,7 +126,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     of its round: where a tenth of the marked rounds may have one, only packets count.
     """
     late = noise.table(capture).lazy().select(*KEY, "late_packets")
-    of = company.directions(capture).lazy().select(*KEY, "path")
+    of = neighbors.directions(capture).lazy().select(*KEY, "path")
     for more in (late, queue_delay.bases(capture).lazy()):
         of = of.join(more, on=KEY, how="left", maintain_order="left")
     shortest = pl.col("base_us").min().over("source", "path")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, noise, numbers
+from l4strace.derive import neighbors, noise, numbers
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
@@ -50,7 +50,7 @@ def capacities(capture: Capture) -> pl.DataFrame:
 def sized(capture: Capture) -> pl.DataFrame:
     """One row a direction: the number of its path, the capacity there, and `noise_us`."""
     return (
-        company.directions(capture)
+        neighbors.directions(capture)
         .lazy()
         .select(*KEY, "path", numbers.paths(capture))
         .join(capacities(capture).lazy(), on=PATH, how="left", maintain_order="left")
@@ -75,5 +75,5 @@ def _joined(rows: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
-    paths = company.directions(capture).select(*KEY, "path")
+    paths = neighbors.directions(capture).select(*KEY, "path")
     return rounds.join(paths, on=KEY, how="left", maintain_order="left")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive import neighbors, numbers
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
@@ -53,7 +53,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     """
     near = pl.col("vantage").ne_missing(receiver())
     overtaken = pl.when(near).then("overtaken").fill_null(0).max().over(numbers.paths(capture))
-    directions = company.directions(capture).select(
+    directions = neighbors.directions(capture).select(
         *(*KEY, "marked_as", numbers.paths(capture)),
         began=pl.col("handshake") != "none",
         # SACK shows packets that overtook others; where the snaplen cuts it off any may have.

@@ -1,4 +1,4 @@
-"""What identifies the bottleneck: marks, delays, rates and neighbours of each flow direction.
+"""What identifies the bottleneck: marks, delays, rates and neighbors of each flow direction.
 
 `native/src/measure/features.rs` measures, path by path. Packets only: nothing here reads
 `capture.kernel`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive import neighbors, noise, numbers, one_way, phases, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY, PATH
@@ -36,7 +36,7 @@ def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.Data
         at = numbers.named(capture).select("at", *PATH)
         only = of_rounds.join(at, on=PATH, maintain_order="left").select("at", "phase").rechunk()
     own = pl.DataFrame(measured(capture).features(phases.found(capture), known(capture), only))
-    keys = company.directions(capture).select(*KEY, "path")
+    keys = neighbors.directions(capture).select(*KEY, "path")
     between = one_way.marked_between(capture).lazy()
     return (
         keys[own["of"]]
@@ -63,17 +63,17 @@ def few_rounds(capture: Capture, known_already: pl.DataFrame) -> pl.DataFrame:
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
     sums = pl.DataFrame(measured(capture).sums(known(capture)))
-    keys = company.directions(capture).select(*KEY, "path", "marked_as")
+    keys = neighbors.directions(capture).select(*KEY, "path", "marked_as")
     return (
         keys[sums["of"]]
         .hstack(sums.drop("of"))
         .lazy()
         .filter(
-            (pl.col("acked") >= company.MIN_ACKED_PACKETS)
+            (pl.col("acked") >= neighbors.MIN_ACKED_PACKETS)
             # A starved flow sends less in as many round trips; short flows in few.
             | (
-                (pl.col("acked") >= company.MIN_STEADY_PACKETS)
-                & (pl.col("rounds") >= company.MIN_ROUNDS)
+                (pl.col("acked") >= neighbors.MIN_STEADY_PACKETS)
+                & (pl.col("rounds") >= neighbors.MIN_ROUNDS)
             )
         )
         .join(known_already.lazy().select(KEY), on=KEY, how="anti")
@@ -84,17 +84,17 @@ def few_rounds(capture: Capture, known_already: pl.DataFrame) -> pl.DataFrame:
 
 @kept
 def known(capture: Capture) -> pl.DataFrame:
-    """What other tables say about each direction, in the order of `company.directions`."""
+    """What other tables say about each direction, in the order of `neighbors.directions`."""
     one = one_way.bases(capture).lazy()
     owd = one.select(
         *(*KEY, "owd_base_us", "owd_floor_us", "owd_low_us"), in_order=~pl.col("overtakes")
     )
     found = (
-        company.directions(capture)
+        neighbors.directions(capture)
         .lazy()
         .select(*KEY, "marked_as", began=pl.col("handshake") != "none")
     )
-    for more in (queue_delay.bases(capture).lazy(), company.counters(capture).lazy(), owd):
+    for more in (queue_delay.bases(capture).lazy(), neighbors.counters(capture).lazy(), owd):
         found = found.join(more, on=KEY, how="left", maintain_order="left")
     sized = phases.sized(capture).select("capacity_bps", "noise_us")
     mss = pl.col("option_mss").cast(pl.UInt32)
@@ -112,13 +112,13 @@ def _carried(capture: Capture) -> pl.LazyFrame:
     uncounted = (
         pl.col("e1b_bytes").is_not_null()
         & (counted == 0)
-        & (pl.col("acked_bytes") > company.MIN_ACKED_PACKETS * 1000)
+        & (pl.col("acked_bytes") > neighbors.MIN_ACKED_PACKETS * 1000)
     )
     erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
     began = (pl.col("handshake") != "none").any().over("source", "path")
-    mangled = company.counters(capture)
+    mangled = neighbors.counters(capture)
     return (
-        company.directions(capture)
+        neighbors.directions(capture)
         .lazy()
         .join(mangled.lazy(), on=KEY, how="left", maintain_order="left")
         .select(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, vantage
+from l4strace.derive import neighbors, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.wording.quantities import count, quantity, share
 
@@ -17,7 +17,7 @@ MIN_SHORT_FLOWS = 5
 
 LARGEST_BYTES = 2_000_000
 """Payload up to which a flow is short: with the initial window of 10 (RFC 6928) slow start needs
-eight round trips for it, fewer than `company.MIN_ROUNDS`."""
+eight round trips for it, fewer than `neighbors.MIN_ROUNDS`."""
 
 SMALLEST_BYTES = 2_000
 """More than a control connection: iperf3 sends some hundred bytes on its own."""
@@ -31,7 +31,7 @@ def flows(capture: Capture) -> pl.DataFrame:
     `completion_us`, `marks` (packets), `marked_as` and `retransmits`.
     """
     ports = capture.flows.select("source", "flow", "client_port", "server_port", "ended")
-    sent = vantage.once(capture, company.directions(capture)).join(
+    sent = vantage.once(capture, neighbors.directions(capture)).join(
         ports, on=["source", "flow"], how="left", maintain_order="left"
     )
     short = sent.filter(

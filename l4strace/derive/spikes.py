@@ -12,7 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import capacity, company, delays, phases
+from l4strace.derive import capacity, delays, neighbors, phases
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
@@ -43,7 +43,7 @@ def table(capture: Capture) -> pl.DataFrame:
 def _events(capture: Capture) -> pl.DataFrame:
     """Events, and the flow that doubled its window or began before each: `measure/spikes.rs`."""
     found = pl.DataFrame(measured(capture).spikes(delays.known(capture))).with_row_index("spike")
-    keys = company.directions(capture).select(*KEY, "path")
+    keys = neighbors.directions(capture).select(*KEY, "path")
     return keys[found["of"]].hstack(found.drop("of"))
 
 
@@ -92,7 +92,7 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
         *KEY, segment=pl.when(peer > 0).then(peer)
     )
     paths = (
-        company.directions(capture)
+        neighbors.directions(capture)
         .join(segments, on=KEY, how="left", maintain_order="left")
         .join(events.select(KEY).unique(), on=KEY, how="semi")
         .group_by(PATH)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive import company
-from l4strace.derive.company import FRAME_BYTES
+from l4strace.derive import neighbors
+from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
@@ -109,5 +109,5 @@ def _links(evidence: Evidence) -> pl.DataFrame:
     paths = evidence.phases.group_by(PATH).agg(
         link_us=packet.max(), busy=full.all(), filled=shown.any()
     )
-    known = company.directions(evidence).select(*KEY, "path")
+    known = neighbors.directions(evidence).select(*KEY, "path")
     return known.join(paths, on=PATH).drop("path")

@@ -90,7 +90,7 @@ def _tables(packets: Tracked) -> Capture:
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:
-    """Flows whose own handshake does not show where the capture stood, as their neighbours do.
+    """Flows whose own handshake does not show where the capture stood, as their neighbors do.
 
     All flows between two hosts pass the capture at the same place; a final ACK that arrives after
     the first data hides the half of the path in one of them.

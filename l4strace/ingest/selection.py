@@ -2,7 +2,7 @@
 
 A stretch of time is cut out before anything is derived, so that rules judge it alone. Flows are
 chosen after the rules have judged the whole run: what is found about a flow does not depend on
-which others are shown, because its neighbours shape its queue.
+which others are shown, because its neighbors shape its queue.
 """
 
 from __future__ import annotations

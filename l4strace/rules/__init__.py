@@ -1,6 +1,6 @@
 """Every rule, listed by hand: a rule that is not in `RULES` does not exist.
 
-To add one: copy the file of a neighbour, take the next free code at the end of its family (codes
+To add one: copy the file of a neighbor, take the next free code at the end of its family (codes
 are never reused), list it here, and write its test with a case that fires and one that stays
 silent. `l4strace explain CODE` prints the module's docstring.
 """

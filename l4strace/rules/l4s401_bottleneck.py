@@ -53,7 +53,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.bottleneck import kinds
-from l4strace.derive import company, one_way
+from l4strace.derive import neighbors, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
@@ -139,7 +139,7 @@ def _marked(evidence: Evidence, known: pl.DataFrame) -> pl.DataFrame:
 def _changing(evidence: Evidence) -> pl.DataFrame:
     """Directions over a path whose capacity changed: none has one rate."""
     changed = evidence.phases.filter(pl.col("changed") == "capacity").unique(["source", "path"])
-    on = company.directions(evidence).join(changed, on=["source", "path"], how="semi")
+    on = neighbors.directions(evidence).join(changed, on=["source", "path"], how="semi")
     return on.select(*subjects.KEY, changing=pl.lit(value=True))
 
 

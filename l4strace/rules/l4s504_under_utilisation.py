@@ -42,7 +42,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.company import FRAME_BYTES
+from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, paths, subjects

@@ -1,4 +1,4 @@
-"""Neighbours of a round within its flow direction."""
+"""Neighbors of a round within its flow direction."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ KEY = ("source", "flow", "forward")
 """What identifies a row of `directions`, and the direction of a row in most tables."""
 
 PATH = ("source", "path")
-"""What identifies a path: `company` names the directions that share one."""
+"""What identifies a path: `neighbors` names the directions that share one."""
 
 SENDER = ("source", "sender")
-"""What identifies the host that sends the data of a direction (`company`): one kernel."""
+"""What identifies the host that sends the data of a direction (`neighbors`): one kernel."""
 
 DIRECTION = ("flow", "forward")
 """What identifies a flow direction, whichever input shows it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import company, queue_delay, vantage
+from l4strace.derive import neighbors, queue_delay, vantage
 from l4strace.evidence import Evidence
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.schema.keys import DIRECTION, KEY
@@ -19,7 +19,7 @@ CLASSIC_LAWS = ("floor", "half")
 
 def table(evidence: Evidence, run: str) -> pl.DataFrame:
     """The rows, with every number from the capture nearest to the direction's sender."""
-    near = vantage.once(evidence, company.directions(evidence)).filter(
+    near = vantage.once(evidence, neighbors.directions(evidence)).filter(
         pl.col("acked_bytes") >= LEAST_BYTES
     )
     rows = (

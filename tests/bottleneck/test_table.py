@@ -1,4 +1,4 @@
-"""Bottleneck classes on hand-made rounds: each shape of marks, delay and company."""
+"""Bottleneck classes on hand-made rounds: each shape of marks, delay and neighbors."""
 
 import random
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.derive import company, delays
+from l4strace.derive import delays, neighbors
 from l4strace.derive.measured import measured
 from tests.support.frames import capture, frame, rounds, stack
 
@@ -21,7 +21,7 @@ def delay(made: pl.DataFrame, directions: pl.DataFrame | None = None) -> list[fl
 def shown(made: pl.DataFrame, directions: pl.DataFrame = DIRECTIONS) -> pl.DataFrame:
     run = capture(flows=FLOWS, directions=directions, rounds=made)
     found = pl.DataFrame(measured(run).delays(delays.known(run)))
-    return company.directions(run).select("flow")[found["of"]].hstack(found)
+    return neighbors.directions(run).select("flow")[found["of"]].hstack(found)
 
 
 def one(round_: int, value: float, rest: float = CALM, count: int = 50) -> list[float]:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from l4strace.derive import company, numbers
+from l4strace.derive import neighbors, numbers
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 from tests.support.frames import capture, frame, rounds, stack
@@ -18,7 +18,7 @@ def made(*tables: pl.DataFrame) -> Capture:
 def test_a_round_has_the_row_of_its_direction() -> None:
     run = made(rounds(3, flow=2), rounds(2, flow=0), rounds(1, flow=7))
     assert numbers.directions(run).to_list() == [2, 2, 2, 0, 0, None]
-    named = company.directions(run)[numbers.directions(run).drop_nulls()].select(KEY)
+    named = neighbors.directions(run)[numbers.directions(run).drop_nulls()].select(KEY)
     assert named.equals(run.rounds.head(5).select(KEY))
 
 

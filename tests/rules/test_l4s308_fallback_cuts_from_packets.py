@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.derive import company
+from l4strace.derive import neighbors
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import check
 from tests.support.frames import MS, evidence
@@ -87,7 +87,7 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
 @pytest.mark.parametrize(("filled", "words"), [(True, "slow L4S link"), (False, "of the path")])
 def test_a_path_that_is_never_full_is_not_called_slow(filled: bool, words: str) -> None:
     """Lab run s1101-077: 1.3 of 87 Mbit/s, and "one packet takes 2.5 ms"."""
-    named = company.directions(evidence(flows=FLOWS, directions=DIRECTIONS))["path"][0]
+    named = neighbors.directions(evidence(flows=FLOWS, directions=DIRECTIONS))["path"][0]
     size = phases(4.0, capacity_shown=filled).with_columns(path=pl.lit(named))
     (found,) = check(scene("l4s", FLOOR, SLOW, phases=size))
     assert words in found.message

@@ -1,4 +1,4 @@
-"""Neighbours of a round."""
+"""Neighbors of a round."""
 
 import polars as pl
 

@@ -120,7 +120,7 @@ class Chromium:
         return path
 
     def busy_s(self) -> float:
-        """Cpu seconds of the page's main thread so far: wall time depends on the neighbours."""
+        """Cpu seconds of the page's main thread so far: wall time depends on the neighbors."""
         self.call("Performance.enable", timeDomain="threadTicks")
         metrics = self.call("Performance.getMetrics")["metrics"]
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))

@@ -3,12 +3,12 @@
 pub mod acks;
 pub mod chart;
 pub mod decode;
+pub mod evidence_packets;
 pub mod measure;
 pub mod numbered;
 pub mod packet;
 pub mod pair;
 pub mod prague;
-pub mod proof;
 pub mod read;
 pub mod redact;
 pub mod run;

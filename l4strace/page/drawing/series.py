@@ -74,7 +74,7 @@ def points(xs: Sequence[float], ys: Sequence[float], most: int, scale: float = 1
 def with_gaps(points: Points) -> Points:
     """``points`` with one NaN where measurement paused.
 
-    A per-round column often has single nulls; drawn as gaps they would hide their neighbours.
+    A per-round column often has single nulls; drawn as gaps they would hide their neighbors.
     """
     if len(points) < 3:
         return points

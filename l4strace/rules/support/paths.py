@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company, vantage
+from l4strace.derive import neighbors, vantage
 from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
@@ -22,7 +22,7 @@ Phase = dict[str, Any]
 
 def largest(evidence: Evidence) -> pl.DataFrame:
     """The direction that carried most data of each path, seen nearest to its sender."""
-    known = company.directions(evidence).select(*KEY, "path", "data_packets")
+    known = neighbors.directions(evidence).select(*KEY, "path", "data_packets")
     near = vantage.once(evidence, known)
     ranked = near.sort("data_packets", descending=True, nulls_last=True, maintain_order=True)
     return ranked.unique("path", keep="first", maintain_order=True).select(*KEY, "path")
@@ -43,7 +43,7 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
 def filled(evidence: Evidence) -> pl.DataFrame:
     """One row a direction, with `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())
-    known = company.directions(evidence).select(*KEY, "path")
+    known = neighbors.directions(evidence).select(*KEY, "path")
     return known.join(shown, on=PATH).drop("path")
 
 

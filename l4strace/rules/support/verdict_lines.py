@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import company, short_flows
+from l4strace.derive import neighbors, short_flows
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
@@ -48,7 +48,7 @@ def _limits(evidence: Evidence) -> str:
     rows = subjects.once(evidence, evidence.bottlenecks).join(
         evidence.directions.select(*subjects.KEY, "payload_bytes"), on=subjects.KEY, how="left"
     )
-    sent_as = company.directions(evidence).select(*subjects.KEY, "marked_as")
+    sent_as = neighbors.directions(evidence).select(*subjects.KEY, "marked_as")
     rows = rows.join(sent_as, on=subjects.KEY, how="left")
     starved = subjects.once(evidence, evidence.coexistence).filter(
         pl.col("starved_since_ns").is_not_null()
@@ -121,7 +121,7 @@ def _inline(reason: str) -> str:
 
 
 def _sharing(evidence: Evidence) -> str:
-    """Who has what: the worst starvation, the rates of a pair, or one flow and its company."""
+    """Who has what: the worst starvation, the rates of a pair, or one flow and its neighbors."""
     pairs = subjects.once(evidence, evidence.coexistence)
     short = short_flows.sentence(evidence)
     starved = pairs.filter(pl.col("starved_since_ns").is_not_null()).sort("starved_share")
@@ -175,7 +175,7 @@ def _alone(evidence: Evidence, short: str) -> str:
         return ""
     seconds = (first["last_ns"] - first["first_ns"]) / 1e9
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
-    # Both directions of one flow carry data: that is no company.
+    # Both directions of one flow carry data: that is no neighbor.
     others = carried.filter(pl.col("flow") != first["flow"])
     only = "is the only flow with data"
     if short:

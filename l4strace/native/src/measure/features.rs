@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::company::{company, Company};
 use super::first::{begun, Begun};
+use super::neighbors::{neighbors, Beside};
 use super::own::{own, whole, Losses, Own, Whole};
 use super::phases::{self, Phase};
 use super::rates::Seconds;
@@ -29,7 +29,7 @@ pub struct Features {
     pub ect0_parts: Option<u32>,
     pub path: Path,
     pub begun: Option<Begun>,
-    pub company: Company,
+    pub beside: Beside,
 }
 
 /// All flows of a path.
@@ -139,8 +139,8 @@ fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Featu
     let full = |own: &Option<Own>| own.as_ref().is_some_and(|own| own.acked >= MIN_STEADY_PACKETS);
     let compared: Vec<&Directed> =
         directions.iter().zip(&owns).filter(|(_, own)| full(own)).map(|(direction, _)| direction).collect();
-    let mut companies: BTreeMap<usize, Company> =
-        company(&compared, steady).into_iter().map(|company| (company.of, company)).collect();
+    let mut beside: BTreeMap<usize, Beside> =
+        neighbors(&compared, steady).into_iter().map(|one| (one.of, one)).collect();
     let path = path(directions, &wholes);
     let far = |codepoint| {
         let same = directions.iter().zip(&wholes).filter(|(direction, _)| direction.codepoint == codepoint);
@@ -161,7 +161,7 @@ fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Featu
             ect0_parts,
             path: path.clone(),
             begun: began.next().flatten(),
-            company: companies.remove(&direction.of).unwrap_or_default(),
+            beside: beside.remove(&direction.of).unwrap_or_default(),
         });
     }
     found

@@ -58,7 +58,7 @@ pub fn floors(rounds: &Rounds<'_>, directions: &[Direction], doubt: &[bool]) -> 
 
 /// Smallest RTT of a round where packets may overtake: one that a round beside it confirms.
 ///
-/// The median of three rounds in a row: a packet that overtook has no company. The first and the last
+/// The median of three rounds in a row: a packet that overtook has no neighbor. The first and the last
 /// round have one beside them only, which then counts twice: none confirms itself. SACK shows such packets,
 /// so where the snaplen cuts it off any may have.
 fn confirmed(before: Option<f64>, own: Option<f64>, after: Option<f64>) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! The network that an address belongs to: see `l4strace/derive/company.py`.
+//! The network that an address belongs to: see `l4strace/derive/neighbors.py`.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,7 @@ pub struct Networks {
 #[derive(Debug, PartialEq)]
 pub enum Name {
     Network(String),
-    /// No plain address: text, a zone, an address that is mapped. `company.network` knows it.
+    /// No plain address: text, a zone, an address that is mapped. `neighbors.network` knows it.
     Odd(String),
 }
 

@@ -10,7 +10,7 @@ use super::waits::steady;
 const FULL_ROUND: u32 = 8;
 
 /// Quantile of spreads that stands for rounds in which the queue moved little. By eye: slow start, a
-/// reduction or a neighbour moves the queue within a round, but not in most.
+/// reduction or a neighbor moves the queue within a round, but not in most.
 const QUIET: f64 = 0.25;
 
 /// What the rounds of a direction show.

@@ -133,7 +133,7 @@ pub enum Codepoint {
 }
 
 impl Codepoint {
-    /// As in `company.directions`.
+    /// As in `neighbors.directions`.
     pub fn named(name: Option<&str>) -> Codepoint {
         match name {
             Some("ect1") => Codepoint::Ect1,

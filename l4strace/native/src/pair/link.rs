@@ -17,7 +17,7 @@ pub struct Span {
     pub last_ns: i64,
 }
 
-/// Two neighbours on a path; side 0 is the one with the lower number.
+/// Two neighbors on a path; side 0 is the one with the lower number.
 #[derive(Debug)]
 pub struct Link {
     pub sources: [u16; 2],

@@ -72,7 +72,7 @@ impl Plan {
         plan
     }
 
-    /// Links every two neighbours on the way from client to server.
+    /// Links every two neighbors on the way from client to server.
     fn conversation(&mut self, number: u32, places: &[Place], sources: &[Vec<Facts>], spans: &[Span]) {
         let facts = |place: &Place| &sources[usize::from(place.0)][place.1 as usize];
         let halves = places.iter().map(|place| (place.0, facts(place).halves)).collect();

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 
 use super::given::Given;
 use super::tables::{ArrowTable, Columns};
-use crate::measure::company::{Company, Neighbours};
 use crate::measure::features::{Features, Stretch};
+use crate::measure::neighbors::{Beside, Neighbors};
 use crate::measure::rounds::Codepoint;
 use crate::measure::waits::Known;
 
@@ -123,9 +123,9 @@ fn path(t: &mut Columns, found: &[Features]) {
     t.u64("path_acked", path().map(|p| p.acked));
 }
 
-fn class(t: &mut Columns, class: &str, found: &[Features], of: fn(&Company) -> Option<&Neighbours>) {
+fn class(t: &mut Columns, class: &str, found: &[Features], of: fn(&Beside) -> Option<&Neighbors>) {
     let name = |name: &str| format!("{class}_{name}");
-    let rows = || found.iter().map(|f| of(&f.company));
+    let rows = || found.iter().map(|f| of(&f.beside));
     t.i64(&name("slots"), rows().map(|n| n.map(|n| n.slots)));
     t.f64(&name("queue_us"), rows().map(|n| n.and_then(|n| n.queue_us)));
     t.f64(&name("own_queue_us"), rows().map(|n| n.and_then(|n| n.own_queue_us)));

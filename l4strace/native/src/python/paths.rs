@@ -11,7 +11,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Of each row the numbers `near` and `far` of the networks of `client` and `server`; the name of each
-/// number, and whether it is an address of which only `company.network` knows the network.
+/// number, and whether it is an address of which only `neighbors.network` knows the network.
 #[pyfunction]
 fn path_networks(flows: Given) -> PyResult<(ArrowTable, Vec<(String, bool)>)> {
     let mut known = Networks::default();

@@ -2,7 +2,7 @@
 //! IP address anonymization", 2002) with AES-128 as the keyed function.
 //!
 //! The authors' program pads a prefix with a constant. A prefix that goes on as the constant does is
-//! then the same block, and neighbouring bits flip together: half an address may stay as it was. Here a
+//! then the same block, and neighboring bits flip together: half an address may stay as it was. Here a
 //! one and zeros follow the prefix, so that each prefix has a block of its own.
 
 use aes::cipher::{Block, BlockEncrypt, KeyInit};
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_bits_flip_independently() {
+    fn neighboring_bits_flip_independently() {
         let mut alike = 0;
         for first in 0..=255 {
             let mut key = [3; KEY];

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import company, vantage
+from l4strace.derive import neighbors, vantage
 from l4strace.page.case import Case
 from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
@@ -88,7 +88,7 @@ class Link:
         """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
         evidence = self.case.evidence
         own = (
-            company.directions(evidence)
+            neighbors.directions(evidence)
             .select(*KEY, "path")
             .filter((pl.col("source") == self.source) & (pl.col("path") == self.path))
         )
@@ -97,7 +97,7 @@ class Link:
         )
         x = self.case.axis.column
         return kept.with_columns(
-            x("start_ns"), x("end_ns").alias("ended"), company.marks().alias("marks")
+            x("start_ns"), x("end_ns").alias("ended"), neighbors.marks().alias("marks")
         )
 
     @cached_property
@@ -145,7 +145,7 @@ class Link:
 
 def busiest(case: Case) -> Link | None:
     """The path that carried most payload; null without a round trip of data."""
-    directions = company.directions(case.evidence).select(*KEY, "path", "payload_bytes")
+    directions = neighbors.directions(case.evidence).select(*KEY, "path", "payload_bytes")
     seen = vantage.once(case.evidence, directions)
     carried = seen.group_by("source", "path").agg(pl.col("payload_bytes").sum())
     carried = carried.filter(pl.col("payload_bytes") > 0).sort(

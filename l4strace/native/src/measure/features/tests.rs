@@ -139,7 +139,7 @@ fn losses_where_a_queue_stood_are_told_from_others() {
 fn the_order_of_flows_does_not_matter() {
     let flows = [flow(0, Codepoint::Ect1, 1.0), flow(1, Codepoint::Ect0, 3.0), flow(2, Codepoint::Ect1, 2.0)];
     let mixed = [flows[2].clone(), flows[0].clone(), flows[1].clone()];
-    let key = |found: &Features| (found.own.marks, found.path.ect0_ratio, found.company.scalable.clone());
+    let key = |found: &Features| (found.own.marks, found.path.ect0_ratio, found.beside.scalable.clone());
     for row in of(&flows) {
         let same = of(&mixed).into_iter().find(|found| found.of == row.of);
         assert_eq!(same.as_ref().map(key), Some(key(&row)));

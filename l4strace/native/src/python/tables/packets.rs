@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use super::arrow::{ArrowTable, Columns};
 use super::tunnel_name;
 use crate::acks::Acks;
+use crate::evidence_packets::{Lookup, Search};
 use crate::numbered::{Numbering, Place};
 use crate::packet::Packet;
-use crate::proof::{Lookup, Search};
 use crate::python::given::Given;
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input, PacketStream};
@@ -30,7 +30,7 @@ type Wanted = (HashSet<u64>, Option<u32>, Option<(i64, i64)>, bool, bool, usize)
 
 /// Packets that lookups want, each with the number of its `lookup` and what changed before it.
 ///
-/// `columns` and `starts` are as for `packets`; the rest is as in `proof::Search`.
+/// `columns` and `starts` are as for `packets`; the rest is as in `evidence_packets::Search`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // as Python hands them over
 fn proving(

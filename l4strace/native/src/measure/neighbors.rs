@@ -20,7 +20,7 @@ const BACKLOG_PACKETS: f64 = 2.0;
 
 /// What a direction saw of the others of one class, ECT(1) or the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Neighbours {
+pub struct Neighbors {
     /// Slots that are compared.
     pub slots: i64,
     /// Medians over these of both queues, and the least that the others ever waited.
@@ -49,12 +49,12 @@ pub struct Neighbours {
     pub unlike: Option<f64>,
 }
 
-/// One direction, its neighbours that send ECT(1) and all others; None where none was there.
+/// One direction, its neighbors that send ECT(1) and all others; None where none was there.
 #[derive(Clone, Debug, Default)]
-pub struct Company {
+pub struct Beside {
     pub of: usize,
-    pub scalable: Option<Neighbours>,
-    pub classic: Option<Neighbours>,
+    pub scalable: Option<Neighbors>,
+    pub classic: Option<Neighbors>,
 }
 
 /// A direction in one slot.
@@ -104,7 +104,7 @@ struct Others {
 }
 
 /// Directions of one path that have slots after their start.
-pub fn company(directions: &[&Directed], rating: &Rating) -> Vec<Company> {
+pub fn neighbors(directions: &[&Directed], rating: &Rating) -> Vec<Beside> {
     let lengths = directions.iter().map(|direction| direction.rounds.iter().filter(|round| round.steady));
     let width = slot_width(lengths);
     let mut slots = Vec::new();
@@ -120,13 +120,13 @@ pub fn company(directions: &[&Directed], rating: &Rating) -> Vec<Company> {
     by_slot.sort_by_key(|i| slots[*i].slot);
     let classes = [true, false].map(|ect1| others(&slots, &by_slot, ect1));
     let seen =
-        |class: &[Option<Others>], own: &Range<usize>| neighbours(&slots[own.clone()], &class[own.clone()]);
-    let company = |(of, own): (usize, Range<usize>)| Company {
+        |class: &[Option<Others>], own: &Range<usize>| of_class(&slots[own.clone()], &class[own.clone()]);
+    let beside = |(of, own): (usize, Range<usize>)| Beside {
         of,
         scalable: seen(&classes[0], &own),
         classic: seen(&classes[1], &own),
     };
-    owned.into_iter().map(company).collect()
+    owned.into_iter().map(beside).collect()
 }
 
 /// The slots of one direction.
@@ -248,7 +248,7 @@ fn others(slots: &[Slot], by_slot: &[usize], ect1: bool) -> Vec<Option<Others>> 
 }
 
 /// What a direction saw in all its slots.
-fn neighbours(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbours> {
+fn of_class(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbors> {
     let both: Vec<(&Slot, &Others)> =
         own.iter().zip(others).filter_map(|(own, other)| Some((own, other.as_ref()?))).collect();
     if both.is_empty() {
@@ -268,7 +268,7 @@ fn neighbours(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbours> {
     let delay = quantile(&mut values(&|(_, other)| other.mark_queue_us.filter(|_| marked(other))), LOW);
     let (uneven, unlike) =
         (values(&|(_, other)| other.waiting_rate), values(&|(_, other)| other.waiting_rtt));
-    Some(Neighbours {
+    Some(Neighbors {
         slots: both.len() as i64,
         queue_us: median(&mut waits),
         own_queue_us: median(&mut queues),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from l4strace.derive import company
+from l4strace.derive import neighbors
 from tests.support.frames import capture, frame
 
 
@@ -22,7 +22,7 @@ from tests.support.frames import capture, frame
 def test_path_joins_the_two_networks(client: str, server: str, path: str) -> None:
     flows = frame("flows", client=client, server=server)
     made = capture(flows=flows, directions=frame("directions", forward=[True, False]))
-    forward, reverse = company.directions(made)["path"].to_list()
+    forward, reverse = neighbors.directions(made)["path"].to_list()
     assert forward == path
     assert reverse == ">".join(reversed(path.split(">")))
 
@@ -31,7 +31,7 @@ def test_two_addresses_of_one_ipv6_network_share_a_path() -> None:
     """By text, fd00::1 and fd00::1:2 differ before the fourth colon."""
     flows = frame("flows", flow=[0, 1], client=["fd00::1", "fd00::1:2"], server="fd00:1::9")
     made = capture(flows=flows, directions=frame("directions", flow=[0, 1]))
-    assert company.directions(made)["path"].n_unique() == 1
+    assert neighbors.directions(made)["path"].n_unique() == 1
 
 
 def test_codepoint_of_most_data_names_the_class() -> None:
@@ -42,13 +42,15 @@ def test_codepoint_of_most_data_names_the_class() -> None:
         data_ect0=[1, 9, 0],
         data_not_ect=[0, 1, 9],
     )
-    table = company.directions(capture(flows=frame("flows", flow=[0, 1, 2]), directions=directions))
+    table = neighbors.directions(
+        capture(flows=frame("flows", flow=[0, 1, 2]), directions=directions)
+    )
     assert table["marked_as"].to_list() == ["ect1", "ect0", "not_ect"]
 
 
 def test_what_many_ask_for_is_made_once() -> None:
     made = capture(flows=frame("flows"), directions=frame("directions"))
-    assert company.directions(made) is company.directions(made)
+    assert neighbors.directions(made) is neighbors.directions(made)
 
 
 def test_networks_are_those_of_the_parsed_addresses() -> None:
@@ -56,8 +58,8 @@ def test_networks_are_those_of_the_parsed_addresses() -> None:
     zeros = ["::", "::1", "::1.2.3.4", "::ffff:0:1.2.3.4", "1::2", "0:0:1:2:3::", "1:0:0:0:1::2"]
     mapped = ["fd00::1", "::ffff:10.0.1.9", "2001:db8:0:ff::1", "2001:0db8:0:0:a::1"]
     addresses = pl.Series(["10.0.1.2", "192.168.255.254", None, *odd, *zeros, *mapped])
-    near, far = company._networks(
+    near, far = neighbors._networks(
         pl.DataFrame({"client": addresses, "server": addresses.reverse()})
     )
-    assert near.to_list() == [a if a is None else company.network(a) for a in addresses]
+    assert near.to_list() == [a if a is None else neighbors.network(a) for a in addresses]
     assert far.to_list() == near.to_list()[::-1]

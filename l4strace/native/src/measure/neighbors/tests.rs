@@ -3,7 +3,7 @@
 use super::super::rating::Rating;
 use super::super::rounds::{Codepoint, Limit};
 use super::super::waits::{Directed, Round};
-use super::{company, Company, Neighbours};
+use super::{neighbors, Beside, Neighbors};
 
 const LENGTH_NS: i64 = 20_000_000;
 const BASE_US: f64 = 10_000.0;
@@ -40,12 +40,12 @@ fn with(mut flow: Directed, change: impl Fn(&mut Round)) -> Directed {
     flow
 }
 
-fn beside(flows: &[&Directed], rate_bps: f64) -> Vec<Company> {
-    company(flows, &Rating { rate_bps: Some(rate_bps), ..Rating::default() })
+fn beside(flows: &[&Directed], rate_bps: f64) -> Vec<Beside> {
+    neighbors(flows, &Rating { rate_bps: Some(rate_bps), ..Rating::default() })
 }
 
 /// What each of two ECT(1) flows sees of the other.
-fn both(one: &Directed, other: &Directed, rate_bps: f64) -> [Neighbours; 2] {
+fn both(one: &Directed, other: &Directed, rate_bps: f64) -> [Neighbors; 2] {
     let found = beside(&[one, other], rate_bps);
     [0, 1].map(|of| found[of].scalable.clone().unwrap_or_default())
 }
@@ -105,8 +105,8 @@ fn the_order_of_flows_does_not_matter() {
     let flows = [flow(0, 400.0, 20), flow(1, 6500.0, 30), with(flow(2, 3000.0, 10), |r| r.marks = Some(1))];
     let [a, b, c] = [0, 1, 2].map(|of| &flows[of]);
     let (one, other) = (beside(&[a, b, c], 50e6), beside(&[c, a, b], 50e6));
-    for company in &one {
-        let same = other.iter().find(|found| found.of == company.of);
-        assert_eq!(same.map(|found| &found.scalable), Some(&company.scalable));
+    for found in &one {
+        let same = other.iter().find(|same| same.of == found.of);
+        assert_eq!(same.map(|same| &same.scalable), Some(&found.scalable));
     }
 }
