@@ -23,6 +23,7 @@ class Capture:
     paths: pl.DataFrame
     kernel: pl.DataFrame
     stats: pl.DataFrame
+    qdiscs: pl.DataFrame
     host_files: tuple[dict[str, Any], ...] = field(default=())
     """Parsed `*.host.json` files, each with its `path`; the table `hosts` has their facts."""
     aggregates: dict[str, Any] = field(default_factory=dict)

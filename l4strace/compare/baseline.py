@@ -113,8 +113,10 @@ def capture(place: str) -> Capture:
     """Stands for the sweep where an output wants the inputs of a diagnosis."""
     sources = TABLES["sources"].conform(pl.DataFrame({"source": [0], "path": [place]}))
     flows, directions, rounds = (TABLES[name].empty() for name in ("flows", "directions", "rounds"))
-    paths, kernel, stats = (TABLES[name].empty() for name in ("paths", "kernel", "stats"))
-    return Capture(sources, flows, directions, rounds, paths, kernel, stats)
+    paths, kernel, stats, qdiscs = (
+        TABLES[name].empty() for name in ("paths", "kernel", "stats", "qdiscs")
+    )
+    return Capture(sources, flows, directions, rounds, paths, kernel, stats, qdiscs)
 
 
 def _worse(measured: Measured) -> pl.DataFrame:

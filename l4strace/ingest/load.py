@@ -117,4 +117,5 @@ def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
         paths=table("paths"),
         kernel=table("kernel"),
         stats=table("stats"),
+        qdiscs=table("qdiscs"),
     )

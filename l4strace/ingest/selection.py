@@ -127,6 +127,7 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     first, end = selection.bounds_ns(capture)
     rounds = capture.rounds.filter(pl.col("start_ns") >= first, pl.col("start_ns") < end)
     kernel = capture.kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
+    qdiscs = capture.qdiscs.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     alive = capture.flows.filter(
         (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
         | pl.col("flow").is_in(kernel["flow"].unique().implode())
@@ -143,6 +144,7 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         directions=_counted(capture.directions.filter(kept), capture.rounds, rounds),
         rounds=rounds,
         kernel=kernel,
+        qdiscs=qdiscs,
         paths=capture.paths.filter(kept),
     )
 

@@ -112,6 +112,7 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         rounds=capture.rounds.filter(ours),
         kernel=capture.kernel.filter(ours),
         stats=capture.stats.filter(ours),
+        qdiscs=capture.qdiscs.filter(ours),
         paths=capture.paths.filter(pl.col("near").is_in(sources)),
         host_files=tuple(
             host

@@ -9,6 +9,7 @@ from typing import Any
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.output import flow_lines, path_lines, socket_lines
+from l4strace.rules.support import qdiscs
 from l4strace.wording import collector_notes, measures, vantages
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
@@ -46,6 +47,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
         "\n\n".join(_findings(capture, analysis, color, width)),
         "\n".join(_flows(capture, analysis, width)),
         "\n".join(path_lines.lines(capture, width)),
+        "\n".join(wrapped(text, width) for text in qdiscs.sentences(capture)),
         "\n".join(_not_judged(analysis, width)),
     ]
     return "\n\n".join(block for block in blocks if block)

@@ -17,7 +17,8 @@ from l4strace.ingest.logs import kernel_log as read_kernel_log
 from l4strace.ingest.logs import open_log, sniff, trace_events
 from l4strace.ingest.logs import printed as read_printed
 from l4strace.ingest.logs import ss as read_ss
-from l4strace.redact import bpftrace, flent, host, kernel_log, printed, ss, trace
+from l4strace.ingest.logs import tc as read_tc
+from l4strace.redact import bpftrace, flent, host, kernel_log, printed, ss, tc, trace
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 
@@ -30,6 +31,7 @@ BY_LINE: dict[Callable[[str], Any], Lines] = {
     read_kernel_log.read: kernel_log.redacted,
     read_bpftrace.read: bpftrace.redacted,
     read_ss.read: ss.redacted,
+    read_tc.read: tc.redacted,
     trace_events.read: trace.redacted,
     read_printed.read_bpftrace: printed.bpftrace,
     read_printed.read_tcpprobe: printed.tcpprobe,

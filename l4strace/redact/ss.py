@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from l4strace.ingest.logs import ss_times
-from l4strace.ingest.logs.ss import AS_RENO, HEADER
+from l4strace.ingest.logs import poll_times
+from l4strace.ingest.logs.ss import AS_RENO, POLL
 from l4strace.redact import words
 from l4strace.redact.mask import Mask
 from l4strace.redact.words import vocabulary
@@ -52,7 +52,7 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
 
 def _line(line: str, mask: Mask) -> str:
     time = TIME.match(line)
-    if time is None and (alone := _time(line)):
+    if time is None and (alone := time_line(line)):
         return alone
     rest = line[time.end() :] if time else line
     socket = SOCKET.match(rest)
@@ -68,18 +68,18 @@ def _line(line: str, mask: Mask) -> str:
     kept = " ".join(_info(rest, mask))
     indent = "\t " if kept and rest[:1].isspace() and not time else ""
     # Where other text stands shows whether a log begins with a whole poll.
-    other = UNREAD if line.strip() and not HEADER.match(line) else ""
+    other = UNREAD if line.strip() and not POLL.match(line) else ""
     return indent + " ".join(filter(None, [shown, kept])) or other
 
 
-def _time(line: str) -> str:
+def time_line(line: str) -> str:
     """A line that is a time or separates polls, without its zone; nothing for any other line."""
-    if (ns := ss_times.since_1970(line)) is not None:
+    if (ns := poll_times.since_1970(line)) is not None:
         return f"{ns // 10**9}.{ns % 10**9:09}"
-    if (ns := ss_times.of_day(line)) is not None:
+    if (ns := poll_times.of_day(line)) is not None:
         minutes, seconds = divmod(ns // 10**9, 60)
         return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{ns % 10**9:09}"
-    return "---" if re.match(ss_times.SEPARATOR, line) else ""
+    return "---" if re.match(poll_times.SEPARATOR, line) else ""
 
 
 STATES = vocabulary("""

@@ -359,6 +359,31 @@ KERNEL = Table(
     ),
 )
 
+QDISCS = Table(
+    "qdiscs",
+    "What `tc -s qdisc` showed of one qdisc at one moment.",
+    ("source", "ts_ns", "interface", "kind", "handle"),
+    (
+        SOURCE,
+        Column("ts_ns", I64, "ns", "Time of the poll, on the run's clock."),
+        Column("interface", STR, "", "Interface of the qdisc; null where tc was asked for one only."),
+        Column("kind", STR, "", "Kind of the qdisc, such as `dualpi2`, `fq_codel` or `tbf`."),
+        Column("handle", STR, "", "Handle of the qdisc, such as `1:`."),
+        Column("sent_bytes", U64, "byte", "Bytes that left the qdisc since it was made."),
+        Column("sent_packets", U64, "packet", "Packets that left the qdisc since it was made."),
+        Column("drops", U64, "packet", "Packets that the qdisc dropped since it was made."),
+        Column("marks", U64, "packet", "Packets that the qdisc marked with CE since it was made: by its probability, in DualPI2."),
+        Column("step_marks", U64, "packet", "Packets that DualPI2 marked with CE since it was made, because they waited longer than its step threshold."),
+        Column("backlog_bytes", U64, "byte", "Bytes in the queue."),
+        Column("backlog_packets", U32, "packet", "Packets in the queue."),
+        Column("probability", F64, "", "DualPI2's base probability, 0 to 1; PIE's drop probability."),
+        Column("delay_c_us", F64, "us", "Delay of DualPI2's classic queue."),
+        Column("delay_l_us", F64, "us", "Delay of DualPI2's low-latency queue."),
+        Column("rate_bps", F64, "bit/s", "Rate at which the qdisc sent since the previous poll; null at the first."),
+        Column("delay_us", F64, "us", "Time that the backlog needs at `rate_bps`."),
+    ),
+)
+
 STATS = Table(
     "stats",
     "One kind of loss or oddity in one input: what could not be read, and how often.",

@@ -114,9 +114,8 @@ def capture(**tables: Any) -> Capture:
 
     `host_files` and `aggregates` pass through.
     """
-    return Capture(
-        **_fill(("sources", "flows", "directions", "rounds", "paths", "kernel", "stats"), tables)
-    )
+    names = ("sources", "flows", "directions", "rounds", "paths", "kernel", "stats", "qdiscs")
+    return Capture(**_fill(names, tables))
 
 
 def evidence(**tables: Any) -> Evidence:

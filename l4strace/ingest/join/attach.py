@@ -12,7 +12,7 @@ from l4strace.ingest.join import clock, sockets
 from l4strace.ingest.logs import open_log
 from l4strace.ingest.logs.samples import Log
 from l4strace.prague.scale import scaled, width
-from l4strace.schema.capture import KERNEL, SOURCES, STATS
+from l4strace.schema.capture import KERNEL, QDISCS, SOURCES, STATS
 from l4strace.schema.words import Stat
 
 Progress = Callable[[int, int], None]
@@ -61,6 +61,16 @@ def _added(capture: Capture, log: Log) -> Capture:
         flows=pl.concat([capture.flows, own]),
         kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
         stats=pl.concat([capture.stats, _stats(log, source)]),
+        qdiscs=pl.concat(
+            [
+                capture.qdiscs,
+                QDISCS.conform(
+                    log.qdiscs.with_columns(
+                        pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
+                    )
+                ),
+            ]
+        ),
         aggregates=capture.aggregates | log.aggregates,
     )
 
@@ -102,7 +112,8 @@ def _next(numbers: pl.Series) -> int:
 
 def _source(log: Log, source: int, placed: clock.Placement) -> pl.DataFrame:
     offset = placed.offset_ns
-    first, last = log.samples["ts_ns"].min(), log.samples["ts_ns"].max()
+    times = pl.concat([log.samples["ts_ns"], log.qdiscs["ts_ns"]])
+    first, last = times.min(), times.max()
     row = {
         "source": source,
         "path": log.path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -49,14 +50,22 @@ def _within_bounds(log: Log) -> Log:
     log.samples, odd = bounded(log.samples)
     log.lose(Stat.LINES_UNREAD, odd, "info", "Values that no kernel can have.")
     bad = sum(lines for name, lines, *_ in log.stats if name == Stat.LINES_UNREAD)
-    if bad and log.samples.is_empty() and not log.aggregates:
+    log.qdiscs = log.qdiscs.filter(pl.col("ts_ns").is_between(-far, far))
+    if bad and log.samples.is_empty() and log.qdiscs.is_empty() and not log.aggregates:
         raise InputError(f"{log.path}: {count(bad, 'record')}, and none can be read")
-    for name in NAMES:
-        if log.samples[name].unique().str.contains(DIRTY).any():
-            clean = pl.col(name).str.replace_all(untrusted.CONTROL, "?")
-            log.samples = log.samples.with_columns(clean.str.head(untrusted.MOST_TEXT))
+    log.samples = _clean(log.samples, NAMES)
+    log.qdiscs = _clean(log.qdiscs, ("interface", "kind", "handle"))
     log.comment = untrusted.text(log.comment)
     return log
+
+
+def _clean(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """``frame`` with the texts of the columns ``names`` on one line, and not too long."""
+    for name in names:
+        if frame[name].unique().str.contains(DIRTY).any():
+            clean = pl.col(name).str.replace_all(untrusted.CONTROL, "?")
+            frame = frame.with_columns(clean.str.head(untrusted.MOST_TEXT))
+    return frame
 
 
 def take_stated_clock(log: Log) -> None:

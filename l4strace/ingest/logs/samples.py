@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.schema.capture import KERNEL
+from l4strace.schema.capture import KERNEL, QDISCS
 
 IDENTITY = {
     "saddr": pl.String(),
@@ -76,6 +76,8 @@ class Log:
     path: str
     kind: str
     samples: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SAMPLES))
+    qdiscs: pl.DataFrame = field(default_factory=QDISCS.empty)
+    """Rows of the table `qdiscs`, on the log's own clock."""
     clock: str = "unknown"
     unix_offset_ns: int | None = None
     end_offset_ns: int | None = None

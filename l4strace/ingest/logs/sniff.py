@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from l4strace.errors import InputError
-from l4strace.ingest.logs import bpftrace, flent, kernel_log, printed, ss, trace_events
+from l4strace.ingest.logs import bpftrace, flent, kernel_log, printed, ss, tc, trace_events
 from l4strace.ingest.logs.samples import Log
 
 EVENT_LINE = re.compile(rb"^[^\n]*\[\d+\][^\n]*\s\d+\.\d{6,9}: +[\w:.]+:(?=\s)", re.MULTILINE)
@@ -14,6 +14,10 @@ EVENT_LINE = re.compile(rb"^[^\n]*\[\d+\][^\n]*\s\d+\.\d{6,9}: +[\w:.]+:(?=\s)",
 
 SS_LINE = re.compile(rb"^(?:[\d.]+ +)?(?:tcp +)?[A-Z][A-Z0-9-]+ +\d+ +\d+ +\S+:\d+ +\S+:\d+", re.M)
 """`ESTAB 0 0 10.0.1.2:40001 10.0.3.2:5201`."""
+QDISC_LINE = re.compile(
+    rb"^qdisc [a-z]\w* [0-9a-f]+: |^\s*\[\s*\{\s*\"kind\"\s*:\s*\"\w+\",\s*\"handle\"", re.M
+)
+"""`qdisc fq_codel 0: dev eth0 root ...`, or the same in JSON."""
 JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
     (re.compile(rb'\A\s*\{[^\n]*"format"\s*:\s*"l4strace-kernel-log"'), kernel_log.read),
     (
@@ -40,6 +44,8 @@ def reader(path: str, head: bytes) -> Callable[[str], Log]:
     for pattern, importer in JSON_KINDS:
         if pattern.search(head):
             return importer
+    if QDISC_LINE.search(head):
+        return tc.read
     if SS_LINE.search(head):
         return ss.read
     if EVENT_LINE.search(head) or head.startswith(b"# tracer:"):
@@ -50,5 +56,5 @@ def reader(path: str, head: bytes) -> Callable[[str], Log]:
     raise InputError(
         f"{path}: neither a capture nor a kernel log that l4strace can read",
         "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace (-f json), ss, "
-        "flent, /proc/net/tcpprobe, siftr.",
+        "tc -s qdisc, flent, /proc/net/tcpprobe, siftr.",
     )

@@ -1,4 +1,4 @@
-"""Logs of `ss -tin` taken again and again, with times (`ss_times`) before or after each poll.
+"""Logs of `ss -tin` taken again and again, with times (`poll_times`) before or after each poll.
 
 Sockets may take two lines or, with -O, one. The `ss` of L4STeam's iproute2 adds
 `prague:(alpha:4.7%,...)`. It always divides alpha by 2^20: on a 24-bit kernel the percentage is 16
@@ -8,18 +8,14 @@ times too large. classic_ecn is in no version of it. DCTCP's alpha is in units o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import polars as pl
 
-from l4strace.ingest.logs import ss_times
-from l4strace.ingest.logs.blocks import blocks
+from l4strace.ingest.logs import poll_times
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
-BATCH_CHARS = 1 << 24
-"""Most text that is held before its complete records are parsed: about 10,000 polls."""
 LAST_CHARS = 1 << 12
 """Characters at the end of the text that are searched first for its last socket: a few sockets."""
 SOCKET = r"^(?:tcp\s+)?([A-Z][A-Z0-9-]{2,})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)"
@@ -29,9 +25,8 @@ BEGIN = re.compile(
     re.MULTILINE,
 )
 """The line that begins a socket, after the time that moreutils' `ts` puts before it."""
-TIME_LINE = re.compile(rf"\A(?:{ss_times.EPOCH}|{ss_times.LINE})")
-SEPARATOR = re.compile(ss_times.SEPARATOR)
-HEADER = re.compile(r"\s*(?:Netid\s+)?State\s+Recv-Q")
+POLL = re.compile(rf"{BEGIN.pattern}|\s*(?:Netid\s+)?State\s+Recv-Q")
+"""A line that a poll may begin with: a socket, or the head of the columns."""
 NO_TIMES = (
     "ss without a time; record it with: "
     "while sleep 0.1; do date +%s.%N; ss -tinO; done > run.ss.txt"
@@ -50,10 +45,10 @@ SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 def read(path: str) -> Log:
     """Reads one file. Raises ValueError when it has sockets and no time."""
     log, keeper = Log(path, "ss", clock="realtime", unix_offset_ns=0), Keeper()
-    clock: ss_times.Clock | None = None
+    clock: poll_times.Clock | None = None
     untimed = 0
-    for block in _blocks(path, log):
-        clock = clock or ss_times.Clock(after=times_follow(block))
+    for follow, block in poll_times.whole_polls(path, log, POLL, _complete):
+        clock = clock or poll_times.Clock(after=follow)
         sockets = _sockets(clock.timed(block))
         untimed += sockets["ts_ns"].null_count()
         keeper.add(_samples(sockets.drop_nulls("ts_ns")))
@@ -66,50 +61,6 @@ def read(path: str) -> Log:
     log.lose(Stat.LINES_UNREAD, untimed, "info", "Sockets without a time.")
     log.lose(Stat.SAMPLES_THINNED, keeper.thinned, "info", keeper.WHY)
     return log
-
-
-def times_follow(text: str) -> bool:
-    """Whether the time of a poll stands behind it, as in flent's loop.
-
-    Then a whole poll precedes the first time, and what separates polls does not.
-    """
-    before = ""
-    polled = False
-    for line in text.split("\n"):
-        if TIME_LINE.match(line):
-            return polled and not SEPARATOR.match(before)
-        if line.strip():
-            # A log that was cut may begin anywhere in a poll.
-            if not before and not (BEGIN.match(line) or HEADER.match(line)):
-                return False
-            polled |= BEGIN.match(line) is not None
-            before = line
-    return False
-
-
-def _blocks(path: str, log: Log) -> Iterator[str]:
-    """Text that ends between two polls or, where times come first, between two sockets."""
-    held, cut = "", None
-    for block in blocks(path, log, BATCH_CHARS // 16):
-        held += bytes(block).decode("utf-8", "replace")
-        if len(held) >= BATCH_CHARS:
-            cut = cut or (_last_time if times_follow(held) else _complete)
-            end = cut(held)
-            yield held[:end]
-            held = held[end:]
-    if held:
-        yield held
-
-
-def _last_time(held: str) -> int:
-    """Length up to the end of the last line that is a time; all whole lines without one."""
-    end = whole = held.rfind("\n") + 1 or len(held)
-    while end:
-        begin = held.rfind("\n", 0, end - 1) + 1
-        if TIME_LINE.match(held[begin : end - 1]):
-            return end
-        end = begin
-    return whole
 
 
 def _complete(held: str) -> int:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace.ingest.join import attach
-from l4strace.ingest.logs import ss
+from l4strace.ingest.logs import poll_times, ss
 from l4strace.ingest.logs.samples import Log
 from tests.support import frames
 
@@ -26,6 +26,11 @@ def read(folder: Path, text: str) -> pl.DataFrame:
     path = folder / "ss.txt"
     path.write_text(text)
     return attach.load_logs(frames.capture(), [str(path)]).kernel
+
+
+def polls(path: Path) -> list[str]:
+    log = Log(str(path), "ss")
+    return [text for _, text in poll_times.whole_polls(str(path), log, ss.POLL, ss._complete)]
 
 
 def test_one_poll_gives_one_sample(tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: str, state: str
 ) -> None:
     """Blocks were cut before `ESTAB`, `#` and `1` only: others were held to the end."""
-    monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
+    monkeypatch.setattr(poll_times, "BATCH_CHARS", 1000)
     lines = SOCKET.replace("ESTAB", state or "ESTAB") + info(5, 9, 1)
     if stamp:
         text = "".join(f"{stamp.format(10 + i)}\n{lines}" for i in range(40))
@@ -102,7 +107,7 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
         )
     path = tmp_path / "ss.txt"
     path.write_text(text)
-    blocks = list(ss._blocks(str(path), Log(str(path), "ss")))
+    blocks = polls(path)
     assert max(map(len, blocks)) < 1000 + 700
     assert "".join(blocks) == text
     samples = ss.read(str(path)).samples
@@ -111,10 +116,10 @@ def test_a_long_log_is_read_in_bounded_memory_and_loses_no_socket(
 
 
 def test_text_without_sockets_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ss, "BATCH_CHARS", 1000)
+    monkeypatch.setattr(poll_times, "BATCH_CHARS", 1000)
     path = tmp_path / "ss.txt"
     path.write_text("no socket here\n" * 1000)
-    assert max(map(len, ss._blocks(str(path), Log(str(path), "ss")))) < 1000 + 700
+    assert max(map(len, polls(path))) < 1000 + 700
 
 
 @pytest.mark.parametrize("stamp", ["", "1795252717.330000\n", "1795252717.330000 ", "no socket\n"])

@@ -1,4 +1,4 @@
-"""Times in logs of `ss`: in whatever way a loop around it writes them, before or after each poll.
+"""Times in logs of `ss` or `tc`: in whatever way a loop writes them, before or after each poll.
 
 A line of its own: seconds, milliseconds, microseconds or nanoseconds since 1970, ISO 8601, what
 `date` prints, or a time of day; with `# `, `t=`, `Time: `, `===` and the like around it. Seconds
@@ -9,9 +9,13 @@ offset counts as UTC. Times of day count where no line has a date: their day is 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 
 import polars as pl
+
+from l4strace.ingest.logs.blocks import blocks
+from l4strace.ingest.logs.samples import Log
 
 BEFORE = r"^[-=#*\s]*(?:(?i:time|date|timestamp|t|ts)\s*[:=]\s*)?"
 AFTER = r"[-=#*\s]*$"
@@ -40,6 +44,9 @@ TIME_OF_DAY = BEFORE + f"({OF_DAY})" + AFTER
 SEPARATOR = r"^\s*[-=#*]{3,}\s*$"
 LINE = "|".join(f"(?:{pattern})" for pattern in (ALONE, FINE, ISO, DATE, TIME_OF_DAY))
 """A line that holds a time and nothing else."""
+TIME_LINE = re.compile(rf"\A(?:{EPOCH}|{LINE})")
+BATCH_CHARS = 1 << 24
+"""Most text that is held before its complete polls are parsed: about 10,000 polls of `ss`."""
 HOURS = {
     "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "BST": 1,
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
@@ -102,6 +109,56 @@ def _since_midnight(text: str, half: str | None) -> int | None:
 
 def _fraction_ns(digits: str | None) -> int:
     return int((digits or "")[:9].ljust(9, "0"))
+
+
+def times_follow(text: str, begins: re.Pattern[str]) -> bool:
+    """Whether the time of a poll stands behind it, as in flent's loop.
+
+    Then a whole poll precedes the first time, and what separates polls does not. ``begins`` matches
+    a line that a poll may begin with.
+    """
+    before = ""
+    polled = False
+    for line in text.split("\n"):
+        if TIME_LINE.match(line):
+            return polled and not re.match(SEPARATOR, before)
+        if line.strip():
+            # A log that was cut may begin anywhere in a poll.
+            if not before and not begins.match(line):
+                return False
+            polled = True
+            before = line
+    return False
+
+
+def whole_polls(
+    path: str, log: Log, begins: re.Pattern[str], complete: Callable[[str], int]
+) -> Iterator[tuple[bool, str]]:
+    """Whether times follow their polls, and text that ends between two polls, again and again.
+
+    Where times come first, ``complete`` says how much of a text is whole.
+    """
+    held, follow = "", None
+    for block in blocks(path, log, BATCH_CHARS // 16):
+        held += bytes(block).decode("utf-8", "replace")
+        if len(held) >= BATCH_CHARS:
+            follow = times_follow(held, begins) if follow is None else follow
+            end = _last_time(held) if follow else complete(held)
+            yield follow, held[:end]
+            held = held[end:]
+    if held:
+        yield times_follow(held, begins) if follow is None else follow, held
+
+
+def _last_time(held: str) -> int:
+    """Length up to the end of the last line that is a time; all whole lines without one."""
+    end = whole = held.rfind("\n") + 1 or len(held)
+    while end:
+        begin = held.rfind("\n", 0, end - 1) + 1
+        if TIME_LINE.match(held[begin : end - 1]):
+            return end
+        end = begin
+    return whole
 
 
 class Clock:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace.errors import InputError
-from l4strace.ingest.logs import open_log, ss, ss_times
+from l4strace.ingest.logs import open_log, poll_times
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 from l4strace.redact.run import redact
@@ -55,7 +55,7 @@ def samples(text: str, folder: Path) -> list[tuple[int, int]]:
     ],
 )
 def test_styles_of_a_dated_time(line: str, fraction: int, tmp_path: Path) -> None:
-    assert ss_times.since_1970(line) == NOON + fraction
+    assert poll_times.since_1970(line) == NOON + fraction
     text = f"{line}\n{HEADER}{poll(7)}"
     assert samples(text, tmp_path) == [(NOON + fraction, 7)]
 
@@ -65,8 +65,8 @@ def test_styles_of_a_dated_time(line: str, fraction: int, tmp_path: Path) -> Non
     ["Thu Nov 31 11:58:43 UTC 2026", "Thu Nov 26 25:58:43 UTC 2026", "26 11 2026", "12345678"],
 )
 def test_what_is_no_time(line: str) -> None:
-    assert ss_times.since_1970(line) is None
-    assert ss_times.of_day(line) is None
+    assert poll_times.since_1970(line) is None
+    assert poll_times.of_day(line) is None
 
 
 def test_times_of_day_go_on_past_midnight_on_an_unknown_clock(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_styles_may_change_within_a_log(tmp_path: Path) -> None:
 def test_a_time_behind_each_poll_is_that_poll_s(
     held: int, header: str, between: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ss, "BATCH_CHARS", held)
+    monkeypatch.setattr(poll_times, "BATCH_CHARS", held)
     polls = [f"{header}{poll(n)}\nTime: {1795694323 + n}.5\n{between}" for n in range(40)]
     expected = [(NOON + n * SECOND + SECOND // 2, n) for n in range(40)]
     assert samples("".join(polls) + header + poll(99), tmp_path) == expected
