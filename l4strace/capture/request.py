@@ -123,4 +123,7 @@ def check_free(stem: Path, force: bool) -> None:
             continue
         if not force:
             raise UsageError(f"{path} exists", "Choose another name with -o, or use --force.")
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}", ANOTHER) from error

@@ -137,7 +137,6 @@ def packed(summary: dict[str, Any]) -> dict[str, Any]:
             except FileExistsError:
                 console.note(f"{path}: not packed ({target} exists)")
             except (OSError, InputError) as error:
-                target.unlink(missing_ok=True)
                 console.note(f"{path}: not packed ({error})")
             else:
                 path.unlink()
@@ -154,15 +153,21 @@ def _repack(path: Path, target: Path) -> None:
     """
     from l4strace.core import _native
 
-    with os.fdopen(os.open(target, NEW, 0o600), "wb") as packed:
-        log = os.open(path, THERE)
+    with (
+        os.fdopen(os.open(path, THERE), "rb") as log,
+        os.fdopen(os.open(target, NEW, 0o600), "wb") as packed,
+    ):
         try:
             if os.geteuid() == 0:
-                os.fchown(packed.fileno(), os.fstat(log).st_uid, os.fstat(log).st_gid)
-            chunks, packer = _native.read_text(f"/proc/self/fd/{log}"), _native.Packer("zst")
+                owner = os.fstat(log.fileno())
+                os.fchown(packed.fileno(), owner.st_uid, owner.st_gid)
+            chunks = _native.read_text(f"/proc/self/fd/{log.fileno()}")
+            packer = _native.Packer("zst")
             packed.writelines(packer.add(chunk) for chunk in chunks)
             packed.write(packer.finish())
-        finally:
-            os.close(log)
-    if chunks.error:
-        raise InputError(f"{path}: {chunks.error}")
+            if chunks.error:
+                raise InputError(f"{path}: {chunks.error}")
+        except (OSError, InputError):
+            # Made here: what somebody else keeps under the name is not ours to remove.
+            target.unlink(missing_ok=True)
+            raise

@@ -10,8 +10,8 @@ import typer
 from l4strace import console, resources
 from l4strace.commands import inputs
 from l4strace.commands.arguments import Files, Part
-from l4strace.commands.destination import Destination
-from l4strace.errors import OutputError
+from l4strace.commands.destination import ANOTHER, Destination
+from l4strace.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from l4strace.page.chart import Chart
@@ -69,6 +69,8 @@ def _make(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    if folder.is_symlink():
+        raise UsageError(f"{folder}: is a link; l4strace does not follow it", ANOTHER)
 
 
 def _name(number: int, run: Judged) -> str:

@@ -196,9 +196,11 @@ def _keeper(place: str) -> Callable[[Tables], None]:
         return lambda _: None
     from l4strace.compare import baseline as keeping
     from l4strace.sweep import places
+    from l4strace.sweep.store import Store
 
     if places.is_url(place):
-        return lambda tables: places.write(place, keeping.packed(tables))
+        folder, _, name = place.rpartition("/")
+        return lambda tables: Store(folder).write(name, keeping.packed(tables))
     try:
         target = Destination(place, keeping.is_one)
     except (OutputError, UsageError) as error:

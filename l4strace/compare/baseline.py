@@ -22,7 +22,7 @@ from l4strace.schema import TABLES
 from l4strace.schema.sweep import SWEEP_TABLES
 from l4strace.sweep import cells, places
 from l4strace.sweep.cells import Tables
-from l4strace.sweep.dataset import ABOUT, Dataset, parameters_of
+from l4strace.sweep.dataset import lying_at, parameters_of, table_of
 from l4strace.sweep.measures import QUANTITIES
 from l4strace.sweep.parameters import PREFIX
 
@@ -66,14 +66,14 @@ def is_one(path: Path) -> bool:
 
 def load(place: str) -> Tables:
     """The tables of a baseline. Raises InputError for any other file."""
-    if places.is_folder(place) and ABOUT in places.names(place):
-        return Dataset(place).tables()
+    if (dataset := lying_at(place)) is not None:
+        return dataset.tables()
     try:
-        rows = pl.read_parquet(io.BytesIO(places.read(place)))
+        rows = table_of(places.read(place))
         measures = rows.drop_nulls("value").select("run", "name", "value")
         runs = rows.drop("name", "value").unique("run", maintain_order=True)
         runs.select(IDENTITY)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise InputError(
             f"{place}: not a baseline ({why})", "`l4strace sweep --write-baseline` writes one."

@@ -12,7 +12,7 @@ import polars as pl
 from l4strace.errors import UsageError
 from l4strace.sweep import places, study
 from l4strace.sweep.cells import Tables
-from l4strace.sweep.dataset import ABOUT, Dataset, parameters_of
+from l4strace.sweep.dataset import lying_at, parameters_of
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.pool import Measure
 
@@ -59,8 +59,7 @@ def of_places(before: str, after: str, measure: Measure) -> Sides:
 
 def load(place: str, measure: Measure) -> Tables:
     """The tables of a sweep, or of runs that are measured now and not kept."""
-    if places.is_folder(place) and ABOUT in places.names(place):
-        dataset = Dataset(place)
+    if (dataset := lying_at(place)) is not None:
         dataset.about()
         return dataset.tables()
     with tempfile.TemporaryDirectory(prefix="l4strace-compare-") as folder:

@@ -15,6 +15,8 @@ from l4strace.errors import OutputError, UsageError
 ANOTHER = "Name another folder with -o."
 FOREIGN = (errno.ENOTDIR, errno.ELOOP)
 """Errors that mean that the name belongs to something else."""
+ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Opens a folder, but no link to one."""
 
 
 class Folder:
@@ -23,11 +25,11 @@ class Folder:
     def __init__(self, name: str) -> None:
         """Raises UsageError when it is a link or no folder, OutputError when it cannot be made."""
         self.name = name
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             with suppress(FileExistsError):
                 Path(name).mkdir(0o700)
-            self._handle = os.open(name, flags)
+            # Behind a slash at its end a link would be followed.
+            self._handle = os.open(name.rstrip("/") or "/", ENTER)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             kind = UsageError if getattr(error, "errno", 0) in FOREIGN else OutputError

@@ -4,12 +4,17 @@ A folder holds one folder per table, and in these parts with the same numbers. T
 written last, so that a part counts when its `runs` exist; of a run in several parts the newest
 counts. A process that is killed at any point leaves a dataset that can be read and continued. When
 a sweep ends, everything is one part, sorted.
+
+`sweep.json` states the number of each part before it is written: these are the sweep's to read, and
+to remove. Any other file stays, and is not replaced.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +22,29 @@ from typing import Any
 import polars as pl
 
 from l4strace.errors import InputError, UsageError
+from l4strace.ingest import untrusted
 from l4strace.schema.sweep import RUNS, SWEEP_TABLES
+from l4strace.schema.table import Table
 from l4strace.sweep import places
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.planned import Result
+from l4strace.sweep.store import PART, Store
 
 ABOUT = "sweep.json"
 """Marks a folder as ours, and states what made it."""
 FORMAT = "l4strace-sweep"
+BEGINNING = f'{{\n  "format": "{FORMAT}"'.encode()
+"""First bytes of `sweep.json`, by which its first piece is known."""
 DONE = ("run", "status", "fingerprint")
 CHILDREN = tuple(name for name in SWEEP_TABLES if name != RUNS.name)
+FILE = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.parquet(?:{re.escape(PART)})?")
+"""Name of a part, or of a piece of one."""
+MOST_CELLS = 20_000_000
+"""Cells of one table: those of 40,000 runs, and half a gigabyte where all are texts."""
+PARAMETERS = (pl.Int64, pl.Float64, pl.String)
+"""Types of the columns of parameters."""
+ANOTHER = "Name another place with -o."
+MAKES = "`l4strace sweep` makes one."
 
 
 @dataclass(frozen=True)
@@ -35,25 +53,63 @@ class Dataset:
 
     place: str
 
+    @property
+    def _store(self) -> Store:
+        return Store(self.place)
+
+    def names(self) -> list[str]:
+        """Names of what lies there."""
+        return self._store.names()
+
     def begin(self, about: dict[str, Any]) -> None:
         """Claims the place. Raises UsageError when it holds something else."""
-        here = places.names(self.place)
-        if here and ABOUT not in here:
-            raise UsageError(
-                f"{self.place}: holds files that no sweep wrote", "Name another place with -o."
-            )
-        text = json.dumps({"format": FORMAT, "version": 1} | about, indent=2, sort_keys=True)
-        places.write(self._path(ABOUT), text.encode() + b"\n")
+        here = self.names()
+        parts: set[int] = set()
+        if ABOUT in here:
+            parts = self._claimed()
+        elif here and not self._just_begun(here):
+            raise UsageError(f"{self.place}: holds files that no sweep wrote", ANOTHER)
+        self._write_about(about, parts)
+
+    def _claimed(self) -> set[int]:
+        """Numbers of the parts. Raises UsageError where the index is not this user's."""
+        try:
+            about = self.about()
+        except InputError as error:
+            raise UsageError(str(error), ANOTHER) from error
+        if not self._store.owned(ABOUT):
+            raise UsageError(f"{self.place}: another user's sweep", ANOTHER)
+        return self._named(about)
+
+    def _named(self, about: dict[str, Any]) -> set[int]:
+        """Numbers of the parts that ``about`` names."""
+        parts = about.get("parts")
+        if isinstance(parts, list):
+            return {number for part in parts if (number := untrusted.whole(part)) is not None}
+        # Sweeps of version 1 did not name them; those that are complete are theirs.
+        return set(_whole(self._store.names("runs")))
+
+    def _just_begun(self, here: list[str]) -> bool:
+        """Whether a sweep was killed as it wrote its index, which is the first file."""
+        if here != [ABOUT + PART] or not self._store.owned(ABOUT + PART):
+            return False
+        content = self._store.read(ABOUT + PART)
+        return content.startswith(BEGINNING) or BEGINNING.startswith(content)
+
+    def _write_about(self, about: dict[str, Any], parts: Iterable[int]) -> None:
+        stated = {"format": FORMAT, "version": 2, "parts": sorted(parts)}
+        text = json.dumps(about | stated, indent=2, sort_keys=True)
+        self._store.write(ABOUT, text.encode() + b"\n")
 
     def about(self) -> dict[str, Any]:
         """Program and version that made the dataset. Raises InputError when it is not a dataset."""
         try:
-            value = json.loads(places.read(self._path(ABOUT)))
+            value = untrusted.parsed(self._store.read(ABOUT))
         except (InputError, ValueError) as error:
-            raise InputError(
-                f"{self.place}: not a sweep (no {ABOUT})", "`l4strace sweep` makes one."
-            ) from error
-        return value if isinstance(value, dict) else {}
+            raise InputError(f"{self.place}: not a sweep (no {ABOUT})", MAKES) from error
+        if untrusted.mapping(value).get("format") != FORMAT:
+            raise InputError(f"{self.place}: not a sweep ({ABOUT} is of something else)", MAKES)
+        return untrusted.mapping(value)
 
     def add(self, results: Iterable[Result]) -> None:
         """Keeps results as a new part."""
@@ -109,37 +165,54 @@ class Dataset:
     def tidy(self, parts: Iterable[int] = ()) -> None:
         """Removes ``parts``, and pieces of parts that were never finished."""
         for number in parts:
-            places.remove(self._part("runs", number))
-        kept = set(self._parts())
-        for table in CHILDREN:
-            for name in places.names(self._path(table)):
-                if _number(name) not in kept:
-                    places.remove(self._path(table, name))
+            self._store.remove(_part("runs", number))
+        about, kept = self.about(), set(self._parts())
+        named = self._named(about)
+        for table in SWEEP_TABLES:
+            for name in self._store.names(table):
+                part = _number(name)
+                if part in named and (part not in kept or name.endswith(PART)):
+                    self._store.remove(f"{table}/{name}")
+        if named != kept:
+            self._write_about(about, kept)
 
     def _parts(self) -> list[int]:
         """Numbers of the finished parts, oldest first."""
-        numbers = map(_number, places.names(self._path("runs")))
-        return sorted(number for number in numbers if number is not None)
+        return sorted(self._named(self.about()).intersection(_whole(self._store.names("runs"))))
 
     def _write(self, tables: dict[str, pl.DataFrame]) -> None:
-        number = max(self._parts(), default=0) + 1
+        about = self.about()
+        taken = {_number(name) or 0 for table in SWEEP_TABLES for name in self._store.names(table)}
+        named = self._named(about)
+        number = max(named | taken, default=0) + 1
+        self._write_about(about, named | {number})
         for name in (*CHILDREN, "runs"):
             buffer = io.BytesIO()
             tables[name].write_parquet(buffer, compression="zstd")
-            places.write(self._part(name, number), buffer.getvalue())
+            self._store.write(_part(name, number), buffer.getvalue())
 
     def _read(self, table: str, number: int) -> pl.DataFrame:
-        path = self._part(table, number)
+        part = _part(table, number)
         try:
-            return pl.read_parquet(io.BytesIO(places.read(path)))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{path}: {str(error).splitlines()[0]}") from error
+            return _checked(SWEEP_TABLES[table], table_of(self._store.read(part)))
+        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise InputError(f"{self.place}/{part}: {first}") from error
 
-    def _part(self, table: str, number: int) -> str:
-        return self._path(table, f"{number:06d}.parquet")
 
-    def _path(self, *names: str) -> str:
-        return "/".join((self.place.rstrip("/"), *names))
+def lying_at(place: str) -> Dataset | None:
+    """The dataset at a place, to be read: a link to one will do. Null when none lies there."""
+    dataset = Dataset(place if places.is_url(place) else os.path.realpath(place))
+    return dataset if places.is_folder(place) and ABOUT in dataset.names() else None
+
+
+def table_of(content: bytes) -> pl.DataFrame:
+    """A table from Parquet. Raises ValueError for one of more than `MOST_CELLS`."""
+    file = io.BytesIO(content)
+    rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+    if rows * len(pl.read_parquet_schema(file)) > MOST_CELLS:
+        raise ValueError(f"more than {MOST_CELLS:,} cells")
+    return pl.read_parquet(file)
 
 
 def parameters_of(runs: pl.DataFrame) -> list[str]:
@@ -154,6 +227,26 @@ def _frame(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
     )
 
 
+def _checked(declared: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` as declared, with its parameters; rows that name no run are left out."""
+    parameters = [
+        name
+        for name, dtype in frame.schema.items()
+        if declared is RUNS and name.startswith(PREFIX) and dtype in PARAMETERS
+    ]
+    whole = pl.concat([declared.conform(frame), frame.select(parameters)], how="horizontal")
+    return whole.drop_nulls("run")
+
+
+def _part(table: str, number: int) -> str:
+    return f"{table}/{number:06d}.parquet"
+
+
+def _whole(names: Iterable[str]) -> list[int]:
+    """Numbers of the parts among ``names``, without pieces of them."""
+    return [number for n in names if (number := _number(n)) is not None and not n.endswith(PART)]
+
+
 def _number(name: str) -> int | None:
-    stem = name.removesuffix(".parquet")
-    return int(stem) if stem.isdigit() and stem != name else None
+    found = FILE.fullmatch(name)
+    return int(found[1]) if found else None

@@ -140,7 +140,7 @@ def run_of(one: File) -> str | None:
 
 
 def _is_iperf3(one: File) -> bool:
-    return IPERF3.match(places.read(one.path, IPERF3_HEAD)) is not None
+    return IPERF3.match(places.head(one.path, IPERF3_HEAD)) is not None
 
 
 def _of_list(source: str, prefix: str) -> list[_Run]:

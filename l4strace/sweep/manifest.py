@@ -38,9 +38,7 @@ def read(path: str) -> tuple[dict[str, Value], str | None]:
 
     Raises InputError for what cannot be parsed, UsageError where a parser is missing.
     """
-    content = places.read(path, MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise InputError(f"{path}: a manifest of more than 1 MiB")
+    content = places.read(path, MOST_BYTES)
     try:
         value = _parsed(path, content)
     except (ValueError, RecursionError) as error:

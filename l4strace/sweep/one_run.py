@@ -17,13 +17,14 @@ from l4strace.model import Analysis, Finding, Severity
 from l4strace.pipeline import Asked
 from l4strace.sweep import flow_rows, measures, results
 from l4strace.sweep.parameters import rate_bps
-from l4strace.sweep.planned import Options, Planned, Result, Row, row
+from l4strace.sweep.planned import Options, Page, Planned, Result, Row, row
+from l4strace.sweep.store import Store
 
 ONE_ROW = "A row of a sweep is one run: name each of them in a line of its own."
 
 
-def measure(planned: Planned, options: Options, page: str = "") -> Result:
-    """Rows of the four tables; with ``page`` also its page at that path.
+def measure(planned: Planned, options: Options, page: Page | None = None) -> Result:
+    """Rows of the four tables; with ``page`` also its page in those results at that path.
 
     Raises InputError for what cannot be read, UsageError for files of several runs.
     """
@@ -128,8 +129,8 @@ def _finding(run: str, number: int, finding: Finding) -> Row:
     }
 
 
-def _write_page(path: str, evidence: Evidence, analysis: Analysis) -> None:
+def _write_page(page: Page, evidence: Evidence, analysis: Analysis) -> None:
     from l4strace.page import encoded
-    from l4strace.sweep.places import write
 
-    write(path, encoded(evidence, analysis))
+    results, path = page
+    Store(results).write(path, encoded(evidence, analysis))

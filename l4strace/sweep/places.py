@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
-from l4strace.errors import InputError, OutputError, UsageError
+from l4strace.core import _native
+from l4strace.errors import InputError, UsageError
+from l4strace.ingest.file_names import shown
+from l4strace.wording.quantities import quantity
 
 EXTRA = "Install it with: pip install 'l4strace[cluster]'"
 VERSIONS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "created")
 """Names by which file systems report the version of a file's content."""
+MOST_BYTES = 256 << 20
+"""Bytes of one file that is read whole: tables of 100,000 runs take 50 MB."""
+READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""A pipe without a writer does not stop the search for runs."""
+PACKED = (b"\x1f\x8b", b"\xfd7zX", b"\x28\xb5\x2f\xfd")
+"""First bytes of gzip, xz and zstd."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +71,8 @@ def file(place: str) -> File:
             raise InputError(f"{place}: {error}") from error
     try:
         return _local(Path(place), Path(place).name)
-    except OSError as error:
-        raise InputError(f"{place}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shown(place)}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def is_folder(place: str) -> bool:
@@ -69,62 +80,88 @@ def is_folder(place: str) -> bool:
     if is_url(place):
         system, path = _system(place)
         return bool(system.isdir(path))
-    return Path(place).is_dir()
+    # Unlike `Path.is_dir`, false for names that no file can have.
+    return os.path.isdir(place)  # noqa: PTH112
 
 
-def read(place: str, most: int = -1) -> bytes:
-    """The first ``most`` bytes of a file, or all. Raises InputError."""
+def read(place: str, most: int = MOST_BYTES) -> bytes:
+    """A file of at most ``most`` bytes. Raises InputError, also for a pipe or a device."""
+    try:
+        if is_url(place):
+            system, path = _system(place)
+            with system.open(path, "rb") as opened:
+                return bounded(opened, most)
+        with os.fdopen(os.open(place, READ), "rb") as opened:
+            return bounded(opened, most)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shown(place)}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def head(place: str, most: int) -> bytes:
+    """The first ``most`` bytes of a file, fewer where it is shorter. Raises InputError."""
     try:
         if is_url(place):
             system, path = _system(place)
             with system.open(path, "rb") as opened:
                 return bytes(opened.read(most))
-        with Path(place).open("rb") as opened:
+        with os.fdopen(os.open(place, READ), "rb") as opened:
             return opened.read(most)
     except OSError as error:
-        raise InputError(f"{place}: {error.strerror or error}") from error
+        raise InputError(f"{shown(place)}: {error.strerror or error}") from error
 
 
-def write(place: str, content: bytes) -> None:
-    """A file in one step: whole or not at all; its folders are made. Raises OutputError."""
-    try:
-        if is_url(place):
-            system, path = _system(place)
-            system.makedirs(path.rpartition("/")[0], exist_ok=True)
-            system.pipe_file(path + ".part", content)
-            system.mv(path + ".part", path)
-            return
-        target = Path(place)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(target.name + ".part")
-        # Never through a link that lies there.
-        part.unlink(missing_ok=True)
-        with part.open("xb") as opened:
-            opened.write(content)
-        part.replace(target)
-    except OSError as error:
-        raise OutputError(f"{place}: cannot be written ({error.strerror or error})") from error
+def bounded(opened: Any, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file, or of one elsewhere. Raises ValueError for any other."""
+    if isinstance(opened, io.BufferedReader) and not S_ISREG(os.fstat(opened.fileno()).st_mode):
+        raise ValueError("not a regular file")
+    content = bytes(opened.read(most + 1))
+    if len(content) > most:
+        raise ValueError(f"more than {quantity(most, 'byte')}")
+    return content
+
+
+def text(place: str, most: int) -> bytes:
+    """A text of at most ``most`` bytes, decompressed where need be. Raises InputError."""
+    content = read(place, most)
+    return _unpacked(place, content, most) if content[:4].startswith(PACKED) else content
+
+
+def _unpacked(place: str, content: bytes, most: int) -> bytes:
+    with tempfile.NamedTemporaryFile(prefix="l4strace-sweep-") as copy:
+        copy.write(content)
+        copy.flush()
+        held = bytearray()
+        chunks = _native.read_text(copy.name)
+        for chunk in chunks:
+            held += chunk
+            if len(held) > most:
+                raise InputError(f"{shown(place)}: more than {quantity(most, 'byte')}")
+    if chunks.error:
+        raise InputError(f"{shown(place)}: {chunks.error}")
+    return bytes(held)
+
+
+def put(place: str, content: bytes) -> None:
+    """A file at a URL in one step, as far as its file system can; its folders are made."""
+    system, path = _system(place)
+    system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    system.pipe_file(path + ".part", content)
+    system.mv(path + ".part", path)
 
 
 def remove(place: str) -> None:
-    """Removes a file; one that is gone already is fine."""
-    if is_url(place):
-        system, path = _system(place)
-        if system.exists(path):
-            system.rm_file(path)
-        return
-    Path(place).unlink(missing_ok=True)
+    """Removes a file at a URL; one that is gone already is fine."""
+    system, path = _system(place)
+    if system.exists(path):
+        system.rm_file(path)
 
 
 def names(place: str) -> list[str]:
-    """Names of the files in a folder, sorted; none where there is no folder."""
-    if is_url(place):
-        system, path = _system(place)
-        if not system.isdir(path):
-            return []
-        return sorted(str(name).rpartition("/")[2] for name in system.ls(path, detail=False))
-    folder = Path(place)
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    """Names of the files in a folder at a URL, sorted; none where there is no folder."""
+    system, path = _system(place)
+    if not system.isdir(path):
+        return []
+    return sorted(str(name).rpartition("/")[2] for name in system.ls(path, detail=False))
 
 
 @contextmanager

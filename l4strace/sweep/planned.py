@@ -15,6 +15,8 @@ import polars as pl
 from l4strace.sweep.parameters import Value
 
 Row = dict[str, Any]
+Page = tuple[str, str]
+"""Where the page of a run goes: the results, and a path in them."""
 
 
 @dataclass(frozen=True)

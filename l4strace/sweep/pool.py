@@ -16,7 +16,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from l4strace.sweep.planned import Limits, Options, Planned, Result, failed
+from l4strace.sweep.planned import Limits, Options, Page, Planned, Result, failed
 from l4strace.wording.quantities import quantity
 
 POLL_S = 0.1
@@ -32,8 +32,7 @@ WORN_BYTES = 220_000_000
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Results = Generator[Result, None, None]
-Pages = Callable[[Planned], str]
-"""Where the page of a run goes; empty for none."""
+Pages = Callable[[Planned], Page | None]
 Measure = Callable[[Sequence[Planned], Options, Limits, Pages], Results]
 """How runs are measured: here on all cores, or elsewhere."""
 
@@ -65,7 +64,7 @@ class Worker:
         self._most: float | None = START_S
         self.runs = 0
 
-    def start(self, planned: Planned, options: Options, page: str) -> None:
+    def start(self, planned: Planned, options: Options, page: Page | None) -> None:
         """Begins with one run; that the process is gone shows in its answer."""
         self.planned, self._since = planned, time.monotonic()
         self.runs += 1
@@ -141,7 +140,7 @@ def measure_all(
     options: Options,
     limits: Limits,
     workers: int,
-    page: Pages = lambda _: "",
+    page: Pages = lambda _: None,
 ) -> Results:
     """The result of every run, as they come; all processes end with the iterator."""
     waiting = deque(planned)
@@ -201,7 +200,7 @@ def _step(pool: list[Worker], limits: Limits) -> Iterator[tuple[Worker, Planned,
 _own = threading.local()
 
 
-def one(planned: Planned, options: Options, limits: Limits, page: str = "") -> Result:
+def one(planned: Planned, options: Options, limits: Limits, page: Page | None = None) -> Result:
     """One run under limits in a child process: the task that a cluster runs.
 
     Each thread keeps its process for the next run; it ends with this one.

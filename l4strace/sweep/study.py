@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from string import ascii_letters, digits
 
 import polars as pl
 
-from l4strace.sweep import discover, parameters, places, pool
+from l4strace.sweep import discover, parameters, pool
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.planned import Done, Limits, Options, Planned, Result
+from l4strace.sweep.store import Store
 
 PAGE = "index.html"
+PAGES = "pages"
+PLAIN = frozenset(ascii_letters + digits + "._-")
+"""Characters that a page's name shares with that of its run."""
+MOST_NAME = 200
+"""Characters of it: file systems take 255."""
 FLUSH_S = 3.0
 FLUSH_RUNS = 64
 """Time and number of results kept in memory: a killed sweep repeats these runs."""
@@ -93,25 +101,29 @@ def _measured(
 def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
     from l4strace.sweep import page
 
-    here = set(places.names(f"{order.results.rstrip('/')}/pages"))
+    store = Store(order.results)
+    here = set(store.names(PAGES))
     names = {run: page_name(run) for run in tables["runs"]["run"]}
-    linked = {run: path for run, path in names.items() if path.removeprefix("pages/") in here}
+    linked = {run: path for run, path in names.items() if path.removeprefix(f"{PAGES}/") in here}
     title = ", ".join(discover.stem(source) for source in order.sources)
     text = page.render(tables, title, linked)
-    places.write(f"{order.results.rstrip('/')}/{PAGE}", text.encode("utf-8", "replace"))
+    store.write(PAGE, text.encode("utf-8", "replace"))
 
 
 def page_of(order: Order) -> pool.Pages:
     """Where the page of a run goes: `pages/NAME.html` in the results."""
     if not order.pages:
-        return lambda _: ""
-    return lambda planned: f"{order.results.rstrip('/')}/{page_name(planned.name)}"
+        return lambda _: None
+    return lambda planned: (order.results, page_name(planned.name))
 
 
 def page_name(run: str) -> str:
-    """Path of a run's page below the results; no name of a run leads out of them."""
-    kept = "".join(c if c.isalnum() or c in "._-" else f"%{ord(c):x}" for c in run)
-    return f"pages/{kept.lstrip('.')[:200]}.html"
+    """Path of a run's page below the results: no two runs have one, and none leads out of them."""
+    name = run.encode("utf-8", "surrogateescape")
+    kept = "".join(chr(c) if chr(c) in PLAIN else f"%{c:02x}" for c in name)
+    if kept.startswith(".") or len(kept) > MOST_NAME:
+        kept = f"{kept.lstrip('.')[:MOST_NAME]}~{hashlib.sha256(name).hexdigest()[:16]}"
+    return f"{PAGES}/{kept}.html"
 
 
 def _parameters(found: discover.Found) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from l4strace import console
 from l4strace.errors import L4straceError
 from l4strace.sweep import one_run, places
-from l4strace.sweep.planned import Options, Planned, Result, failed
+from l4strace.sweep.planned import Options, Page, Planned, Result, failed
 
 READY = "ready"
 """First message to the parent: everything is imported, the time of a run begins."""
@@ -41,7 +41,7 @@ def main(descriptor: int) -> None:
             parent.send(answer(planned, options, page))
 
 
-def answer(planned: Planned, options: Options, page: str = "") -> Result:
+def answer(planned: Planned, options: Options, page: Page | None = None) -> Result:
     """The result of one run; what goes wrong with it is its row."""
     files = planned.files
     try:

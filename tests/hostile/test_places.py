@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from l4strace.capture import request
 from l4strace.commands import destination
 from l4strace.errors import OutputError, UsageError
 
@@ -164,3 +165,40 @@ def test_no_page_is_written_into_a_folder_of_the_system(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert _beside("/dev/stdin") == Path("stdin.html")
     assert _beside("/proc/self/fd/0") == Path("0.html")
+
+
+def test_charts_do_not_go_behind_a_link(call, sample: Path, tmp_path: Path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "charts").symlink_to("home")
+    refused = call("figures", sample, "-o", tmp_path / "charts")
+    assert isinstance(refused.exception, UsageError)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_copies_do_not_go_behind_a_link_with_a_slash(call, sample: Path, tmp_path: Path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "shared").symlink_to("home")
+    refused = call("redact", sample, "-o", f"{tmp_path}/shared/")
+    assert isinstance(refused.exception, UsageError)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_force_of_a_recording_removes_no_folder(tmp_path: Path):
+    (tmp_path / "run.pcapng").mkdir()
+    (tmp_path / "run.pcapng/mine").touch()
+    with pytest.raises(OutputError):
+        request.check_free(tmp_path / "run", force=True)
+    assert (tmp_path / "run.pcapng/mine").exists()
+
+
+def test_results_of_a_sweep_do_not_go_behind_a_link(call, tmp_path: Path):
+    """`sweep two.csv -o res` once deleted `home/thesis.tex`."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/thesis.tex").write_text("years")
+    (tmp_path / "res").mkdir()
+    (tmp_path / "res/sweep.json").write_text("{}")
+    (tmp_path / "res/flows").symlink_to("../home")
+    (tmp_path / "two.csv").write_text("cca,aqm,goodput\nprague,pie,4\ncubic,pie,5\n")
+    refused = call("sweep", tmp_path / "two.csv", "-o", tmp_path / "res")
+    assert isinstance(refused.exception, UsageError)
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["thesis.tex"]

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,14 @@ from l4strace.sweep import (
     names,
     one_run,
     parameters,
-    places,
     pool,
     results,
     study,
     summary,
 )
-from l4strace.sweep.dataset import Dataset
-from l4strace.sweep.planned import Limits, Options, Planned, Result
+from l4strace.sweep.planned import Limits, Options, Planned
+from l4strace.sweep.store import Store
+from tests.support.sweeps import invented
 
 NO_OPTIONS = Options()
 
@@ -320,17 +319,6 @@ class Killed(BaseException):
     """Stands for SIGKILL: nothing of ours runs after it."""
 
 
-def invented(
-    todo: Sequence[Planned], options: Options, limits: Limits, page: pool.Pages
-) -> pool.Results:
-    """Results without captures; every third run fails."""
-    for planned in todo:
-        number = int(planned.name.removeprefix("r"))
-        run = {"run": planned.name, "fingerprint": planned.fingerprint, "status": "ok"}
-        measure = {"run": planned.name, "name": "l4s_share", "value": number / 100}
-        yield Result(run, measures=[measure])
-
-
 def test_killed_at_any_point_it_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -338,17 +326,17 @@ def test_killed_at_any_point_it_goes_on_where_it_stopped(
     monkeypatch.setattr(study, "FLUSH_RUNS", 4)
     whole = study.sweep(study.Order((str(tmp_path / "in"),), str(tmp_path / "whole")), invented)
     order = study.Order((str(tmp_path / "in"),), str(tmp_path / "killed"))
-    write, chance, kills = places.write, random.Random(9), 0
+    write, chance, kills = Store.write, random.Random(9), 0
     left = 0
 
-    def killing(place: str, content: bytes) -> None:
+    def killing(store: Store, path: str, content: bytes) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise Killed
-        write(place, content)
+        write(store, path, content)
 
-    monkeypatch.setattr(places, "write", killing)
+    monkeypatch.setattr(Store, "write", killing)
     for _ in range(200):
         left = chance.randrange(1, 14)
         try:
@@ -360,27 +348,6 @@ def test_killed_at_any_point_it_goes_on_where_it_stopped(
     for name in SWEEP_TABLES:
         assert done.tables[name].equals(whole.tables[name])
     assert pl.read_parquet(tmp_path / "killed/runs").height == 40
-
-
-def test_a_folder_of_somebody_else_is_not_written_to(tmp_path: Path):
-    touch(tmp_path, "mine.txt")
-    with pytest.raises(errors.UsageError, match="no sweep wrote"):
-        Dataset(str(tmp_path)).begin({})
-    with pytest.raises(errors.InputError, match="not a sweep"):
-        Dataset(str(tmp_path)).about()
-
-
-def test_a_link_under_a_name_of_ours_leads_nowhere(tmp_path: Path):
-    (tmp_path / "other").write_text("precious")
-    for name in ("x", "x.part"):
-        (tmp_path / name).symlink_to("other")
-    places.write(str(tmp_path / "x"), b"new")
-    assert (tmp_path / "other").read_text() == "precious"
-    assert (tmp_path / "x").read_bytes() == b"new"
-
-
-def test_no_name_of_a_run_leads_out_of_the_results():
-    assert study.page_name("../../etc/<b>") == "pages/%2f..%2fetc%2f%3cb%3e.html"
 
 
 def test_a_rule_counts_as_a_measure(tmp_path: Path):
