@@ -24,7 +24,7 @@ PART = ".part"
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MODE = 0o666
-"""Of new files, before the umask."""
+"""Rights of new files, before the umask."""
 A = TypeVar("A")
 
 

@@ -22,7 +22,7 @@ PAGES = "pages"
 PLAIN = frozenset(ascii_letters + digits + "._-")
 """Characters that a page's name shares with that of its run."""
 MOST_NAME = 200
-"""Characters of it: file systems take 255."""
+"""Characters of the name of a page: file systems take 255."""
 FLUSH_S = 3.0
 FLUSH_RUNS = 64
 """Time and number of results kept in memory: a killed sweep repeats these runs."""
