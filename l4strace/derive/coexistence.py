@@ -66,6 +66,10 @@ SMALL_WINDOW = 4.0
 """Packets a round up to which the smallest windows alone keep a rate steady: a sender at its
 minimum of 2 packets (RFC 5681 section 3.1) sends these each round."""
 
+LARGE_PAYLOAD = 1000
+"""Bytes from which a packet is filled by a transfer, not by one message of an application: by eye,
+below the 1,220 of IPv6's smallest MTU (RFC 8200 section 5)."""
+
 FEW_PACKETS = 20
 """Packets that make a direction worth comparing when marks, losses or a queue pressed it: a flow
 that starves on a slow link sends no more. By eye: it is two initial windows (RFC 6928)."""
@@ -186,16 +190,19 @@ def _held_back() -> pl.Expr:
 
     A flow that is starved to a window of two or three packets looks like one whose application
     pauses, but for the size of its packets and the pause: a starved one sends as soon as its last
-    packets are acknowledged. Without the SYN's options the scale of the receive window is unknown,
-    so it shows nothing.
+    packets are acknowledged. One whose window is a fraction of a packet pauses as well: marks or
+    losses of those few full packets cut it. Without the SYN's options the scale of the receive
+    window is unknown, so it shows nothing.
     """
     scaled = (pl.col("options_cut").fill_null(0) == 0) & (pl.col("handshake") != "none")
     window = (pl.col("limited_by") == "rwnd") & scaled
     full = pl.col("sent_bytes") >= pl.col("sent_packets") * pl.col("max_payload")
+    few = (pl.col("sent_packets") <= SMALL_WINDOW) & (pl.col("max_payload") >= LARGE_PAYLOAD)
+    cut = full & few & pl.col("pressed")
     several = pl.col("sent_packets") >= 2
     pause = pl.col("start_ns").shift(-1).over(KEY) - pl.col("end_ns")
     busy = ~(pause > pl.col("end_ns") - pl.col("start_ns")).fill_null(False)
-    drained = (pl.col("limited_by") == "app") & ~(full & several & busy)
+    drained = (pl.col("limited_by") == "app") & ~(full & several & busy) & ~cut
     # Nagle's algorithm (RFC 896) sends what there is as soon as nothing is in flight.
     partial = pl.col("sent_bytes") < PARTIAL * pl.col("sent_packets") * pl.col("max_payload")
     partial &= pl.col("super_packets") == 0

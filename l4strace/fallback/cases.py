@@ -15,7 +15,7 @@ MIN_STEPS = 20
 needs 5 (0.5 * log2(input / threshold) per input and step, prague_classic_ecn_detection); nearer to
 the thresholds it needs more: four times as many by eye."""
 
-OF_PATH = ("slow link", "jitter", "long queue", "path")
+OF_PATH = ("slow link", "overshoot", "jitter", "long queue", "path")
 """What the path makes of a correct detector."""
 
 
@@ -89,8 +89,20 @@ def right(row: Row) -> bool:
     """L4S309: the score is high behind an AQM that is classic, or as high as its inputs are."""
     score = row.recorded
     if score is None or not row.high or score.share < MISSED:
-        return False
+        return after_change(row)
     if row.justified_by == "classic AQM":
         return row.place.kind != "per-flow"
     hidden = row.place.kind in HIDDEN and not score.buggy
-    return row.justified_by == "unknown" and hidden and score.inputs_are_high
+    return after_change(row) or (row.justified_by == "unknown" and hidden and score.inputs_are_high)
+
+
+def after_change(row: Row) -> bool:
+    """L4S309: the score rose when the path changed, and what is known of its AQM is from before."""
+    changed = row.high and row.justified_by == "changed path"
+    return changed and row.recorded is not None and row.recorded.inputs_are_high
+
+
+def by_accident(row: Row) -> bool:
+    """L4S302: the scaling bug raises the score where a correct build should raise it too."""
+    known = row.place.kind in SUITED and row.place.kind != "per-flow"
+    return row.high and row.justified_by == "scaling bug" and known

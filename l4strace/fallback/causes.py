@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
+from l4strace.fallback.conditions import UNCHANGED, Conditions
 from l4strace.fallback.place import HIDDEN, SUITED, Place
 from l4strace.fallback.recorded import Recorded
 from l4strace.prague.constants import DEPTH_REFERENCE_US, MDEV_REFERENCE_US
 
 Cause = Literal[
-    "classic AQM", "slow link", "jitter", "long queue", "path", "scaling bug", "nothing", "unknown"
+    "classic AQM",
+    "slow link",
+    "changed path",
+    "overshoot",
+    "jitter",
+    "long queue",
+    "path",
+    "scaling bug",
+    "nothing",
+    "unknown",
 ]
-"""`path` is one of several conditions (PATH_CAUSES) that the packets do not distinguish; `unknown`:
-the inputs are high, and whether the AQM is classic is not shown."""
+"""`changed path`: what is known of the AQM is from before the change; `path` is one of several
+conditions (PATH_CAUSES) that the packets do not distinguish; `unknown`: the inputs are high, and
+whether the AQM is classic is not shown."""
 
 PATH_CAUSES = "jitter, reordering, a slow link, an overshoot or a change of the bottleneck"
 """What raises a correct score behind an L4S AQM: an overshoot for seconds, as it falls slowly."""
@@ -27,24 +38,33 @@ SHAKEN_US = 2 * MDEV_REFERENCE_US
 uniform distribution deviates by a quarter of that."""
 
 
-def of_recorded(place: Place, score: Recorded) -> Cause:
+def of_recorded(place: Place, score: Recorded, then: Conditions) -> Cause:
     """What justifies a recorded score that was above 8."""
     if place.kind in SUITED:
         return "scaling bug" if score.buggy else "classic AQM"
     if not score.measured:
         return "scaling bug" if score.buggy else "nothing"
     if place.kind == "l4s":
-        return of_l4s(place, score.high_mdev_us)
+        return of_l4s(place, score.high_mdev_us, then)
     return of_hidden(place, score.high_mdev_us) or "unknown"
 
 
-def of_l4s(place: Place, mdev_us: float | None) -> Cause:
-    """Why a correct detector takes an L4S AQM for a classic one."""
+def of_l4s(place: Place, mdev_us: float | None, then: Conditions = UNCHANGED) -> Cause:
+    """Why a correct detector takes an L4S AQM for a classic one, or a path that has changed."""
     if slow(place) or _wait_for_one_another(place, mdev_us or 0.0):
         return "slow link"
+    if cause := of_conditions(then):
+        return cause
     if _long_queue(place):
         return "long queue"
     return of_jitter(place)
+
+
+def of_conditions(then: Conditions) -> Cause | None:
+    """What happened while the score was above 8, if that explains it."""
+    if then.changed_ns is not None:
+        return "slow link" if then.marks and then.packet_us >= SLOW_PACKET_US else "changed path"
+    return "overshoot" if then.overshot else None
 
 
 def of_jitter(place: Place) -> Cause:

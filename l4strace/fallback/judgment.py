@@ -5,12 +5,14 @@ from __future__ import annotations
 from l4strace.derive.laws import DEEP_WINDOW_PACKETS
 from l4strace.fallback.causes import (
     Cause,
+    of_conditions,
     of_hidden,
     of_jitter,
     of_l4s,
     of_recorded,
     slow_link,
 )
+from l4strace.fallback.conditions import UNCHANGED, Conditions
 from l4strace.fallback.place import SUITED, Place, confidence
 from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.replayed import Replayed
@@ -40,16 +42,18 @@ def verdict(seen: Seen) -> Verdict:
         return Verdict("absent", None, "log", Confidence.MEDIUM)
     if seen.sampled and seen.sampled.probed:
         return UNKNOWN
-    return of_packets(seen.place, seen.response, seen.replayed)
+    return of_packets(seen.place, seen.response, seen.replayed, seen.then)
 
 
 def _of_score(seen: Seen, score: Recorded) -> Verdict:
     if not score.high:
         return Verdict("idle", None, "log", Confidence.HIGH)
-    cause = of_recorded(seen.place, score)
+    cause = of_recorded(seen.place, score, seen.then)
     # Nothing is reduced by a score that is only observed, nor where no mark comes.
     idle = seen.use.unmarked or seen.use.only_observes
     sure = _sure(seen.place, score, cause)
+    # What packets alone would show, a log does not make less sure.
+    sure = max(sure, Confidence.MEDIUM) if seen.use.acts and seen.place.kind == "l4s" else sure
     return Verdict("observes" if idle else "acts", cause, "log", sure)
 
 
@@ -62,6 +66,8 @@ def _sure(place: Place, score: Recorded, cause: Cause) -> Confidence:
         return Confidence.HIGH if place.proven_l4s else Confidence.MEDIUM
     if cause == "classic AQM":
         return confidence(place.confidence)
+    if cause == "changed path":
+        return Confidence.MEDIUM
     if place.kind != "l4s":
         return Confidence.LOW
     slow = cause == "slow link"
@@ -70,17 +76,26 @@ def _sure(place: Place, score: Recorded, cause: Cause) -> Confidence:
     return Confidence.HIGH if slow and score.fixed_share > 0 else Confidence.MEDIUM
 
 
-def of_packets(place: Place, response: Response | None, score: Replayed | None) -> Verdict:
+def of_packets(
+    place: Place,
+    response: Response | None,
+    score: Replayed | None,
+    then: Conditions = UNCHANGED,
+) -> Verdict:
     """How the sender reduces shows what the fallback does; else the score shows what it would."""
-    shown = _of_response(place, response, score) if response else None
-    return shown or _would_be(place, score)
+    shown = _of_response(place, response, score, then) if response else None
+    return shown or _would_be(place, score, then)
 
 
-def _of_response(place: Place, response: Response, score: Replayed | None) -> Verdict | None:
+def _of_response(
+    place: Place, response: Response, score: Replayed | None, then: Conditions
+) -> Verdict | None:
     """What the reductions show; null where they leave it open."""
     least = score.time if score else 0.0
     if response.at_the_floor:
-        return _acting(place, response, score)
+        return _acting(place, response, score, then)
+    if place.shared and response.mostly_half_alpha:
+        return Verdict("idle", None, "packets", Confidence.MEDIUM)
     if response.law == "alpha/2" and (response.shown or least < MIN_SHARE):
         return Verdict("idle", None, "packets", Confidence.MEDIUM)
     if response.at_times and place.kind == "l4s" and _slow(place, least):
@@ -88,19 +103,19 @@ def _of_response(place: Place, response: Response, score: Replayed | None) -> Ve
     return UNKNOWN if response.shown else None
 
 
-def _would_be(place: Place, score: Replayed | None) -> Verdict:
+def _would_be(place: Place, score: Replayed | None, then: Conditions) -> Verdict:
     """Why a correct detector, if there is one, takes the path for classic."""
     if score is None or score.time < MISSED:
         return UNKNOWN
     if place.kind == "l4s":
-        return Verdict("unknown", of_l4s(place, score.mdev_us))
+        return Verdict("unknown", of_l4s(place, score.mdev_us, then))
     deviates = score.mdev_us >= MDEV_REFERENCE_US
     return Verdict("unknown", of_hidden(place, score.mdev_us) if deviates else None)
 
 
-def _acting(place: Place, response: Response, score: Replayed | None) -> Verdict:
+def _acting(place: Place, response: Response, score: Replayed | None, then: Conditions) -> Verdict:
     """The floor explains the window: right behind a classic AQM, else because of build or path."""
-    cause = _of_floor(place, response, score)
+    cause = _of_floor(place, response, score, then)
     # Simulated run s9601-104: three flows with windows of 4 packets and alpha/2 of 11 %.
     if cause == "nothing" and not response.apart:
         return UNKNOWN
@@ -123,7 +138,7 @@ def _plain(place: Place, response: Response, score: Replayed | None) -> bool:
     return place.proven_l4s and deep and score is not None and score.never_above
 
 
-def _of_floor(place: Place, response: Response, score: Replayed | None) -> Cause:
+def _of_floor(place: Place, response: Response, score: Replayed | None, then: Conditions) -> Cause:
     if place.kind in SUITED:
         return "classic AQM"
     l4s, least = place.kind == "l4s", score.time if score else 0.0
@@ -132,7 +147,8 @@ def _of_floor(place: Place, response: Response, score: Replayed | None) -> Cause
         return "nothing"
     if not l4s or least < MIN_SHARE:
         return "unknown"
-    return "slow link" if _slow(place, least) else of_jitter(place)
+    slow = "slow link" if _slow(place, least) else of_conditions(then)
+    return slow or of_jitter(place)
 
 
 def _slow(place: Place, least: float) -> bool:

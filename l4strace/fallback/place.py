@@ -64,8 +64,8 @@ class Place:
 
     @property
     def shared(self) -> bool:
-        """Shown to be one queue that marks all flows: the fallback is needed there."""
-        return self.kind in SHARED and self.confidence >= ISOLATED_CONFIDENCE
+        """Probably one queue that marks all flows: the fallback is needed there."""
+        return self.kind in SHARED and self.confidence >= LIKELY_CONFIDENCE
 
     @property
     def proven_l4s(self) -> bool:

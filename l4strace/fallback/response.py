@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive.laws import LEAD, MIN_LAW_ROUNDS, MISFIT, apart
+from l4strace.derive.laws import LEAD, LEAD_EACH, MIN_LAW_ROUNDS, MISFIT, apart
 from l4strace.derive.vantage import once, scalable
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
+from l4strace.prague.constants import CUT_FLOOR
 from l4strace.schema.keys import KEY
 
 CLEAR_LEAD, MIN_FEW_ROUNDS = 2 * LEAD, 3
@@ -34,6 +35,8 @@ class Response:
     """In these windows reductions by alpha/2 and to the floor differ by enough."""
     at_times: bool
     """No law leads, and a floor that comes and goes with the score explains most."""
+    mostly_half_alpha: bool
+    """Alpha/2 explains most of the reductions where no law leads, and their median is there."""
     references: str | None
     """`correct` where the floor follows the score that correct thresholds give, else `wrong`."""
     by_host: bool
@@ -68,6 +71,7 @@ def responses(evidence: Evidence) -> dict[Direction, Response]:
         few=few,
         apart=apart(),
         at_times=floor_at_times(),
+        mostly_half_alpha=mostly_half_alpha(),
         shown=show_the_fallback(),
         references=pl.when(few).then(references()).otherwise("references"),
     )
@@ -92,6 +96,20 @@ def floor_at_times() -> pl.Expr:
     floor = pl.col("ll_floor")
     ahead = (floor - pl.col("ll_half_alpha") >= LEAD) & (floor - pl.col("ll_floor_always") >= LEAD)
     return (pl.col("law").is_null() & ahead & (pl.col("misfit") <= MISFIT)).fill_null(False)
+
+
+def mostly_half_alpha() -> pl.Expr:
+    """In a row of `laws`, no law leads, alpha/2 explains far more than a floor that always holds.
+
+    A score that exceeds 8 now and then deepens some reductions: the median is that of the others.
+    """
+    half_alpha, always = pl.col("ll_half_alpha"), pl.max_horizontal("ll_floor_always", "ll_half")
+    needed = pl.max_horizontal(pl.lit(LEAD), LEAD_EACH * pl.col("samples"))
+    enough = (pl.col("isolated") >= MIN_LAW_ROUNDS) & (pl.col("misfit") <= MISFIT)
+    there = pl.col("fraction") < (pl.col("half_alpha") + CUT_FLOOR) / 2
+    return (pl.col("law").is_null() & enough & there & (half_alpha - always >= needed)).fill_null(
+        False
+    )
 
 
 def show_the_fallback() -> pl.Expr:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from l4strace.fallback.causes import Cause
+from l4strace.fallback.conditions import UNCHANGED, Conditions
 from l4strace.fallback.counters import Inputs, Zones
 from l4strace.fallback.place import Place
 from l4strace.fallback.recorded import Recorded
@@ -48,6 +49,7 @@ class Seen:
     sampled: Sampled | None = None
     replayed: Replayed | None = None
     response: Response | None = None
+    then: Conditions = UNCHANGED
     zones: Zones | None = None
     inputs: Inputs | None = None
 
@@ -65,6 +67,11 @@ class Row(Seen):
     def high(self) -> bool:
         """The score is above 8, whether reductions use it or not."""
         return self.state in ("acts", "observes")
+
+    @property
+    def used(self) -> bool:
+        """Reductions follow the score: a log shows them, or packets do."""
+        return self.use.acts or bool(self.response and self.response.at_the_floor)
 
 
 def row(seen: Seen, verdict: Verdict) -> Row:

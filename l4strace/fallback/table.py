@@ -6,6 +6,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, kept
 from l4strace.fallback import counters
+from l4strace.fallback.conditions import UNCHANGED, conditions
 from l4strace.fallback.judgment import verdict
 from l4strace.fallback.place import Place, places
 from l4strace.fallback.recorded import MIN_SHARE, recorded
@@ -32,6 +33,7 @@ def _seen(evidence: Evidence) -> list[Seen]:
     places_of, scores, sampled_of = places(evidence), recorded(evidence), sampled(evidence)
     use_of = used(evidence, scores)
     replayed_of, response_of = replayed(evidence), responses(evidence)
+    then = conditions(evidence)
     known = scores.keys() | sampled_of.keys() | replayed_of.keys() | response_of.keys()
     return [
         Seen(
@@ -42,6 +44,7 @@ def _seen(evidence: Evidence) -> list[Seen]:
             sampled_of.get(one),
             replayed_of.get(one),
             response_of.get(one),
+            then.get(one, UNCHANGED),
         )
         for one in sorted(known)
     ]

@@ -49,6 +49,11 @@ class Use:
         return self.cuts >= MIN_LAW_ROUNDS and self.at_half_alpha > MAJORITY
 
     @property
+    def acts(self) -> bool:
+        """Most reductions that show a use of the score are deeper than alpha/2."""
+        return self.cuts >= MIN_LAW_ROUNDS and self.at_half_alpha <= MAJORITY
+
+    @property
     def unmarked(self) -> bool:
         """No mark came since the score rose."""
         return self.marks_since == 0

@@ -57,6 +57,7 @@ from l4strace.rules.support.fallback_words import (
     ABOVE,
     BELOW,
     DEPTH,
+    FLOOR,
     MDEV,
     correct_steps,
     high_depth,
@@ -100,7 +101,7 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     bug = " Its arithmetic matches the 24-bit build with the scaling bug." if score.buggy else ""
     return Finding(
         CODE,
-        Severity.NOTICE if row.state == "observes" else Severity.ERROR,
+        Severity.NOTICE if _harmless(row) else Severity.ERROR,
         row.confidence,
         f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row, score)} "
         f"although {_inputs(score)}.{bug}",
@@ -116,8 +117,13 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
             high_deviation(score, f"at least {MDEV} when classic"),
             correct_steps(score),
         ),
-        variant="unused" if row.state == "observes" else "misfire",
+        variant="unused" if _harmless(row) else "misfire",
     )
+
+
+def _harmless(row: Row) -> bool:
+    """No reduction used the score, or alpha/2 alone cut as deep."""
+    return row.state == "observes" or (row.use.outweighed and not row.use.acts)
 
 
 def _effect(row: Row, score: Recorded) -> str:
@@ -127,6 +133,8 @@ def _effect(row: Row, score: Recorded) -> str:
         return f"its score was {ABOVE}{part}, with no mark to respond to,"
     if row.state == "observes":
         return f"its score was {ABOVE}{part}, which no reduction used,"
+    if _harmless(row):
+        return f"its score was {ABOVE}{part}, where alpha/2 alone is at least its {FLOOR},"
     return f"it backed off like a classic flow{part}"
 
 

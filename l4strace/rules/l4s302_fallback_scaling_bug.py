@@ -15,7 +15,8 @@ The thresholds are logarithms: the constants of a 20-bit build on a 24-bit scale
 Evidence
 --------
 `detector.build` (identified by that remainder of a step); `detector.score`, `score_fixed` and
-`score_buggy`; the counters of bpftrace (trace-classic-ecn-change.bt).
+`score_buggy`; `bottlenecks.kind` and `confidence` (where the bug does no
+harm); the counters of bpftrace (trace-classic-ecn-change.bt).
 
 When it is wrong
 ----------------
@@ -36,13 +37,21 @@ L4STeam/linux issue 38; L4STeam/linux 15b3b6c85e5f (buggy), 48b3db6b4a7f (fixed)
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
-from l4strace.fallback import counters
+from l4strace.fallback import cases, counters
 from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support.fallback_words import ABOVE, DEPTH, MDEV, SCORE_LIMIT, without_score
-from l4strace.wording.quantities import count
+from l4strace.rules.support import subjects
+from l4strace.rules.support.fallback_words import (
+    ABOVE,
+    DEPTH,
+    MDEV,
+    SCORE_LIMIT,
+    SUITED,
+    without_score,
+)
+from l4strace.wording.quantities import count, share
 
 CODE = "L4S302"
 ACTION = (
@@ -91,7 +100,8 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
         Severity.ERROR,
         confidence,
         "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "
-        f"deviation and 1.61 us of queue delay instead of {MDEV} and {DEPTH}; {proof}.",
+        f"deviation and 1.61 us of queue delay instead of {MDEV} and {DEPTH}; {proof}."
+        f"{_by_accident(row, score)}",
         ACTION,
         flow=row.flow,
         forward=row.forward,
@@ -101,6 +111,17 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
             Measure(f"steps {ABOVE}, correct thresholds", score.fixed_share, "share"),
             Measure(f"steps {ABOVE}, wrong thresholds", score.buggy_share, "share"),
         ),
+    )
+
+
+def _by_accident(row: Row, score: Recorded) -> str:
+    """Behind a classic AQM the wrong thresholds do no harm: what correct ones would do."""
+    if not cases.by_accident(row):
+        return ""
+    queue = subjects.hedged(row.place.confidence, SUITED[row.place.kind or ""])
+    return (
+        f" Here it is right by accident: behind {queue} the score should be {ABOVE} (with correct "
+        f"thresholds it is in {share(score.fixed_share)} of the steps)."
     )
 
 

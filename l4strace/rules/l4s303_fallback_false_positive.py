@@ -21,13 +21,15 @@ Evidence
 `fallback.state` and `justified_by`, which rest on: `detector.score`, `mdev_us`, `depth_us` and
 `score_fixed` (the replay with the correct thresholds); `bottlenecks.kind`, `confidence`, `rate_bps`
 and `serialisation_us`; `phases.capacity_shown`, `capacity_bps` and `busy_share` (whether the path
-was full, so that its rate is sure); `noise.jitter_us`; `cuts.law` (whether reductions use the
-score); `laws.law` and the likelihoods, `directions.data_ect1` and `kernel.alpha` (which flows have
-no log) and `delivered_ce` (whether marks came at all).
+was full, so that its rate is sure), `start_ns`, `end_ns` and `marks` (whether the score rose when
+the path changed); `spikes.cause` and `hit` (overshoots); `noise.jitter_us`; `cuts.law` (whether
+reductions use the score); `laws.law` and the likelihoods, `directions.data_ect1` and `kernel.alpha`
+(which flows have no log) and `delivered_ce` (whether marks came at all).
 
 When it is wrong
 ----------------
-If the bottleneck changed during the run: `bottlenecks` has one kind for the whole run. Where no
+If the bottleneck changed during the run so that no phase of the path shows it: `bottlenecks` has
+one kind for the whole run. Where no
 classic flow shows how the AQM treats others it may be one queue that marks all packets early, and
 the fallback right: the finding then has low confidence, and medium on a slow link.
 
@@ -46,9 +48,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
-from l4strace.fallback.causes import PATH_CAUSES, SLOW_PACKET_US
+from l4strace.fallback.causes import PATH_CAUSES, SLOW_PACKET_US, slow_link
 from l4strace.fallback.place import HIDDEN
 from l4strace.fallback.recorded import Recorded
 from l4strace.fallback.replayed import Replayed
@@ -62,6 +65,7 @@ from l4strace.rules.support.fallback_words import (
     FLOOR,
     MDEV,
     SCORE_LIMIT,
+    cause,
     correct_steps,
     depth,
     deviation,
@@ -73,7 +77,7 @@ from l4strace.rules.support.fallback_words import (
     steps_above,
     without_score,
 )
-from l4strace.wording.quantities import share
+from l4strace.wording.quantities import milliseconds, share
 
 CODE = "L4S303"
 SHORT_QUEUE = f"below {DEPTH}"
@@ -169,17 +173,21 @@ def _taken_for_classic(row: Row, score: Recorded) -> str:
     )
 
 
+def _packet_us(row: Row) -> float:
+    """Time of a packet behind an L4S AQM: where the path changed, of the time of the score."""
+    return row.place.serialisation_us if slow_link(row.place) else row.then.packet_us
+
+
 def _cause(row: Row) -> str:
-    place = row.place
     if row.justified_by == "slow link":
-        rate = f"{place.rate_bps / 1e6:.1f} Mbit/s"
-        took = f"one packet takes {place.serialisation_us / 1000:.1f} ms at {rate}"
-        return f" because the link is slow: {took}"
+        packet_us = _packet_us(row)
+        rate = f"{8 * FRAME_BYTES / packet_us:.1f} Mbit/s"
+        return f" because the link is slow: one packet takes {packet_us / 1000:.1f} ms at {rate}"
     if row.justified_by == "long queue":
         return " because its queue is long"
-    if row.justified_by == "jitter":
-        return f" because of {place.jitter_us / 1000:.1f} ms of jitter"
-    return f", as {PATH_CAUSES} can cause"
+    if row.justified_by == "path":
+        return f", as {PATH_CAUSES} can cause"
+    return cause(row)
 
 
 def _effect(row: Row) -> str:
@@ -213,6 +221,8 @@ def _action(row: Row) -> str:
         return "Find what keeps the queue long (L4S404): the fallback is right about its delay."
     if row.justified_by == "jitter":
         return "Find the hop that adds the jitter, or set prague_ecn_fallback=0 on this path."
+    if row.justified_by == "overshoot":
+        return "Pace slow start and leave it earlier (L4S204)."
     return (
         "Find what moves the RTT (L4S204, L4S405, L4S407 and L4S408 name what is shown), or set "
         "prague_ecn_fallback=0 on this path."
@@ -223,7 +233,9 @@ def _why(row: Row) -> Measure:
     """The number of the path that explains the score, or that does not."""
     if row.justified_by == "jitter":
         return jitter(row.place)
-    packet = row.place.packet_us if row.place.kind != "l4s" else row.place.serialisation_us
+    packet = row.place.packet_us
+    if row.place.kind == "l4s":
+        packet = _packet_us(row) or row.place.serialisation_us
     return Measure("time of one packet", packet, "us", f"below {SLOW_PACKET_US / 1000:.1f} ms")
 
 
@@ -258,14 +270,16 @@ def _would(row: Row, score: Replayed) -> str:
             "takes this path for classic, whatever the AQM: RTT deviation was "
             f"{deviation(score.mdev_us)} {_where(row)}, and"
         )
-    why = f"because of {PATH_CAUSES}"
-    if row.justified_by == "slow link":
-        why = f"because the link is slow (one packet takes {place.serialisation_us / 1000:.1f} ms)"
+    why = cause(row)
+    if row.justified_by == "path":
+        why = f" because of {PATH_CAUSES}"
+    elif row.justified_by == "slow link":
+        why = f" because the link is slow (one packet takes {_packet_us(row) / 1000:.1f} ms)"
     elif row.justified_by == "long queue":
-        why = f"because its queue is long ({place.queue_delay_us / 1000:.1f} ms, threshold {DEPTH})"
-    elif row.justified_by == "jitter":
-        why = f"because of {place.jitter_us / 1000:.1f} ms of jitter"
-    return f"takes {subjects.l4s_aqm(place)} for a classic one {why}:"
+        why = (
+            f" because its queue is long ({milliseconds(place.queue_delay_us)}, threshold {DEPTH})"
+        )
+    return f"takes {subjects.l4s_aqm(place)} for a classic one{why}:"
 
 
 RULE = Rule(

@@ -35,10 +35,11 @@ from __future__ import annotations
 
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
+from l4strace.fallback.place import confidence
 from l4strace.fallback.recorded import Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import (
@@ -67,9 +68,9 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH,
-        f"Prague's detector missed a classic AQM: all flows share one queue that "
-        f"{marks_from(row.place)}, but {_score(score)}"
+        confidence(row.place.confidence),
+        f"Prague's detector missed {subjects.hedged(row.place.confidence, 'a classic AQM')}: all "
+        f"flows share one queue that {marks_from(row.place)}, but {_score(score)}"
         f"{subjects.starved_by(evidence, row.flow)}.",
         "Give classic traffic a queue of its own, or mark only ECT(1) at such a threshold.",
         flow=row.flow,

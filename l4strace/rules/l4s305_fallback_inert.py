@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
+from l4strace.fallback.place import confidence
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
@@ -74,9 +75,10 @@ def _finding(evidence: Evidence, row: Row, why: str, variant: str) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH if starved else Confidence.MEDIUM,
-        "Prague's classic-ECN fallback does not act behind a classic AQM: all flows share one "
-        f"queue that {marks_from(row.place)}, but {why}{starved}.",
+        min(confidence(row.place.confidence), Confidence.HIGH if starved else Confidence.MEDIUM),
+        "Prague's classic-ECN fallback does not act behind "
+        f"{subjects.hedged(row.place.confidence, 'a classic AQM')}: all flows share one queue that "
+        f"{marks_from(row.place)}, but {why}{starved}.",
         "Set prague_ecn_fallback=1, or use a classic congestion control on this path.",
         flow=row.flow,
         forward=row.forward,

@@ -74,7 +74,7 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
         CODE,
         Severity.WARNING if needed else Severity.INFO,
         row.confidence,
-        f"{ABSENT}, but the AQM is classic{starved}."
+        f"{ABSENT}, but the AQM is {subjects.hedge(row.place.confidence)}classic{starved}."
         if needed
         else f"{ABSENT}, so it cannot misfire.",
         "Use a classic congestion control behind this AQM." if needed else "",

@@ -131,14 +131,16 @@ def _severity(row: Row) -> Severity:
         return Severity.WARNING if not_falling_back(row) else Severity.INFO
     if row.justified_by == "nothing":
         return Severity.ERROR
-    return Severity.NOTICE if row.place.kind == "l4s" else Severity.INFO
+    excused = row.place.kind != "l4s" or row.justified_by == "changed path"
+    return Severity.INFO if excused else Severity.NOTICE
 
 
 def _details(evidence: Evidence, row: Row, response: Response) -> str:
     """The numbers behind the fact, and the score that correct thresholds give."""
     if not_falling_back(row):
+        which = "its" if response.law == "alpha/2" else "most of its"
         return (
-            f": its reductions follow alpha/2 in a queue that all flows share and that "
+            f": {which} reductions follow alpha/2 in a queue that all flows share and that "
             f"{marks_from(row.place)}{subjects.starved_by(evidence, row.flow)}. {_not_why(row)}"
         )
     if row.state == "idle":

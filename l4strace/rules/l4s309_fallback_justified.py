@@ -3,8 +3,9 @@
 What it checks
 --------------
 Whether the kernel's score was above 8 in at least 30 % of the detector's steps on a path where
-the packets show a classic AQM. Where packets do not show what the bottleneck is, whether an input
-of the detector reached its threshold, and neither jitter nor a slow link explains it (L4S303).
+the packets show a classic AQM. Where packets do not show what the bottleneck is, or the score rose
+when the path changed and what shows the AQM is from before, whether an input of the detector
+reached its threshold, and neither jitter nor a slow link explains it (L4S303).
 
 Why it matters
 --------------
@@ -13,8 +14,8 @@ It is the opposite of a misfire: the build works.
 Evidence
 --------
 `fallback.justified_by`, which rests on: `detector.score`, `mdev_us`, `depth_us` and `build`;
-`bottlenecks.kind`, `confidence` and `marking_delay_us`; `noise.jitter_us`; `phases.capacity_bps`,
-`capacity_shown` and `busy_share`.
+`bottlenecks.kind`, `confidence` and `marking_delay_us`; `noise.jitter_us`; `phases.start_ns`,
+`end_ns`, `marks`, `capacity_bps`, `capacity_shown` and `busy_share`.
 
 When it is wrong
 ----------------
@@ -43,6 +44,7 @@ from l4strace.rules.support.fallback_words import (
     ABOVE,
     DEPTH,
     MDEV,
+    before_change,
     depth,
     deviation,
     high_depth,
@@ -109,18 +111,20 @@ def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         row.confidence,
         f"Prague's detector follows its inputs: from {since} its score is {ABOVE}, with a queue "
         f"delay of {depth(score.high_depth_us)} and an RTT deviation of "
-        f"{deviation(score.high_mdev_us)}. {_open(row)}",
+        f"{deviation(score.high_mdev_us)}. {_open(evidence, row)}",
         "" if row.place.kind else "Record packets together with the kernel log.",
         flow=row.flow,
         forward=row.forward,
         span_ns=subjects.span(score.since_ns, score.last_ns),
         measures=(steps_above(score),),
-        variant="inputs",
+        variant="changed-path" if cases.after_change(row) else "inputs",
     )
 
 
-def _open(row: Row) -> str:
+def _open(evidence: Evidence, row: Row) -> str:
     """Why the AQM is not known."""
+    if cases.after_change(row):
+        return before_change(evidence, row)
     if row.place.kind is None:
         return "Packets would show whether the AQM is classic."
     return "The packets do not show whether the AQM is classic (L4S401 gives the reason)."

@@ -265,7 +265,7 @@ FALLBACK = Table(
         Column("flow", U32, "", "Conversation number, as in `flows`; null where counters of a whole host show the state."),
         Column("forward", BOOL, "", "True for client to server; null where counters of a whole host show the state."),
         Column("state", STR, "", "What the fallback does: `acts` (the score is above 8, and reductions may use it), `observes` (none uses it), `idle` (it is not above 8), `absent` (the build has no fallback) or `unknown`."),
-        Column("justified_by", STR, "", "What justifies a score above 8: `classic AQM`, `slow link`, `jitter`, `long queue`, `path` (one of several conditions), `scaling bug`, `nothing` or `unknown` (the inputs are high, and packets do not show whether the AQM is classic). In the state `unknown`: what would."),
+        Column("justified_by", STR, "", "What justifies a score above 8: `classic AQM`, `slow link`, `changed path` (what shows an L4S AQM is from before the score rose), `overshoot`, `jitter`, `long queue`, `path` (one of several conditions), `scaling bug`, `nothing` or `unknown` (the inputs are high, and packets do not show whether the AQM is classic). In the state `unknown`: what would."),
         Column("shown_by", STR, "", "Where the state comes from: `log` (a kernel log records the score), `packets` (how the window responds to marks) or `counters`; null in the state `unknown`."),
         Column("confidence", STR, "", "How sure state and cause are: `low`, `medium` or `high`."),
         Column("kind", STR, "", "Kind of the bottleneck, as in `bottlenecks`."),

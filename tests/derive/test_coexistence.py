@@ -103,6 +103,32 @@ def test_a_flow_starved_to_a_few_full_packets_does_not_hold_itself_back() -> Non
     assert result["starved_since_ns"].to_list() == [0, None]
 
 
+@pytest.mark.parametrize(
+    ("marked", "payload", "starves"), [(1, 1448, True), (0, 1448, False), (1, 120, False)]
+)
+def test_a_window_of_less_than_a_packet_starves(marked: int, payload: int, starves: bool) -> None:
+    """One full packet in 370 ms, each marked: 31 kbit/s beside 3.8 Mbit/s."""
+    period, trip = 370 * MS, 40 * MS
+    begin = [n * period for n in range(54)]
+    slow = rounds(
+        54,
+        flow=0,
+        start_ns=begin,
+        end_ns=[ns + trip for ns in begin],
+        acked_packets=1,
+        acked_bytes=payload,
+        sent_packets=1,
+        sent_bytes=payload,
+        ce_best=marked,
+        limited_by="app",
+    )
+    beside = rounds(2000, flow=1, acked_bytes=4_750)
+    sizes = DIRECTIONS.with_columns(max_payload=pl.Series([payload, 1448], dtype=pl.UInt32))
+    found = coexistence.table(capture(flows=FLOWS, directions=sizes, rounds=stack(slow, beside)))
+    starved = found.filter(pl.col("starved_since_ns").is_not_null())
+    assert starved["flow"].to_list() == [0] * starves
+
+
 def test_a_source_that_pauses_for_longer_than_its_round_trips_is_not_starved() -> None:
     """Run s8103-047: full packets in pairs, acknowledged in 12 ms, and then nothing for 60 ms."""
     pair = {"sent_packets": 2, "sent_bytes": 2 * 1448, "acked_packets": 2, "acked_bytes": 2 * 1448}

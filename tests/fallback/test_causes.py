@@ -3,6 +3,7 @@
 import pytest
 
 from l4strace.fallback.causes import Cause, of_hidden, of_l4s
+from l4strace.fallback.conditions import Conditions
 from l4strace.fallback.place import Place
 
 
@@ -44,6 +45,22 @@ def test_behind_an_l4s_aqm_one_condition_of_the_path_is_blamed(
     columns: dict[str, object], mdev_us: float, cause: Cause
 ) -> None:
     assert of_l4s(Place("l4s", 0.9, **columns), mdev_us) == cause
+
+
+@pytest.mark.parametrize(
+    ("then", "cause"),
+    [
+        (Conditions(changed_ns=5), "changed path"),
+        (Conditions(changed_ns=5, packet_us=2550.0), "slow link"),
+        (Conditions(changed_ns=5, packet_us=2550.0, marks=False), "changed path"),
+        (Conditions(changed_ns=5, overshot=True), "changed path"),
+        (Conditions(overshot=True), "overshoot"),
+    ],
+)
+def test_what_happened_at_that_time_comes_before_what_is_always_so(
+    then: Conditions, cause: Cause
+) -> None:
+    assert of_l4s(Place("l4s", 0.9, queue_delay_us=9e3, jitter_us=2900.0), 1100.0, then) == cause
 
 
 def test_the_time_of_a_packet_is_that_of_the_slowest_phase() -> None:

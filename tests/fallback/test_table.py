@@ -13,6 +13,7 @@ from l4strace.model import Confidence
 from l4strace.pipeline import derive, with_fallback
 from l4strace.schema import TABLES
 from tests.support.frames import capture, evidence, frame, stack
+from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
 
 L4S, CLASSIC, HIDDEN = bottleneck("l4s"), bottleneck("classic"), bottleneck("unknown")
@@ -21,8 +22,14 @@ LIKELY = bottleneck("l4s", confidence=0.7)
 BUGGY = {"build": "24-bit buggy"}
 SLOW = bottleneck("l4s", rate_bps=4e6, serialisation_us=3028.0)
 FLOOR, WRONG = laws("floor", references="correct"), laws("floor", references="wrong")
+FLOOR_CUT = {"law": "floor", "cwnd_before": 40.0, "alpha": 0.04, "fraction": 0.3125}
 CUTS = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
+DEEP = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, **FLOOR_CUT)
+LATE = {"mdev_us": 1100.0, "score": [0.0] * 200 + [17.0] * 200, "score_fixed": 17.0}
 UNMARKED = {"saw_ce": False, "delivered_ce": 0}
+SHALLOW = bottleneck("shallow", confidence=0.6)
+# A step of 1 ms for all flows: at times the score exceeds 8, 10 % is the median reduction.
+MOSTLY = laws(None, fraction=0.1, ll_half_alpha=-60.0, ll_floor_always=-950.0, ll_half=-1400.0)
 ZONES = {"@c_sticky": 485, "@l_sticky": 3, "@transition": 0}
 INPUTS = {"@mdev_l": 2324, "@mdev_l_sum": 99132, "@sdepth_l": 2321, "@sdepth_l_sum": 122036}
 
@@ -55,6 +62,9 @@ def replay(score: float = 17.0, **columns: object) -> pl.DataFrame:
         ("unknown", None, {"kernel": log(classic_ecn=None, event="poll")}),
         ("acts", "packets", {"laws": FLOOR, "detector": replay()}),
         ("idle", "packets", {"laws": laws("alpha/2")}),
+        ("idle", "packets", {"bottlenecks": SHALLOW, "laws": MOSTLY}),
+        ("unknown", None, {"bottlenecks": L4S, "laws": MOSTLY}),
+        ("unknown", None, {"bottlenecks": SHALLOW, "laws": MOSTLY.with_columns(fraction=0.3)}),
         ("unknown", None, {"laws": laws("half")}),
         ("unknown", None, {"laws": laws(None), "detector": replay(0.0)}),
         ("acts", "counters", {"aggregates": ZONES | INPUTS}),
@@ -81,6 +91,14 @@ def test_each_state_has_what_shows_it(state: str, shown_by: str, tables: dict[st
         (
             "jitter",
             {"bottlenecks": L4S, "detector": steps(**HIGH), "noise": path_noise(jitter_us=2e3)},
+        ),
+        (
+            "changed path",
+            {"bottlenecks": L4S, "detector": steps(400, **LATE), "phases": phases(50, 20)},
+        ),
+        (
+            "slow link",
+            {"bottlenecks": L4S, "detector": steps(400, **LATE), "phases": phases(50, 5)},
         ),
         (
             "long queue",
@@ -136,6 +154,13 @@ def test_packets_have_theirs(
         (Confidence.HIGH, {"bottlenecks": SLOW, "detector": steps(**HIGH)}),
         (Confidence.MEDIUM, {"bottlenecks": L4S, "detector": steps(**HIGH)}),
         (Confidence.LOW, {"bottlenecks": HIDDEN, "detector": steps(**HIGH)}),
+        (Confidence.LOW, {"bottlenecks": LIKELY, "detector": steps(**HIGH)}),
+        # Reductions in the log show that the fallback acts.
+        (Confidence.MEDIUM, {"bottlenecks": LIKELY, "detector": steps(**HIGH), "cuts": DEEP}),
+        (
+            Confidence.MEDIUM,
+            {"bottlenecks": LIKELY, "detector": steps(400, **LATE), "phases": phases(50, 20)},
+        ),
         (Confidence.HIGH, {"bottlenecks": L4S, "laws": WRONG, "detector": replay(0.0)}),
         (Confidence.MEDIUM, {"bottlenecks": L4S, "laws": FLOOR, "detector": replay()}),
         (Confidence.LOW, {"laws": FLOOR.with_columns(by_host=True)}),

@@ -66,6 +66,25 @@ def test_does_not_claim_a_reduction_where_the_score_is_only_observed() -> None:
     assert "backed off" not in found.message
 
 
+def test_alpha_that_cuts_as_deep_as_the_fallback_leaves_a_notice() -> None:
+    """It cannot be seen whether prague_ecn_fallback=2 only observes."""
+    made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0, "alpha": 0.78}
+    cuts = frame("cuts", **made, cwnd_before=6.0, fraction=0.39, law="alpha/2")
+    (found,) = check(
+        evidence(
+            flows=FLOWS,
+            directions=DIRECTIONS,
+            bottlenecks=bottleneck("l4s"),
+            detector=steps(),
+            cuts=cuts,
+        )
+    )
+    assert (found.severity, found.variant) == (Severity.NOTICE, "unused")
+    assert "its score was above 8, where alpha/2 alone is at least its 31 %, although" in (
+        found.message
+    )
+
+
 def test_a_score_that_flaps_gives_its_range_and_its_share_of_the_time() -> None:
     (found,) = check(scene(score=([17.0] * 5 + [0.0] * 5) * 10))
     assert "for 51 % of the time (the score flaps between 0.0 and 17.0)" in found.message

@@ -1,6 +1,6 @@
 """Missed classic AQM: a score of 0 in a queue for all."""
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s304_classic_aqm_missed import check
 from tests.support.frames import evidence
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
@@ -24,6 +24,13 @@ def test_fires_and_names_who_starves() -> None:
         "of queue delay, but the score did not exceed 0.0 (threshold 8); flow 1 (port 40002, "
         "ECT(0)) starves from t=2.0 s with 10 % of both rates."
     )
+
+
+def test_fires_where_the_queue_is_probably_shared() -> None:
+    """Simulated: CoDel that marks all at 1 ms, the other flow starves and no rule said why."""
+    (found,) = check(scene(confidence=0.6))
+    assert found.confidence is Confidence.MEDIUM
+    assert "missed what is probably a classic AQM" in found.message
 
 
 def test_names_the_share_of_steps_where_the_score_rose_for_a_moment() -> None:

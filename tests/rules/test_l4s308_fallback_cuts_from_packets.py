@@ -147,6 +147,17 @@ def test_says_nothing_about_a_score_that_no_packet_shows() -> None:
     assert "of the time" not in cut.message
 
 
+def test_names_a_missing_fallback_where_the_score_deepens_some_reductions() -> None:
+    """Simulated: a step of 1 ms for all flows, where a score passes 8 now and then."""
+    mostly = {"law": None, "fraction": 0.1, "ll_half_alpha": -60.0, "ll_floor_always": -950.0}
+    (found,) = check(scene("shallow", mostly, {"confidence": 0.6}))
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert found.message.startswith(
+        "An ECT(1) sender does not fall back behind what is probably an AQM that marks classic "
+        "flows too: most of its reductions follow alpha/2"
+    )
+
+
 def test_names_who_starves() -> None:
     (found,) = check(scene("classic", {}, coexistence=starving(1, 0)))
     assert "flow 1 (port 40002, ECT(0)) starves" in found.message

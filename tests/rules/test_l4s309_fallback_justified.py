@@ -1,8 +1,10 @@
 """A fallback that is right."""
 
 from l4strace.model import Confidence, Severity
+from l4strace.rules import l4s303_fallback_false_positive as l4s303
 from l4strace.rules.l4s309_fallback_justified import check
 from tests.support.frames import evidence
+from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise, steps
 
 
@@ -66,6 +68,25 @@ def test_inputs_speak_where_packets_do_not_show_the_aqm() -> None:
     assert "The packets do not show whether the AQM is classic" in found.message
     assert found.action == ""
     assert check(scene("unknown", mdev_us=300.0, depth_us=900.0)) == []
+
+
+def test_a_path_that_changed_is_no_l4s_aqm_taken_for_classic() -> None:
+    """Simulated: at t=5.0 s a FIFO behind the DualPI2 becomes the bottleneck."""
+    late = steps(400, score=[0.0] * 200 + [17.0] * 200, mdev_us=10_890.0, score_fixed=17.0)
+    moved = evidence(
+        flows=FLOWS,
+        directions=DIRECTIONS,
+        bottlenecks=bottleneck("l4s"),
+        detector=late,
+        phases=phases(50, 20, marks=[100, 0]),
+    )
+    (found,) = check(moved)
+    assert (found.variant, found.confidence) == ("changed-path", Confidence.MEDIUM)
+    assert found.message.endswith(
+        "What shows an L4S AQM is from before t=5.0 s, when the path changed; no packet was marked "
+        "while the score was above 8."
+    )
+    assert l4s303.check(moved) == []
 
 
 def test_the_share_of_the_time_is_that_since_the_moment_named() -> None:

@@ -24,8 +24,10 @@ Case = Callable[[Row], bool]
 ORDER: tuple[tuple[Case, str], ...] = (
     (cases.misfired, "misfires"),
     (cases.of_path, "active, and conditions of the path explain it"),
+    (cases.by_accident, "active behind a classic AQM, by accident: the build has the scaling bug"),
     (cases.missed, "inactive behind a classic AQM"),
     (lambda row: cases.off(row) or cases.only_observes(row), "switched off, or it only observes"),
+    (cases.after_change, "active since the path changed, as its inputs are high since then"),
     (cases.right, "active behind a classic AQM, as it should be"),
     (cases.absent, "not in this kernel"),
     (cases.unarmed, "never armed: the log shows no step of the detector"),
@@ -35,8 +37,17 @@ ORDER: tuple[tuple[Case, str], ...] = (
 UNUSED: dict[Case, str] = {
     cases.misfired: "the score is higher than the path explains, yet no reduction uses it",
     cases.of_path: "the score is high because of the path, yet no reduction uses it",
+    cases.after_change: "the score is high since the path changed, yet no reduction uses it",
 }
 """What the rules on the fallback report, where no row of a case uses the score."""
+
+NOT_SHOWN: dict[Case, str] = {
+    cases.of_path: "the score is high, and conditions of the path explain it",
+    cases.by_accident: "the score is high behind a classic AQM by accident, by the scaling bug",
+    cases.after_change: "the score is high since the path changed, as its inputs are",
+    cases.right: "the score is high behind a classic AQM, as it should be",
+}
+"""What the rules report, where no row of a case shows that reductions use the score."""
 
 
 def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> str:
@@ -59,13 +70,21 @@ def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> s
 
 def _words(case: Case, what: str, found: Sequence[Row], recorded: bool) -> str:
     """Less sure than what a rule states where all that it found is of low confidence."""
+    what = _as_used(case, what, found)
     if all(row.confidence is Confidence.LOW for row in found):
         if case is not cases.of_path:
             return f"not certain: {what}"
         if recorded:
             return "conditions of the path keep the score up, whatever the AQM is"
         return "unknown: Prague's detector would take this path for a classic AQM"
-    return UNUSED.get(case, what) if all(row.state == "observes" for row in found) else what
+    return what
+
+
+def _as_used(case: Case, what: str, found: Sequence[Row]) -> str:
+    """`active` only where something shows that reductions use the score."""
+    if all(row.state == "observes" for row in found):
+        return UNUSED.get(case, what)
+    return what if any(row.used for row in found) else NOT_SHOWN.get(case, what)
 
 
 def _of_packets(evidence: Evidence, known: Sequence[Row]) -> str:
@@ -121,11 +140,14 @@ def _mean(scores: Sequence[Recorded], shares: Sequence[float]) -> float:
 def _intended(known: Sequence[Row]) -> bool:
     """Whether a fallback is meant to act behind the bottleneck of each flow, and does.
 
-    With the scaling bug the score is high behind any AQM: that with correct thresholds counts.
+    With the scaling bug the score is high behind any AQM.
     """
     scores = _scores(known)
     return all(
-        _suited(row.place) and row.high and row.recorded.right_share >= MAJORITY
+        _suited(row.place)
+        and row.high
+        and row.recorded.share >= MAJORITY
+        and not row.recorded.buggy
         for row in known
         if row.recorded and row.recorded in scores
     )

@@ -113,6 +113,8 @@ def cause(row: Row) -> str:
     """` because of 2.8 ms of jitter`, ` because of the path, as ... can cause`; else nothing."""
     if row.justified_by == "jitter":
         return f" because of {row.place.jitter_us / 1000:.1f} ms of jitter"
+    if row.justified_by == "overshoot":
+        return " because a slow start overshot"
     if row.justified_by == "path":
         return f" because of the path, as {PATH_CAUSES} can cause"
     return ""
@@ -132,12 +134,13 @@ def fact(evidence: Evidence, row: Row) -> str:
         times = "" if response.at_the_floor else "at times "
         packet = f"one packet takes {row.place.serialisation_us / 1000:.1f} ms"
         return f"The classic-ECN fallback acts {times}on a slow L4S link, where {packet}"
-    return f"The classic-ECN fallback acts{_behind(row)}{_when(evidence, row, response)}"
+    return f"The classic-ECN fallback acts{_behind(evidence, row)}{_when(evidence, row, response)}"
 
 
 def _scalable(row: Row, response: Response) -> str:
     if not_falling_back(row):
-        return f"An ECT(1) sender does not fall back behind {SHARED[row.place.kind or '']}"
+        queue = subjects.hedged(row.place.confidence, SHARED[row.place.kind or ""])
+        return f"An ECT(1) sender does not fall back behind {queue}"
     return (
         "The sender's reductions follow alpha/2 (median "
         f"{100 * response.half_alpha:.1f} %): a classic-ECN fallback does not act"
@@ -149,11 +152,22 @@ def not_falling_back(row: Row) -> bool:
     return row.state == "idle" and row.shown_by == "packets" and row.place.shared
 
 
-def _behind(row: Row) -> str:
+def _behind(evidence: Evidence, row: Row) -> str:
     kind = row.place.kind
+    if row.justified_by == "changed path":
+        return f" since the path changed at {subjects.moment(evidence, row.then.changed_ns or 0)}"
     if kind in SUITED:
         return f" behind {SUITED[kind]}, as intended"
     return f" behind {subjects.l4s_aqm(row.place)}{cause(row)}" if kind == "l4s" else ""
+
+
+def before_change(evidence: Evidence, row: Row) -> str:
+    """What shows an L4S AQM is from before the change of the path."""
+    when = subjects.moment(evidence, row.then.changed_ns or 0)
+    since = "whether it meets one since then is not shown"
+    if not row.then.marks:
+        since = f"no packet was marked while the score was {ABOVE}"
+    return f"What shows an L4S AQM is from before {when}, when the path changed; {since}."
 
 
 def _when(evidence: Evidence, row: Row, response: Response) -> str:

@@ -36,8 +36,8 @@ def replay(**columns: object) -> pl.DataFrame:
         ("l4s", f"Misfires (flow 0); {ALL} (0 % with correct thresholds)."),
         (
             "classic",
-            "Active behind a classic AQM, as it should be (flow 0); the kernel's score is above 8 "
-            "in 100 % of its steps (0 % with correct thresholds).",
+            "The score is high behind a classic AQM, as it should be (flow 0); the kernel's score "
+            "is above 8 in 100 % of its steps (0 % with correct thresholds).",
         ),
     ],
 )
@@ -62,6 +62,23 @@ def test_a_score_that_the_path_gives_and_no_reduction_uses_is_not_active() -> No
         assert line(detector=steps(**HIGH), **tables).startswith(begins)
 
 
+def test_a_score_is_not_called_active_where_alpha_alone_cuts_as_deep() -> None:
+    """Simulated run s9601-070: prague_ecn_fallback=2 at an alpha of 0.78."""
+    made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0, "alpha": 0.78}
+    tables = {"bottlenecks": bottleneck("l4s"), "cuts": frame("cuts", **made, cwnd_before=6.0)}
+    assert line(detector=steps(**HIGH), **tables).startswith(
+        "The score is high, and conditions of the path explain it (flow 0);"
+    )
+
+
+def test_the_scaling_bug_behind_a_classic_aqm_is_right_by_accident() -> None:
+    made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0, "law": "floor"}
+    tables = {"bottlenecks": bottleneck("classic"), "cuts": frame("cuts", **made)}
+    assert line(detector=steps(build="24-bit buggy"), **tables).startswith(
+        "Active behind a classic AQM, by accident: the build has the scaling bug (flow 0);"
+    )
+
+
 def test_what_packets_only_suggest_is_not_stated() -> None:
     """Of a run whose fallback only observed it said "active, and conditions explain it"."""
     tables = {"bottlenecks": bottleneck("l4s"), "laws": laws(None)}
@@ -80,7 +97,7 @@ def test_a_recorded_score_is_not_called_unknown() -> None:
 
 def test_what_is_of_low_confidence_is_not_stated_as_a_fact() -> None:
     table = steps(mdev_us=1100.0, score_fixed=17.0)
-    assert line(detector=table).startswith("Not certain: active behind a classic AQM, as it")
+    assert line(detector=table).startswith("Not certain: the score is high behind a classic AQM,")
     few = {"by_host": True, "law": "floor", "references": "wrong", "samples": 5}
     wrong = line(bottlenecks=bottleneck("l4s"), laws=laws(**few), detector=replay(score_fixed=0.0))
     assert wrong == (
