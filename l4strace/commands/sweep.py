@@ -29,7 +29,7 @@ class Runs(NamedTuple):
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="A folder of runs, a .csv with one row per run, or a .txt with one run per line.",
+            help="A folder of runs, a .csv or .json with a row per run, a .txt with one per line.",
         ),
     ]
     output: Annotated[
@@ -46,7 +46,8 @@ class Runs(NamedTuple):
         typer.Option(
             "--name",
             metavar="PATTERN",
-            help="Pattern of the runs' names, such as '{cca}-vs-{rival}-{aqm}-{rtt:ms}'.",
+            help="Pattern of the runs' names, such as '{cca}-vs-{rival}-{aqm}-{rtt:ms}-{rep:}'; "
+            "{rep:} is a bare number.",
         ),
     ] = ""
     manifest: Annotated[
@@ -61,6 +62,28 @@ class Runs(NamedTuple):
         list[str] | None,
         typer.Option("--files", metavar="GLOB", help="Use only files whose names match."),
     ] = None
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="COLUMN",
+            help="This column of a table is a parameter; may be repeated.",
+        ),
+    ] = None
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="COLUMN",
+            help="This column of a table is a measure; may be repeated.",
+        ),
+    ] = None
+    repetition: Annotated[
+        str,
+        typer.Option(
+            "--repetition", metavar="COLUMN", help="This column of a table numbers repetitions."
+        ),
+    ] = ""
 
     @property
     def results(self) -> str:
@@ -125,6 +148,9 @@ def sweep(
         str, typer.Option("--write-baseline", metavar="FILE",
                           help="Write the numbers to FILE as baseline.")
     ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print runs and parameters, but measure nothing.")
+    ] = False,
     printed: Printed,
 ) -> None:  # fmt: skip
     """Diagnose many runs and keep what they show in one dataset.
@@ -140,10 +166,14 @@ def sweep(
     Examples:
       l4strace sweep runs/ --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}' -o results
       l4strace sweep extend.csv.gz -o study
+      l4strace sweep patched/results.csv unpatched/results.csv -o study --dry-run
     """
     from l4strace.sweep import study
 
     form = printed.form
+    if dry_run:
+        _show_plan(_order(runs, rules, work), form)
+        return
     known = _known(baseline, form)
     keep = _keeper(write_baseline)
     order = _order(runs, rules, work)
@@ -158,18 +188,32 @@ def sweep(
 
 
 def _order(runs: Runs, rules: Rules, work: Work) -> Order:
-    from l4strace.sweep import discover, study
+    from l4strace.sweep import discover, elsewhere, study
     from l4strace.sweep.planned import Limits, Options
 
+    roles = elsewhere.Roles(tuple(runs.parameter or ()), tuple(runs.measure or ()), runs.repetition)
     return study.Order(
         tuple(runs.sources),
         runs.results,
-        discover.How(runs.name, runs.manifest, tuple(runs.files or ())),
+        discover.How(runs.name, runs.manifest, tuple(runs.files or ()), roles),
         Options(*rules.checked()),
         Limits(work.timeout, work.memory * MEGABYTE),
         pages=work.pages,
         retry=work.retry,
     )
+
+
+def _show_plan(order: Order, wanted: Format) -> None:
+    """Prints what a sweep would do."""
+    from l4strace.sweep import discover, plan
+
+    found = discover.discover(order.sources, order.how, order.options)
+    if wanted is Format.json:
+        from l4strace.output.json import dumps
+
+        console.emit(dumps(plan.document(found)))
+    else:
+        console.emit(plan.text(found))
 
 
 def _known(baseline: str, wanted: Format) -> Tables:

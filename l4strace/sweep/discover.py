@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, L4straceError, UsageError
 from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE
-from l4strace.sweep import carried, elsewhere, manifest, names, places
+from l4strace.sweep import carried, elsewhere, manifest, names, notes, places, result_files, tables
+from l4strace.sweep import parameters as values
 from l4strace.sweep.parameters import Value, plain, rate_bps
 from l4strace.sweep.places import File
 from l4strace.sweep.planned import Options, Planned, fingerprint
@@ -29,11 +29,11 @@ ROLE = re.compile(
 )
 """What distinguishes the captures of both ends: `run.client.pcap`, `run_receiver.pcapng`."""
 IPERF3_HEAD = 1 << 12
-TABLES = (".csv", ".tsv")
 LISTS = (".txt", ".list")
 FILES = ("files", "file", "capture", "captures", "path")
 """Columns of a table that name the files of a run, separated by `;`."""
-NAMES = ("run", "name")
+SOURCE = "source"
+"""Parameter that states which of several sources a run is from."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class How:
     """File name of manifests, where it is not a usual one."""
     files: tuple[str, ...] = ()
     """Only files whose names match one of these patterns."""
+    roles: elsewhere.Roles = field(default_factory=elsewhere.Roles)
+    """What columns of tables are, where the user says so."""
 
 
 @dataclass
@@ -54,6 +56,8 @@ class Found:
 
     planned: list[Planned]
     tables: list[dict[str, pl.DataFrame]]
+    notes: list[str] = field(default_factory=list)
+    """What was assumed, and what did not fit."""
 
 
 @dataclass
@@ -64,41 +68,109 @@ class _Run:
     files: list[File]
     parameters: dict[str, Value] = field(default_factory=dict)
     repetition: str | None = None
+    error: str = ""
+    """Why the run cannot be measured, when that is known before."""
 
 
-KINDS = "Name a folder of captures, a .csv with one row a run, or a .txt with one run per line."
+KINDS = (
+    "Name a folder of captures, a .csv or .json with the results of each run, or a .txt with one "
+    "run per line."
+)
 
 
 def discover(sources: Sequence[str], how: How, options: Options) -> Found:
     """The runs of folders, lists and tables (paths or URLs), each under a name of its own.
 
-    Raises InputError for what cannot be read, UsageError where there is no run.
+    With several sources each run has the parameter `source`. Raises InputError for what cannot be
+    read, UsageError where there is no run.
     """
     runs: list[_Run] = []
-    tables: list[dict[str, pl.DataFrame]] = []
-    for source in sources:
-        prefix = f"{stem(source)}/" if len(sources) > 1 else ""
-        if places.is_folder(source):
-            runs += _in_folder(source, prefix, how)
-        elif _plain_name(source).endswith(LISTS):
-            runs += _of_list(source, prefix)
-        elif not _plain_name(source).endswith(TABLES):
-            raise UsageError(f"{source}: neither a folder nor a table or list of runs", KINDS)
-        elif (files := _files_column(frame := _table(source))) is not None:
-            runs += _of_table(source, prefix, frame, files)
-        elif frame.height:
-            tables.append(elsewhere.tables(frame, prefix + stem(source)))
-    if not runs and not tables:
-        raise UsageError(f"{', '.join(sources)}: no run found", KINDS)
+    held: list[tables.Read] = []
     by_name = names.pattern(how.name) if how.name else None
+    for source, label in labels(sources).items():
+        own, read = _of_source(source, label, how)
+        for run in own if len(sources) > 1 else ():
+            run.name = f"{label}/{run.name}"
+            run.parameters = {SOURCE: label, **run.parameters}
+        runs += own
+        held += read
+    made = tables.made(held, how.roles, by_name, several=len(sources) > 1)
+    if not runs and not made.tables:
+        raise UsageError(f"{', '.join(sources)}: no run found", KINDS)
     planned = [_finished(one, by_name, options) for one in _unique(runs)]
-    if by_name and not any(by_name(one.name) for one in planned):
-        first = planned[0].name if planned else ""
+    found = Found(planned, made.tables, made.notes)
+    if by_name:
+        found.notes += _fitting(by_name, [one.name for one in planned], made)
+    found.notes += notes.of_parameters(
+        [(one.name, one.parameters, one.repetition) for one in planned], made.tables
+    )
+    return found
+
+
+def labels(sources: Sequence[str]) -> dict[str, str]:
+    """Each source under the shortest end of its path that no other has: `patched`, `unpatched`.
+
+    Raises UsageError for a source that is named twice.
+    """
+    found: dict[str, str] = {}
+    for source in sources:
+        if source in found:
+            raise UsageError(f"{source}: named twice", "Name each source once.")
+        found[source] = stem(source)
+    parts = {one: [*one.rstrip("/").split("/")[:-1], label] for one, label in found.items()}
+    alike = {label for label in found.values() if [*found.values()].count(label) > 1}
+    for label in alike:
+        same = [one for one in found if found[one] == label]
+        length = 1
+        while len({tuple(parts[one][-length:]) for one in same}) < len(same):
+            length += 1
+            if length > max(len(parts[one]) for one in same):
+                raise UsageError(f"{' and '.join(same)}: one name", "Name each source once.")
+        # `patched/results` and `unpatched/results` differ in what is before the name.
+        for one in same:
+            end = parts[one][-length:]
+            found[one] = "/".join(end[:-1]) or label
+    if len(set(found.values())) < len(found):
+        found = {one: "/".join(parts[one]) for one in found}
+    return found
+
+
+def _of_source(source: str, label: str, how: How) -> tuple[list[_Run], list[tables.Read]]:
+    """Runs to be measured, and results that were read."""
+    if places.is_folder(source):
+        if runs := _in_folder(source, how):
+            return runs, []
+        documents = [
+            one
+            for one in places.below(source)
+            if result_files.is_one(one.path, result_files.DOCUMENTS)
+            and (not how.files or _matches(one, how.files))
+        ]
+        return [], [tables.Read(one.path, label, result_files.read(one.path)) for one in documents]
+    if result_files.plain_name(source).endswith(LISTS):
+        return _of_list(source), []
+    if not result_files.is_one(source):
+        raise UsageError(f"{source}: neither a folder nor a table or list of runs", KINDS)
+    results = result_files.read(source)
+    if (files := _files_column(results.frame)) is not None:
+        return _of_table(source, results.frame, files), []
+    return [], [tables.Read(source, label, results)] if results.frame.height else []
+
+
+def _fitting(by_name: elsewhere.ByName, planned: Sequence[str], made: tables.Made) -> list[str]:
+    """A note on names that the pattern does not fit. Raises UsageError when it fits none."""
+    of_runs = [*planned, *made.names]
+    unfit = [one for one in of_runs if by_name(one) is None]
+    if len(unfit) == len(of_runs):
+        first = of_runs[0] if of_runs else ""
         raise UsageError(f"--name fits no run; the first one is called {first!r}", names.EXAMPLE)
-    return Found(planned, tables)
+    if not unfit:
+        return []
+    fits = len(of_runs) - len(unfit)
+    return [f"--name fits {fits:,} of {len(of_runs):,} runs; not {notes.some(unfit)}"]
 
 
-def _in_folder(root: str, prefix: str, how: How) -> list[_Run]:
+def _in_folder(root: str, how: How) -> list[_Run]:
     """Runs below a folder: one per manifest, else one per stem of file names."""
     folders: dict[str, list[File]] = {}
     for one in places.below(root):
@@ -114,13 +186,21 @@ def _in_folder(root: str, prefix: str, how: How) -> list[_Run]:
             if of is not None:
                 base = "" if whole else of
                 name = "/".join(filter(None, (place, base))) or own
-                groups.setdefault(base, _Run(prefix + name, [])).files.append(one)
+                groups.setdefault(base, _Run(name, [])).files.append(one)
         for one in members:
             described = manifest.stem(_last(one), how.manifest)
             if described is not None and (run := groups.get("" if whole else described)):
-                run.parameters, run.repetition = manifest.read(one.path)
+                _describe(run, one.path)
         runs += groups.values()
     return runs
+
+
+def _describe(run: _Run, path: str) -> None:
+    """Parameters from a manifest; one that cannot be read fails its run, not the sweep."""
+    try:
+        run.parameters, run.repetition = manifest.read(path)
+    except L4straceError as error:
+        run.error = str(error)
 
 
 def run_of(one: File) -> str | None:
@@ -143,7 +223,7 @@ def _is_iperf3(one: File) -> bool:
     return IPERF3.match(places.head(one.path, IPERF3_HEAD)) is not None
 
 
-def _of_list(source: str, prefix: str) -> list[_Run]:
+def _of_list(source: str) -> list[_Run]:
     """A run per line: its files, as words of a shell; `#` begins a comment."""
     runs = []
     for number, line in enumerate(places.read(source).decode("utf-8", "replace").splitlines(), 1):
@@ -152,7 +232,7 @@ def _of_list(source: str, prefix: str) -> list[_Run]:
         except ValueError as error:
             raise InputError(f"{source}: line {number}: {error}") from error
         if words:
-            runs.append(_Run(prefix + stem(words[0]), [_beside(source, word) for word in words]))
+            runs.append(_Run(stem(words[0]), [_beside(source, word) for word in words]))
     return runs
 
 
@@ -161,9 +241,9 @@ def _files_column(frame: pl.DataFrame) -> str | None:
     return next((name for name in frame.columns if name.lower() in FILES), None)
 
 
-def _of_table(source: str, prefix: str, frame: pl.DataFrame, files: str) -> list[_Run]:
+def _of_table(source: str, frame: pl.DataFrame, files: str) -> list[_Run]:
     """A run per row: its files, separated by `;`, and its parameters."""
-    name = next((column for column in frame.columns if column.lower() in NAMES), None)
+    name = next((column for column in frame.columns if column.lower() in result_files.NAMES), None)
     runs = []
     for row in frame.iter_rows(named=True):
         words = [word.strip() for word in str(row.pop(files) or "").split(";") if word.strip()]
@@ -171,19 +251,9 @@ def _of_table(source: str, prefix: str, frame: pl.DataFrame, files: str) -> list
         if not words:
             continue
         parameters = {key: value for key, v in row.items() if (value := plain(v)) is not None}
-        label = prefix + str(given or stem(words[0]))
+        label = str(given or stem(words[0]))
         runs.append(_Run(label, [_beside(source, word) for word in words], parameters))
     return runs
-
-
-def _table(source: str) -> pl.DataFrame:
-    separator = "\t" if _plain_name(source).endswith(".tsv") else ","
-    try:
-        return pl.read_csv(
-            io.BytesIO(places.read(source)), separator=separator, infer_schema_length=None
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{source}: {str(error).splitlines()[0]}") from error
 
 
 def _unique(runs: Sequence[_Run]) -> list[_Run]:
@@ -196,16 +266,13 @@ def _unique(runs: Sequence[_Run]) -> list[_Run]:
     return list(runs)
 
 
-def _finished(
-    run: _Run, by_name: Callable[[str], dict[str, Value] | None] | None, options: Options
-) -> Planned:
+def _finished(run: _Run, by_name: elsewhere.ByName | None, options: Options) -> Planned:
     """The run with its fingerprint and all its parameters (a manifest wins, then the name)."""
     parameters = carried.parameters(run.files)
     parameters |= (by_name(run.name) if by_name else None) or {}
     parameters |= run.parameters
-    repetition = run.repetition
-    for name in [name for name in parameters if manifest.REPETITION.fullmatch(name)]:
-        repetition = str(parameters.pop(name))
+    (counted,) = values.taken([parameters])
+    repetition = run.repetition if counted is None else counted
     known = [(one.name, one.size, one.version) for one in run.files]
     return Planned(
         run.name,
@@ -213,6 +280,7 @@ def _finished(
         parameters,
         repetition,
         fingerprint(known, options, rate_bps(parameters)),
+        run.error,
     )
 
 
@@ -238,18 +306,18 @@ def _last(one: File) -> str:
     return one.name.rpartition("/")[2]
 
 
-def _plain_name(source: str) -> str:
-    name = source.lower()
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
-    return name
-
-
 def stem(source: str) -> str:
     """`dir/extend.csv.gz` -> `extend`."""
     name = source.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):
         name = Path(source).resolve().name or "root"
-    for ending in (*COMPRESSIONS, *TABLES, *LISTS, *CAPTURES, *LOGS):
+    for ending in (
+        *COMPRESSIONS,
+        *result_files.TABLES,
+        *result_files.DOCUMENTS,
+        *LISTS,
+        *CAPTURES,
+        *LOGS,
+    ):
         name = name.removesuffix(ending) or name
     return name

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from l4strace.errors import InputError, UsageError
 from l4strace.ingest import untrusted
 from l4strace.sweep import places
-from l4strace.sweep.parameters import Value, flat
+from l4strace.sweep.parameters import REPETITION, Value, flat
 
 MOST_BYTES = 1 << 20
 NAMES = ("manifest", "parameters", "params", "run")
 ENDINGS = (".json", ".toml", ".yaml", ".yml")
-REPETITION = re.compile(r"(?:i|rep|repeat|repetition|trial|iteration|seed)", re.IGNORECASE)
 
 
 def stem(name: str, wanted: str = "") -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -120,9 +121,12 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     return rows(wide)
 
 
-def rows(wide: pl.DataFrame) -> pl.DataFrame:
-    """One row per run and measure, from one column per measure; null and non-numbers have none."""
-    units = {name: quantity.unit for name, quantity in QUANTITIES.items()}
+def rows(wide: pl.DataFrame, own: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """One row per run and measure, from one column per measure; null and non-numbers have none.
+
+    ``own`` are the units of measures that are none of `QUANTITIES`.
+    """
+    units = dict(own or {}) | {name: quantity.unit for name, quantity in QUANTITIES.items()}
     long = wide.unpivot(index="run", variable_name="name", value_name="value").with_columns(
         pl.col("value").cast(pl.Float64),
         unit=pl.col("name").replace_strict(units, default="", return_dtype=pl.String),

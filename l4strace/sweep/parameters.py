@@ -9,7 +9,7 @@ from itertools import islice
 import polars as pl
 
 Value = str | int | float
-Parameters = Mapping[str, Value]
+Parameters = Mapping[str, Value | None]
 
 PREFIX = "p_"
 """Begins the names of parameter columns in `runs`, so that no parameter hides a declared column."""
@@ -35,7 +35,7 @@ def rate_bps(parameters: Parameters) -> float | None:
     """Rate of the link in bit/s: `50mbit`, or a bare number in Mbit/s (tc's and flent's habit)."""
     for name, value in parameters.items():
         found = RATE_NAME.fullmatch(name)
-        if not found:
+        if not found or value is None:
             continue
         if isinstance(value, str):
             text = RATE.fullmatch(value.strip())
@@ -43,6 +43,50 @@ def rate_bps(parameters: Parameters) -> float | None:
         unit = (found[1] or "mbit").lower()
         return float(value) * SIZES[unit[0] if unit[0] in SIZES else ""]
     return None
+
+
+RTT_NAME = re.compile(r"(?:.*\.)?(?:base_?)?rtt(?:[ _(]*(us|ms|s)\)?)?", re.IGNORECASE)
+"""Names of the parameter that sets the RTT of the empty path."""
+PERCENT = re.compile(r"([\d.]+)\s*%")
+REPETITION = re.compile(r"(?:i|rep|repeat|repetition|trial|iteration|seed)", re.IGNORECASE)
+"""Names that number the runs of equal parameters."""
+
+
+def round_trip_us(parameters: Parameters) -> float | None:
+    """RTT of the empty path: `20ms`, or a bare number in ms."""
+    for name, value in parameters.items():
+        if found := RTT_NAME.fullmatch(name):
+            if isinstance(value, str):
+                text = TIME.fullmatch(value.strip())
+                return float(text[1]) * SECONDS[text[2]] * 1e6 if text else None
+            return None if value is None else float(value) * SECONDS[found[1] or "ms"] * 1e6
+    return None
+
+
+def quantity(text: str) -> tuple[float, str] | None:
+    """`4.2 Mbps` as (4200000.0, "bit/s"), times in us, `12 %` as a share; null for other texts."""
+    text = text.strip()
+    try:
+        if found := RATE.fullmatch(text):
+            return float(found[1]) * SIZES[found[2].lower()], "bit/s"
+        if found := TIME.fullmatch(text):
+            return float(found[1]) * SECONDS[found[2]] * 1e6, "us"
+        if found := PERCENT.fullmatch(text):
+            return float(found[1]) / 100, "share"
+    except ValueError:
+        # `1.2.3 Mbps` looks like a number and is none.
+        pass
+    return None
+
+
+def taken(rows: Iterable[dict[str, Value]]) -> list[str | None]:
+    """The number of the repetition of each of ``rows``, which lose it."""
+    found: list[str | None] = []
+    for row in rows:
+        names = [name for name in row if REPETITION.fullmatch(name)]
+        values = [row.pop(name) for name in names]
+        found.append(str(values[-1]) if values else None)
+    return found
 
 
 def order(value: Value | None) -> tuple[int, float, str]:

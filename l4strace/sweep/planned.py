@@ -44,6 +44,8 @@ class Planned:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     repetition: str | None = None
     fingerprint: str = ""
+    error: str = ""
+    """Why the run cannot be measured, when that is known before, as of a broken manifest."""
 
 
 @dataclass
@@ -79,6 +81,8 @@ class Done:
     measured: int
     """Runs that gave results now; those that failed are no part of it."""
     kept: int
+    notes: tuple[str, ...] = ()
+    """What was assumed of the runs, and what did not fit."""
 
 
 def fingerprint(

@@ -14,7 +14,7 @@ import polars as pl
 from l4strace.sweep import discover, parameters, pool
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
-from l4strace.sweep.planned import Done, Limits, Options, Planned, Result
+from l4strace.sweep.planned import Done, Limits, Options, Planned, Result, failed
 from l4strace.sweep.store import Store
 
 PAGE = "index.html"
@@ -61,12 +61,14 @@ def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __
     for tables in found.tables:
         dataset.add_tables(tables)
     kept = dataset.done(retry=order.retry)
-    todo = [one for one in found.planned if kept.get(one.name) != one.fingerprint]
+    fresh = [one for one in found.planned if kept.get(one.name) != one.fingerprint or one.error]
+    dataset.add(failed(one, "failed", one.error) for one in fresh if one.error)
+    todo = [one for one in fresh if not one.error]
     measured = _measured(dataset, todo, order, measure, progress)
     tables = dataset.finish(_parameters(found))
     if order.page:
         _write_page(order, tables)
-    return Done(tables, measured, len(found.planned) - len(todo))
+    return Done(tables, measured, len(found.planned) - len(fresh), tuple(found.notes))
 
 
 def _measured(

@@ -27,6 +27,7 @@ def text(place: str, done: Done) -> str:
     ]
     if names := varied(runs):
         lines.append(f"Parameters: {', '.join(map(one_line, names))}")
+    lines += [f"Note: {one_line(note)}" for note in done.notes]
     for run, status, error in failed.head(MOST_FAILED).iter_rows():
         lines.append(f"  {status}: {one_line(run)}: {one_line(error or '')}")
     if failed.height > MOST_FAILED:
@@ -45,6 +46,7 @@ def document(place: str, done: Done) -> dict[str, Any]:
         "runs": runs.height,
         "measured": done.measured,
         "parameters": parameters_of(runs),
+        "notes": list(done.notes),
         "failed": failures(runs).to_dicts(),
         "findings": by_rule(done.tables["findings"]).to_dicts(),
     }
