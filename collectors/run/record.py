@@ -1,6 +1,7 @@
 """Record one run on this host: packets, kernel state and what the host is set to.
 
-Writes STEM.pcapng, STEM.kernel.ndjson(.zst) and STEM.host.json; reports its progress as JSON lines.
+Writes STEM.pcapng, STEM.kernel.ndjson(.zst), STEM.host.json and, where the interfaces have queues,
+STEM.tc.txt; reports its progress as JSON lines.
 
     python3 collectors record -i eth0 -o run -- iperf3 -c server -C prague
 """
@@ -23,6 +24,7 @@ from run import filters
 from run.control import Control
 from run.offloads import Offloads, restore_left
 from run.parts import Packer, Part, packing, program, sweep_after
+from run.qdiscs import Qdiscs, with_queue
 from run.summary import summarize
 
 SOURCES = ("bcc", "tracefs", "diag")
@@ -33,7 +35,7 @@ STOP_SECONDS = 20.0
 LINGER_SECONDS = 0.5
 """After the command: the last ACKs and the FIN are still on their way."""
 SAMPLE_SECONDS = 1.0
-HOST, PACKETS, LOG = ".host.json", ".pcapng", ".kernel.ndjson"
+HOST, PACKETS, LOG, QDISCS = ".host.json", ".pcapng", ".kernel.ndjson", ".tc.txt"
 
 
 def parse(arguments):
@@ -68,6 +70,7 @@ class Recording:
         self.stop = Stop(None, arguments.with_parent)
         self.began = time.monotonic()
         self.packets = self.kernel = self.packer = self.command = self.offloads = None
+        self.qdiscs = None
         self.pieces, self.writers = None, Writers()
         self.source = "none"
         self.control = Control(arguments.control, self.stop, self.tell)
@@ -122,6 +125,8 @@ class Recording:
         self.host = describe.describe(self.interfaces)
         self.write_host(False)
         self.see_to_offloads()
+        if queued := with_queue(self.interfaces):
+            self.qdiscs = Qdiscs(queued, self.create(QDISCS))
         if self.arguments.kernel == "none":
             self.say("kernel state: not recorded (--kernel none)")
         else:
@@ -265,6 +270,8 @@ class Recording:
                 part.read()
             self.pass_on_notes()
             self.control.obey()
+            if self.qdiscs:
+                self.qdiscs.poll()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
                 self.sockets.update(describe.sockets())
@@ -315,6 +322,7 @@ class Recording:
             self.see_to_packets()
         packed = self.finish_kernel()
         self.restore_offloads()
+        self.finish_qdiscs()
         self.pass_on_notes()
         self.notice_deaths_at_end(code)
         summary = summarize(self, ended, self.end_command(ended), packed)
@@ -352,6 +360,14 @@ class Recording:
             self.died["kernel log"] = trouble
             self.say("kernel log: %s" % trouble)
         return packed
+
+    def finish_qdiscs(self):
+        """Poll once more: the counters of the whole run."""
+        if self.qdiscs:
+            self.qdiscs.poll()
+            if self.qdiscs.trouble:
+                self.died["qdiscs"] = self.qdiscs.trouble
+                self.say("qdiscs: %s" % self.qdiscs.trouble)
 
     def notice_deaths_at_end(self, code):
         if code not in (0, None) and "packets" not in self.died:

@@ -18,6 +18,7 @@ ENDINGS = (
     ".kernel.ndjson.zst",
     ".kernel.ndjson.gz",
     ".host.json",
+    ".tc.txt",
 )
 """Endings of the files of a run, each after STEM."""
 ANOTHER = "Choose another with -o."

@@ -182,10 +182,11 @@ def capture(
 ) -> None:
     """Record packets and kernel congestion-control state.
 
-    Writes STEM.pcapng, STEM.kernel.ndjson.zst and STEM.host.json until COMMAND ends, the duration
-    is over, or Ctrl-C is pressed. Kernel state comes from the best source of this host: bcc (needs
-    BCC and kernel headers), tracefs (needs root) or diag (needs nothing). Only the owner can read
-    the files. With COMMAND, the exit code is that of COMMAND.
+    Writes STEM.pcapng, STEM.kernel.ndjson.zst, STEM.host.json and STEM.tc.txt (polls of the
+    qdiscs) until COMMAND ends, the duration is over, or Ctrl-C is pressed. Kernel state comes
+    from the best source of this host: bcc (needs BCC and kernel headers), tracefs (needs root) or
+    diag (needs nothing). Only the owner can read the files. With COMMAND, the exit code is that
+    of COMMAND.
 
     \b
     Examples:
