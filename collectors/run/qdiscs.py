@@ -39,7 +39,7 @@ def as_tc(name, row):
 
 
 class Qdiscs:
-    """Polls of interfaces into an open file, until the disk takes no more."""
+    """Polls of interfaces, if any, into an open file, until the disk takes no more."""
 
     def __init__(self, names, output):
         self.names = names
@@ -48,7 +48,7 @@ class Qdiscs:
 
     def poll(self):
         """Append one poll; a reader leaves out one that a full disk cuts."""
-        if self.trouble:
+        if self.trouble or not self.names:
             return
         now = time.time_ns()
         rows = [as_tc(name, row) for name in self.names for row in polled(name) if has_queue(row)]

@@ -6,7 +6,6 @@ STEM.tc.txt; reports its progress as JSON lines.
     python3 collectors record -i eth0 -o run -- iperf3 -c server -C prague
 """
 
-import argparse
 import json
 import os
 import signal
@@ -21,14 +20,13 @@ from packets.programs import choose
 from packets.salvage import Writers, discard, salvage
 from process import Stop
 from run import filters
+from run.arguments import SOURCES, parse
 from run.control import Control
 from run.offloads import Offloads, restore_left
 from run.parts import Packer, Part, packing, program, sweep_after
 from run.qdiscs import Qdiscs, with_queue
 from run.summary import summarize
 
-SOURCES = ("bcc", "tracefs", "diag")
-"""Kernel state, best first."""
 START_SECONDS = {"bcc": 180.0}
 """BCC compiles first, on a slow host for minutes."""
 STOP_SECONDS = 20.0
@@ -36,30 +34,6 @@ LINGER_SECONDS = 0.5
 """After the command: the last ACKs and the FIN are still on their way."""
 SAMPLE_SECONDS = 1.0
 HOST, PACKETS, LOG, QDISCS = ".host.json", ".pcapng", ".kernel.ndjson", ".tc.txt"
-
-
-def parse(arguments):
-    parser = argparse.ArgumentParser(prog="record", description=__doc__.splitlines()[0])
-    parser.add_argument("-i", "--interface", action="append", required=True)
-    parser.add_argument("-o", "--output", required=True, metavar="STEM")
-    parser.add_argument("--kernel", choices=("auto", "none", *SOURCES), default="auto")
-    parser.add_argument("--filter", default="", help="pcap filter")
-    parser.add_argument("--snaplen", type=int, default=128)
-    parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB of packets")
-    parser.add_argument("--count", type=int, metavar="N", help="stop after N packets")
-    parser.add_argument("--backend", default="auto", help="dumpcap, tcpdump, ring or none")
-    parser.add_argument("--buffer", type=int, metavar="MB", help="for the packets of an interface")
-    parser.add_argument("--kernel-buffer", type=int, metavar="MB", help="for the state of a CPU")
-    parser.add_argument("--offloads", choices=("keep", "off"), default="keep")
-    parser.add_argument("--duration", type=float)
-    parser.add_argument("--interval", type=float, default=10.0, help="ms between polls of diag")
-    parser.add_argument("--start-within", type=float, metavar="S", help="for each source")
-    parser.add_argument("--plain", action="store_true", help="do not pack the kernel log")
-    parser.add_argument("--control", action="store_true", help="obey stdin: clock, start, stop")
-    parser.add_argument("--status-fd", type=int, default=2)
-    parser.add_argument("--with-parent", action="store_true")
-    parser.add_argument("command", nargs="*", help="record while this runs")
-    return parser.parse_args(arguments)
 
 
 class Recording:
@@ -70,7 +44,7 @@ class Recording:
         self.stop = Stop(None, arguments.with_parent)
         self.began = time.monotonic()
         self.packets = self.kernel = self.packer = self.command = self.offloads = None
-        self.qdiscs = None
+        self.qdiscs = Qdiscs([], None)
         self.pieces, self.writers = None, Writers()
         self.source = "none"
         self.control = Control(arguments.control, self.stop, self.tell)
@@ -125,8 +99,8 @@ class Recording:
         self.host = describe.describe(self.interfaces)
         self.write_host(False)
         self.see_to_offloads()
-        if queued := with_queue(self.interfaces):
-            self.qdiscs = Qdiscs(queued, self.create(QDISCS))
+        queued = with_queue(self.interfaces)
+        self.qdiscs = Qdiscs(queued, self.create(QDISCS) if queued else None)
         if self.arguments.kernel == "none":
             self.say("kernel state: not recorded (--kernel none)")
         else:
@@ -270,8 +244,7 @@ class Recording:
                 part.read()
             self.pass_on_notes()
             self.control.obey()
-            if self.qdiscs:
-                self.qdiscs.poll()
+            self.qdiscs.poll()
             if time.monotonic() - sampled > SAMPLE_SECONDS:
                 sampled = time.monotonic()
                 self.sockets.update(describe.sockets())
@@ -322,7 +295,10 @@ class Recording:
             self.see_to_packets()
         packed = self.finish_kernel()
         self.restore_offloads()
-        self.finish_qdiscs()
+        self.qdiscs.poll()
+        if self.qdiscs.trouble:
+            self.died["qdiscs"] = self.qdiscs.trouble
+            self.say("qdiscs: %s" % self.qdiscs.trouble)
         self.pass_on_notes()
         self.notice_deaths_at_end(code)
         summary = summarize(self, ended, self.end_command(ended), packed)
@@ -360,14 +336,6 @@ class Recording:
             self.died["kernel log"] = trouble
             self.say("kernel log: %s" % trouble)
         return packed
-
-    def finish_qdiscs(self):
-        """Poll once more: the counters of the whole run."""
-        if self.qdiscs:
-            self.qdiscs.poll()
-            if self.qdiscs.trouble:
-                self.died["qdiscs"] = self.qdiscs.trouble
-                self.say("qdiscs: %s" % self.qdiscs.trouble)
 
     def notice_deaths_at_end(self, code):
         if code not in (0, None) and "packets" not in self.died:
