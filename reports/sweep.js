@@ -6,8 +6,9 @@ const STATISTICS = {mean: "mean", median: "median", deviation: "standard deviati
 
 function bytes(text) { return Uint8Array.from(atob(text), c => c.charCodeAt(0)); }
 for (const axis of DATA.parameters) axis.places = new Uint16Array(bytes(axis.places).buffer);
+DATA.origins.places = bytes(DATA.origins.places);
 for (const measure of DATA.measures) {
-  measure.values = measure.hits ? Float32Array.from(bytes(measure.hits)) : new Float32Array(bytes(measure.values).buffer);
+  measure.values = measure.hits ? Float32Array.from(bytes(measure.hits), hit => hit > 1 ? NaN : hit) : new Float32Array(bytes(measure.values).buffer);
 }
 const pageOf = run => DATA.pages[run] === 1 ? `pages/${DATA.runs[run].replaceAll("/", "%2f")}.html` : DATA.pages[run];
 
@@ -154,6 +155,15 @@ function grouped(measure) {
   return {axes, facets: sorted};
 }
 
+/* Numbers of packets and of a load generator are not measured in the same place: the figure says so. */
+function mixture(facets) {
+  const counts = new Array(DATA.origins.names.length).fill(0);
+  for (const facet of facets) for (const runs of facet.cells.values()) for (const run of runs) counts[DATA.origins.places[run]] += 1;
+  const parts = counts.map((n, at) => n ? `${DATA.origins.names[at]} (${count(n, "run")})` : "").filter(Boolean);
+  return parts.length > 1 ? `These maps mix numbers from ${parts.join(" and ")}: choose one kind under "Only origin".` : "";
+}
+const count = (n, noun) => `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
+
 function range(measure, figures) {
   if (state.statistic === "mean" || state.statistic === "median") {
     if (measure.center === 0) {
@@ -179,8 +189,8 @@ function draw() {
   const measure = byName(DATA.measures, state.measure);
   const holder = document.getElementById("facets");
   if (!measure) { holder.replaceChildren(element("p", {className: "absent", textContent: "No run has a number."})); return; }
-  document.getElementById("doc").textContent = measure.doc;
   const {axes, facets} = grouped(measure);
+  document.getElementById("doc").textContent = [measure.doc, mixture(facets)].filter(Boolean).join(" ");
   for (const facet of facets) {
     facet.figures = new Map([...facet.cells].map(([cell, runs]) => [cell, statistics(runs.map(run => measure.values[run]))]));
   }

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -16,6 +15,7 @@ import polars as pl
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, files, untrusted
 from l4strace.schema.sweep import SWEEP_FLOWS
+from l4strace.sweep import flent_results
 from l4strace.sweep.names import L4S
 from l4strace.sweep.planned import Row
 
@@ -44,7 +44,7 @@ class Made:
         """
         made = [row for path in self.iperf3 for row in _of_iperf3(path)]
         origin = "iperf3" if made else "flent"
-        made = made or [row for path in self.flent for row in _of_flent(path)]
+        made = made or [row for path in self.flent for row in flent_results.flows(_document(path))]
         total = sum(row["goodput_bps"] or 0.0 for row in made)
         rows = [
             {"run": run, "flow": number, "forward": True}
@@ -53,6 +53,15 @@ class Made:
             for number, row in enumerate(made)
         ]
         return origin, SWEEP_FLOWS.conform(pl.DataFrame(rows, infer_schema_length=None))
+
+    def measures(self) -> dict[str, float | None]:
+        """Numbers of the whole run that flent files show; of several files the largest."""
+        found: dict[str, float | None] = {}
+        for path in self.flent:
+            for name, value in flent_results.measures(_document(path)).items():
+                known = [one for one in (found.get(name), value) if one is not None]
+                found[name] = max(known, default=None)
+        return found
 
 
 def sort(paths: Sequence[str]) -> Made:
@@ -113,21 +122,3 @@ def _stream(stream: dict[str, Any], control: str | None) -> Row:
         "rtt_mean_us": untrusted.number(sender.get("mean_rtt")) or None,
         "losses": untrusted.whole(sender.get("retransmits"), least=0),
     }
-
-
-def _of_flent(path: str) -> list[Row]:
-    """One row per test flow of a flent file: mean of its rate (flent's own unit is Mbit/s)."""
-    data = _document(path)
-    metadata = untrusted.mapping(data.get("metadata"))
-    series = untrusted.mapping(metadata.get("SERIES_META"))
-    found: list[Row] = []
-    for name, values in untrusted.mapping(data.get("results")).items():
-        meta = untrusted.mapping(series.get(name))
-        if meta.get("UNITS") != "Mbits/s" or "::tcp_" in name or not isinstance(values, list):
-            continue
-        control = untrusted.text(meta.get("CONG_CONTROL")) or ""
-        rates = [rate for value in values if (rate := untrusted.number(value)) is not None]
-        if control and rates:
-            row = {"label": control, "l4s": bool(L4S.search(control))}
-            found.append(row | {"goodput_bps": fmean(rates) * 1e6})
-    return found
