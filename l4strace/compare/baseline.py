@@ -42,7 +42,8 @@ IDENTITY = ("run", "status", "repetition")
 
 def packed(tables: Tables) -> bytes:
     """The numbers of all runs, and their warnings and errors, as one Parquet file."""
-    runs = tables["runs"].select(*IDENTITY, *(PREFIX + n for n in parameters_of(tables["runs"])))
+    kept = [*IDENTITY, *(name for name in ("judged",) if name in tables["runs"].columns)]
+    runs = tables["runs"].select(*kept, *(PREFIX + n for n in parameters_of(tables["runs"])))
     numbers = cells.of_runs(tables).select("run", "name", "value")
     severe = tables["findings"].filter(pl.col("severity").is_in(comparison.SEVERE))
     hits = severe.select("run", name="rule", value=pl.lit(1.0)).unique()
@@ -121,7 +122,7 @@ def capture(place: str) -> Capture:
 
 def _worse(measured: Measured) -> pl.DataFrame:
     """Cells that differ for the worse; a finding is worse where it became more frequent."""
-    sign = 1 if comparison.is_rule(measured.name) else WORSE.get(measured.name, 0)
+    sign = 1 if cells.is_rule(measured.name) else WORSE.get(measured.name, 0)
     return measured.cells.filter(pl.col("differs") & (pl.col("difference") * sign > 0))
 
 
@@ -132,7 +133,7 @@ def _regression(measured: Measured, worse: pl.DataFrame, compared: Comparison) -
         f"{measured.title} became worse in {worse.height:,} of {measured.cells.height:,} cells; "
         f"most: {place}"
     )
-    severity = Severity.ERROR if comparison.is_rule(measured.name) else Severity.WARNING
+    severity = Severity.ERROR if cells.is_rule(measured.name) else Severity.WARNING
     measures = (
         Measure("cells", worse.height, "", "0"),
         Measure("before", largest["before"], measured.unit),

@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def title(self) -> str:
-        if is_rule(self.name):
+        if cells.is_rule(self.name):
             return "runs with this finding"
         quantity = QUANTITIES.get(self.name)
         return quantity.title if quantity else self.name
@@ -66,6 +66,8 @@ class Comparison:
     """Cells that only one side has."""
     apart: tuple[str, ...] = ()
     """Parameters whose values the sides do not share: they differ in these, too."""
+    origins: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Where the numbers of each side come from, such as packets and flent."""
 
 
 def compare(
@@ -93,7 +95,7 @@ def compare(
         measures.append(_measured(name, frame, part, len(tests)))
     return Comparison(
         sides.names, sides.by, tuple(parameters), method, tuple(measures),
-        _unpaired(before, after, parameters), tuple(apart),
+        _unpaired(before, after, parameters), tuple(apart), (_origins(before), _origins(after)),
     )  # fmt: skip
 
 
@@ -124,6 +126,11 @@ def _aligned(sides: Sides, by_name: bool) -> tuple[Tables, Tables, list[str], li
         )
         pairing = ["run"]
     return before, after, pairing, apart
+
+
+def _origins(tables: Tables) -> tuple[str, ...]:
+    runs = tables["runs"]
+    return tuple(runs["origin"].drop_nulls().unique().sort()) if "origin" in runs.columns else ()
 
 
 def _shared(before: Tables, after: Tables) -> list[str]:
@@ -178,11 +185,16 @@ def _paired(
 
 def _values(tables: Tables, other: Tables, measure: str) -> pl.DataFrame | None:
     """Values of a measure; a rule that only the other side found counts 0 here."""
-    rules = set(tables["findings"]["rule"]), set(other["findings"]["rule"])
-    if measure in rules[1] - rules[0]:
+    if cells.is_rule(measure):
+        found = {rule for one in (tables, other) for rule in one["findings"]["rule"]}
+        if measure.partition(":")[0] not in found:
+            return None
         runs = tables["runs"].filter(pl.col("status") == "ok")
-        return runs.with_columns(value=pl.lit(0.0))
-    if measure in rules[0] or measure in set(cells.of_runs(tables)["name"]):
+        hit = cells.hits(tables["findings"], measure)
+        looked = cells.could_judge(runs, measure.partition(":")[0])
+        runs = runs.filter(looked | pl.col("run").is_in(hit.implode()))
+        return runs.with_columns(value=pl.col("run").is_in(hit.implode()).cast(pl.Float64))
+    if measure in set(cells.of_runs(tables)["name"]):
         return cells.values(tables, measure)
     return None
 
@@ -205,16 +217,12 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     differs = (pl.col("p_corrected") < statistics.SIGNIFICANCE_LEVEL).alias("differs")
     return Measured(
         name,
-        "share" if is_rule(name) else unit,
+        "share" if cells.is_rule(name) else unit,
         frame.drop("deviation").with_columns(corrected).with_columns(differs),
         float(frame["difference"].mean()),  # type: ignore[arg-type]
         statistics.paired(frame["difference"].to_list()),
         None if spread is None else statistics.visible(spread, *runs, tests),
     )
-
-
-def is_rule(name: str) -> bool:
-    return name.startswith("L4S") and name[3:].isdigit()
 
 
 def _unpaired(before: Tables, after: Tables, parameters: Sequence[str]) -> int:

@@ -65,6 +65,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "of": "cells",
         "runs": [text.cell_text(row, names, units[row["measure"]]) for row in rows.to_dicts()],
         "pages": [],
+        "origins": page.origins(rows),
         "parameters": [made for name in names if (made := page.axis(rows, name))],
         "measures": [_measure(measured, rows) for measured in comparison.measures],
         "differs": {

@@ -51,6 +51,9 @@ def head(comparison: Comparison) -> list[str]:
         lines.append(f"Left out: {count(comparison.unpaired, 'cell')} that only one side has")
     if comparison.apart:
         lines.append(f"The sides also differ in: {', '.join(map(one_line, comparison.apart))}")
+    if len(set(comparison.origins[0]) | set(comparison.origins[1])) > 1:
+        kinds = " -> ".join(" and ".join(one) or "unknown" for one in comparison.origins)
+        lines.append(f"Numbers from {kinds}, which are not measured in the same place")
     if not any(measured.judged for measured in comparison.measures):
         lines.append(CHANCE)
         return lines

@@ -23,6 +23,7 @@ RUNS = Table(
         Column("verdict", STR, "", "Worst finding of the run as one sentence, as `diagnose` prints it."),
         Column("severity", STR, "", "Severity of the worst finding; null without findings."),
         Column("rule", STR, "", "Rule of the worst finding; null without findings."),
+        Column("judged", STR, "", "Codes of the rules that could judge the run, separated by spaces; null where none looked, as at results of load generators."),
         Column("files", STR, "", "Files of the run, separated by newlines."),
         Column("fingerprint", STR, "", "Digest of files, options and version; a run whose digest has not changed is not diagnosed again."),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -11,25 +12,60 @@ from l4strace.sweep.dataset import parameters_of
 from l4strace.sweep.parameters import PREFIX
 
 Tables = Mapping[str, pl.DataFrame]
+SEVERITIES = ("error", "warning", "notice", "info")
+LEAST = "warning"
+"""Findings below it are of healthy runs, too."""
+RULE = re.compile(rf"L4S\d{{3}}(?::(?:{'|'.join(SEVERITIES)}))?")
 
 
 def values(tables: Tables, measure: str) -> pl.DataFrame:
     """`run`, `repetition`, the parameters, and `value` of one measure of whole runs.
 
-    A code of a rule (`L4S301`) counts as a measure: 1 for runs with that finding, else 0. Raises
-    UsageError for a name that no run has.
+    A code of a rule (`L4S301`) counts as a measure: 1 for runs with that warning or error, 0 for
+    those that the rule could judge, and no row for the others; `L4S301:notice` counts notices too.
+    Raises UsageError for a name that no run has.
     """
     runs = tables["runs"].filter(pl.col("status") == "ok")
     kept = [PREFIX + name for name in parameters_of(runs)]
     named = runs.select("run", "repetition", *kept)
-    if measure in set(tables["findings"]["rule"]):
-        hit = tables["findings"].filter(pl.col("rule") == measure).select("run").unique()
-        value = pl.col("run").is_in(hit["run"].implode()).cast(pl.Float64)
-        return named.with_columns(value=value)
+    if is_rule(measure) and (rule := measure[: len("L4S301")]) in _rules(tables):
+        hit = hits(tables["findings"], measure)
+        value = pl.col("run").is_in(hit.implode()).cast(pl.Float64)
+        looked = runs.filter(could_judge(runs, rule) | pl.col("run").is_in(hit.implode()))
+        return named.join(looked.select("run"), on="run", how="semi").with_columns(value=value)
     found = of_runs(tables).filter(pl.col("name") == measure).select("run", "value")
     if found.is_empty():
         raise UsageError(f"no run has the measure {measure!r}", offered(tables))
     return named.join(found, on="run", how="inner")
+
+
+def is_rule(name: str) -> bool:
+    """Whether the name is the code of a rule, alone or with the least severity that counts."""
+    return RULE.fullmatch(name) is not None
+
+
+def hits(findings: pl.DataFrame, measure: str) -> pl.Series:
+    """Runs with a finding of the rule, of the severity that counts or worse."""
+    rule, _, least = measure.partition(":")
+    counted = SEVERITIES[: SEVERITIES.index(least or LEAST) + 1]
+    own = findings.filter((pl.col("rule") == rule) & pl.col("severity").is_in(counted))
+    return own["run"].unique()
+
+
+def could_judge(runs: pl.DataFrame, rule: str) -> pl.Expr:
+    """Whether the rule had its inputs; of datasets that do not say so, in all runs of packets."""
+    if "judged" not in runs.columns:
+        return pl.lit(True)
+    return pl.col("judged").str.contains(rf"\b{rule}\b").fill_null(False)
+
+
+def _rules(tables: Tables) -> set[str]:
+    """Rules with a finding in any run, and those that could judge one."""
+    found = set(tables["findings"]["rule"])
+    if "judged" in tables["runs"].columns:
+        for codes in tables["runs"]["judged"].drop_nulls().unique():
+            found |= set(codes.split())
+    return found
 
 
 def of_runs(tables: Tables) -> pl.DataFrame:

@@ -29,14 +29,17 @@ it has its share, or has the link while others start. By eye."""
 QUANTITIES = {
     "l4s_share": Quantity(
         "L4S throughput share", "share",
-        "Payload that the L4S flows carried over that of all flows; null without both kinds.",
+        "Payload that the L4S flows carried over that of all flows, without packets their goodput "
+        "over that of all flows, each in its own time; null without both kinds.",
     ),
     "l4s_of_link": Quantity(
         "L4S goodput of the link rate", "share",
         "L4S goodput over the rate that a parameter sets.",
     ),
     "l4s_goodput": Quantity(
-        "L4S goodput", "bit/s", "Payload that all L4S flows carried, over the run's time.",
+        "L4S goodput", "bit/s",
+        "Payload that all L4S flows carried, over the run's time; without packets each flow's in "
+        "its own time.",
     ),
     "classic_goodput": Quantity("classic goodput", "bit/s", "The same of all other flows."),
     "utilization": Quantity(
@@ -63,6 +66,11 @@ QUANTITIES = {
         "Median queue delay of the L4S flows over that of the classic flows.",
     ),
     "rtt": Quantity("mean RTT", "us", "Mean RTT of all flows, weighted by payload."),
+    "ping_rtt": Quantity("mean RTT of pings", "us", "From flent's pings, which are Not-ECT."),
+    "ping_queue_delay": Quantity(
+        "queue delay of pings", "us",
+        "Median RTT of flent's pings less the smallest RTT of any series of the run.",
+    ),
     "ce_share": Quantity("CE share", "share", "CE packets of the L4S flows' data packets."),
     "losses": Quantity("retransmitted packets", "packet", "Of all flows."),
     "classic_reductions": Quantity(
@@ -74,8 +82,16 @@ QUANTITIES = {
         "time in classic mode", "share",
         "Share of the events of the fallback's detector in classic mode.",
     ),
-    "spike_height": Quantity("highest latency spike", "us", "Largest delay of all spikes."),
-    "spike_length": Quantity("longest latency spike", "s", "Length of the longest spike."),
+    "spike_height": Quantity(
+        "highest latency spike", "us", "Largest delay of all spikes; 0 without one.",
+    ),
+    "spike_length": Quantity(
+        "longest latency spike", "s", "Length of the longest spike; 0 without one.",
+    ),
+    "misfires": Quantity(
+        "misfires of the fallback", "", "Directions with L4S301 as warning or error.",
+    ),
+    "spikes": Quantity("latency spikes", "", "Number of spikes on all paths."),
     "findings": Quantity("findings", "", "Warnings and errors."),
 }  # fmt: skip
 """Numbers of whole runs by name, in the order in which they are offered."""
@@ -88,7 +104,8 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     do not show has no row.
     """
     l4s = pl.col("l4s").fill_null(False)
-    ours, total = AVERAGE.filter(l4s).sum(), AVERAGE.sum()
+    rate = _rate()
+    ours, total = rate.filter(l4s).sum(), rate.sum()
     lasted = pl.col("average_bps") / pl.col("goodput_bps")
     compared = pl.col("goodput_bps").filter(lasted.fill_null(1.0) >= LASTED).drop_nulls()
     delay, p99 = pl.col("queue_delay_us"), pl.col("queue_delay_p99_us")
@@ -100,9 +117,9 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             l4s_share=pl.when(l4s.any() & ~l4s.all()).then(ours / total),
             l4s_of_link=pl.when(l4s.any()).then(ours / pl.col("rate_bps").first()),
             l4s_goodput=pl.when(l4s.any()).then(ours),
-            classic_goodput=pl.when(~l4s.all()).then(AVERAGE.filter(~l4s).sum()),
+            classic_goodput=pl.when(~l4s.all()).then(rate.filter(~l4s).sum()),
             utilization=pl.coalesce(
-                total / pl.col("rate_bps").first(), _sum_of_known(pl.col("utilization"))
+                AVERAGE.sum() / pl.col("rate_bps").first(), _sum_of_known(pl.col("utilization"))
             ),
             jain=pl.when(compared.len() > 1).then(
                 compared.sum().pow(2) / (compared.len() * compared.pow(2).sum())
@@ -119,6 +136,15 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return rows(wide)
+
+
+def _rate() -> pl.Expr:
+    """Rate of each flow over the run's time; without packets in its own time, as its tool states.
+
+    A load generator starts flows one after the other, and states the rate of each in its own time.
+    """
+    packets = pl.col("mode").is_not_null().any()
+    return pl.when(packets).then(AVERAGE).otherwise(pl.coalesce("goodput_bps", "average_bps"))
 
 
 def rows(wide: pl.DataFrame, own: Mapping[str, str] | None = None) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from l4strace.sweep.parameters import rate_bps
 from l4strace.sweep.planned import Options, Page, Planned, Result, Row, row
 from l4strace.sweep.store import Store
 
+MISFIRE = "L4S301"
 ONE_ROW = "A row of a sweep is one run: name each of them in a line of its own."
 
 
@@ -37,19 +38,20 @@ def measure(planned: Planned, options: Options, page: Page | None = None) -> Res
     if page:
         _write_page(page, evidence, analysis)
     flows = flow_rows.table(evidence, planned.name)
-    origin = "packets"
+    origin, own = "packets", _of_evidence(planned.name, evidence, analysis, flows)
     if flows.is_empty() and made.any:
         origin, flows = made.flows(planned.name)
+        own += _of_results(planned.name, made)
     elif evidence.directions.is_empty():
         origin = "kernel"
     opening = _opening(evidence, analysis)
     return Result(
-        row(planned) | {"status": "ok", "origin": origin} | opening,
+        row(planned) | {"status": "ok", "origin": origin, "judged": judged(analysis)} | opening,
         flows.to_dicts(),
         [_finding(planned.name, number, one) for number, one in enumerate(analysis.findings)],
         [
             *_of_flows(planned, flows),
-            *_of_evidence(planned.name, evidence, analysis),
+            *own,
             *_of_findings(planned.name, analysis.findings),
         ],
     )
@@ -62,8 +64,14 @@ def _from_results(planned: Planned, made: results.Made) -> Result:
         row(planned) | {"status": "ok", "origin": origin},
         flows.to_dicts(),
         [],
-        _of_flows(planned, flows),
+        [*_of_flows(planned, flows), *_of_results(planned.name, made)],
     )
+
+
+def _of_results(run: str, made: results.Made) -> list[Row]:
+    """Numbers of whole runs that only a load generator's own series show."""
+    own = made.measures()
+    return measures.rows(pl.DataFrame({"run": [run], **own})).to_dicts() if own else []
 
 
 def _opening(evidence: Evidence, analysis: Analysis) -> Row:
@@ -85,13 +93,28 @@ def _of_flows(planned: Planned, flows: pl.DataFrame) -> list[Row]:
     return measures.of_flows(flows, rates).to_dicts()
 
 
-def _of_evidence(run: str, evidence: Evidence, analysis: Analysis) -> list[Row]:
+def judged(analysis: Analysis) -> str:
+    """Codes of the rules that found something or had all inputs: silence of others is no health."""
+    found = {one.rule for one in analysis.findings}
+    lacking = {one.rule for one in analysis.skipped} - found
+    return " ".join(rule.code for rule in analysis.rules if rule.code not in lacking)
+
+
+def _of_evidence(
+    run: str, evidence: Evidence, analysis: Analysis, flows: pl.DataFrame
+) -> list[Row]:
+    """Numbers of events: 0 where there was none, null where it could not be seen."""
     spikes = evidence.spikes
     lengths = (spikes["end_ns"] - spikes["start_ns"]) / 1e9
     severe = [one for one in analysis.findings if one.severity >= Severity.WARNING]
+    misfires = {(one.flow, one.forward) for one in severe if one.rule == MISFIRE}
+    # A receiver sees no queue, hence no spike of it.
+    seen = flows["queue_delay_us"].count() > 0
     values: dict[str, Any] = {
-        "spike_height": spikes["height_us"].max(),
-        "spike_length": lengths.max(),
+        "spike_height": (spikes["height_us"].max() or 0.0) if seen else None,
+        "spike_length": (lengths.max() or 0.0) if seen else None,
+        "spikes": spikes.height if seen else None,
+        "misfires": len(misfires) if MISFIRE in judged(analysis).split() else None,
         "findings": len(severe),
     }
     return measures.rows(pl.DataFrame({"run": run, **values})).to_dicts()

@@ -31,6 +31,8 @@ from l4strace.wording.quantities import count
 MOST_VALUES = 64
 """Values that an axis can show; a parameter with more is only in the dataset."""
 MOST_RULES = 30
+UNKNOWN = 2
+"""Stands for a rule that could not judge a run."""
 MOST_FAILED = 200
 MOST_TEXT = 120
 CENTERS = {"l4s_share": 0.5}
@@ -86,16 +88,27 @@ def fill(template: str, drawn: dict[str, Any], **values: Any) -> str:
 def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str, Any]:
     """Data that the script draws: axes, measures and a number per run and measure."""
     names = runs["run"].to_list()
+    if "origin" in runs.columns and PREFIX + "origin" not in runs.columns:
+        runs = runs.with_columns(pl.col("origin").alias(PREFIX + "origin"))
     return {
         "of": "runs",
         "runs": [short(name) for name in names],
         "pages": [_page(short(name), pages.get(name)) for name in names] if pages else [],
         "parameters": [made for name in parameters_of(runs) if (made := axis(runs, name))],
+        "origins": origins(runs),
         "measures": [
             *_measures(tables, names),
-            *_rules(tables["findings"], names),
+            *_rules(tables["findings"], runs),
         ],
     }
+
+
+def origins(runs: pl.DataFrame) -> dict[str, Any]:
+    """Where the numbers of each run come from: packets and flent measure alike, not the same."""
+    values = runs["origin"].fill_null(NONE) if "origin" in runs.columns else [NONE] * runs.height
+    names = sorted(set(values))
+    places = b64encode(bytes(names.index(value) for value in values)).decode()
+    return {"names": names, "places": places}
 
 
 def _page(name: str, path: str | None) -> str | int | None:
@@ -145,19 +158,23 @@ def _measures(tables: Tables, names: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _rules(findings: pl.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]:
-    """A measure for each warning and error: the share of the runs that have it."""
+def _rules(findings: pl.DataFrame, runs: pl.DataFrame) -> list[dict[str, Any]]:
+    """A measure for each warning and error: the share of the judged runs that have it."""
     found = []
-    for rule, _, _ in by_rule(findings).head(MOST_RULES).iter_rows():
-        hit = set(findings.filter(pl.col("rule") == rule)["run"])
+    for rule in by_rule(findings)["rule"].unique(maintain_order=True).head(MOST_RULES):
+        hit = set(cells.hits(findings, rule))
+        judged = runs.select(cells.could_judge(runs, rule).alias("judged"), "run").rows()
         found.append(
             {
                 "name": rule,
                 "title": f"runs with {rule}",
-                "doc": f"Share of the runs with this finding: l4strace explain {rule}.",
+                "doc": "Share of the runs that the rule could judge with this finding as warning "
+                f"or error: l4strace explain {rule}.",
                 "unit": "share",
                 "center": None,
-                "hits": b64encode(bytes(run in hit for run in names)).decode(),
+                "hits": b64encode(
+                    bytes(1 if run in hit else 0 if seen else UNKNOWN for seen, run in judged)
+                ).decode(),
             }
         )
     return found

@@ -354,7 +354,7 @@ def test_a_rule_counts_as_a_measure(tmp_path: Path):
     runs = pl.DataFrame(
         {"run": ["a", "b"], "repetition": [None, None], "status": "ok", "p_x": [1, 1]}
     )
-    findings = pl.DataFrame({"run": ["a"], "rule": ["L4S301"]})
+    findings = pl.DataFrame({"run": ["a"], "rule": ["L4S301"], "severity": ["error"]})
     tables = {"runs": runs, "findings": findings, "measures": SWEEP_TABLES["measures"].empty()}
     assert cells.cells(tables, "L4S301", ["x"])["mean"].to_list() == [0.5]
     with pytest.raises(errors.UsageError, match="no run has the measure"):
