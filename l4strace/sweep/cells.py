@@ -13,7 +13,7 @@ from l4strace.sweep.parameters import PREFIX
 
 Tables = Mapping[str, pl.DataFrame]
 SEVERITIES = ("error", "warning", "notice", "info")
-LEAST = "warning"
+LEAST_SEVERITY = "warning"
 """Findings below it are of healthy runs, too."""
 RULE = re.compile(rf"L4S\d{{3}}(?::(?:{'|'.join(SEVERITIES)}))?")
 
@@ -47,7 +47,7 @@ def is_rule(name: str) -> bool:
 def hits(findings: pl.DataFrame, measure: str) -> pl.Series:
     """Runs with a finding of the rule, of the severity that counts or worse."""
     rule, _, least = measure.partition(":")
-    counted = SEVERITIES[: SEVERITIES.index(least or LEAST) + 1]
+    counted = SEVERITIES[: SEVERITIES.index(least or LEAST_SEVERITY) + 1]
     own = findings.filter((pl.col("rule") == rule) & pl.col("severity").is_in(counted))
     return own["run"].unique()
 
