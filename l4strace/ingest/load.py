@@ -12,7 +12,7 @@ import polars as pl
 from l4strace import console
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import host_file, tracked, untrusted
+from l4strace.ingest import host_file, tracked, translated, untrusted
 from l4strace.ingest.digest import with_digests
 from l4strace.ingest.join import controls
 from l4strace.ingest.tracked import Progress, Tracked
@@ -79,7 +79,7 @@ def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
 def _tables(packets: Tracked) -> Capture:
     if not packets.tables:
         return _capture({})
-    frames = {name: pl.DataFrame(table) for name, table in packets.tables.items()}
+    frames = translated.once({name: pl.DataFrame(t) for name, t in packets.tables.items()})
     # The tracker's running estimate is for `watch`: the queue delay needs the whole run.
     frames["rounds"] = frames["rounds"].drop("queue_delay_us")
     shown = dict(enumerate(packets.inputs.captures))

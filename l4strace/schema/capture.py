@@ -98,6 +98,7 @@ FLOWS = Table(
         Column("mode_reason", STR, "", "Sentence that states which packets decided `mode`."),
         Column("syn_count", U16, "", "Number of SYNs seen."),
         Column("synack_count", U16, "", "Number of SYN/ACKs seen."),
+        Column("client_isn", U32, "", "Initial sequence number of the client, from its SYN or the answer to it."),
         Column("simultaneous_open", BOOL, "", "True when both sides sent a SYN without ACK."),
         Column("syn_ace", U8, "", "ACE of the first SYN; 7 requests AccECN."),
         Column("syn_ecn", U8, "", "IP ECN of the first SYN at this capture point."),

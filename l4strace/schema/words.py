@@ -55,6 +55,7 @@ class Stat:
     SEEN_TWICE = "seen_twice"
     OUT_OF_WINDOW = "out_of_window"
     FLOWS_FOLDED = "flows_folded"
+    FLOWS_TRANSLATED = "flows_translated"
 
     NO_TRAILER = "no_trailer"
     LINES_UNREAD = "lines_unread"

@@ -45,6 +45,7 @@ fn handshake(t: &mut Columns, flows: &[FlowView<'_>]) {
     t.str("mode_reason", flows.iter().map(|v| Some(v.reason.as_str())));
     t.u16("syn_count", hand().map(|h| h.syn_count));
     t.u16("synack_count", hand().map(|h| h.synack_count));
+    t.u32("client_isn", flows.iter().map(|v| v.capture.tracker.table.client_isn(v.flow.id)));
     t.bool("simultaneous_open", hand().map(|h| h.simultaneous));
     t.u8("syn_ace", hand().map(|h| h.syn.map(|s| s.ace)));
     t.u8("syn_ecn", hand().map(|h| h.syn.map(|s| s.ecn)));
