@@ -14,10 +14,10 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench truth fuzz audit dist lock sanitize clean
+.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench truth truth-studies fuzz audit dist lock sanitize clean
 
 help: ## show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 demo: build ## diagnose the sample run: a real fallback misfire
 	mkdir -p build
@@ -95,6 +95,9 @@ bench: $(VENV)/.dev $(VENV)/.built ## costs on shapes of real traffic, beside ot
 
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)
+
+truth-studies: $(VENV)/.dev $(VENV)/.built ## level and coverage of the tests of `compare`, by simulation
+	$(BIN)/python -m tests.support.studies $(STUDIES)
 
 dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	$(BIN)/python -m pip install --quiet 'maturin>=1.12,<2'

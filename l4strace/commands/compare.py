@@ -40,7 +40,23 @@ def compare(
     ] = "",
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="NAME=VALUE", help="Only runs with this parameter value."),
+        typer.Option("--where", metavar="CONDITION",
+                     help="Only such runs: rate=4,8  rtt=4..32  aqm!=CoDel  rate>=50."),
+    ] = None,
+    pair_by: Annotated[
+        list[str] | None,
+        typer.Option("--pair-by", metavar="PARAMETER",
+                     help="Pair runs by this parameter and no other; may be repeated."),
+    ] = None,
+    ignore_parameter: Annotated[
+        list[str] | None,
+        typer.Option("--ignore-parameter", metavar="PARAMETER",
+                     help="Do not pair runs by this parameter; may be repeated."),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option("--at-least", metavar="[MEASURE=]EFFECT",
+                     help="Smallest effect of interest, such as 5% or l4s_queue_delay=2ms."),
     ] = None,
     measure: Annotated[
         list[str] | None,
@@ -63,9 +79,9 @@ def compare(
     """Compare two sets of runs: what differs, where, by how much.
 
     Runs are paired by the parameters that they share. Each cell has the difference of the means
-    with a bootstrap interval (95 %), Hedges' g, and a test whose probability is corrected for the
-    number of cells and measures; differences that need more runs to show are listed. Captures and
-    folders that are not a sweep are measured first. Needs scipy and statsmodels:
+    with an interval (95 %), Hedges' g, and a permutation test whose probability is corrected for
+    the number of cells and measures; differences that need more runs to show are listed. Captures
+    and folders that are not a sweep are measured first. Needs scipy and statsmodels:
     pip install 'l4strace[compare]'.
 
     \b
@@ -82,7 +98,10 @@ def compare(
 
     target = PageFile(output, ours, force) if output else None
     sides = _sides(sources, by, of, where or [])
-    result = comparison.compare(sides, measure or [], correction.value)
+    pairing = comparison.Pairing(tuple(pair_by or ()), tuple(ignore_parameter or ()))
+    result = comparison.compare(
+        sides, measure or [], correction.value, pairing=pairing, at_least=at_least or []
+    )
     if target is not None:
         from l4strace.compare import page
 

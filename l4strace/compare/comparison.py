@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.compare import statistics
+from l4strace.compare import interest, modes, permutation, statistics
 from l4strace.compare.sides import Sides
 from l4strace.errors import UsageError
 from l4strace.sweep import cells
@@ -28,7 +28,7 @@ class Measured:
 
     ``cells`` has a row per cell: the parameters, `runs_before`, `runs_after`, `before`, `after`,
     `difference`, `low`, `high`, `effect_size`, `p`, `p_corrected` and `differs`; null where the
-    runs are too few to judge.
+    runs are too few to judge. `modes` is a sentence on runs of a side that fall into two modes.
     """
 
     name: str
@@ -69,23 +69,69 @@ class Comparison:
     origins: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Where the numbers of each side come from, such as packets and flent."""
 
+    @property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """Measures that say one thing: in each cell they change by the same factor.
+
+        Such as goodput and goodput of the link rate; the first name stands for all.
+        """
+        groups: dict[tuple[object, ...], list[str]] = {}
+        for one in self.measures:
+            if one.judged and one.cells["differs"].any():
+                keys = one.cells.select(
+                    *(PREFIX + name for name in self.parameters),
+                    "runs_before", "runs_after",
+                    (pl.col("after") / pl.col("before")).round_sig_figs(6),
+                    pl.col("effect_size").round_sig_figs(6),
+                )  # fmt: skip
+                groups.setdefault(tuple(keys.rows()), []).append(one.name)
+        return tuple(tuple(names) for names in groups.values() if len(names) > 1)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What pairs runs, where the user says so: all shared parameters that vary do otherwise."""
+
+    by: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def check(self, shared: Sequence[str], by: str) -> None:
+        """Raises UsageError for a parameter that not both sides have."""
+        for name in (*self.by, *self.ignored):
+            if name not in shared or name == by:
+                raise UsageError(
+                    f"no parameter {name!r} pairs runs", f"Both sides have: {', '.join(shared)}."
+                )
+
 
 def compare(
-    sides: Sides, wanted: Sequence[str] = (), method: str = "holm", *, one_is_enough: bool = False
+    sides: Sides,
+    wanted: Sequence[str] = (),
+    method: str = "holm",
+    *,
+    one_is_enough: bool = False,
+    pairing: Pairing | None = None,
+    at_least: Sequence[str] = (),
 ) -> Comparison:
     """Compares the ``wanted`` measures, or all that both sides have.
 
     With ``one_is_enough`` a single run of the second side is held against the spread of the first
-    (`statistics.beyond`). Raises UsageError when there is nothing to compare.
+    (`statistics.beyond`); ``at_least`` are smallest effects of interest (`interest.of`). Raises
+    UsageError when there is nothing to compare.
     """
-    before, after, parameters, apart = _aligned(sides, by_name=not one_is_enough)
+    pairing = pairing or Pairing()
+    before, after, parameters, apart = _aligned(sides, pairing, by_name=not one_is_enough)
     names = list(wanted) or _shared(before, after)
-    frames = [(name, _paired(before, after, name, parameters, one_is_enough)) for name in names]
+    least = interest.of(at_least, names)
+    frames = [
+        (name, _paired(before, after, name, parameters, one_is_enough, least.get(name)))
+        for name in names
+    ]
     found = [(name, frame) for name, frame in frames if frame is not None and frame.height]
     if not found:
         raise UsageError(
             "the two sides have no cell in common",
-            f"Paired by: {', '.join(parameters) or 'nothing'}.",
+            f"Paired by: {', '.join(parameters) or 'nothing'}. --ignore-parameter leaves one out.",
         )
     tests = statistics.corrected([p for _, frame in found for p in frame["p"]], NAMES[method])
     measures, start = [], 0
@@ -99,7 +145,9 @@ def compare(
     )  # fmt: skip
 
 
-def _aligned(sides: Sides, by_name: bool) -> tuple[Tables, Tables, list[str], list[str]]:
+def _aligned(
+    sides: Sides, chosen: Pairing, by_name: bool
+) -> tuple[Tables, Tables, list[str], list[str]]:
     """Both sides, the parameters that pair their runs, and those whose values differ throughout.
 
     Without a parameter that both sides vary, runs of equal name are a pair, if ``by_name`` and
@@ -107,10 +155,11 @@ def _aligned(sides: Sides, by_name: bool) -> tuple[Tables, Tables, list[str], li
     """
     before, after = sides.before, sides.after
     shared = [p for p in parameters_of(before["runs"]) if p in parameters_of(after["runs"])]
-    pairing, apart = [], []
-    for name in shared:
+    chosen.check(shared, sides.by)
+    pairing, apart = list(chosen.by), []
+    for name in () if chosen.by else shared:
         first, second = (set(t["runs"][PREFIX + name].cast(pl.String)) for t in (before, after))
-        if name == sides.by:
+        if name == sides.by or name in chosen.ignored:
             continue
         if not first & second:
             apart.append(name)
@@ -119,7 +168,7 @@ def _aligned(sides: Sides, by_name: bool) -> tuple[Tables, Tables, list[str], li
     names = [set(tables["runs"]["run"]) for tables in (before, after)]
     repeated = any(t["runs"]["repetition"].null_count() < t["runs"].height for t in (before, after))
     alike = len(names[0]) > 1 and names[0] & names[1]
-    if by_name and alike and not pairing and not repeated:
+    if by_name and alike and not pairing and not repeated and chosen == Pairing():
         column = pl.col("run").alias(PREFIX + "run")
         before, after = (
             {**tables, "runs": tables["runs"].with_columns(column)} for tables in (before, after)
@@ -145,7 +194,12 @@ def _shared(before: Tables, after: Tables) -> list[str]:
 
 
 def _paired(
-    before: Tables, after: Tables, measure: str, parameters: Sequence[str], one_is_enough: bool
+    before: Tables,
+    after: Tables,
+    measure: str,
+    parameters: Sequence[str],
+    one_is_enough: bool,
+    least: interest.Least | None,
 ) -> pl.DataFrame | None:
     """One row per cell that both sides have; null where a side lacks the measure."""
     columns = [PREFIX + name for name in parameters]
@@ -162,11 +216,13 @@ def _paired(
         second.with_columns(keys), on=["_", *columns], suffix="_after", nulls_equal=True
     ).sort(columns, nulls_last=True)
     pairs = list(joined.select("value", "value_after").iter_rows())
-    effects = statistics.effects(pairs)
+    effects = statistics.effects(pairs, least.of_cells(pairs) if least else None)
     if one_is_enough:
         effects = [
-            statistics.beyond(first, second, one)
-            for (first, second), one in zip(pairs, effects, strict=True)
+            statistics.beyond(first, second, one, floor)
+            for (first, second), one, floor in zip(
+                pairs, effects, permutation.usual(pairs), strict=True
+            )
         ]
     return joined.select(
         *columns,
@@ -180,6 +236,7 @@ def _paired(
         effect_size=pl.Series([e.effect_size for e in effects], dtype=pl.Float64),
         p=pl.Series([e.p for e in effects], dtype=pl.Float64),
         deviation=_pooled(),
+        modes=pl.Series([modes.sentence(*pair) for pair in pairs], dtype=pl.String),
     )
 
 

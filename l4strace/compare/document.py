@@ -22,6 +22,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "also_differ": list(comparison.apart),
         "correction": comparison.method,
         "level": SIGNIFICANCE_LEVEL,
+        "alike": [list(names) for names in comparison.alike],
         "measures": [
             {
                 "name": measured.name,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from l4strace.compare.conditions import met
 from l4strace.errors import UsageError
 from l4strace.sweep import places, study
 from l4strace.sweep.cells import Tables
@@ -80,13 +81,9 @@ def is_capture(place: str) -> bool:
 
 
 def where(tables: Tables, conditions: Sequence[str]) -> Tables:
-    """The runs that meet all ``conditions``, each `NAME=VALUE`. Raises UsageError."""
+    """The runs that meet all ``conditions`` (`conditions.met`). Raises UsageError."""
     for condition in conditions:
-        name, equals, value = condition.partition("=")
-        if not equals or PREFIX + name not in tables["runs"].columns:
-            known = ", ".join(parameters_of(tables["runs"]))
-            raise UsageError(f"--where {condition!r} names no parameter", f"Parameters: {known}.")
-        tables = _part(tables, pl.col(PREFIX + name).cast(pl.String) == value)
+        tables = _part(tables, met(condition, tables["runs"]))
     return tables
 
 

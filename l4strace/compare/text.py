@@ -25,18 +25,23 @@ def render(comparison: Comparison) -> str:
     lines = [*head(comparison), ""]
     judged = [measured for measured in comparison.measures if measured.judged]
     equal = [m for m in comparison.measures if not m.judged and m.cells["difference"].eq(0).all()]
+    once = {name for names in comparison.alike for name in names[1:]}
     for measured in comparison.measures:
-        if measured in equal:
+        if measured in equal or measured.name in once:
             continue
         if measured not in judged or measured.cells["differs"].any():
             lines += describe(comparison, measured)
+            others = next((names for names in comparison.alike if names[0] == measured.name), ())
+            if others:
+                lines.append(f"  The same change in: {', '.join(others[1:])}")
     if equal:
         names = ", ".join(measured.name for measured in equal)
         lines.append(f"Equal in all pairs, not judged: {names}")
-    same = [m.name for m in judged if not m.cells["differs"].any()]
+    same = [m for m in judged if not m.cells["differs"].any()]
     if same:
-        lines.append(f"No difference shown: {', '.join(same)}")
-        lines += [f"  {line}" for m in judged if m.name in same for line in power(m)]
+        lines.append(f"No difference shown: {', '.join(measured.name for measured in same)}")
+        for measured in same:
+            lines += [f"  {line}" for line in (*two_modes(comparison, measured), *power(measured))]
     return "\n".join(lines).rstrip()
 
 
@@ -75,16 +80,34 @@ def describe(comparison: Comparison, measured: Measured) -> list[str]:
     split = separating(cells, comparison.parameters)
     groups = _groups(cells, split) if split else [("", cells)]
     for label, group in groups:
-        where = _where(group, comparison.parameters, split)
-        where += _average(group, measured) if split else ""
-        lines.append(
-            f"  {label}{_differs(group)}{where}{_average(group, measured) if split else ''}"
-        )
+        if split:
+            where = _where(group, comparison.parameters, split)
+            lines.append(f"  {label}{_differs(group)}{where}{_average(group, measured)}")
         changed = group.filter("differs")
         if changed.height <= MOST_CELLS:
             names = comparison.parameters
             lines += [f"    {cell_text(row, names, measured.unit)}" for row in changed.to_dicts()]
-    return lines + [f"  {line}" for line in power(measured)]
+    return lines + [f"  {line}" for line in (*two_modes(comparison, measured), *power(measured))]
+
+
+def two_modes(comparison: Comparison, measured: Measured) -> list[str]:
+    """Sentences on cells whose runs did one of two things; a mean hides that."""
+    rows = measured.cells.filter(pl.col("modes").is_not_null()).to_dicts()
+    lines = [
+        f"two modes{_at(place(row, comparison.parameters))}: {row['modes']}"
+        for row in rows[:MOST_CELLS]
+    ]
+    more = len(rows) - MOST_CELLS
+    return [*lines, f"two modes in {count(more, 'more cell')}"] if more > 0 else lines
+
+
+def _at(where: str) -> str:
+    return f" at {where}" if where else ""
+
+
+def place(row: dict[str, Any], names: Sequence[str]) -> str:
+    """`rate 256, rtt 4`: the parameters of a cell."""
+    return ", ".join(f"{one_line(name)} {_shown(row[PREFIX + name])}" for name in names)
 
 
 def power(measured: Measured) -> list[str]:
@@ -101,9 +124,9 @@ def power(measured: Measured) -> list[str]:
 
 def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
     """`rate 256, rtt 4: 33.9 % -> 74.9 %, +41 points [+35, +47], g 3.1, p 2e-14`."""
-    place = ", ".join(f"{one_line(name)} {_shown(row[PREFIX + name])}" for name in names)
+    where = place(row, names)
     values = f"{value(row['before'], unit)} -> {value(row['after'], unit)}"
-    text = f"{place}: {values}, {change(row['difference'], unit)}" if place else values
+    text = f"{where}: {values}, {change(row['difference'], unit)}" if where else values
     if row["low"] is not None:
         bounds = (change(row[name], unit).removesuffix(" points") for name in ("low", "high"))
         text += f" [{', '.join(bounds)}]"

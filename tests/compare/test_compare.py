@@ -30,33 +30,6 @@ def samples(n: int, shift: float, spread: float = 1.0, seed: int = 1) -> tuple[A
     return rng.normal(0, 1, (STUDIES, n)), rng.normal(shift, spread, (STUDIES, n))
 
 
-@pytest.mark.parametrize(
-    ("n", "spread"), [(3, 1.0), (4, 1.0), (5, 1.0), (10, 1.0), (10, 2.0), (30, 1.0)]
-)
-def test_intervals_of_95_percent_cover_in_93_to_97_percent(n: int, spread: float):
-    low, high = statistics.interval(*samples(n, 0.5, spread))
-    assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
-
-
-def test_the_interval_of_few_runs_is_that_of_scipy():
-    a, b = (
-        np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 3.0]]),
-        np.array([[2.0, 5.0, 9.0], [3.0, 3.0, 3.0]]),
-    )
-    low, high = statistics.interval(a, b)
-    known = stats.ttest_ind(b[0], a[0], equal_var=False).confidence_interval(0.95)
-    assert (low[0], high[0]) == (pytest.approx(known.low), pytest.approx(known.high))
-    assert (low[1], high[1]) == (0, 0)
-
-
-def test_intervals_cover_skewed_values_too():
-    """Exponential values, as queue delays are: their mean is twice as far from the low end."""
-    rng = np.random.default_rng(1)
-    a, b = rng.exponential(1, (STUDIES, 5)), rng.exponential(1, (STUDIES, 5)) + 0.5
-    low, high = statistics.interval(a, b)
-    assert 0.93 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
-
-
 @pytest.mark.parametrize("method", ["holm", "fdr_bh"])
 def test_no_difference_is_called_in_95_percent_of_studies_without_one(
     monkeypatch: pytest.MonkeyPatch, method: str
@@ -67,7 +40,6 @@ def test_no_difference_is_called_in_95_percent_of_studies_without_one(
     rng = np.random.default_rng(2)
     a, b = rng.normal(0, 1, (2, STUDIES * 10, 10))
     p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue.reshape(-1, 10)
-    assert statistics.chance(a[0], b[0]) == pytest.approx(p[0, 0])
     called = [any(q < 0.05 for q in statistics.corrected(row.tolist(), method)) for row in p]
     assert np.mean(called) <= 0.05
 
@@ -97,7 +69,8 @@ def test_known_numbers():
     a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 9.0]
     (effect,) = statistics.effects([(a, b)])
     assert (effect.before, effect.after, effect.difference) == (2.5, 5.25, 2.75)
-    assert effect.p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+    # Of 70 ways to deal the runs four are as far apart on either side, and six further.
+    assert effect.p == pytest.approx(10 / 70, abs=0.03)
     # Cohen's d 2.75 / sqrt(5.2917), times Hedges' correction 1 - 3 / (4 * 6 - 1).
     assert effect.effect_size == pytest.approx(
         2.75 / np.sqrt((5 / 3 + 26.75 / 3) / 2) * (1 - 3 / 23), rel=1e-3
