@@ -17,8 +17,6 @@ Answers = tuple[tuple[Sign, Shown], ...]
 ONE_OF_TWO = ("classic", "per-flow", "shallow", CLASSIC_OR_PER_FLOW)
 """What the classic queue of a DualPI2 may look like to the flows in it."""
 
-OPENING = "Cannot be determined: "
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -32,7 +30,7 @@ class Verdict:
 
 
 def unknown(why: str) -> Verdict:
-    return Verdict("unknown", NO_VERDICT, f"{OPENING}{why}.")
+    return Verdict("unknown", NO_VERDICT, _closed(why))
 
 
 def of(d: Direction, rows: Sequence[Row] = ROWS, asked: Asked | None = None) -> Verdict:
@@ -81,4 +79,8 @@ def fires(row: Row, asked: Asked) -> Answers | None:
 
 def sentence(row: Row, signs: Answers) -> str:
     text = row.says.format(**{sign.key: sign.worded(shown) for sign, shown in signs})
-    return f"{OPENING}{text}." if row.kind == "unknown" else f"{text[0].upper()}{text[1:]}."
+    return _closed(text)
+
+
+def _closed(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -26,10 +26,11 @@ equal RTTs from one queue whatever their rates. The handshakes of connections th
 be compared show whether they waited in the queue of a long flow. The time of a packet
 (`serialisation_us`) and noise (`noise_us`) bound how precise that delay and the median
 (`queue_delay_us`; `paths.owd_median_us` between two captures) are. The share of marks is that of
-`directions.ce_fed_back_best` or `ce`; a path with `phases.changed` capacity has no one rate, and
-one without `phases.capacity_shown` only a bound. What cannot be determined is worded for the
-direction with most `directions.payload_bytes`. The signs that decided are the measures:
-`signs.sign`, `value` or `words`, `bound`, `threshold` and `unit`. No kernel state is used.
+`directions.ce_fed_back_best` or `ce_segments`, of `data_segments`; a path with `phases.changed`
+capacity has no one rate, and one without `phases.capacity_shown` only a bound. What cannot be
+determined is worded for the direction with most `directions.payload_bytes`. The signs that decided
+are the measures: `signs.sign`, `value` or `words`, `bound`, `threshold` and `unit`. No kernel state
+is used.
 
 When it is wrong
 ----------------
@@ -53,7 +54,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.bottleneck import kinds
-from l4strace.derive import neighbors, one_way
+from l4strace.derive import marked, neighbors, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
@@ -79,7 +80,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             .join(carried, on=subjects.KEY, how="left")
             .sort("payload_bytes", "flow", descending=[True, False], nulls_last=True)
         )
-        why = (largest["reason"][0] or "").removeprefix("Cannot be determined: ")
+        why = largest["reason"][0] or ""
         which = "; the largest" if unknown.height > 1 else ""
         of = f"{unknown.height} of {judged.height} flow directions{which}"
         results.append(Skipped(CODE, f"{of}: {why}"))
@@ -124,15 +125,13 @@ def _sign(sign: dict[str, Any]) -> Measure:
 
 def _marked(evidence: Evidence, known: pl.DataFrame) -> pl.DataFrame:
     """Share of CE by direction, where it was counted: classic feedback shows no number."""
-    fed_back, seen = pl.col("ce_fed_back_best"), pl.col("ce").fill_null(0)
-    share = pl.max_horizontal(fed_back.fill_null(0), seen) / pl.col("data_packets")
+    fed_back = pl.col("ce_fed_back_best").is_not_null()
     return (
-        evidence.directions.select(*subjects.KEY[1:], "ce_fed_back_best", "ce", "data_packets")
-        .filter(pl.col("flow").is_in(known["flow"].implode()))
+        evidence.directions.filter(pl.col("flow").is_in(known["flow"].implode()))
         .group_by(*subjects.KEY[1:])
-        .agg(share.max().alias("marked_share"), fed_back.is_not_null().any().alias("fed_back"))
+        .agg(marked.share().max().alias("marked_share"), fed_back.any().alias("fed_back"))
         .filter(pl.col("fed_back") | (pl.col("marked_share") > 0))
-        .select(*subjects.KEY[1:], pl.col("marked_share").clip(upper_bound=1.0))
+        .select(*subjects.KEY[1:], "marked_share")
     )
 
 
@@ -152,6 +151,7 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
+        variant=row["kind"],
         measures=(*map(_sign, signs), *_measures(row, [sign["value"] for sign in signs])),
     )
 

@@ -112,8 +112,7 @@ def test_a_path_that_zeroes_ace_zeroes_ece_too() -> None:
     row = verdict(1, directions=stack(zeroed, CUBIC), rounds=made)
     assert (row["kind"], row["reason"]) == (
         "unknown",
-        "Cannot be determined: the path mangles the feedback, so marks cannot be seen round by "
-        "round.",
+        "The path mangles the feedback, so marks cannot be seen round by round.",
     )
     sound = verdict(1, directions=stack(PRAGUE, CUBIC), rounds=made)
     assert sound["kind"] == "fifo"

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import neighbors, short_flows
+from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
@@ -27,9 +28,6 @@ FEW_BYTES = 14_600
 """Up to which no flow is called large: an initial window of 10 segments (RFC 6928)."""
 UNKNOWN = {"unknown": 1, "no-ecn": 2}
 """Kinds that are none, in the order in which they follow the others."""
-HELD_BACK = 0.5
-"""Share of a flow's rounds that its application or receive window limits, from which that, not the
-path, gives its rate: most."""
 NAMED = 3
 """Flows that one line names; the table of flows has all."""
 
@@ -68,8 +66,10 @@ def _limits(evidence: Evidence) -> str:
 
 def _at_receiver(evidence: Evidence) -> str:
     """What a capture at the receiver shows of the bottleneck: marks."""
-    counted = evidence.directions.select(*subjects.KEY, "data_packets", "data_ce", "payload_bytes")
-    views = subjects.once(evidence, counted.filter(pl.col("data_packets") > 0)).join(
+    counted = evidence.directions.select(
+        *subjects.KEY, "data_segments", "ce_segments", "payload_bytes"
+    )
+    views = subjects.once(evidence, counted.filter(pl.col("data_segments") > 0)).join(
         evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )
     far = views.with_columns(vantages.place().alias("place")).filter(
@@ -79,7 +79,7 @@ def _at_receiver(evidence: Evidence) -> str:
     if far.is_empty():
         return ""
     shares = [
-        f"{share(row['data_ce'] / row['data_packets'])} of flow {row['flow']}"
+        f"{share(row['ce_segments'] / row['data_segments'])} of flow {row['flow']}"
         for row in far.sort("flow").head(NAMED).iter_rows(named=True)
     ]
     return (
@@ -98,7 +98,6 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     sure = max(row["confidence"] or 0.0 for row in rows)
     if kind in UNKNOWN:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
-        reason = reason.removeprefix("Cannot be determined: ")
         text = f"unknown: {_inline(reason)}"
     else:
         text = f"{subjects.hedge(sure)}{BOTTLENECKS[kind]}{_marks(rows)}"

@@ -34,7 +34,7 @@ def test_an_unknown_bottleneck_gives_its_reason() -> None:
         "unknown",
         marking_delay_us=None,
         confidence=0.0,
-        reason="Cannot be determined: 6 ms of jitter hides the queue.",
+        reason="6 ms of jitter hides the queue.",
     )
     shown = framed(scene(bottlenecks=hidden))
     assert shown is not None
@@ -108,7 +108,7 @@ def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
     nothing = {"kind": "unknown", "marking_delay_us": None, "confidence": 0.0}
     both = stack(
         frame("bottlenecks", **nothing, flow=0, reason="Not-ECT packets cannot be marked."),
-        frame("bottlenecks", **nothing, flow=1, reason="Cannot be determined: 2 marks."),
+        frame("bottlenecks", **nothing, flow=1, reason="2 marks."),
     )
     sent = DIRECTIONS.with_columns(
         data_ect1=pl.Series([0, 9], dtype=pl.UInt64),
