@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.core import _native
 from l4strace.derive import neighbors, numbers
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
@@ -39,7 +40,7 @@ MIN_STARVED_NS = 2_000_000_000
 """The first and the last second may hold little: a transfer that is over sooner has not starved,
 it was still in slow start. By eye."""
 
-HELD_BACK = 0.5
+HELD_BACK = _native.HELD_BACK
 """Share of rounds in which a flow had less to send, from which it did not starve: most."""
 
 PARTIAL = 0.75

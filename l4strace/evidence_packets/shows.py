@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from l4strace.schema.words import ECN_FIELD
+from l4strace.schema.words import CE, ECN_FIELD
 from l4strace.wording.quantities import count
 
 FIN, SYN, RST, ACK, ECE, CWR = 0x001, 0x002, 0x004, 0x010, 0x040, 0x080
-CE = 3
 REQUESTS = {
     0b000: "does not request ECN",
     0b011: "requests classic ECN",

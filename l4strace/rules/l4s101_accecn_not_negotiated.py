@@ -47,6 +47,7 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ACCECN_REQUEST, ECT1, PRAGUE, PRAGUE_AS_RENO
 from l4strace.wording.quantities import count
 
 CODE = "L4S101"
@@ -62,8 +63,6 @@ FIREWALL = (
 )
 SERVER_GAVE_UP = (0b000, 0b001)
 """ACE of a repeated SYN/ACK of a server that no longer offers AccECN."""
-REQUEST = 0b111
-"""AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
 ANSWERS = {
     0b000: ("the server answered without ECN (ACE 000)", Confidence.HIGH),
     0b001: ("the server answered with classic ECN only (ACE 001)", Confidence.HIGH),
@@ -78,20 +77,16 @@ ANSWERS = {
 GAVE_UP = {0b000: "no ECN", 0b011: "classic ECN"}
 """ACE of a repeated SYN of a client that no longer requests AccECN -> what it falls back to."""
 UNANSWERED = "no SYN/ACK answers the SYN that requested AccECN"
-ECT1 = 1
 NO_HANDSHAKE = "no handshake packet shows whether AccECN was requested"
 MIN_PACKETS = 10
 """Data packets without ECT that are no accident: Prague retransmits as Not-ECT, and one window has
 ten packets (RFC 6928)."""
-PRAGUE_AS_RENO = "prague-reno"
-PRAGUE = ("prague", PRAGUE_AS_RENO)
-"""The control, and what it calls itself without AccECN."""
-L4S_CONTROLS = ("prague", "prague-reno", "bbr3", "bbr2")
+L4S_CONTROLS = (*PRAGUE, "bbr3", "bbr2")
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each conversation without the AccECN that its client requested."""
-    requested = pl.col("syn_ace") == REQUEST
+    requested = pl.col("syn_ace") == ACCECN_REQUEST
     refused = _shown(evidence, requested & pl.col("mode").is_in(["classic", "none"]))
     classic = (pl.col("syn_ace") == CLASSIC_REQUEST) & (pl.col("syn_retry_ace") == 0)
     dropped = _shown(evidence, classic & pl.col("synack_ace").is_not_null())
@@ -221,7 +216,7 @@ def _final_ack(row: dict[str, Any]) -> Finding:
 
 def _unanswered(evidence: Evidence) -> list[int]:
     """Flows that requested AccECN and of which no capture shows an answer."""
-    asked = evidence.flows.filter(pl.col("syn_ace") == REQUEST)
+    asked = evidence.flows.filter(pl.col("syn_ace") == ACCECN_REQUEST)
     unanswered = pl.col("synack_ace").is_null() & (pl.col("mode") == "unknown")
     if asked.filter(unanswered).is_empty():
         return []
@@ -243,7 +238,7 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
         flow=row["flow"],
         frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
         measures=(
-            Measure("ACE of the SYN", f"{REQUEST:03b}"),
+            Measure("ACE of the SYN", f"{ACCECN_REQUEST:03b}"),
             Measure("ACE of the SYN/ACK", _bits(row["synack_ace"]), "", "010, 011, 100 or 110"),
         ),
     )

@@ -39,13 +39,13 @@ from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.keys import DIRECTION
+from l4strace.schema.words import ECT1
 
 CODE = "L4S103"
 MAX_PROBE_SHARE = 0.1
 """Share of the data packets that probes do not explain. By eye."""
 MAX_PROBE_PACKETS = 10
 """Packets that probes do not explain: an initial window (RFC 6928)."""
-ECT1 = 1
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

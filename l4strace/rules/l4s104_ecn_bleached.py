@@ -43,12 +43,11 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
-from l4strace.schema.words import ECN_FIELD
+from l4strace.schema.words import ECN_FIELD, ECT0, ECT1, NOT_ECT
 from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S104"
-NOT_ECT = 0
-ECT = (1, 2)
+ECT = (ECT1, ECT0)
 ENOUGH_BYTES = 100_000
 """Acknowledged data after which the byte counters of a working path have moved. By eye: about 70
 full packets, where a receiver has reported from the first on."""

@@ -41,11 +41,11 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ECN_FIELD, ECT0, ECT1
 from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S105"
-ECT1, ECT0 = 1, 2
-NAMES = {ECT1: "ECT(1)", ECT0: "ECT(0)"}
+NAMES = {codepoint: ECN_FIELD[codepoint] for codepoint in (ECT1, ECT0)}
 MORE_THAN_PROBES = 10_000
 """Bytes reported with the other codepoint that a few probes do not explain: seven full packets. By
 eye."""

@@ -36,13 +36,10 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.schema.words import ECN_FIELD
+from l4strace.schema.words import CE, ECN_FIELD, NOT_ECT
 
 CODE = "L4S106"
 NAMES = ECN_FIELD
-CE = 3
-ILLEGAL = 0
-"""Not-ECT: a queue must not set CE on such a packet (RFC 3168 section 5)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -69,7 +66,7 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
             f"The {packet} carries CE at this capture already: an earlier queue marked it, or a "
             "node sets the field."
         )
-    elif sent == ILLEGAL:
+    elif sent == NOT_ECT:
         message = (
             f"The {packet} was Not-ECT at this capture and arrived with CE: no queue may mark a "
             "Not-ECT packet."
@@ -82,7 +79,7 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
         )
     return Finding(
         CODE,
-        Severity.WARNING if sent == ILLEGAL else Severity.NOTICE,
+        Severity.WARNING if sent == NOT_ECT else Severity.NOTICE,
         Confidence.HIGH if sent == CE else Confidence.MEDIUM,
         message,
         "Check whether later packets are marked less. If not, look for a node that sets the field.",

@@ -40,6 +40,7 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.schema.words import ACCECN_REQUEST
 
 CODE = "L4S113"
 MIN_DATA_PACKETS = 50
@@ -47,8 +48,6 @@ MIN_DATA_PACKETS = 50
 as the first packets may be probes. By eye."""
 
 NEGOTIATED = {"accecn": "AccECN", "classic": "classic ECN"}
-REQUEST = 0b111
-"""AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -62,7 +61,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     negotiated = evidence.flows.filter(pl.col("mode").is_in(list(NEGOTIATED)))
     flows = negotiated.select("source", "flow", "vantage", "mode", "syn_ace")
     # Prague without AccECN sends Not-ECT.
-    explained = pl.col("forward") & (pl.col("mode") == "classic") & (pl.col("syn_ace") == REQUEST)
+    explained = (
+        pl.col("forward") & (pl.col("mode") == "classic") & (pl.col("syn_ace") == ACCECN_REQUEST)
+    )
     ect = evidence.directions.filter(
         pl.col("data_ect1") + pl.col("data_ect0") + pl.col("data_ce") > 0
     )

@@ -41,9 +41,10 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.l4s201_ece_ignored import MAJORITY
+from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
 
@@ -51,15 +52,9 @@ CODE = "L4S203"
 MIN_EPISODES = 3
 """Episodes of loss from which the sender is judged: by eye."""
 
-MIN_WINDOW = 8.0
-"""Packets in flight from which a halving is visible, as in L4S201."""
-
 NO_CUT = 0.1
 """A third of the smallest loss response in use: CUBIC gives up three tenths (RFC 9438 section 4.6),
 Reno and Prague a half (RFC 5681 section 3.1, prague_enter_loss)."""
-
-REORDERED = 0.001
-"""Share of late packets from which retransmissions may be needless, as in L4S407."""
 
 REALLY_LOST = 0.5
 """Packets that never arrived, as part of those retransmitted, below which most were needless."""

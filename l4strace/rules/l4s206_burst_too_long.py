@@ -105,4 +105,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "burst-too-long", "Bursts longer than 250 us.", check, __doc__)
+RULE = Rule(CODE, "burst-too-long", f"Bursts longer than {LIMIT_US:.0f} us.", check, __doc__)

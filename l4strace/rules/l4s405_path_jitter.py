@@ -40,17 +40,17 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.noise import TRAIN_TIMES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S405"
 MIN_US = 1000.0
 """Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
-
-TRAIN_TIMES = 4.0
-"""Train rate over path rate, as in `derive.noise`: of 1,360 lab runs 17 reach it with 1 ms of
-spread, all with jitter or a link that sends in slots."""
+BELOW = f"below {quantity(MIN_US, 'us')}"
+"""What is expected of a path."""
 
 ADDED_BY = {
     "forward": ("the data direction adds it", "Look in the data direction"),
@@ -88,14 +88,14 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"The path has {jitter:.1f} ms of jitter (threshold {MIN_US / 1000:.0f} ms) that no "
+        f"The path has {jitter:.1f} ms of jitter (threshold {quantity(MIN_US, 'us')}) that no "
         f"queue causes: {by}.",
         f"{adds} for radio links and busy hosts.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("jitter within a round trip", row["shown_us"], "us", "below 1 ms"),
+            Measure("jitter within a round trip", row["shown_us"], "us", BELOW),
             Measure("delay that it can add", row["hides_us"], "us"),
         ),
     )

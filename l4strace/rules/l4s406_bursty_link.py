@@ -38,6 +38,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.l4s405_path_jitter import BELOW
 from l4strace.rules.support import subjects
 
 CODE = "L4S406"
@@ -70,7 +71,7 @@ def _measures(row: dict[str, Any]) -> Iterator[Measure]:
     """Packets that one ACK reports together show no jitter."""
     yield Measure("release period", row["release_us"], "us")
     if row["common_us"] is not None:
-        yield Measure("jitter within a round trip", row["common_us"], "us", "below 1 ms")
+        yield Measure("jitter within a round trip", row["common_us"], "us", BELOW)
 
 
 RULE = Rule(CODE, "bursty-link", "A link releases packets in bursts.", check, __doc__)

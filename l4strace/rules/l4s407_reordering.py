@@ -75,7 +75,9 @@ def _finding(row: dict[str, Any]) -> Finding:
         forward=row["forward"],
         measures=(
             Measure("late packets", row["late_packets"], "packet"),
-            Measure("share of late packets", row["late_share"], "share", "below 0.1 %"),
+            Measure(
+                "share of late packets", row["late_share"], "share", f"below {share(REORDERED)}"
+            ),
         ),
     )
 

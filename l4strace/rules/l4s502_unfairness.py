@@ -33,6 +33,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -42,9 +43,6 @@ CODE = "L4S502"
 UNFAIR_JAIN = 0.82
 """Two flows at 27 and 73 percent. Published healthy DualPI2 runs stay above it: Prague 34.1 beside
 CUBIC 13.0 Mbit/s at 10 ms is 0.83 (heistp/l4s-tests)."""
-
-HELD_BACK = 0.5
-"""Share of rounds from which a flow has as much as it asks for: most (`derive.coexistence`)."""
 
 MIN_OVERLAP_S = 5.0
 """Shorter than that, slow start decides the rates: by eye (see EARLY_NS of L4S204)."""

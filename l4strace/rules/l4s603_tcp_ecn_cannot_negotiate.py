@@ -34,12 +34,11 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
+from l4strace.schema.words import ACCECN_REQUEST
 
 CODE = "L4S603"
 ACCURATE = 3
 """Values from here on accept AccECN (TCP_ECN_IN_ACCECN_OUT_ACCECN in include/net/tcp_ecn.h)."""
-REQUEST = 0b111
-"""AE, CWR and ECE: the request for AccECN (RFC 9768 section 3.1.1)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -48,7 +47,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, "no host file (STEM.host.json)")]
     if evidence.flows.filter(pl.col("mode") == "accecn").height:
         return []
-    requested = evidence.flows.filter(pl.col("syn_ace") == REQUEST).height > 0
+    requested = evidence.flows.filter(pl.col("syn_ace") == ACCECN_REQUEST).height > 0
     return [
         Finding(
             CODE,

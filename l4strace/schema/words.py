@@ -6,6 +6,15 @@ CODEPOINTS = {"not_ect": "Not-ECT", "ect1": "ECT(1)", "ect0": "ECT(0)", "ce": "C
 """ECN codepoints (RFC 3168): part of a column's name -> label, by value on the wire from 0."""
 ECN_FIELD = dict(enumerate(CODEPOINTS.values()))
 """Value of the ECN field -> label: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE (RFC 3168 section 5)."""
+NOT_ECT, ECT1, ECT0, CE = range(4)
+"""Values of the ECN field."""
+ACCECN_REQUEST = 0b111
+"""ACE of a SYN that requests AccECN: AE, CWR and ECE (RFC 9768 section 3.1.1)."""
+
+PRAGUE_AS_RENO = "prague-reno"
+"""`cc` of a Prague socket without working AccECN."""
+PRAGUE = ("prague", PRAGUE_AS_RENO)
+"""`cc` of sockets whose congestion control is Prague."""
 
 CAPTURES = ("pcap", "pcapng")
 """`sources.kind` of inputs that hold packets."""
@@ -48,6 +57,7 @@ class Stat:
     NOT_TCP = "not_tcp"
     IP_FRAGMENTS = "ip_fragments"
     BAD_LENGTHS = "bad_lengths"
+    ODD_LENGTHS = "odd_lengths"
     HEADERS_CUT = "headers_cut"
     NO_TIMESTAMP = "no_timestamp"
     BAD_TIMESTAMPS = "bad_timestamps"

@@ -6,14 +6,13 @@ from math import isnan
 
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, above, at_least, at_most, below, is_so, sign
-from l4strace.prague.constants import DEPTH_REFERENCE_US
+from l4strace.core import _native
 
-QUEUE_US = DEPTH_REFERENCE_US
-"""Queue delay from which a queue stands, where nothing is marked: Prague's reference for a classic
-queue (D0, 2000 us)."""
+QUEUE_US = _native.QUEUE_US
+"""Queue delay from which a queue stands, where nothing is marked: as `measure/full.rs` has it."""
 
-DEEP_US = 5 * QUEUE_US
-"""Queue delay from which a queue stands that gets neither a mark nor a loss. By eye."""
+DEEP_US = _native.DEEP_US
+"""Queue delay from which a queue stands that gets neither a mark nor a loss (`measure/own.rs`)."""
 
 UNANSWERED_US = 20_000.0
 """Queue delay of a tenth of the rounds from which an AQM with ECN would have marked: PIE holds the

@@ -20,6 +20,7 @@ from l4strace.bottleneck.sign import (
     sign_beside,
 )
 from l4strace.bottleneck.signs import others
+from l4strace.core import _native
 from l4strace.derive.queue_features import L4S_MARK_US, PACKETS
 from l4strace.wording.quantities import marking_delay
 
@@ -33,7 +34,7 @@ CODEL_US = 5000.0
 """Shortest delay at which a classic AQM with usual settings marks: CoDel's target (RFC 8289 section
 4.4). Up to it, a packet that waited a little for something else may have passed an L4S AQM."""
 
-FAR_US = 8000.0
+FAR_US = _native.FAR_US
 """Distance of two marking delays that no single AQM has: more than CoDel's 5 ms (RFC 8289) with
 half of PIE's 15 ms (RFC 8033) to spare. It holds under noise, which delays both flows alike."""
 
@@ -210,7 +211,8 @@ def step_below(d: Direction) -> Shown:
     "no round trip waited beyond the border and the noise",
     "us",
     "OFTEN_STOPPED",
-    "no round trip waited longer than {value}, jitter included (threshold {threshold})",
+    "the packets of no round trip waited longer than {value} on average, jitter included "
+    "(threshold {threshold})",
 )
 def never_beyond(d: Direction) -> Shown:
     """In spite of marks. Slow start passes the target of every classic AQM: they wait before they

@@ -14,7 +14,7 @@ import polars as pl
 from l4strace.ingest.logs import poll_times
 from l4strace.ingest.logs.samples import Log, shaped
 from l4strace.ingest.logs.thin import Keeper
-from l4strace.schema.words import Stat
+from l4strace.schema.words import PRAGUE_AS_RENO, Stat
 
 LAST_CHARS = 1 << 12
 """Characters at the end of the text that are searched first for its last socket: a few sockets."""
@@ -37,8 +37,6 @@ DCTCP_ALPHA_UNIT = 1 << 10
 """DCTCP_MAX_ALPHA."""
 AS_RENO = r"\bprague:reno-fallback-mode\b"
 """What L4STeam's ss prints of Prague without AccECN."""
-PRAGUE_AS_RENO = "prague-reno"
-"""Name of Prague without AccECN in the kernel."""
 SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 

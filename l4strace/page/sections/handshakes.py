@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace.page.case import Case
-from l4strace.schema.words import ECN_FIELD
+from l4strace.schema.words import CE, ECN_FIELD
 from l4strace.wording.names import FANCY_ARROW, flow_name
 from l4strace.wording.quantities import count
 
@@ -17,7 +17,6 @@ MAX_FLOWS = 12
 """Flows with a ladder, those of findings first; `l4strace export flows` has all."""
 UNSEEN = "not captured"
 UNKNOWN = "unknown"
-CE = 3
 REFLECTED = {"SYN": "reflected by the SYN/ACK", "SYN/ACK": "reflected by the final ACK"}
 """Under AccECN the answer to a packet carries the codepoint that the packet arrived with (RFC 9768
 section 3.1.1)."""

@@ -12,12 +12,12 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Finding
 from l4strace.rules.support import subjects
+from l4strace.schema.words import ECT1
 from l4strace.wording.vantages import of_direction
 
 Answer = tuple[str, str]
 """Verdict and evidence."""
 PASS, FAIL, NOT_SHOWN = "pass", "fail", "not shown"
-ECT1 = 1
 MIN_PACKETS = 100
 """Data packets from which a direction is a sender to check: below, nothing is shown. By eye."""
 MAX_SENDERS = 6

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from l4strace.schema.words import PRAGUE
+
 Host = dict[str, Any]
 
-PRAGUE = ("prague", "prague-reno")
 MERGING = ("gro", "gso", "lro", "tso")
 """Offloads that make one packet of several before a capture sees them."""
 

@@ -17,11 +17,9 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Status
 from l4strace.rules.support import hosts, subjects
-from l4strace.schema.words import BOTTLENECKS, CODEPOINTS
+from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CODEPOINTS
 from l4strace.wording.quantities import count
 
-REQUEST = 0b111
-"""ACE of a SYN that requests AccECN (RFC 9768 section 3.1.1)."""
 REQUESTING = 3
 """The value of net.ipv4.tcp_ecn with which a host requests AccECN: TCP_ECN_IN_ACCECN_OUT_ACCECN in
 include/net/tcp_ecn.h."""
@@ -118,7 +116,7 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     accecn = pl.col("mode") == "accecn"
     handshakes = evidence.flows.group_by("flow").agg(
         shown=(pl.col("syn_ace").is_not_null() | (pl.col("mode") != "unknown")).any(),
-        asked=((pl.col("syn_ace") == REQUEST) | accecn).any(),
+        asked=((pl.col("syn_ace") == ACCECN_REQUEST) | accecn).any(),
         accecn=accecn.any(),
         reason=pl.col("mode_reason").drop_nulls().first(),
     )
