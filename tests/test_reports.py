@@ -10,6 +10,9 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.model import Analysis, Finding, Severity
+from l4strace.output import flow_lines
+from l4strace.output import json as as_json
+from l4strace.wording import quantities
 from tests.support.places import FIXTURES
 
 PCAP_HEADER, RECORD_HEADER = 24, 16
@@ -52,6 +55,22 @@ def test_ce_at_the_sender_accuses_no_hop() -> None:
     found = worst("ce-at-the-sender")
     assert set(found) == {"L4S403"}
     assert "no hop has marked them" in found["L4S403"].message
+
+
+SHARES = {"reports/gso-ce-share.pcap.xz": (1_078, 9_337), "dctcp/dctcp.pcapng.xz": (649, 12_233)}
+"""Marked and delivered packets, as simulator and kernel counted them."""
+
+
+@pytest.mark.parametrize(("name", "counted"), SHARES.items())
+def test_the_share_of_ce_is_of_packets_on_the_wire(name: str, counted: tuple[int, int]) -> None:
+    """With segmentation offloads it was 88 % and 35 %. The last flight is not fed back."""
+    marks, packets = counted
+    capture = pipeline.read([str(FIXTURES / name)], companions=False)
+    (row,) = as_json.document(capture, Analysis(()))["flows"]
+    assert row["forward"]["marked_share"] == pytest.approx(marks / packets, abs=0.006)
+    assert row["forward"]["data_segments"] == pytest.approx(packets, rel=0.002)
+    (line,) = flow_lines.rows(capture)
+    assert line[flow_lines.HEADS.index("CE")] == quantities.share(row["forward"]["marked_share"])
 
 
 def test_ect_that_was_cleared_before_a_download_arrived_is_named() -> None:

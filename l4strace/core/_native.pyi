@@ -239,7 +239,12 @@ MIN_STEADY_PACKETS: int
 MIN_ROUNDS: int
 MIN_ACKED_PACKETS: int
 FRAME_BYTES: int
+CLOCK_STEP_NS: int
 NOTED_US: float
+QUEUE_US: float
+DEEP_US: float
+FAR_US: float
+HELD_BACK: float
 HIDES: float
 L4S_MARK_PACKETS: float
 """Border of marking delays between L4S and classic AQMs: the larger of this time and so many times

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.console import one_line
+from l4strace.derive import marked
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
@@ -49,7 +50,8 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     for row in capture.flows.filter(wanted).iter_rows(named=True):
         flows.setdefault(row["flow"], {})[row["source"]] = row
     seen: dict[tuple[int, bool], list[dict[str, Any]]] = {}
-    for row in capture.directions.filter(wanted).iter_rows(named=True):
+    directions = capture.directions.filter(wanted).with_columns(marked_share=marked.share())
+    for row in directions.iter_rows(named=True):
         seen.setdefault((row["flow"], row["forward"]), []).append(row)
     near = {
         (flow, forward): source
@@ -185,5 +187,6 @@ def _ce(
 
 def _marked(row: dict[str, Any]) -> float:
     """Share of CE: seen here, or as the receiver reported it."""
-    packets = row["data_packets"] or row["packets"] or 1
-    return min(1.0, max(row["ce"] or 0, row["ce_fed_back_best"] or 0) / packets)
+    if row["marked_share"] is None:
+        return (row["ce"] or 0) / (row["packets"] or 1)
+    return float(row["marked_share"])

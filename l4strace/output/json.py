@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from l4strace.core import _native
+from l4strace.derive import marked
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
@@ -22,9 +23,9 @@ FLOW_KEYS = (
     "last_ns",
 )  # fmt: skip
 DIRECTION_KEYS = (
-    "cc", "packets", "data_packets", "payload_bytes", "acked_bytes", "not_ect", "ect1", "ect0",
-    "ce", "retransmits", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us",
-    "rtt_samples",
+    "cc", "packets", "data_packets", "data_segments", "payload_bytes", "acked_bytes",
+    "not_ect", "ect1", "ect0", "ce", "ce_segments", "marked_share",
+    "retransmits", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples",
     "ceb_bytes", "e0b_bytes", "e1b_bytes", "ece_acks", "first_frame", "last_frame", "first_ce_ns",
 )  # fmt: skip
 FED_BACK = {"ce_fed_back_lo": "lo", "ce_fed_back_hi": "hi", "ce_fed_back_best": "best"}
@@ -180,7 +181,9 @@ def _flows(capture: Capture) -> list[dict[str, Any]]:
     directions = {
         (key := (row["source"], row["flow"], row["forward"])): _direction(row)
         | {"nearest": key in near}
-        for row in capture.directions.select(*KEY, *DIRECTION_KEYS, *FED_BACK).iter_rows(named=True)
+        for row in capture.directions.with_columns(marked_share=marked.share())
+        .select(*KEY, *DIRECTION_KEYS, *FED_BACK)
+        .iter_rows(named=True)
     }
     silent = _silent()
     return [

@@ -12,14 +12,13 @@ import polars as pl
 from l4strace.derive.cuts import with_regrowth
 from l4strace.derive.noise import NOTED_US
 from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.schema.words import PRAGUE
 from l4strace.wording.moments import TimeAxis
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
 
-PRAGUE = ("prague", "prague-reno")
-"""Names of its congestion control: prague-reno is what it becomes without any ECN."""
 PRAGUE_LAWS = ("alpha/2", "floor")
 """Laws of `laws.law` that Prague's window follows."""
 
@@ -106,9 +105,13 @@ class Direction:
 
     @cached_property
     def reductions(self) -> pl.DataFrame:
-        """When, by how much and by which law the window was reduced: `cuts` of a known size."""
-        cuts = with_regrowth(self.cuts.drop_nulls("fraction"))
-        return cuts.select("x", "fraction", "law", "origin")
+        """When, by how much and by which law the window was reduced: `cuts` of a known size.
+
+        ``proven``: the reduction has this law without growth after it.
+        """
+        cuts = self.cuts.drop_nulls("fraction")
+        drawn = with_regrowth(cuts)
+        return drawn.select("x", "fraction", "law", "origin", proven=drawn["law"] == cuts["law"])
 
     @cached_property
     def arrived_ce(self) -> int | None:
@@ -116,7 +119,7 @@ class Direction:
         if self.far is None:
             return None
         rows = self._rows(self.evidence.directions, self.far)
-        return int(rows["data_ce"][0]) if rows.height else None
+        return int(rows["ce_segments"][0]) if rows.height else None
 
     @cached_property
     def ece_acks(self) -> int:

@@ -7,13 +7,14 @@ Whether packets carry more payload than the MSS that the other side allowed.
 Why it matters
 --------------
 A super-packet stands for several packets on the wire. Receive offload may merge packets with and
-without CE or repeat CWR. Segmentation offload hides the pacing. Counts of packets and marks, bursts
-and ACE values then describe the host's stack, not the path.
+without CE or repeat CWR. Segmentation offload hides the pacing. Bursts and codepoints then describe
+the host's stack, not the path. Shares of CE marks and retransmissions are of packets on the wire,
+as many as carry the payload.
 
 Evidence
 --------
-`directions.super_packets` (payload above the MSS option of the other side), `data_packets` and
-`max_payload`.
+`directions.super_packets` (payload above the MSS option of the other side), `data_packets`,
+`data_segments` and `max_payload`.
 
 When it is wrong
 ----------------
@@ -54,8 +55,9 @@ def _finding(row: dict[str, int]) -> Finding:
         Severity.NOTICE,
         Confidence.HIGH,
         f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "
-        "receiver's MSS: offload merged them, or had not split them yet. Counts of packets and "
-        "marks differ from those on the wire.",
+        "receiver's MSS: offload merged them, or had not split them yet. Bursts and gaps differ "
+        "from those on the wire; marks and retransmissions are counted as packets on the wire "
+        f"({row['data_segments']:,}).",
         "Switch GRO, LRO, TSO and GSO off for the measurement, or capture on the path.",
         source=row["source"],
         flow=row["flow"],

@@ -37,12 +37,16 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.core import _native
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support.clocks import REPEATED
 from l4strace.schema.words import Stat
+from l4strace.wording.quantities import quantity
 
 CODE = "L4S006"
+STEP_US = _native.CLOCK_STEP_NS / 1000
+"""Shorter steps back are packets out of order in the file (`track/conversation`)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -97,7 +101,10 @@ def _what(row: dict[str, Any]) -> str:
 
 def _capture(steps: int) -> str:
     times = "once" if steps == 1 else f"{steps:,} times"
-    return f"timestamps run backwards by more than 1 ms {times}; delays and rates nearby are wrong."
+    step = quantity(STEP_US, "us")
+    return (
+        f"timestamps run backwards by more than {step} {times}; delays and rates nearby are wrong."
+    )
 
 
 def _log(detail: str | None) -> str:

@@ -13,8 +13,8 @@ elsewhere.
 
 Evidence
 --------
-`stats` rows `unknown_link_type`, `ip_fragments`, `bad_lengths`, `opaque`, `no_timestamp` and
-`bad_timestamps`; `sources.records`.
+`stats` rows `unknown_link_type`, `ip_fragments`, `bad_lengths` (left out), `odd_lengths` (used, as
+IP states), `opaque`, `no_timestamp` and `bad_timestamps`; `sources.records`.
 
 When it is wrong
 ----------------
@@ -32,6 +32,8 @@ References
 https://www.tcpdump.org/linktypes.html
 """
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
@@ -43,6 +45,7 @@ WORDS = {
     Stat.UNKNOWN_LINK_TYPE: "with an unsupported link type were left out",
     Stat.IP_FRAGMENTS: "in IP fragments that do not make a whole packet were left out",
     Stat.BAD_LENGTHS: "with contradictory length fields were left out",
+    Stat.ODD_LENGTHS: "with contradictory length fields were used, by IP's own length",
     Stat.OPAQUE: "in encrypted or unknown tunnels were left out",
     Stat.NO_TIMESTAMP: "without a timestamp were left out",
     Stat.BAD_TIMESTAMPS: "with a timestamp outside 1970 to 2116 were set to the nearest of the two",
@@ -50,6 +53,7 @@ WORDS = {
 ACTION = "Capture inside the tunnel, or on an interface with a supported link type."
 ACTIONS = {
     Stat.BAD_TIMESTAMPS: "Check the clock of the capturing host.",
+    Stat.ODD_LENGTHS: "Keep the original packet lengths when you cut a capture (editcap -s does).",
     Stat.IP_FRAGMENTS: "Capture without a port filter, or lower the MSS so that nothing fragments.",
 }
 WARNING_SHARE = 0.1
@@ -66,9 +70,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         Finding(
             CODE,
-            Severity.WARNING
-            if row["count"] >= WARNING_SHARE * (row["records"] or 0)
-            else Severity.NOTICE,
+            _severity(row),
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),
             ACTIONS.get(row["name"], ACTION),
@@ -80,6 +82,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         for row in undecoded.iter_rows(named=True)
     ]
+
+
+def _severity(row: dict[str, Any]) -> Severity:
+    many = row["count"] >= WARNING_SHARE * (row["records"] or 0)
+    return Severity.WARNING if many and row["name"] != Stat.ODD_LENGTHS else Severity.NOTICE
 
 
 RULE = Rule(CODE, "undecoded-packets", "Some packets could not be decoded.", check, __doc__)

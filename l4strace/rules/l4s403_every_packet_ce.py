@@ -15,11 +15,10 @@ own qdisc, behind which a capture lies.
 
 Evidence
 --------
-The larger of `directions.data_ce` (what this capture saw) and `ce_fed_back_best` (what the receiver
-reported), of `data_packets`; under classic ECN `ece_acks` of the packets that come back, with
-`cwr_packets`. With offloads (`super_packets`) the segments count that `payload_bytes` and
-`ce_payload_bytes` make at `flows.mss_client` and `mss_server`. Also `rounds.queue_delay_us` where
-`flows.vantage` is not the receiver's, whether it is the sender's; `flows.mode`;
+The larger of `directions.ce_segments` (what this capture saw) and `ce_fed_back_best` (what the
+receiver reported), of `data_segments`; under classic ECN `ece_acks` of the packets that come back,
+with `cwr_packets`. Also `rounds.queue_delay_us` where `flows.vantage` is not the receiver's,
+whether it is the sender's; `flows.mode`;
 `rounds.inflight_max_packets`; `rounds.ce_best` of `acked_packets` where no queue stood, and
 `bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
@@ -46,29 +45,17 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.bottleneck.signs.losses import QUEUE_US
+from l4strace.bottleneck.signs.marks import EVERY_PACKET
+from l4strace.derive import marked
 from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 
 CODE = "L4S403"
-USELESS_CE_SHARE = 0.95
-"""Marked share from which marks carry no information: by eye; senders that respond to an AQM keep
-it to a few percent on average."""
-
 MIN_PACKETS = 50
 """Data packets from which a share of 95 % leaves at least two unmarked."""
-
-READ = (
-    *("data_packets", "payload_bytes", "super_packets"),
-    *("data_ce", "ce_payload_bytes", "ce_fed_back_best", "first_ce_frame"),
-)
-"""Columns of `directions` that the rule and its finding need."""
-
-STANDING_US = 2000.0
-"""Queue delay that explains marks on every packet: twice DualPI2's step (sch_dualpi2.c, step_thresh
-1 ms)."""
-
 
 MIN_ANSWERS = 10
 """Packets with CWR, one a round trip, from which the echo is no late answer, as in L4S201."""
@@ -80,19 +67,17 @@ EMPTY_US = 500.0
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with hardly a packet that is not CE."""
-    marked = pl.max_horizontal(
-        pl.col("ce_segments").fill_null(0),
-        pl.col("ce_fed_back_best").fill_null(0).cast(pl.Int64),
-    )
-    # Feedback also counts the handshake: 824 of 822 would be absurd.
-    known = pl.min_horizontal(marked, pl.col("segments"))
     all_ce = (
-        _segments(evidence)
-        .filter(pl.col("segments") >= MIN_PACKETS)
-        .with_columns(
-            known.alias("marked"), (known / pl.col("segments")).alias("share"), echoed=pl.lit(False)
+        evidence.directions.filter(pl.col("data_segments") >= MIN_PACKETS)
+        .select(
+            *subjects.KEY,
+            "first_ce_frame",
+            marked.packets().cast(pl.Int64).alias("marked"),
+            segments=pl.col("data_segments").cast(pl.Int64),
+            share=marked.share(),
+            echoed=pl.lit(False),
         )
-        .filter(pl.col("share") >= USELESS_CE_SHARE)
+        .filter(pl.col("share") >= EVERY_PACKET)
     )
     echoed = _echoed(evidence).join(all_ce, on=subjects.DIRECTION, how="anti")
     all_ce = pl.concat([all_ce, echoed], how="diagonal_relaxed")
@@ -119,31 +104,10 @@ def _echoed(evidence: Evidence) -> pl.DataFrame:
         subjects.once(evidence, sent.select(*subjects.KEY, "cwr_packets", "first_ce_frame"))
         .join(classic, on=["source", "flow"], how="semi")
         .join(back, on=subjects.KEY)
-        .filter((pl.col("segments") >= MIN_PACKETS) & (share >= USELESS_CE_SHARE))
+        .filter((pl.col("segments") >= MIN_PACKETS) & (share >= EVERY_PACKET))
         .with_columns(pl.col("marked", "segments").cast(pl.Int64), share.alias("share"))
     )
     return found.with_columns(echoed=pl.lit(True))
-
-
-def _segments(evidence: Evidence) -> pl.DataFrame:
-    """Directions with marks: `segments` and `ce_segments` also count those of super-packets."""
-    ends = evidence.flows.select("source", "flow", "mss_client", "mss_server")
-    marked = pl.any_horizontal(pl.col("data_ce", "ce_payload_bytes", "ce_fed_back_best") > 0)
-    directions = evidence.directions.select(*subjects.KEY, *READ).filter(marked)
-    directions = directions.join(ends, on=["source", "flow"], how="left", maintain_order="left")
-    # The peer's MSS option bounds a segment; options of its header make it smaller (RFC 6691).
-    mss = pl.when("forward").then("mss_server").otherwise("mss_client")
-    merged = (pl.col("super_packets") > 0) & (mss > 0)
-
-    def segments(packets: str, payload: str) -> pl.Expr:
-        seen, whole = pl.col(packets).cast(pl.Int64), (pl.col(payload) / mss).ceil()
-        many = pl.max_horizontal(seen, whole.cast(pl.Int64))
-        return pl.when(merged).then(many).otherwise(seen)
-
-    return directions.with_columns(
-        segments("data_packets", "payload_bytes").alias("segments"),
-        segments("data_ce", "ce_payload_bytes").alias("ce_segments"),
-    )
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:
@@ -164,10 +128,11 @@ def _queues(evidence: Evidence) -> pl.DataFrame:
 def _left_as_ce(evidence: Evidence) -> pl.DataFrame:
     """Directions whose packets are CE already in the capture at their sender: `left` is true."""
     ends = evidence.flows.select("source", "flow", "vantage")
-    marked = _segments(evidence).filter(
-        pl.col("ce_segments") >= USELESS_CE_SHARE * pl.col("segments")
+    all_ce = evidence.directions.filter(
+        (pl.col("ce_segments") > 0)
+        & (pl.col("ce_segments") >= EVERY_PACKET * pl.col("data_segments"))
     )
-    there = marked.join(ends, on=["source", "flow"]).filter(at_sender())
+    there = all_ce.join(ends, on=["source", "flow"]).filter(at_sender())
     return there.select(*subjects.DIRECTION, left=pl.lit(True)).unique()
 
 
@@ -175,8 +140,8 @@ def _finding(row: dict[str, Any]) -> Finding:
     if row["left"]:
         return _at_the_sender(row)
     queue_us = row["queue_us"]
-    standing = queue_us is not None and queue_us >= STANDING_US and not _at_no_queue(row)
-    slow = standing and (row["serialisation_us"] or 0.0) >= STANDING_US
+    standing = queue_us is not None and queue_us >= QUEUE_US and not _at_no_queue(row)
+    slow = standing and (row["serialisation_us"] or 0.0) >= QUEUE_US
     return _marked(
         row,
         Severity.NOTICE if standing else Severity.WARNING,
@@ -197,7 +162,7 @@ def _why(row: dict[str, Any], standing: bool, slow: bool) -> str:
         )
     if standing:
         return f"a queue stands above the AQM's threshold (median {queue_us / 1000:.1f} ms)"
-    if queue_us >= STANDING_US:
+    if queue_us >= QUEUE_US:
         return (
             f"a hop marks every packet, as {row['empty_marked']:,} of {row['empty_packets']:,} "
             f"that met less than {EMPTY_US / 1000:.1f} ms of queue were CE too"
@@ -208,7 +173,7 @@ def _why(row: dict[str, Any], standing: bool, slow: bool) -> str:
 def _at_no_queue(row: dict[str, Any]) -> bool:
     """Whether packets that met no queue were marked like the rest: by no AQM, then."""
     met_none = row["empty_packets"] or 0
-    return met_none >= MIN_PACKETS and row["empty_marked"] >= USELESS_CE_SHARE * met_none
+    return met_none >= MIN_PACKETS and row["empty_marked"] >= EVERY_PACKET * met_none
 
 
 def _at_the_sender(row: dict[str, Any]) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import neighbors, queue_delay, vantage
+from l4strace.derive import marked, neighbors, queue_delay, vantage
 from l4strace.evidence import Evidence
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.schema.keys import DIRECTION, KEY
@@ -27,7 +27,7 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
             *KEY, "path", "mode", "rtt_min_us", "rtt_mean_us",
             l4s=pl.col("marked_as") == "ect1",
             losses="retransmits",
-            ce_share=pl.coalesce("ce_fed_back_best", "data_ce") / pl.col("data_packets"),
+            ce_share=marked.share(),
         )
         .join(_rounds(evidence), on=KEY, how="left")
         .join(_cuts(evidence), on=DIRECTION, how="left")

@@ -27,7 +27,7 @@ OPTIONS = {
 
 EXPLAINED = {
     "payload_len": "where IP claims more than the header around it leaves, Wireshark cuts the "
-    "packet there; l4strace believes IP's own length and counts the packet under `bad_lengths`.",
+    "packet there; l4strace believes IP's own length and counts the packet under `odd_lengths`.",
 }
 """Disagreements that are meant, by column."""
 

@@ -25,7 +25,7 @@ PACKETS = 10_000
 
 EXPLAINED = {
     # The PPPoE header claims four or six bytes less than there are. Wireshark cuts the IP packet
-    # there; we believe IP's own length and count the packet under `bad_lengths`.
+    # there; we believe IP's own length and count the packet under `odd_lengths`.
     ("zeek__pppoe-over-qinq.pcap", "payload_len"): 6,
 }
 

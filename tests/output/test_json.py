@@ -19,7 +19,7 @@ from tests.support.frames import evidence, frame, stack
 
 PROMISED = {
     "packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits", "rtt_min_us",
-    "ce_fed_back",
+    "ce_fed_back", "marked_share",
 }  # fmt: skip
 
 

@@ -20,6 +20,14 @@ def test_fires_as_notice_on_a_few():
     assert found.severity is Severity.NOTICE
 
 
+def test_fires_and_leaves_out_no_packet_that_was_used():
+    """Packets of a cut capture whose original length is lost are as long as IP states."""
+    stats = frame("stats", name="odd_lengths", count=90, severity="error")
+    (found,) = check(evidence(sources=frame("sources", records=100), stats=stats))
+    assert found.severity is Severity.NOTICE
+    assert "were used, by IP's own length: 90" in found.message
+
+
 def test_fires_on_timestamps_out_of_range():
     stats = frame("stats", name="bad_timestamps", count=3, severity="error")
     (found,) = check(evidence(sources=frame("sources", records=100), stats=stats))

@@ -81,6 +81,9 @@ PLAIN: dict[str, dict[str, Any]] = {
 }
 """Defaults by table; `source`, `flow`, `forward` and times are filled for every table."""
 
+WITHOUT_OFFLOADS = {"data_segments": "data_packets", "ce_segments": "data_ce"}
+"""Packets on the wire are those of the capture unless stated."""
+
 
 def frame(table: str, /, **columns: Any) -> pl.DataFrame:
     """Rows of the declared ``table``; lists set the row count, scalars repeat."""
@@ -88,6 +91,9 @@ def frame(table: str, /, **columns: Any) -> pl.DataFrame:
     unknown = set(columns) - set(declared.schema.names())
     assert not unknown, f"{table} has no column {sorted(unknown)}"
     values = _defaults(declared.schema.names()) | PLAIN.get(table, {}) | columns
+    for name, packets in WITHOUT_OFFLOADS.items():
+        if name in declared.schema.names():
+            values.setdefault(name, values.get(packets))
     height = max((len(v) for v in columns.values() if isinstance(v, list)), default=1)
     return pl.DataFrame(
         {

@@ -20,6 +20,8 @@ pub enum Loss {
     IpFragments,
     /// Length fields that contradict each other.
     BadLengths,
+    /// Length fields that contradict IP's own, of packets that were used as IP states.
+    OddLengths,
     /// Cut by the snapshot length before the end of the fixed TCP header.
     HeadersCut,
     /// Packets whose block has no timestamp (pcapng simple packet blocks).
@@ -39,7 +41,7 @@ pub enum Loss {
 }
 
 /// All of them, in the order of the table.
-pub const LOSSES: [Loss; 16] = [
+pub const LOSSES: [Loss; 17] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -48,6 +50,7 @@ pub const LOSSES: [Loss; 16] = [
     Loss::NotTcp,
     Loss::IpFragments,
     Loss::BadLengths,
+    Loss::OddLengths,
     Loss::HeadersCut,
     Loss::NoTimestamp,
     Loss::BadTimestamps,
@@ -69,6 +72,7 @@ impl Loss {
             Loss::NotTcp => "not_tcp",
             Loss::IpFragments => "ip_fragments",
             Loss::BadLengths => "bad_lengths",
+            Loss::OddLengths => "odd_lengths",
             Loss::HeadersCut => "headers_cut",
             Loss::NoTimestamp => "no_timestamp",
             Loss::BadTimestamps => "bad_timestamps",
@@ -84,7 +88,9 @@ impl Loss {
     pub fn severity(self) -> &'static str {
         match self {
             Loss::NotIp | Loss::NotTcp | Loss::SeenTwice => "info",
-            Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::BadTimestamps => "error",
+            Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::OddLengths | Loss::BadTimestamps => {
+                "error"
+            },
             _ => "loss",
         }
     }

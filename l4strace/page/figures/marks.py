@@ -38,9 +38,10 @@ def describe(direction: Direction) -> str:
     facts = []
     if best is not None:
         bounds = "exactly" if low == high else f"between {low:,} and {high:,}, most likely"
-        of = share(best, totals["data_packets"])
+        of = share(min(best, totals["data_segments"]), totals["data_segments"])
         facts.append(
-            f"The receiver fed back {bounds} {count(best, 'CE mark')} ({of} of the data packets)"
+            f"The receiver fed back {bounds} {count(best, 'CE mark')} ({of} of the data packets on "
+            "the wire)"
         )
     arrived = direction.arrived_ce
     if arrived is not None:

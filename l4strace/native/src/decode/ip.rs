@@ -78,7 +78,7 @@ fn bounded(layers: &mut Layers, stated: u32, wire: u32) -> u32 {
     }
     // Inside a fragmented tunnel packet this is normal; at the outermost header it is not.
     if stated > wire && layers.ip_headers == 0 {
-        layers.odd = Some(Loss::BadLengths);
+        layers.odd = Some(Loss::OddLengths);
     }
     stated
 }

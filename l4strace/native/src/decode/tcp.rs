@@ -24,7 +24,7 @@ pub(super) fn tcp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
     let end = header_len.min(data.len());
     packet.options_cut = end < header_len;
     if !options::options(packet, &data[20..end]) && !packet.options_cut {
-        layers.odd = Some(Loss::BadLengths);
+        layers.odd = Some(Loss::OddLengths);
     }
     Ok(())
 }

@@ -39,6 +39,8 @@ pub mod waits;
 pub mod windows;
 
 pub use column::{Bits, Column};
+pub use full::{HELD_BACK, QUEUE_US};
+pub use own::{DEEP_US, FAR_US};
 
 /// Shortest slot in which queue delays of two flows are compared: four of Prague's target RTTs (25 ms),
 /// so that each flow has some rounds in it.

@@ -26,10 +26,10 @@ const PARTS: i64 = 10;
 /// Beyond the border and the noise by this, a packet waited too long for jitter that was not seen to be the
 /// reason. Measured: behind DualPI2 with up to 10 ms of jitter one flow of 70 has three such rounds without
 /// a mark, and behind classic AQMs that mark nearly all packets each path has.
-const FAR_US: f64 = 8000.0;
+pub const FAR_US: f64 = 8000.0;
 
 /// A queue that only a full buffer or a classic AQM lets stand: five times what shows a queue at all.
-const DEEP_US: f64 = 5.0 * QUEUE_US;
+pub const DEEP_US: f64 = 5.0 * QUEUE_US;
 
 /// After the start.
 #[derive(Clone, Debug, Default)]

@@ -22,7 +22,9 @@ use crate::measure::slots::{slots, Slot};
 use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
 use crate::measure::sums::sums;
 use crate::measure::{alphas, cuts, detector, laws};
+use crate::measure::{DEEP_US, FAR_US, HELD_BACK, QUEUE_US};
 use crate::measure::{FRAME_BYTES, MIN_ACKED_PACKETS, MIN_ROUNDS, MIN_STEADY, MIN_STEADY_PACKETS};
+use crate::track::CLOCK_STEP_NS;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Measured>()?;
@@ -36,6 +38,11 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MIN_ACKED_PACKETS", MIN_ACKED_PACKETS)?;
     m.add("FRAME_BYTES", FRAME_BYTES)?;
     m.add("NOTED_US", NOTED_US)?;
+    m.add("QUEUE_US", QUEUE_US)?;
+    m.add("DEEP_US", DEEP_US)?;
+    m.add("FAR_US", FAR_US)?;
+    m.add("HELD_BACK", HELD_BACK)?;
+    m.add("CLOCK_STEP_NS", CLOCK_STEP_NS)?;
     m.add("HIDES", HIDES)?;
     m.add("L4S_MARK_PACKETS", PACKETS)
 }

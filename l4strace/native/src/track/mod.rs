@@ -18,7 +18,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use conversation::direction::{Direction, Totals};
+pub use conversation::direction::{Direction, Totals, CLOCK_STEP_NS};
 pub use conversation::flow::{Ended, Flow};
 pub use conversation::seq::SeqSpace;
 pub use crew::{follow, Crew, Threads};

@@ -27,6 +27,7 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let totals = || dirs.iter().map(|d| &d.dir.totals);
     t.u64("packets", totals().map(|n| n.packets));
     t.u64("data_packets", totals().map(|n| n.data_packets));
+    t.u64("data_segments", totals().map(|n| n.segments().0));
     t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
     t.u64("acked_bytes", dirs.iter().map(DirectionView::acked_bytes));
     for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
@@ -35,6 +36,7 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
         t.u64(name, totals().map(|n| n.data_ecn[i]));
     }
+    t.u64("ce_segments", totals().map(|n| n.segments().1));
     t.u64("ce_payload_bytes", totals().map(|n| n.ce_payload_bytes));
     t.u64("retransmits", totals().map(|n| n.retransmits));
     t.u64("retransmitted_bytes", totals().map(|n| n.retransmitted_bytes));

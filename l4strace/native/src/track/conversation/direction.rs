@@ -8,7 +8,11 @@ use crate::track::sending::echo::Echoes;
 use crate::track::sending::sender::Sender;
 
 /// A timestamp that runs back further than this is a clock step, not reordering in the capture.
-const CLOCK_STEP_NS: i64 = 1_000_000;
+pub const CLOCK_STEP_NS: i64 = 1_000_000;
+
+/// Packets in a row behind the time before them from which the clock was stepped: a step lasts, and one packet
+/// that was recorded late, or the two of a delayed ACK, are no step.
+const LASTING_STEP: u8 = 3;
 
 /// Counters over the whole direction; names as in the `directions` table.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +24,7 @@ pub struct Totals {
     pub ecn: [u64; 4],
     pub data_ecn: [u64; 4],
     pub ce_payload_bytes: u64,
+    /// Packets on the wire, as hosts count them.
     pub retransmits: u64,
     pub retransmitted_bytes: u64,
     pub out_of_order: u64,
@@ -39,6 +44,8 @@ pub struct Totals {
     pub last_ns: i64,
     pub first_ce: Option<(i64, u64)>,
     pub fin: bool,
+    /// Packets in a row that lie behind `last_ns`.
+    behind: u8,
     ip_id: u16,
     /// The packet's IP id is the last one plus one: no packet of this direction is missing.
     pub gapless: bool,
@@ -55,6 +62,9 @@ pub struct Rare {
     pub outer_not_ect: u64,
     /// Packets far outside of the window.
     pub out_of_window: u64,
+    /// What super-packets are more than one each on the wire, and those of them with CE.
+    pub merged: u64,
+    pub merged_ce: u64,
     /// By how much the clock of the capture was set forward, in sum.
     pub clock_ahead_ns: i64,
 }
@@ -122,10 +132,7 @@ impl Totals {
         self.gapless = id != 0 && id == self.ip_id.wrapping_add(1);
         self.ip_id = id;
         self.last_frame = p.frame;
-        if p.ts_ns < self.last_ns - CLOCK_STEP_NS {
-            self.clock_steps += 1;
-        }
-        self.last_ns = p.ts_ns;
+        self.time(p.ts_ns);
         self.ecn[usize::from(p.ip_ecn & 3)] += 1;
         self.options_cut += u64::from(p.options_cut);
         if let Some(outer) = p.outer_ecn.filter(|&outer| outer != p.ip_ecn) {
@@ -139,6 +146,35 @@ impl Totals {
         } else if p.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
             self.acks += 1;
         }
+    }
+
+    /// Counts a clock that was set back, once the packets after it stay behind.
+    #[inline]
+    fn time(&mut self, ts_ns: i64) {
+        if ts_ns >= self.last_ns - CLOCK_STEP_NS {
+            (self.last_ns, self.behind) = (ts_ns, 0);
+            return;
+        }
+        self.behind += 1;
+        if self.behind == LASTING_STEP {
+            self.clock_steps += 1;
+            (self.last_ns, self.behind) = (ts_ns, 0);
+        }
+    }
+
+    /// A data packet that stands for `weight` on the wire, which are more than one.
+    #[cold]
+    pub fn merged(&mut self, weight: u16, ip_ecn: u8) {
+        let more = u64::from(weight) - 1;
+        let rare = self.rarely();
+        rare.merged += more;
+        rare.merged_ce += if ip_ecn == ecn::CE { more } else { 0 };
+    }
+
+    /// Data packets on the wire, and those with CE.
+    pub fn segments(&self) -> (u64, u64) {
+        let rare = self.rare();
+        (self.data_packets + rare.merged, self.data_ecn[usize::from(ecn::CE)] + rare.merged_ce)
     }
 
     pub fn rare(&self) -> Rare {

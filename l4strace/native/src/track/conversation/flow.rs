@@ -265,15 +265,16 @@ impl Flow {
             return Place::default();
         }
         let sent = sender.send(data, p.ip_ecn, p.frame, self.patience_ns);
-        if p.payload_len > self.mss[side] && p.payload_len > self.said_mss(side) {
+        if data.weight > 1 && p.payload_len > self.said_mss(side) {
             self.dirs[side].totals.super_packets += 1;
+            self.dirs[side].totals.merged(data.weight, p.ip_ecn);
         }
         let dir = &mut self.dirs[side];
         match sent {
             Sent::New => return Place { new_data: true, new_stamp: false },
             Sent::OutOfOrder => dir.totals.out_of_order += 1,
             Sent::Retransmit => {
-                dir.totals.retransmits += 1;
+                dir.totals.retransmits += u64::from(data.weight);
                 dir.totals.retransmitted_bytes += u64::from(p.payload_len);
                 dir.feedback.expect(1);
             }

@@ -136,7 +136,7 @@ impl Sender {
         round.sent_packets += 1;
         round.sent_bytes += u64::from(len);
         round.ecn[usize::from(ecn & 3)] += 1;
-        round.retransmits += u32::from(sent == Sent::Retransmit);
+        round.retransmits += if sent == Sent::Retransmit { u32::from(data.weight) } else { 0 };
         round.out_of_order += u32::from(sent == Sent::OutOfOrder);
         let in_flight = self.segments.inflight_packets();
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());

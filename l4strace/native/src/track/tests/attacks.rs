@@ -184,6 +184,19 @@ fn packets_that_the_path_held_are_no_clock_step() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_stays_behind() {
+    for (late, steps) in [(1, 0), (2, 0), (20, 1)] {
+        let mut talk = Talk::accecn();
+        for n in 0..60u32 {
+            let behind = if (40..40 + late).contains(&n) { 30 } else { 0 };
+            let data = Packet { seq: 1001 + 1000 * n, ack: 5001, payload_len: 1000, ..Packet::default() };
+            talk.say(A, 100 + i64::from(n) - behind, flag::ACK, 5, data);
+        }
+        assert_eq!(talk.end().dirs[0].totals.clock_steps, steps, "{late}");
+    }
+}
+
+#[test]
 fn silence_is_no_clock_step() {
     let mut talk = Talk::accecn();
     for n in 0..60u32 {
