@@ -67,7 +67,7 @@ def test_a_chart_says_no_more_than_the_packets_show() -> None:
     assert "Jitter" not in queue.describe(calm)
 
 
-def test_the_words_of_a_chart_count_the_laws_that_it_draws() -> None:
+def test_a_reduction_that_fits_a_law_only_after_growth_is_not_counted_as_by_it() -> None:
     """Lab run s2501-115: a log without a sample for each ACK shows the window late."""
     late = frame(
         "cuts",
@@ -86,7 +86,10 @@ def test_the_words_of_a_chart_count_the_laws_that_it_draws() -> None:
     shown = direction(kernel=log(3), cuts=late)
     assert shown.cuts["law"].to_list() == ["none"]
     assert shown.reductions["law"].to_list() == ["floor"]
-    assert reductions.describe(shown).endswith("1 by the fallback's floor.")
+    assert reductions.describe(shown) == (
+        "1 reduction recorded by the kernel: 1 as the fallback's floor if the window grew before "
+        "the log shows it."
+    )
 
 
 def test_rows_of_a_direction_need_not_lie_together() -> None:

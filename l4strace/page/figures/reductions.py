@@ -54,7 +54,15 @@ def describe(direction: Direction) -> str:
     if direction.scalable:
         # Of an estimated reduction only the size is known.
         by = "by" if recorded else "as"
-        parts = [f"{own.height:,} {by} {name}" for own, name, *_ in _by_law(direction)]
+        counts = [
+            (int(own["proven"].sum()), own.height, name) for own, name, *_ in _by_law(direction)
+        ]
+        parts = [f"{proven:,} {by} {name}" for proven, _, name in counts if proven]
+        parts += [
+            f"{drawn - proven:,} as {name} if the window grew before the log shows it"
+            for proven, drawn, name in counts
+            if drawn > proven
+        ]
         return f"{text}: {', '.join(parts)}."
     middle = share(cuts["fraction"].median(), 1)  # type: ignore[arg-type]
     return f"{text}; median {middle} of the window given up."

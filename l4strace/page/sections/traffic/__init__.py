@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
 from l4strace.page.sections.traffic import panels, short
-from l4strace.page.sections.traffic.link import Link, Part, busiest, least
+from l4strace.page.sections.traffic.link import Link, Part, busiest
 from l4strace.page.sections.traffic.short import ShortRow
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
@@ -66,7 +66,7 @@ def _row(link: Link, shown: Part) -> TrafficRow:
     rounds = shown.rounds
     delivered, acked = int(rounds["acked_packets"].sum()), int(rounds["acked_bytes"].sum())
     part = acked / max(int(link.rounds["acked_bytes"].sum()), 1)
-    used = link.utilization
+    used, marked = link.utilization, link.marked(shown)
     return TrafficRow(
         name=shown.name,
         key=shown.key,
@@ -74,7 +74,7 @@ def _row(link: Link, shown: Part) -> TrafficRow:
         part=share(part, 1),
         used=share(None if used is None else used * part, 1),
         delay=_pair(shown.delays),
-        marked=least(rounds) + share(int(rounds["marks"].sum()), delivered),
+        marked=marked.bound + share(marked.packets, delivered),
         again=share(int(rounds["retransmits"].sum()), delivered),
         rtt=_pair(shown.rtts),
     )

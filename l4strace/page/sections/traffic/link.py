@@ -16,6 +16,7 @@ from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, sums
 from l4strace.schema.keys import KEY
+from l4strace.wording import vantages
 
 PANEL_COLUMNS = (
     *("source", "flow", "forward", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
@@ -56,6 +57,17 @@ class Part:
     def rtts(self) -> dict[float, float]:
         """Median and P99, over packets, of the mean RTT of their rounds in us."""
         return quantiles(self.rounds["rtt_mean_us"], self.rounds["acked_packets"], (0.5, 0.99))
+
+
+class Marks(NamedTuple):
+    """Packets that were marked; at least so many, unless ``exact``."""
+
+    packets: int
+    exact: bool
+
+    @property
+    def bound(self) -> str:
+        return "" if self.exact else "at least "
 
 
 class Slots(NamedTuple):
@@ -114,6 +126,36 @@ class Link:
         )
 
     @cached_property
+    def arrived(self) -> dict[tuple[int, bool], int]:
+        """Data packets with CE of each direction that a capture saw at its receiver."""
+        views = self.case.evidence.directions.join(
+            self.case.evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"]
+        )
+        return _by_direction(views.filter(vantages.place() == "receiver"), "ce_segments")
+
+    @cached_property
+    def answered(self) -> dict[tuple[int, bool], int]:
+        """Packets with CWR of each direction: as many marks at least."""
+        near = self.case.evidence.directions.filter(pl.col("source") == self.source)
+        return _by_direction(near.drop_nulls("cwr_packets"), "cwr_packets")
+
+    def marked(self, part: Part) -> Marks:
+        """Marked packets of the part's rounds."""
+        own = part.rounds.sort("start_ns").partition_by("flow", "forward", as_dict=True)
+        counts = [self._marked(*key, rounds) for key, rounds in own.items()]
+        return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
+
+    def _marked(self, flow: int, forward: bool, rounds: pl.DataFrame) -> Marks:
+        """As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings."""
+        echoed = (rounds["ece_acks"] > 0).fill_null(value=False) & rounds["ce_best"].is_null()
+        if not echoed.any():
+            return Marks(int(rounds["marks"].sum()), exact=True)
+        if (flow, forward) in self.arrived:
+            return Marks(self.arrived[flow, forward], exact=True)
+        begins = int((echoed & ~echoed.shift(fill_value=False)).sum())
+        return Marks(max(begins, self.answered.get((flow, forward), 0)), exact=False)
+
+    @cached_property
     def interval(self) -> float:
         """Seconds of the intervals in which the panels count."""
         # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
@@ -162,7 +204,5 @@ def busiest(case: Case) -> Link | None:
     return link if link.rounds.height else None
 
 
-def least(rounds: pl.DataFrame) -> str:
-    """`at least `, where classic feedback shows one mark for all of a round trip."""
-    echoed = (pl.col("ece_acks") > 0) & pl.col("ce_best").is_null()
-    return "at least " if rounds.select(echoed.any()).item() else ""
+def _by_direction(rows: pl.DataFrame, column: str) -> dict[tuple[int, bool], int]:
+    return {(flow, up): n for flow, up, n in rows.select("flow", "forward", column).iter_rows()}

@@ -10,7 +10,7 @@ from l4strace.page.drawing.layout import chart, reference, timeline
 from l4strace.page.drawing.palette import CE, LOSS, REFERENCE
 from l4strace.page.drawing.series import Points, line, points, points_of
 from l4strace.page.drawing.smooth import per_interval
-from l4strace.page.sections.traffic.link import Link, least
+from l4strace.page.sections.traffic.link import Link
 from l4strace.wording.amounts import duration, share
 from l4strace.wording.quantities import count
 
@@ -89,10 +89,10 @@ def losses(link: Link) -> Chart | None:
         traces.append(line(points(slots.x, parts, link.case.points, PERCENT), name, stroke))
     if not traces:
         return None
-    packets, marked, again = sum(slots.acked_packets), sum(slots.marks), sum(slots.retransmits)
+    packets, again, marked = sum(slots.acked_packets), sum(slots.retransmits), link.marked(link.all)
     caption = (
-        f"Of {count(packets, 'delivered packet')} {least(link.rounds)}{marked:,} were marked "
-        f"({share(marked, packets)}) and {again:,} retransmitted ({share(again, packets)})."
+        f"Of {count(packets, 'delivered packet')} {marked.bound}{marked.packets:,} were marked "
+        f"({share(marked.packets, packets)}) and {again:,} retransmitted ({share(again, packets)})."
     )
     figure = timeline(traces, "% of packets", link.case.axis)
     return _chart("losses", "Marks and drops", figure, caption)
