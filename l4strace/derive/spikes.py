@@ -24,6 +24,9 @@ RATE_DROP = 0.6
 JOIN_NS, LOOK_BACK_NS = _native.SPIKE_JOIN_NS, _native.SPIKE_LOOK_BACK_NS
 """Time between peaks of a spike, and how long before it its cause may lie: `measure/spikes.rs`."""
 
+INITIAL_WINDOW = 10
+"""Packets that a flow sends at once (RFC 6928): up to there its window has not doubled."""
+
 EVENT = [*PATH, "spike"]
 
 
@@ -112,12 +115,13 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 def _cause() -> pl.Expr:
     """The likeliest cause, most specific first. Loss follows from queue and is never its cause."""
+    grew = pl.col("grew").fill_null(False)
     return (
         pl.when(pl.col("fell").fill_null(False))
         .then(pl.lit("rate-drop"))
-        .when(pl.col("grew").fill_null(False))
+        .when(grew & (pl.col("peak_packets") > INITIAL_WINDOW))
         .then(pl.lit("slow-start"))
-        .when(pl.col("culprit").is_not_null())
+        .when(~grew & pl.col("culprit").is_not_null())
         .then(pl.lit("new-flow"))
         .when(pl.col("slower").fill_null(False))
         .then(pl.lit("rate-drop"))

@@ -51,9 +51,16 @@ LONG_NS = 1_000_000_000
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each event that slow start made."""
+    """One finding for each slow start: the highest of its spikes, and how many there are."""
     spikes = subjects.once(evidence, evidence.spikes).filter(pl.col("cause") == "slow-start")
-    return [_finding(evidence, row) for row in spikes.sort("start_ns").iter_rows(named=True)]
+    of = ["path", "culprit"]
+    highest = (
+        spikes.with_columns(pl.len().over(of).alias("spikes"))
+        .sort("height_us", "start_ns", descending=[True, False])
+        .unique(of, keep="first", maintain_order=True)
+        .sort("start_ns")
+    )
+    return [_finding(evidence, row) for row in highest.iter_rows(named=True)]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
@@ -63,6 +70,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     reached = events.height(evidence, row, row["culprit"])
     prague = row["culprit"] in subjects.scalable(evidence)["flow"]
+    more = f" It is the highest of {row['spikes']:,} spikes of this slow start." if row["spikes"] > 1 else ""
     alpha = "; check how alpha starts (L4S205)" if prague else ""
     return Finding(
         CODE,
@@ -71,7 +79,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"Slow start {'overshot' if certain else 'probably overshot'}: {_flight(fills, peak)}, and "
         # It was at its height for a moment, and long above what it mostly is.
         f"{reached}; it was above its usual range for {length_ns / 1e9:.1f} s from "
-        f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}{lost}",
+        f"{subjects.moment(evidence, row['start_ns'])}.{events.others(row, row['culprit'])}"
+        f"{lost}{more}",
         f"Pace slow start and leave it earlier{alpha}.",
         source=row["source"],
         flow=row["culprit"],

@@ -94,13 +94,18 @@ def _text(evidence: Evidence, phases: list[Phase]) -> str:
             f"{subjects.moment(evidence, phases[1]['start_ns'])}."
         )
     parts = [
-        f"{'fell' if after['capacity_bps'] < before['capacity_bps'] else 'rose'} to "
-        f"{paths.capacity(after)} at {subjects.moment(evidence, after['start_ns'])}"
+        f"{_became(before, after)} at {subjects.moment(evidence, after['start_ns'])}"
         for before, after in pairwise(phases)
     ]
     return (
         f"The capacity of the path for payload was {_listed([paths.capacity(phases[0]), *parts])}."
     )
+
+
+def _became(before: Phase, after: Phase) -> str:
+    if after["capacity_bps"] < before["capacity_bps"]:
+        return f"fell to {paths.fallen(after)}"
+    return f"rose to {paths.capacity(after)}"
 
 
 def _least(phase: Phase) -> str:

@@ -51,6 +51,16 @@ def test_cause(columns: dict[str, list[object]], cause: str) -> None:
     assert spiked(**columns)["cause"].to_list() == [cause]
 
 
+def test_a_few_packets_in_flight_overshoot_nothing() -> None:
+    """ "Slow start overshot: up to 2 packets were in flight (1 fills the path)"."""
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    flags = [True] * 10 + [False] * 190
+    for packets, cause in ((2, "unknown"), (10, "unknown"), (11, "slow-start")):
+        made = rounds(200, **waits(early), slow_start=flags, inflight_max_packets=packets)
+        row = table(made).row(0, named=True)
+        assert (row["cause"], row["culprit"] is None) == (cause, cause == "unknown")
+
+
 def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
     early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
     row = table(

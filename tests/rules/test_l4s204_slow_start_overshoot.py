@@ -48,6 +48,17 @@ def test_fires_on_a_flight_ten_times_the_path() -> None:
     assert [m.value for m in found.measures] == [400, 500_000.0, 0]
 
 
+def test_fires_once_for_the_spikes_of_one_slow_start() -> None:
+    """Six findings of one episode, by the same flow on the same path."""
+    six = {
+        "start_ns": [n * 600 * MS for n in range(6)],
+        "height_us": [5e4, 6e4, 9e4, 4e4, 3e4, 2e4],
+    }
+    (found,) = check(scene(**six, end_ns=[(n * 600 + 300) * MS for n in range(6)]))
+    assert "reached 90 ms" in found.message
+    assert found.message.endswith("It is the highest of 6 spikes of this slow start.")
+
+
 def test_fires_as_notice_when_it_is_over_soon() -> None:
     (found,) = check(scene(end_ns=400 * MS))
     assert found.severity is Severity.NOTICE

@@ -50,3 +50,9 @@ def test_fires_on_a_longer_route() -> None:
 def test_silent_on_one_phase_and_on_a_change_of_marking() -> None:
     assert found(50.0) == []
     assert found(50.0, 50.0, changed=[None, "marking"]) == []
+
+
+def test_a_fall_ends_at_no_bound_from_below() -> None:
+    """A capture of 2020: "fell from 6.94 Mbit/s to at least 2.23 Mbit/s"."""
+    (finding,) = found(6.94, 2.55, capacity_shown=[True, False])
+    assert "fell to about 2.55 Mbit/s" in finding.message

@@ -50,7 +50,7 @@ def fall(evidence: Evidence, row: dict[str, Any]) -> str:
         return ""
     before, after = min(falls, key=lambda pair: abs(pair[1]["start_ns"] - row["start_ns"]))
     return (
-        f"the capacity of the path fell from {paths.capacity(before)} to {paths.capacity(after)} "
+        f"the capacity of the path fell from {paths.capacity(before)} to {paths.fallen(after)} "
         f"at {subjects.moment(evidence, after['start_ns'])}"
     )
 

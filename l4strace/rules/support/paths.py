@@ -57,6 +57,11 @@ def capacity(phase: Phase) -> str:
     return f"{'' if phase['capacity_shown'] else 'at least '}{rate(capacity_bps(phase))}"
 
 
+def fallen(phase: Phase) -> str:
+    """`4.83 Mbit/s`, `about 2.55 Mbit/s`: a bound from below would show no fall."""
+    return f"{'' if phase['capacity_shown'] else 'about '}{rate(phase['capacity_bps'])}"
+
+
 def rate(bps: float) -> str:
     """`47.8 Mbit/s`."""
     return quantity(bps, "bit/s")
