@@ -1,0 +1,100 @@
+"""Each sign that compares a number turns at its threshold: at 80 and at 120 % of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from math import isnan
+
+import pytest
+
+from l4strace.bottleneck.evidence import Direction, Neighbors
+from l4strace.bottleneck.kinds import ROWS
+from l4strace.bottleneck.sign import Shown, Sign, has_number
+from l4strace.bottleneck.verdict import Asked, fires
+from tests.bottleneck.test_kinds import SHOWN
+
+NUMBERS = [(f.name, "") for f in fields(Direction) if f.type == "float"]
+BESIDE = [f.name for f in fields(Neighbors) if f.type == "float"]
+LOW, HIGH = 0.8, 1.2
+
+TURNS_ELSEWHERE = {
+    ("late", HIGH): "below CoDel's 5 ms marks are late only if another flow waits as long",
+    ("alike", HIGH): "delays this far apart are alike if they move together",
+    ("apart", HIGH): "the gap from which delays are apart grows with their correlation (APARTS)",
+    ("waited", LOW): "its threshold is the noise, which is none here",
+    ("waited", HIGH): "its threshold is the noise, which is none here",
+    ("first_far_late", LOW): "a first mark this early is late after many packets without one",
+}
+"""What else decides a sign there, so that no one number of the evidence moves it."""
+
+
+def numeric() -> dict[Sign, tuple[Direction, str]]:
+    """Signs that compare a number on the evidence of a row that needs them, and whom they ask."""
+    found: dict[Sign, tuple[Direction, str]] = {}
+    for row, shown in zip(ROWS, SHOWN, strict=True):
+        asked = Asked(shown)
+        beside = next(
+            of for of in row.beside if all(asked.shows(sign, of).true for sign in row.needs)
+        )
+        assert fires(row, asked) is not None
+        for sign in row.needs:
+            if sign.unit and has_number(asked.shows(sign, beside)):
+                found.setdefault(sign, (shown, beside))
+    return found
+
+
+def with_number(d: Direction, at: tuple[str, str], value: float) -> Direction:
+    name, of = at
+    if not of:
+        return replace(d, **{name: value})
+    return replace(d, **{of: replace(getattr(d, of), **{name: value})})
+
+
+def number(d: Direction, at: tuple[str, str]) -> float:
+    return float(getattr(getattr(d, at[1]) if at[1] else d, at[0]))
+
+
+def moved_to(sign: Sign, d: Direction, beside: str, part: float) -> Shown | None:
+    """What the sign shows once a number of the evidence brings it to that part of its threshold."""
+
+    def ask(now: Direction) -> Shown:
+        return sign(now, getattr(now, beside))
+
+    first = ask(d)
+    assert first.value is not None
+    assert first.threshold is not None
+    target = part * first.threshold
+    for at in [*NUMBERS, *((name, beside) for name in BESIDE)]:
+        x = number(d, at)
+        step = 0.01 * x + 0.001
+        second = ask(with_number(d, at, x + step))
+        if isnan(x) or second.value in (None, first.value) or second.threshold != first.threshold:
+            continue
+        slope = ((second.value or 0.0) - first.value) / step
+        shown = ask(with_number(d, at, x + (target - first.value) / slope))
+        if shown.value == pytest.approx(target) and shown.threshold == first.threshold:
+            return shown
+    return None
+
+
+CASES = [
+    pytest.param(sign, *at, part, id=f"{sign.key}-{part:.0%}")
+    for sign, at in numeric().items()
+    for part in (LOW, HIGH)
+]
+
+
+@pytest.mark.parametrize(("sign", "shown", "beside", "part"), CASES)
+def test_a_sign_turns_at_its_threshold(
+    sign: Sign, shown: Direction, beside: str, part: float
+) -> None:
+    moved = moved_to(sign, shown, beside, part)
+    assert (moved is None) == ((sign.key, part) in TURNS_ELSEWHERE)
+    if moved is not None:
+        assert moved.true is ((part == HIGH) == (moved.bound in ("at least", "above")))
+
+
+def test_every_sign_with_a_number_is_asked() -> None:
+    known = {sign for row in ROWS for sign in (*row.needs, *row.unless) if sign.unit}
+    left = {sign.key for sign in known - numeric().keys()}
+    assert left == {"slow", "waits_no_less"}, "the first only excludes, the second denies another"
