@@ -211,7 +211,9 @@ class Analysis:
     """Number of rules that exist; more than `rules` where only some ran."""
     checklists: tuple[Checklist, ...] = ()
     """The requirements on each L4S sender, the one that sent most first."""
+    expected: tuple[str, ...] = ()
+    """What the caller expected, as `--expect` names it."""
     unmet: tuple[Unmet, ...] = ()
-    """What the caller expected and is not so; it leads the verdict."""
+    """The part of it that is not so; it leads the verdict."""
     proof: Proof | None = None
     """The packets behind the findings; null until `pipeline.prove` looks them up."""

@@ -117,7 +117,8 @@ def _compared(run: Judged, expected: Sequence[str]) -> Judged:
     """``run`` with what of ``expected`` it is not."""
     from l4strace.wording.expectations import unmet
 
-    return replace(run, analysis=replace(run.analysis, unmet=unmet(run.analysis, expected)))
+    missed = unmet(run.analysis, expected)
+    return replace(run, analysis=replace(run.analysis, expected=tuple(expected), unmet=missed))
 
 
 def _write_pages(

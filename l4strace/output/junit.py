@@ -1,4 +1,7 @@
-"""JUnit XML, for CI: one test case for each rule, failed by what makes the exit code 1."""
+"""JUnit XML, for CI: a test case for each expectation and each rule.
+
+What makes the exit code 1 fails them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def report(suites: Sequence[Xml.Element]) -> str:
 
 
 def suite(capture: Capture, analysis: Analysis, fail_on: Severity | None) -> Xml.Element:
-    """One test case for each rule.
+    """One test case for each expectation of the caller and each rule.
 
     A finding from ``fail_on`` on fails its rule's test case (null: none does); milder ones are its
     output.
@@ -36,10 +39,16 @@ def suite(capture: Capture, analysis: Analysis, fail_on: Severity | None) -> Xml
         found.setdefault(finding.rule, []).append(finding)
     reasons = {skipped.rule: skipped.reason for skipped in analysis.skipped}
     suite = Xml.Element("testsuite", name=_clean(", ".join(capture.sources["path"])))
+    missed = {one.expectation: one for one in analysis.unmet}
+    for name in analysis.expected:
+        case = Xml.SubElement(suite, "testcase", classname="expect", name=name)
+        if unmet := missed.get(name):
+            failure = Xml.SubElement(case, "failure", message=_clean(unmet.reason))
+            failure.text = _clean(f"{unmet.reason} Do: {unmet.action}")
     for rule in analysis.rules:
         case = Xml.SubElement(suite, "testcase", classname=rule.code, name=rule.name)
         _judge(case, found.get(rule.code, []), reasons.get(rule.code, ""), fail_on)
-    suite.set("tests", str(len(analysis.rules)))
+    suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", "0")
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))

@@ -70,7 +70,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     reached = events.height(evidence, row, row["culprit"])
     prague = row["culprit"] in subjects.scalable(evidence)["flow"]
-    more = f" It is the highest of {row['spikes']:,} spikes of this slow start." if row["spikes"] > 1 else ""
+    more = (
+        f" It is the highest of {row['spikes']:,} spikes of this slow start."
+        if row["spikes"] > 1
+        else ""
+    )
     alpha = "; check how alpha starts (L4S205)" if prague else ""
     return Finding(
         CODE,

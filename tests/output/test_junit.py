@@ -5,7 +5,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from l4strace import rules
-from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped
+from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped, Unmet
 from l4strace.output import junit
 from tests.support.frames import evidence, frame
 
@@ -41,3 +41,15 @@ def test_one_suite_with_a_case_for_each_rule():
 )
 def test_the_bound_decides_what_fails(fail_on: Severity | None, failures: int):
     assert len(parsed(fail_on).findall("testsuite/testcase/failure")) == failures
+
+
+def test_what_the_caller_expected_has_a_case_of_its_own():
+    """The exit code was 1, and no case had failed."""
+    wish = Unmet("l4s", "No: flow 0 sends Not-ECT.", "Use Prague.")
+    analysis = Analysis((), rules=rules.RULES, expected=("l4s", "accecn"), unmet=(wish,))
+    rendered = junit.render(evidence(sources=frame("sources")), analysis, None)
+    (suite,) = Xml.fromstring(rendered)  # noqa: S314 - our own output
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == (str(len(rules.RULES) + 2), "1")
+    missed, met = suite.findall("testcase[@classname='expect']")
+    assert missed.findtext("failure") == "No: flow 0 sends Not-ECT. Do: Use Prague."
+    assert (met.attrib["name"], len(met)) == ("accecn", 0)

@@ -1,7 +1,7 @@
 """AccECN without ECT."""
 
 from l4strace.model import Confidence, Severity
-from l4strace.rules.l4s113_accecn_without_ect import check
+from l4strace.rules.l4s113_ecn_without_ect import check
 from tests.support.frames import evidence, frame, stack
 
 NOT_ECT = {"data_not_ect": 1000, "data_ect1": 0, "data_ect0": 0, "data_ce": 0}
