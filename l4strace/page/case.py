@@ -16,6 +16,7 @@ from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import TimeAxis, axis_of
 from l4strace.wording.names import direction_key, short_names
+from l4strace.wording.verdict import conversations
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -59,8 +60,8 @@ class Case:
 
     @cached_property
     def flow_count(self) -> int:
-        """Conversations, whichever inputs saw them."""
-        return self.evidence.flows["flow"].n_unique()
+        """Conversations, as terminal and verdict count them."""
+        return conversations(self.evidence)
 
     @cached_property
     def accused(self) -> dict[int, dict[str, Any]]:

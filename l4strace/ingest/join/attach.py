@@ -21,7 +21,8 @@ Progress = Callable[[int, int], None]
 def load_logs(capture: Capture, paths: Sequence[str], progress: Progress | None = None) -> Capture:
     """``capture`` with the logs' samples, sources, losses and aggregates.
 
-    Sockets that no capture shows get flow rows of their own, so that a log alone can be judged too.
+    A log alone, or one that belongs to no capture, gets flow rows of its own. Of a log that joins
+    its captures only their sockets are kept: others are of other namespaces and interfaces.
     Raises InputError for a file that cannot be read or is in no known dialect.
     """
     for done, path in enumerate(paths):
@@ -48,9 +49,12 @@ def _added(capture: Capture, log: Log) -> Capture:
     placed = clock.place(log, samples, found, capture)
     joined = sockets.chosen(found.clear() if placed.refused else found, placed.offset_ns)
     alone = lives.join(joined, on=sockets.LIFE, how="anti", nulls_equal=True)
+    _state(log, placed, capture, joined, alone, bits)
+    if joined.height:
+        samples = samples.join(alone, on=sockets.LIFE, how="anti", nulls_equal=True)
+        alone = alone.clear()
     first = _next(capture.flows["flow"])
     own, keys = sockets.own_flows(alone, source, first, placed.offset_ns)
-    _state(log, placed, capture, joined, alone, bits)
     flow_of = pl.concat([joined, keys])
     kernel = sockets.identified(samples, flow_of).with_columns(
         pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
@@ -102,7 +106,8 @@ def _state(
         why = f"No socket of the log is in the captures ({name}): another host, or another time."
         log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", why)
     else:
-        log.lose(Stat.SOCKETS_NOT_CAPTURED, alone.height, "info", f"Such as {name}.")
+        left = f"Left out, such as {name}: diagnose this log alone to see them."
+        log.lose(Stat.SOCKETS_NOT_CAPTURED, alone.height, "info", left)
 
 
 def _next(numbers: pl.Series) -> int:

@@ -174,7 +174,7 @@ def _bottleneck(row: dict[str, Any] | None) -> str:
 
 def _left_out(case: Case, shown: int) -> str:
     total = case.sending.height
-    without = case.flow_count - case.sending["flow"].n_unique()
+    without = max(0, case.flow_count - case.sending["flow"].n_unique())
     facts = []
     if total > shown:
         more = count(total - shown, "more flow direction")

@@ -78,7 +78,7 @@ def _absent(case: Case) -> str:
         return "No capture among the inputs: a kernel log has no packets to follow."
     if captures < 2:
         return "One capture: only feedback and handshakes show what the path did to packets."
-    if case.evidence.flows.height == case.flow_count:
+    if case.evidence.flows["flow"].is_unique().all():
         return "No flow was seen by more than one capture."
     return "No packet of one capture appears in another."
 
