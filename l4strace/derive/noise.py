@@ -52,9 +52,6 @@ WITHIN = 2.0
 """Spread of the delays of a round, in times of that: packets wait for the next release and for no
 longer, while jitter that keeps their order gathers them behind one of many delays."""
 
-USUAL_MSS = 1460
-"""Bytes of a packet of Ethernet, where the handshake was not captured."""
-
 REORDERED = 0.001
 """Share of late packets that is noted (L4S407), and from which a retransmission need not mean a
 loss. By eye."""
@@ -156,21 +153,6 @@ def _verdict() -> list[pl.Expr]:
     ]
 
 
-def _on_the_wire(capture: Capture) -> pl.Expr | pl.Series:
-    """`data_packets` of each direction, with the parts of super-packets: ACKs report those."""
-    if not capture.directions["super_packets"].sum():
-        return pl.col("data_packets")
-    sizes = capture.flows.select("source", "flow", "mss_client", "mss_server")
-    segment = pl.when("forward").then("mss_server").otherwise("mss_client").fill_null(USUAL_MSS)
-    parts = pl.when(pl.col("super_packets") > 0).then(pl.col("payload_bytes") // segment)
-    return (
-        capture.directions.select(*KEY, "data_packets", "super_packets", "payload_bytes")
-        .join(sizes, on=["source", "flow"], how="left", maintain_order="left")
-        .select(pl.max_horizontal("data_packets", parts).alias("data_packets"))
-        .to_series()
-    )
-
-
 def _reordered(capture: Capture) -> pl.LazyFrame:
     """Packets of each direction that arrived late: as a capture behind the reordering saw them, or
     as ACKs reported them to any capture, which knows no retransmission from a late packet's copy.
@@ -181,7 +163,7 @@ def _reordered(capture: Capture) -> pl.LazyFrame:
     repaired = (pl.col("super_packets") > 0) & (pl.col("overtaken") <= pl.col("retransmits"))
     rows = capture.directions.lazy().select(
         *KEY,
-        _on_the_wire(capture),
+        "data_segments",
         "out_of_order",
         "super_packets",
         pl.when(repaired.fill_null(False)).then(0).otherwise("overtaken").alias("overtaken"),
@@ -189,11 +171,11 @@ def _reordered(capture: Capture) -> pl.LazyFrame:
     there = ["flow", "forward"]
     late = pl.max_horizontal("out_of_order", "overtaken").fill_null(0)
     return (
-        rows.with_columns(pl.col("data_packets", "out_of_order", "overtaken").cast(pl.Int64))
+        rows.with_columns(pl.col("data_segments", "out_of_order", "overtaken").cast(pl.Int64))
         .with_columns(late.max().over(there).alias("late_packets"))
         .with_columns(
-            (pl.col("late_packets") / pl.col("data_packets").max().over(there)).alias("late_share")
+            (pl.col("late_packets") / pl.col("data_segments").max().over(there)).alias("late_share")
         )
-        .filter(pl.col("data_packets") > 0)
+        .filter(pl.col("data_segments") > 0)
         .select(*KEY, "late_packets", "late_share", "super_packets")
     )

@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-Whether the log has its end, how many samples the collector's ring or the trace buffer lost, and how
-many lines could not be read.
+Whether the log has its end, how many samples the collector's ring or the trace buffer lost, how
+many lines could not be read, and whether it goes on for as long as its flows do in the captures.
 
 Why it matters
 --------------
@@ -14,7 +14,8 @@ event that the log lacks may still have happened.
 Evidence
 --------
 `sources.complete` and `kind`; rows of `stats` with `severity` `loss` or `error`, except those that
-L4S006 and L4S009 report.
+L4S006 and L4S009 report; the last `kernel.ts_ns` of the log against the last `rounds.end_ns` of its
+flows.
 
 When it is wrong
 ----------------
@@ -32,11 +33,14 @@ References
 collectors/FORMAT.md, section "trailer"
 """
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES, Stat, lost_in
+from l4strace.wording.quantities import listed
 
 CODE = "L4S008"
 REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
@@ -51,6 +55,10 @@ REMEDIES = {
 }
 """Remedy by place of loss, as `collectors/FORMAT.md` names it."""
 ENDED = "Stop the collector with SIGINT, and let it write the end of its log."
+LATE = "Let the collector run as long as the capture."
+LEAST_AFTER_S, AFTER_SHARE = 1.0, 0.1
+"""Time that a log lacks at its end, itself and as part of the time that its flows take: less is a
+collector that was stopped first. By eye."""
 NOT_SAMPLES = (Stat.NO_TRAILER, Stat.TRUNCATED_FILE)
 """Rows that count logs, not samples or lines."""
 
@@ -58,6 +66,7 @@ NOT_SAMPLES = (Stat.NO_TRAILER, Stat.TRUNCATED_FILE)
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each log that is not whole."""
     logs = evidence.sources.filter(~pl.col("kind").is_in([*CAPTURES, "host"]))
+    after = _after(evidence) if logs.height else {}
     found: list[Finding | Skipped] = []
     for row in logs.iter_rows(named=True):
         lost = evidence.stats.filter(
@@ -66,37 +75,62 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             & pl.col("severity").is_in(["loss", "error"])
             & ~pl.col("name").is_in(REPORTED_ELSEWHERE)
         )
-        if lost.height or row["complete"] is False:
-            found.append(_finding(row["source"], row["path"], row["complete"], lost))
+        if lost.height or row["complete"] is False or row["source"] in after:
+            found.append(_finding(row, lost, after.get(row["source"], 0.0)))
     return found
 
 
-def _finding(source: int, path: str, complete: bool | None, lost: pl.DataFrame) -> Finding:
+def _after(evidence: Evidence) -> dict[int, float]:
+    """Seconds by log for which its flows sent data on after its last sample."""
+    ends = evidence.kernel.group_by("source", "flow").agg(pl.col("ts_ns").max())
+    flows = evidence.rounds.group_by("flow").agg(
+        pl.col("start_ns").min().alias("first_ns"), pl.col("end_ns").max().alias("last_ns")
+    )
+    lasts = (
+        ends.join(flows, on="flow")
+        .group_by("source")
+        .agg(
+            after_s=(pl.col("last_ns").max() - pl.col("ts_ns").max()) / 1e9,
+            length_s=(pl.col("last_ns").max() - pl.col("first_ns").min()) / 1e9,
+        )
+    )
+    least = pl.max_horizontal(pl.lit(LEAST_AFTER_S), AFTER_SHARE * pl.col("length_s"))
+    return dict(lasts.filter(pl.col("after_s") > least).select("source", "after_s").iter_rows())
+
+
+def _finding(log: dict[str, Any], lost: pl.DataFrame, after_s: float) -> Finding:
+    complete: bool | None = log["complete"]
     samples = lost.filter(~pl.col("name").is_in(NOT_SAMPLES))["count"].sum()
     cut = "its end" if complete is False else ""
     many = "1 sample or line" if samples == 1 else f"{samples:,} samples or lines"
     missing = many if samples else ""
+    rest = f"the last {after_s:.1f} s of its flows" if after_s else ""
+    lacks = listed([part for part in (cut, missing, rest) if part])
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{path} lacks {' and '.join(part for part in (cut, missing) if part)}: an event that is "
-        "not in this log may still have happened.",
-        _remedy(lost, complete),
-        source=source,
-        measures=tuple(
-            Measure(row["name"].replace("_", " "), row["count"], "", "0")
-            for row in lost.iter_rows(named=True)
+        f"{log['path']} lacks {lacks}: an event that is not in this log may still have happened.",
+        _remedy(lost, complete, after_s),
+        source=log["source"],
+        measures=(
+            *(
+                Measure(row["name"].replace("_", " "), row["count"], "", "0")
+                for row in lost.iter_rows(named=True)
+            ),
+            *([Measure("data after the last sample", after_s, "s", "0")] if after_s else []),
         ),
     )
 
 
-def _remedy(lost: pl.DataFrame, complete: bool | None) -> str:
+def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float) -> str:
     """One sentence for each kind of loss, the largest first."""
     names = lost.sort("count", descending=True)["name"].to_list()
     sentences = [REMEDIES[name] for name in names if name in REMEDIES]
     if complete is False or Stat.NO_TRAILER in names:
         sentences.append(ENDED)
+    if after_s:
+        sentences.append(LATE)
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 

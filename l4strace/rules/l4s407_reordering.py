@@ -12,7 +12,8 @@ congestion. L4S senders may be held to a time instead of three duplicate ACKs, a
 
 Evidence
 --------
-`noise.late_packets` and `late_share`; of the flows of one `noise.path`, the one with most.
+`noise.late_packets` and `late_share`; of the flows of one `noise.path`, the one with most. What
+ACKs show is a lower bound, where no capture has as many `directions.out_of_order`.
 
 When it is wrong
 ----------------
@@ -56,25 +57,29 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     most = late.with_columns(flows=pl.col("flow").n_unique().over(PATH)).unique(
         PATH, keep="first", maintain_order=True
     )
-    return [_finding(row) for row in most.iter_rows(named=True)]
+    seen = evidence.directions.group_by(subjects.DIRECTION).agg(pl.col("out_of_order").max())
+    known = most.join(seen, on=subjects.DIRECTION, how="left", maintain_order="left")
+    return [_finding(row) for row in known.iter_rows(named=True)]
 
 
 def _finding(row: dict[str, Any]) -> Finding:
     more = row["flows"] - 1
+    # ACKs report some of them; a capture behind the reordering has them all.
+    bound = "at least " if row["late_packets"] > (row["out_of_order"] or 0) else ""
     whose = f" of flow {row['flow']}" if more else ""
     alike = f", and so did packets of {count(more, 'more flow')}" if more else ""
     return Finding(
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"The path reorders packets: {count(row['late_packets'], 'data packet')} "
+        f"The path reorders packets: {bound}{count(row['late_packets'], 'data packet')} "
         f"({share(row['late_share'])}){whose} arrived behind later ones{alike}.",
         "Find the link that stripes or retransmits below IP; check that the sender uses RACK.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("late packets", row["late_packets"], "packet"),
+            Measure(f"late packets{bound and ', at least'}", row["late_packets"], "packet"),
             Measure(
                 "share of late packets", row["late_share"], "share", f"below {share(REORDERED)}"
             ),

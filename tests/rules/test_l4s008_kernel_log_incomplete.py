@@ -5,7 +5,7 @@ import pytest
 
 from l4strace.rules.l4s008_kernel_log_incomplete import check
 from l4strace.schema.words import Stat
-from tests.support.frames import evidence, frame, stack
+from tests.support.frames import ROUND_NS, evidence, frame, rounds, stack
 
 
 def log(**columns: object) -> pl.DataFrame:
@@ -21,6 +21,18 @@ def test_fires_on_lost_samples():
     stats = frame("stats", name="ring_lost", count=117, severity="loss")
     (found,) = check(evidence(sources=log(complete=True), stats=stats))
     assert [(m.name, m.value) for m in found.measures] == [("ring lost", 117)]
+
+
+@pytest.mark.parametrize(("samples", "lacks"), [(100, "9.0 s"), (950, "")])
+def test_fires_on_a_log_that_ends_long_before_its_flows(samples: int, lacks: str) -> None:
+    """A log of 3 s beside a capture of 25 s: nothing said that the rest is unknown."""
+    kernel = frame("kernel", source=1, ts_ns=[n * ROUND_NS for n in range(samples)])
+    sources = log(source=1, complete=True)
+    found = check(evidence(sources=sources, kernel=kernel, rounds=rounds(1_000)))
+    assert [finding.message for finding in found] == [
+        f"run.kernel.ndjson lacks the last {lacks} of its flows: an event that is not in this log "
+        "may still have happened."
+    ] * bool(lacks)
 
 
 def test_each_place_of_loss_has_its_remedy():
