@@ -11,7 +11,7 @@ from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
 from l4strace.schema.keys import KEY
-from l4strace.wording import collector_notes
+from l4strace.wording import collector_notes, mark_bounds
 from l4strace.wording.verdict import conversations, verdict
 
 SCHEMA = 1
@@ -178,12 +178,14 @@ def _flows(capture: Capture) -> list[dict[str, Any]]:
     ``nearest`` marks the input that terminal, page and rules take for a direction.
     """
     near = set(nearest(capture).select(KEY).iter_rows())
+    shown = capture.directions.with_columns(marked_share=marked.share()).select(
+        *KEY, *DIRECTION_KEYS, *FED_BACK, "accecn_options"
+    )
+    rows = {(row["source"], row["flow"], row["forward"]): row for row in shown.to_dicts()}
     directions = {
-        (key := (row["source"], row["flow"], row["forward"])): _direction(row)
-        | {"nearest": key in near}
-        for row in capture.directions.with_columns(marked_share=marked.share())
-        .select(*KEY, *DIRECTION_KEYS, *FED_BACK)
-        .iter_rows(named=True)
+        (source, flow, forward): _direction(row, rows.get((source, flow, not forward)))
+        | {"nearest": (source, flow, forward) in near}
+        for (source, flow, forward), row in rows.items()
     }
     silent = _silent()
     return [
@@ -196,16 +198,17 @@ def _flows(capture: Capture) -> list[dict[str, Any]]:
     ]
 
 
-def _direction(row: dict[str, Any]) -> dict[str, Any]:
+def _direction(row: dict[str, Any], back: dict[str, Any] | None) -> dict[str, Any]:
     values: dict[str, Any] = {key: row[key] for key in DIRECTION_KEYS}
-    return values | {"ce_fed_back": {bound: row[key] for key, bound in FED_BACK.items()}}
+    bounds = {bound: row[key] for key, bound in FED_BACK.items()}
+    return values | {"ce_fed_back": bounds | {"why": mark_bounds.why(row, back) or None}}
 
 
 def _silent() -> dict[str, Any]:
     """A direction without packets: counters 0, the rest null."""
     counted = ("packets", "payload_bytes", "not_ect", "ect1", "ect0", "ce", "retransmits")
     row = dict.fromkeys((*DIRECTION_KEYS, *FED_BACK)) | dict.fromkeys(counted, 0)
-    return _direction(row) | {"nearest": False}
+    return _direction(row, None) | {"nearest": False}
 
 
 def _finite(value: Any) -> Any:

@@ -13,6 +13,7 @@ from l4strace.derive.cuts import with_regrowth
 from l4strace.derive.noise import NOTED_US
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.words import PRAGUE
+from l4strace.wording import mark_bounds
 from l4strace.wording.moments import TimeAxis
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
 
@@ -124,8 +125,18 @@ class Direction:
     @cached_property
     def ece_acks(self) -> int:
         """ACKs of the receiver that carry classic ECE."""
+        return (self._back or {}).get("ece_acks") or 0
+
+    @cached_property
+    def bounds_why(self) -> str:
+        """Why feedback gives a range of marks; empty where it gives one number."""
+        return mark_bounds.why(self.totals, self._back)
+
+    @cached_property
+    def _back(self) -> dict[str, Any] | None:
+        """The row of `directions` of what comes back; null without."""
         back = rows_of(self.evidence.directions, self.flow, not self.forward, self.source)
-        return int(back["ece_acks"].sum() or 0)
+        return back.row(0, named=True) if back.height else None
 
     @cached_property
     def codepoint(self) -> str:

@@ -38,10 +38,11 @@ def describe(direction: Direction) -> str:
     facts = []
     if best is not None:
         bounds = "exactly" if low == high else f"between {low:,} and {high:,}, most likely"
+        why = f": {direction.bounds_why}" if direction.bounds_why else ""
         of = share(min(best, totals["data_segments"]), totals["data_segments"])
         facts.append(
             f"The receiver fed back {bounds} {count(best, 'CE mark')} ({of} of the data packets on "
-            "the wire)"
+            f"the wire){why}"
         )
     arrived = direction.arrived_ce
     if arrived is not None:
