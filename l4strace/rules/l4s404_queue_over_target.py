@@ -38,12 +38,12 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import one_way
+from l4strace.derive import neighbors, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import milliseconds
+from l4strace.wording.quantities import listed, milliseconds
 
 CODE = "L4S404"
 TARGET_US = {
@@ -66,7 +66,7 @@ average, and one packet is being sent while another arrives."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each direction whose median queue delay exceeds its target."""
+    """One finding for each queue whose median delay exceeds its target, at the flow that waits."""
     judged = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
     if judged.is_empty():
         return [Skipped(CODE, "no bottleneck could be determined")]
@@ -78,7 +78,21 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if late.is_empty():
         return []
     known = late.join(_medians(evidence, late), on=subjects.KEY, how="left", maintain_order="left")
-    return [_finding(row) for row in known.to_dicts() if _median(row) > row["allowed"]]
+    paths = neighbors.directions(evidence).select(*subjects.KEY, "path")
+    known = known.join(paths, on=subjects.KEY, how="left", maintain_order="left")
+    queues: dict[object, list[dict[str, Any]]] = {}
+    for row in sorted(known.to_dicts(), key=_median, reverse=True):
+        if _median(row) > row["allowed"]:
+            queues.setdefault(_queue(row, _key(row) in scalable), []).append(row)
+    return [_finding(*rows) for rows in queues.values()]
+
+
+def _queue(row: dict[str, Any], ect1: bool) -> object:
+    """What the flows of one queue have in common; those of a queue per flow have nothing."""
+    if row["path"] is None or row["kind"] in ("per-flow", CLASSIC_OR_PER_FLOW):
+        return _key(row)
+    kind = "unmarked" if row["kind"] in UNMARKED else row["kind"]
+    return row["source"], row["path"], kind, kind == "l4s" and ect1
 
 
 def _key(row: dict[str, Any]) -> tuple[int, int, bool]:
@@ -124,7 +138,7 @@ def _median(row: dict[str, Any]) -> float:
     return next((float(value) for value in known if value is not None), 0.0)
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
     median, low, allowed = _median(row), row["low_us"], row["allowed"]
     stands = low is not None and low > allowed
     return Finding(
@@ -132,7 +146,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The queue {'does not drain' if stands else 'is long'}: the median queue delay is "
-        f"{milliseconds(median)} (threshold {milliseconds(allowed)}).",
+        f"{milliseconds(median)} (threshold {milliseconds(allowed)}){_shared(row, others)}.",
         "Put an AQM at the bottleneck, or shorten its buffer."
         if row["kind"] in UNMARKED
         else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
@@ -148,6 +162,15 @@ def _finding(row: dict[str, Any]) -> Finding:
             ),
         ),
     )
+
+
+def _shared(row: dict[str, Any], others: tuple[dict[str, Any], ...]) -> str:
+    """`; flows 0, 2 and 3 wait in it, too`, or nothing."""
+    also = sorted({other["flow"] for other in others} - {row["flow"]})
+    if not also:
+        return ""
+    flows = ("flow " if len(also) == 1 else "flows ") + listed([str(flow) for flow in also])
+    return f"; {flows} wait{'s' * (len(also) == 1)} in it, too"
 
 
 RULE = Rule(CODE, "queue-over-target", "Queue well above its target.", check, __doc__)

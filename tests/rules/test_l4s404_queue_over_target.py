@@ -3,7 +3,7 @@
 import pytest
 
 from l4strace.rules.l4s404_queue_over_target import check
-from tests.support.frames import evidence, frame
+from tests.support.frames import evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
 
@@ -31,6 +31,15 @@ def test_fires_at_a_multiple_of_the_target(kind: str, queue_us: float, threshold
 )
 def test_silent_near_the_target(kind: str, queue_us: float, flow: int) -> None:
     assert check(scene(kind, queue_us, flow)) == []
+
+
+@pytest.mark.parametrize(("kind", "findings"), [("fifo", 1), ("classic", 1), ("per-flow", 2)])
+def test_fires_once_for_the_flows_of_one_queue(kind: str, findings: int) -> None:
+    """A capture of 2020: one FIFO, and a warning for each of its flows."""
+    both = [bottleneck(kind, queue_delay_us=us, flow=flow) for flow, us in enumerate((2e5, 3e5))]
+    found = check(evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=stack(*both)))
+    assert len(found) == findings
+    assert (found[0].flow, "flow 0 waits in it, too" in found[0].message) == (1, findings == 1)
 
 
 def test_silent_where_two_packets_take_as_long() -> None:
