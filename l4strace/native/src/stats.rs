@@ -88,9 +88,11 @@ impl Loss {
     pub fn severity(self) -> &'static str {
         match self {
             Loss::NotIp | Loss::NotTcp | Loss::SeenTwice => "info",
-            Loss::TruncatedFile | Loss::DamagedFile | Loss::BadLengths | Loss::OddLengths | Loss::BadTimestamps => {
-                "error"
-            },
+            Loss::TruncatedFile
+            | Loss::DamagedFile
+            | Loss::BadLengths
+            | Loss::OddLengths
+            | Loss::BadTimestamps => "error",
             _ => "loss",
         }
     }
