@@ -9,7 +9,7 @@ import polars as pl
 
 
 def packets() -> pl.Expr:
-    """Of a row of `directions`: as fed back or as captured, whichever is more.
+    """Marked packets of a row of `directions`: as fed back or as captured, whichever is more.
 
     Feedback also counts the handshake: 824 of 822 would be absurd.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import neighbors, vantage
+from l4strace.derive import marked, neighbors, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.wording.quantities import count, quantity, share
 
@@ -27,7 +27,7 @@ SMALLEST_BYTES = 2_000
 def flows(capture: Capture) -> pl.DataFrame:
     """One row per short flow, as the input nearest to its sender saw it.
 
-    Columns: `source`, `path`, `flow`, `port` (of the service), `payload_bytes`, `data_packets`,
+    Columns: `source`, `path`, `flow`, `port` (of the service), `payload_bytes`, `data_segments`,
     `completion_us`, `marks` (packets), `marked_as` and `retransmits`.
     """
     ports = capture.flows.select("source", "flow", "client_port", "server_port", "ended")
@@ -44,9 +44,9 @@ def flows(capture: Capture) -> pl.DataFrame:
         "flow",
         pl.min_horizontal("client_port", "server_port").alias("port"),
         "payload_bytes",
-        "data_packets",
+        "data_segments",
         ((pl.col("last_ns") - pl.col("first_ns")) / 1e3).alias("completion_us"),
-        pl.max_horizontal(pl.col("ce_fed_back_best").fill_null(0), "data_ce").alias("marks"),
+        marked.packets().alias("marks"),
         "marked_as",
         "retransmits",
     )
@@ -67,7 +67,7 @@ def groups(capture: Capture) -> pl.DataFrame:
             pl.col("payload_bytes").median(),
             pl.col("completion_us").median(),
             pl.col("completion_us").quantile(0.99, "nearest").alias("completion_p99_us"),
-            (pl.col("marks").sum() / pl.col("data_packets").sum()).alias("marked"),
+            (pl.col("marks").sum() / pl.col("data_segments").sum()).alias("marked"),
             pl.col("marked_as").mode().sort().first(),
             pl.col("retransmits").sum(),
         )

@@ -35,6 +35,8 @@ SUMS = {
     **{name: name for name in ("rtt_samples", "ece_acks")},
 }
 """Columns of `directions` that are sums of a column of `rounds`."""
+ON_THE_WIRE = {"data_segments": "data_packets", "ce_segments": "data_ce"}
+"""Packets on the wire, and those of the capture to which they stay in proportion."""
 
 MOST_S = 1e9
 """Thirty years: after any run, and in nanoseconds of Unix time still a 64-bit integer."""
@@ -208,12 +210,20 @@ def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFram
     )
     had = directions.join(before, on=KEY, how="semi")
     silent = directions.join(before, on=KEY, how="anti")
-    recounted = had.drop([name for name in sums.columns if name not in KEY]).join(
-        sums, on=KEY, how="left"
+    each = {
+        name: pl.when(pl.col(seen) > 0).then(pl.col(name) / pl.col(seen)).otherwise(1.0)
+        for name, seen in ON_THE_WIRE.items()
+    }
+    recounted = (
+        had.with_columns(**each)
+        .drop([name for name in sums.columns if name not in KEY])
+        .join(sums, on=KEY, how="left")
+        .with_columns(pl.col(*SUMS).fill_null(0))
+        .with_columns((pl.col(name) * pl.col(seen)).round() for name, seen in ON_THE_WIRE.items())
     )
     return (
         pl.concat(
-            [silent, recounted.with_columns(pl.col(*SUMS).fill_null(0)).select(directions.columns)],
+            [silent, recounted.select(directions.columns)],
             how="vertical_relaxed",
         )
         .select(pl.col(name).cast(dtype) for name, dtype in directions.schema.items())

@@ -55,7 +55,7 @@ REMEDIES = {
 }
 """Remedy by place of loss, as `collectors/FORMAT.md` names it."""
 ENDED = "Stop the collector with SIGINT, and let it write the end of its log."
-LATE = "Let the collector run as long as the capture."
+RUN_AS_LONG = "Let the collector run as long as the capture."
 LEAST_AFTER_S, AFTER_SHARE = 1.0, 0.1
 """Time that a log lacks at its end, itself and as part of the time that its flows take: less is a
 collector that was stopped first. By eye."""
@@ -130,7 +130,7 @@ def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float) -> str:
     if complete is False or Stat.NO_TRAILER in names:
         sentences.append(ENDED)
     if after_s:
-        sentences.append(LATE)
+        sentences.append(RUN_AS_LONG)
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 

@@ -100,6 +100,22 @@ def test_parts_add_up_to_the_whole(misfire: Evidence):
     assert sum(map(sent, halves)) == pytest.approx(whole, rel=0.01)
 
 
+def test_the_share_of_marks_of_a_stretch_is_of_packets_on_the_wire() -> None:
+    """Of super-packets the rounds hold as many as the capture, and marks as on the wire."""
+    run = frames.capture(
+        sources=frame("sources", first_ns=0, last_ns=1000 * frames.MS),
+        flows=frame("flows", first_ns=0, last_ns=1000 * frames.MS),
+        directions=frame("directions", data_packets=4_000, data_segments=40_000),
+        rounds=frames.rounds(100, ce_best=30),
+    )
+    (row,) = in_time(run, Selection.of(to_s=0.5)).directions.to_dicts()
+    assert (row["data_packets"], row["data_segments"], row["ce_fed_back_best"]) == (
+        2_000,
+        20_000,
+        1_500,
+    )
+
+
 def test_a_direction_without_rounds_stays_and_nothing_in_time_is_refused():
     run = frames.capture(
         sources=frame("sources", first_ns=0, last_ns=20 * 10**9),

@@ -12,7 +12,8 @@ from l4strace.evidence import Evidence, kept
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
-from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES, MIN_WINDOW
+from l4strace.rules.l4s201_ece_ignored import MIN_WINDOW
+from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import count, quantity, share

@@ -5,6 +5,7 @@ use super::*;
 use crate::packet::{ecn, flag, Sack};
 
 mod attacks;
+mod merged;
 
 const MS: i64 = 1_000_000;
 

@@ -141,19 +141,20 @@ class Link:
 
     def marked(self, part: Part) -> Marks:
         """Marked packets of the part's rounds."""
-        own = part.rounds.sort("start_ns").partition_by("flow", "forward", as_dict=True)
-        counts = [self._marked(*key, rounds) for key, rounds in own.items()]
+        own = part.rounds.sort("start_ns").partition_by("flow", "forward")
+        counts = [self._marked(rounds) for rounds in own]
         return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
 
-    def _marked(self, flow: int, forward: bool, rounds: pl.DataFrame) -> Marks:
+    def _marked(self, rounds: pl.DataFrame) -> Marks:
         """As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings."""
         echoed = (rounds["ece_acks"] > 0).fill_null(value=False) & rounds["ce_best"].is_null()
         if not echoed.any():
             return Marks(int(rounds["marks"].sum()), exact=True)
-        if (flow, forward) in self.arrived:
-            return Marks(self.arrived[flow, forward], exact=True)
+        direction = rounds["flow"][0], rounds["forward"][0]
+        if direction in self.arrived:
+            return Marks(self.arrived[direction], exact=True)
         begins = int((echoed & ~echoed.shift(fill_value=False)).sum())
-        return Marks(max(begins, self.answered.get((flow, forward), 0)), exact=False)
+        return Marks(max(begins, self.answered.get(direction, 0)), exact=False)
 
     @cached_property
     def interval(self) -> float:

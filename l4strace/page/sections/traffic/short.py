@@ -66,7 +66,7 @@ def _row(own: pl.DataFrame, size: str, sent_as: str) -> ShortRow:
         f"{own.height:,}",
         duration(times.quantile(0.5, "nearest")),
         duration(times.quantile(0.99, "nearest")),
-        share(int(own["marks"].sum()), int(own["data_packets"].sum())),
+        share(int(own["marks"].sum()), int(own["data_segments"].sum())),
     )
 
 
