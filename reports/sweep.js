@@ -71,7 +71,14 @@ function explained(measure, axis, runs) {
 
 const ALL_RUNS = DATA.runs.map((_, run) => run);
 const byName = (list, name) => list.find(one => one.name === name) ?? null;
-const state = {measure: DATA.measures[0]?.name, statistic: "mean", x: "", y: "", across: "", down: "", filters: {}};
+
+/* The first measure that most runs have, else the one that the most have. */
+function usual() {
+  const known = DATA.measures.map(measure => measure.values.reduce((n, v) => n + !Number.isNaN(v), 0));
+  const most = Math.max(0, ...known);
+  return DATA.measures[known.findIndex(n => n > 0 && 2 * n >= most && 2 * n >= DATA.runs.length)]?.name ?? DATA.measures[known.indexOf(most)]?.name;
+}
+const state = {measure: usual(), statistic: "mean", x: "", y: "", across: "", down: "", filters: {}};
 
 /* Fields of all maps of the first view: a browser lays out 20,000 in half a second. */
 const MOST_FIELDS = 20000;
@@ -79,16 +86,19 @@ const MOST_FIELDS = 20000;
 /* First view: the two numeric parameters with most values as axes, what differs most as facets.
    Parameters that every run has come first: the others describe a part of the runs. */
 function begin() {
-  const rank = (a, b) => (b.complete - a.complete) || (b.numeric - a.numeric) || (b.values.length - a.values.length);
-  const axes = [...DATA.parameters].sort(rank);
-  [state.x, state.y] = [axes[0]?.name ?? "", axes[1]?.name ?? ""];
   const measure = byName(DATA.measures, state.measure);
+  // A parameter that has one value where the measure has numbers makes no axis.
+  const known = ALL_RUNS.filter(run => measure && !Number.isNaN(measure.values[run]));
+  const varied = new Map(DATA.parameters.map(axis => [axis, new Set(known.map(run => axis.places[run])).size]));
+  const rank = (a, b) => ((varied.get(b) > 1) - (varied.get(a) > 1)) || (b.complete - a.complete) || (b.numeric - a.numeric) || (varied.get(b) - varied.get(a));
+  const axes = DATA.parameters.filter(axis => axis.name !== "origin").sort(rank);
+  [state.x, state.y] = [axes[0]?.name ?? "", axes[1]?.name ?? ""];
   const rest = axes.slice(2).map(axis => [axis, measure ? explained(measure, axis, ALL_RUNS)?.part ?? 0 : 0]);
   rest.sort((a, b) => (b[0].complete - a[0].complete) || (b[1] - a[1]));
   const facets = [];
   let fields = (axes[0]?.values.length ?? 1) * (axes[1]?.values.length ?? 1);
   for (const [axis] of rest) {
-    if (facets.length === 2 || !axis.complete || axis.values.length > 8 || fields * axis.values.length > MOST_FIELDS) continue;
+    if (facets.length === 2 || !axis.complete || varied.get(axis) < 2 || axis.values.length > 8 || fields * axis.values.length > MOST_FIELDS) continue;
     fields *= axis.values.length;
     facets.push(axis.name);
   }
@@ -134,7 +144,7 @@ function controls() {
     choice("Columns", state.x, optional, place("x")), choice("Rows", state.y, optional, place("y")),
     choice("A map for each", state.across, optional, place("across")), choice("and each", state.down, optional, place("down")),
     ...rest.map(axis => choice(`Only ${axis.name}`, state.filters[axis.name] ?? "",
-      [["", "all"], ...axis.values.map((value, at) => [String(at), value])], v => { state.filters[axis.name] = v; })));
+      [["", `all ${axis.values.length}, pooled`], ...axis.values.map((value, at) => [String(at), value])], v => { state.filters[axis.name] = v; })));
 }
 
 /* {facets: [{across, down, cells: Map "x,y" -> runs}], axes} of the runs that the filters leave. */
@@ -155,6 +165,13 @@ function grouped(measure) {
   return {axes, facets: sorted};
 }
 
+/* Parameters with several values in one cell: its number is over all of them. */
+function pooled(facets) {
+  const cells = facets.flatMap(facet => [...facet.cells.values()]);
+  const mixed = DATA.parameters.filter(axis => !taken().has(axis.name) && axis.name !== "origin"
+    && cells.some(runs => runs.some(run => axis.places[run] !== axis.places[runs[0]])));
+  return mixed.length ? `Each cell pools all values of ${mixed.map(axis => axis.name).join(", ")}.` : "";
+}
 /* Numbers of packets and of a load generator are not measured in the same place: the figure says so. */
 function mixture(facets) {
   const counts = new Array(DATA.origins.names.length).fill(0);
@@ -190,7 +207,7 @@ function draw() {
   const holder = document.getElementById("facets");
   if (!measure) { holder.replaceChildren(element("p", {className: "absent", textContent: "No run has a number."})); return; }
   const {axes, facets} = grouped(measure);
-  document.getElementById("doc").textContent = [measure.doc, mixture(facets)].filter(Boolean).join(" ");
+  document.getElementById("doc").textContent = [measure.doc, pooled(facets), mixture(facets)].filter(Boolean).join(" ");
   for (const facet of facets) {
     facet.figures = new Map([...facet.cells].map(([cell, runs]) => [cell, statistics(runs.map(run => measure.values[run]))]));
   }
@@ -199,9 +216,9 @@ function draw() {
   const palette = diverging ? DIVERGING : SEQUENTIAL;
   const fill = value => color(palette, (value - low) / (high - low || 1));
   const unit = state.statistic === "runs" ? "" : measure.unit;
-  const used = {x: places(facets, 0), y: places(facets, 1)};
+  document.getElementById("cell").hidden = true;
   figure = {measure, axes, unit, across: new Set(facets.map(facet => facet.across)).size,
-    maps: facets.map(facet => mapOf(axes, facet, used, fill, unit))};
+    maps: facets.map(facet => mapOf(axes, facet, {x: places([facet], 0), y: places([facet], 1)}, fill, unit))};
   holder.replaceChildren(...figure.maps.flatMap((map, at) => [
     ...(at && facets[at].down !== facets[at - 1].down ? [element("div", {className: "break"})] : []), element("div", {}, map.table)]));
   if (!facets.length) holder.replaceChildren(element("p", {className: "absent", textContent: "The filters leave no run."}));
@@ -212,14 +229,14 @@ function draw() {
   differs(measure);
 }
 
-/* Places on an axis (0: columns, 1: rows) that any map fills; the others would be empty everywhere. */
+/* Places on an axis (0: columns, 1: rows) that a map fills: no row and no column without runs. */
 function places(facets, axis) {
   const found = new Set(facets.flatMap(facet => [...facet.cells.keys()].map(cell => Number(cell.split(",")[axis]))));
   return [...found].sort((a, b) => a - b);
 }
 
 function mapOf(axes, facet, used, fill, unit) {
-  const columns = used.x.map(at => axes.x ? axes.x.values[at] : "all"), rows = used.y.map(at => axes.y ? axes.y.values[at] : "all");
+  const columns = used.x.map(at => axes.x ? axes.x.values[at] : "all runs"), rows = used.y.map(at => axes.y ? axes.y.values[at] : "all runs");
   const title = caption(axes, facet);
   const cells = used.y.map((row, y) => used.x.map((column, x) => {
     const found = facet.figures.get(`${column},${row}`);
@@ -268,12 +285,17 @@ function open(cell, measure, title) {
   const kind = f.runs === 1 ? DATA.of.slice(0, -1) : DATA.of;
   const text = `${f.runs} ${kind}: mean ${shown(f.mean, measure.unit)}, median ${shown(f.median, measure.unit)}, `
     + `standard deviation ${shown(f.deviation, measure.unit)}, ${shown(f.lowest, measure.unit)} to ${shown(f.highest, measure.unit)}`;
+  // What distinguishes the runs of the cell, and what is wrong with them.
+  const more = DATA.parameters.filter(axis => sorted.some(run => axis.places[run] !== axis.places[sorted[0]]));
+  const worst = DATA.worst ?? [];
   const rows = sorted.slice(0, MOST).map(run => {
     const page = pageOf(run);
     const name = page ? element("a", {href: page.split("/").map(encodeURIComponent).join("/"), textContent: DATA.runs[run]}) : DATA.runs[run];
-    return element("tr", {}, element("th", {scope: "row"}, name), element("td", {textContent: shown(measure.values[run], measure.unit)}));
+    return element("tr", {}, element("th", {scope: "row"}, name), element("td", {textContent: shown(measure.values[run], measure.unit)}),
+      ...more.map(axis => element("td", {textContent: axis.values[axis.places[run]]})), ...(worst.length ? [element("td", {textContent: worst[run] || "–"})] : []));
   });
-  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {scope: "col", textContent: DATA.of === "cells" ? "Cell" : "Run"}), element("th", {scope: "col", textContent: measure.title}))), element("tbody", {}, ...rows));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {scope: "col", textContent: DATA.of === "cells" ? "Cell" : "Run"}), element("th", {scope: "col", textContent: measure.title}),
+    ...more.map(axis => element("th", {scope: "col", textContent: axis.name})), ...(worst.length ? [element("th", {scope: "col", textContent: "Worst finding"})] : []))), element("tbody", {}, ...rows));
   document.getElementById("cell-title").textContent = `${DATA.of === "cells" ? "Cells" : "Runs"} of ${title}`;
   document.getElementById("cell-body").replaceChildren(element("p", {textContent: text}), strip(sorted.map(run => measure.values[run]), f, measure),
     element("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Runs of the cell"}, table),

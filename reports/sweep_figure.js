@@ -42,9 +42,10 @@ function cut(label) { return label.length > 24 ? `${label.slice(0, 23)}…` : la
 function svgOf(title, xName, yName, maps, inRow) {
   const [h, gap, head] = [26, 26, 44];
   const wide = (values, least) => Math.max(least, 14 + 7 * Math.max(...values.map(value => cut(value).length)));
-  const w = wide(maps[0].columns, 58), left = wide(maps[0].rows, 92);
+  const w = wide(maps.flatMap(map => map.columns), 58), left = wide(maps.flatMap(map => map.rows), 92);
   const across = Math.min(maps.length, Math.max(inRow, 1), 4);
-  const width = maps[0].columns.length * w + left + gap, height = maps[0].rows.length * h + head + 34;
+  const most = key => Math.max(...maps.map(map => map[key].length));
+  const width = most("columns") * w + left + gap, height = most("rows") * h + head + 34;
   const parts = maps.map((map, number) => {
     const at = [(number % across) * width + 10, Math.floor(number / across) * height + 30];
     const text = (x, y, anchor, value, fill = "#000000", weight = 400) =>

@@ -35,6 +35,8 @@ UNKNOWN = 2
 """Stands for a rule that could not judge a run."""
 MOST_FAILED = 200
 MOST_TEXT = 120
+CUT = ("L4S001", "L4S002", "L4S004", "L4S008", "L4S013")
+"""Rules on captures and logs that hold a part of the run only."""
 CENTERS = {"l4s_share": 0.5}
 """Measures with a fair middle: their colors diverge from there, as in the studies."""
 LEGEND = (
@@ -43,9 +45,16 @@ LEGEND = (
 )
 
 
-def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> str:
-    """The page as HTML; ``pages`` maps runs to paths of their own pages."""
+def render(
+    tables: Tables, title: str, pages: dict[str, str] | None = None, notes: Sequence[str] = ()
+) -> str:
+    """The page as HTML; ``pages`` maps runs to paths of their own pages.
+
+    ``notes`` are sentences on what was assumed of the runs, and what did not fit.
+    """
     runs = tables["runs"]
+    rules = by_rule(tables["findings"])
+    kinds = _serious(tables)
     good = runs.filter(pl.col("status") == "ok")
     failed = failures(runs)
     return fill(
@@ -55,9 +64,12 @@ def render(tables: Tables, title: str, pages: dict[str, str] | None = None) -> s
         title=title,
         kind="sweep",
         legend=LEGEND,
-        headline=_headline(runs, good),
+        headline=_headline(runs, good, kinds),
+        serious=kinds,
+        notes=list(notes),
         constants=_constants(good),
-        findings=by_rule(tables["findings"]).head(MOST_RULES).to_dicts(),
+        findings=rules.head(MOST_RULES).to_dicts(),
+        findings_more=max(0, rules.height - MOST_RULES),
         failed=failed.head(MOST_FAILED).to_dicts(),
         failed_more=max(0, failed.height - MOST_FAILED),
     )
@@ -96,6 +108,7 @@ def data(tables: Tables, runs: pl.DataFrame, pages: dict[str, str]) -> dict[str,
         "pages": [_page(short(name), pages.get(name)) for name in names] if pages else [],
         "parameters": [made for name in parameters_of(runs) if (made := axis(runs, name))],
         "origins": origins(runs),
+        "worst": _worst(runs),
         "measures": [
             *_measures(tables, names),
             *_rules(tables["findings"], runs),
@@ -187,10 +200,47 @@ def floats(values: Sequence[float | None]) -> str:
     return b64encode(packed).decode()
 
 
-def _headline(runs: pl.DataFrame, good: pl.DataFrame) -> str:
+def _worst(runs: pl.DataFrame) -> list[str]:
+    """Rule and severity of the worst finding of each run, for warnings and errors."""
+    if "severity" not in runs.columns or "rule" not in runs.columns:
+        return []
+    rows = runs.select("rule", "severity").rows()
+    found = [f"{rule} {level}" if level in ("error", "warning") else "" for rule, level in rows]
+    return found if any(found) else []
+
+
+def _serious(tables: Tables) -> list[dict[str, Any]]:
+    """Runs with errors, and runs whose capture or log is not whole."""
+    findings = tables["findings"]
+    if findings.is_empty():
+        return []
+    cut = pl.col("rule").is_in(CUT)
+    first = findings.unique(["run", "rule"], keep="first", maintain_order=True)
+    parts = (
+        ("serious", "Runs with errors", "with errors", (pl.col("severity") == "error") & ~cut),
+        ("cut", "Runs that were recorded in part", "recorded in part", cut),
+    )
+    kinds = []
+    for name, title, short_title, condition in parts:
+        rows = first.filter(condition).select("run", "rule", "message")
+        if rows.height:
+            kinds.append(
+                {
+                    "id": name,
+                    "title": title,
+                    "words": f"{rows['run'].n_unique():,} {short_title}",
+                    "rows": rows.head(MOST_FAILED).to_dicts(),
+                    "more": max(0, rows.height - MOST_FAILED),
+                }
+            )
+    return kinds
+
+
+def _headline(runs: pl.DataFrame, good: pl.DataFrame, kinds: Sequence[dict[str, Any]]) -> str:
     failed = runs.height - good.height
-    text = f"{count(runs.height, 'run')}, {count(len(_varied(good)), 'parameter')}"
-    return f"{text}, {failed:,} failed" if failed else text
+    parts = [count(runs.height, "run"), count(len(_varied(good)), "parameter")]
+    parts += [f"{failed:,} failed"] if failed else []
+    return ", ".join([*parts, *(kind["words"] for kind in kinds)])
 
 
 def _varied(runs: pl.DataFrame) -> list[str]:

@@ -67,7 +67,7 @@ def sweep(order: Order, measure: pool.Measure, progress: Progress = lambda _, __
     measured = _measured(dataset, todo, order, measure, progress)
     tables = dataset.finish(_parameters(found))
     if order.page:
-        _write_page(order, tables)
+        _write_page(order, tables, found.notes)
     return Done(tables, measured, len(found.planned) - len(fresh), tuple(found.notes))
 
 
@@ -100,7 +100,7 @@ def _measured(
     return measured
 
 
-def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
+def _write_page(order: Order, tables: dict[str, pl.DataFrame], notes: Sequence[str]) -> None:
     from l4strace.sweep import page
 
     store = Store(order.results)
@@ -108,7 +108,7 @@ def _write_page(order: Order, tables: dict[str, pl.DataFrame]) -> None:
     names = {run: page_name(run) for run in tables["runs"]["run"]}
     linked = {run: path for run, path in names.items() if path.removeprefix(f"{PAGES}/") in here}
     title = ", ".join(discover.stem(source) for source in order.sources)
-    text = page.render(tables, title, linked)
+    text = page.render(tables, title, linked, notes)
     store.write(PAGE, text.encode("utf-8", "replace"))
 
 

@@ -32,8 +32,13 @@ def text(place: str, done: Done) -> str:
         lines.append(f"  {status}: {one_line(run)}: {one_line(error or '')}")
     if failed.height > MOST_FAILED:
         lines.append(f"  ... and {failed.height - MOST_FAILED:,} more: status in table runs")
-    rules = by_rule(done.tables["findings"]).head(MOST_FINDINGS)
-    lines += [f"  {rule} {severity}: {count(n, 'run')}" for rule, severity, n in rules.iter_rows()]
+    rules = by_rule(done.tables["findings"])
+    lines += [
+        f"  {rule} {severity}: {count(n, 'run')}"
+        for rule, severity, n in rules.head(MOST_FINDINGS).iter_rows()
+    ]
+    if (more := rules.height - MOST_FINDINGS) > 0:
+        lines.append(f"  ... and {more:,} more kinds of findings: table findings")
     return "\n".join(lines)
 
 

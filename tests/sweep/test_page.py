@@ -14,9 +14,10 @@ import pytest
 from l4strace.compare import comparison, overlay, sides
 from l4strace.compare import page as compare_page
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.sweep import elsewhere, page, pool, study
+from l4strace.sweep import elsewhere, page, pool, study, summary
 from l4strace.sweep.cells import Tables
 from l4strace.sweep.measures import QUANTITIES
+from l4strace.sweep.planned import Done
 from tests.support import chromium
 
 EVIL = "</script><img src=x onerror=\"document.title='owned'\">"
@@ -217,3 +218,67 @@ def test_the_page_of_a_comparison_marks_the_cells_that_differ(
     assert "rate 4, rtt 4: 22 % -> 22 %" in browser.evaluate(place_of_cell)
     assert browser.complaints == []
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
+
+
+def mixed() -> Tables:
+    """A measure of one run only, then one of all; runs with an error and cut ones."""
+    frame = pl.DataFrame(
+        [
+            {"aqm": aqm, "rate": rate, "buffer size": "one long label", "cca": cca, "i": i,
+             "jain": 1.0 if (rate, i) == (4, 0) and aqm == cca == "a" else None,
+             "prague goodput": 1e6 * rate}
+            for aqm, rates in (("a", (4, 8)), ("b", (16, 32))) for rate in rates
+            for cca in ("a", "b") for i in range(2)
+        ]
+    )  # fmt: skip
+    columns = elsewhere.columns_of(frame, elsewhere.Roles(measures=("jain",)))
+    tables = {name: table.empty() for name, table in SWEEP_TABLES.items()}
+    tables |= elsewhere.tables(frame, "t", columns)
+    found = [
+        ("t:01", "L4S301", "error"),
+        ("t:02", "L4S001", "warning"),
+        ("t:03", "L4S503", "notice"),
+    ]
+    rows = [
+        {"run": run, "number": 0, "rule": rule, "severity": level, "message": f"{rule} of {run}"}
+        for run, rule, level in found
+    ]
+    return tables | {"findings": SWEEP_TABLES["findings"].conform(pl.DataFrame(rows))}
+
+
+def test_failed_cut_and_serious_runs_are_visible():
+    html = page.render(mixed(), "t", notes=["--name fits 3 of 4 runs"])
+    assert "16 runs, 3 parameters, 1 with errors, 1 recorded in part" in html
+    assert "L4S301 of t:01" in html
+    assert "L4S001 of t:02" in html
+    assert "--name fits 3 of 4 runs" in html
+
+
+def test_rules_that_are_not_listed_are_counted():
+    tables = mixed()
+    rows = [
+        {"run": "t:01", "number": n, "rule": f"L4S{400 + n}", "severity": "warning"}
+        for n in range(40)
+    ]
+    tables = tables | {"findings": SWEEP_TABLES["findings"].conform(pl.DataFrame(rows))}
+    assert "10 more rules are in the table findings." in page.render(tables, "t")
+    assert "... and 32 more kinds of findings" in summary.text("out", Done(tables, 0, 16))
+
+
+@pytest.mark.needs("chromium")
+def test_the_first_view_shows_something(browser: chromium.Chromium, tmp_path: Path):
+    """A measure that most runs have, no row without runs, and what is pooled."""
+    place = tmp_path / "index.html"
+    place.write_text(page.render(mixed(), "t"), encoding="utf-8")
+    browser.load(place)
+    assert browser.evaluate("state.measure") == "l4s_of_link"
+    full = (
+        "[...document.querySelectorAll('.map tbody tr')].every(row => row.querySelector('button'))"
+    )
+    assert browser.evaluate(full)
+    browser.evaluate("state.across = state.down = ''; state.filters = {}; draw()")
+    assert "Each cell pools all values of" in browser.evaluate("document.body.innerText")
+    browser.evaluate("document.querySelector('.map button').click()")
+    assert browser.evaluate("document.getElementById('cell').hidden") is False
+    browser.evaluate("state.x = state.y; state.y = ''; draw()")
+    assert browser.evaluate("document.getElementById('cell').hidden") is True
