@@ -79,6 +79,16 @@ def test_ect_that_was_cleared_before_a_download_arrived_is_named() -> None:
     assert "although classic ECN was negotiated" in found["L4S113"].message
 
 
+def test_losses_before_the_capture_are_not_of_the_path_behind_it() -> None:
+    """Egress of a router: the queue before it dropped 99 packets, some of them twice."""
+    found = analysis("capture-after-the-queue")
+    assert found.findings == ()
+    assert found.frame is not None
+    assert found.frame.limits.startswith(
+        "Unknown: at least 75 packets lost before the capture point, whose queue is not seen here"
+    )
+
+
 def test_a_hop_that_marks_all_packets_of_a_classic_flow_is_named(tmp_path: Path) -> None:
     """The packets of `ce-at-the-sender`, as if they had left as ECT(0)."""
     with lzma.open(FIXTURES / "reports" / "ce-at-the-sender.pcap.xz") as file:

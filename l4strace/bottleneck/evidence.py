@@ -134,6 +134,8 @@ class Direction:
     """Packets retransmitted."""
     losses: float = 0.0
     """Packets retransmitted in the whole direction, its start included."""
+    lost_before: float = 0.0
+    """Packets that were lost before the capture point."""
     lost_rounds: float = 0.0
     """Rounds with retransmissions."""
     lost_us: float = nan

@@ -131,6 +131,7 @@ ROWS = (
     Row(*UNKNOWN, (marks.some,), "{some}: too little to identify an AQM"),
 
     # No mark, and losses.
+    Row(*UNKNOWN, (losses.before,), "{before}"),
     Row("none", PARTLY, (losses.some, losses.without_queue, losses.shallow),
         "{some} {without_queue}: the path loses at random"),
     Row("unmarked", PARTLY, (losses.some, losses.with_queue, sent.reordered),

@@ -176,9 +176,14 @@ def _decided(judged: pl.DataFrame) -> pl.DataFrame:
         )
         for law in over
     ]
+    # The floor or one half, whichever: both are far from what alpha/2 asks for.
+    deep_lead = pl.max_horizontal(floor, half) - pl.max_horizontal(half_alpha, none)
+    shown = enough & plain & (pl.col("isolated") >= MIN_LAW_ROUNDS)
+    named.append(pl.when(shown & (certain * deep_lead >= needed)).then(pl.lit("deep")))
     judged = judged.with_columns(law=pl.coalesce(named))
     law = pl.col("law")
-    lead = pl.coalesce(pl.when(law == name).then(name) for name in over)
+    leads = [pl.when(law == name).then(name) for name in over]
+    lead = pl.coalesce(*leads, pl.when(law == "deep").then(deep_lead))
     behind = pl.max_horizontal("ll_floor_buggy", "ll_floor_always") - pl.col("ll_floor_fixed")
     references = (
         pl.when(behind >= needed).then(pl.lit("wrong")).when(behind < LEAD).then(pl.lit("correct"))

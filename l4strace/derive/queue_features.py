@@ -130,6 +130,7 @@ def _carried(capture: Capture) -> pl.LazyFrame:
             pl.col("mangled").fill_null(False).any().over("source", "path").alias("cleared"),
             (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
             pl.col("retransmits").alias("losses"),
+            pl.col("lost_before").fill_null(0),
             # A capture that began late may have missed what another one shows.
             pl.col("data_ce").fill_null(0).max().over(DIRECTION).alias("seen_marks"),
             pl.col("retransmits").fill_null(0).max().over(DIRECTION).alias("seen_losses"),

@@ -85,6 +85,11 @@ def shown_by_packets(row: Row) -> bool:
     return row.shown_by == "packets"
 
 
+def deep(row: Row) -> bool:
+    """L4S308: reductions are far deeper than alpha/2, and packets do not show by which law."""
+    return row.state == "unknown" and row.response is not None and row.response.deep
+
+
 def right(row: Row) -> bool:
     """L4S309: the score is high behind an AQM that is classic, or as high as its inputs are."""
     score = row.recorded

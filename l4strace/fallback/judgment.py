@@ -94,13 +94,20 @@ def _of_response(
     least = score.time if score else 0.0
     if response.at_the_floor:
         return _acting(place, response, score, then)
-    if place.shared and response.mostly_half_alpha:
-        return Verdict("idle", None, "packets", Confidence.MEDIUM)
-    if response.law == "alpha/2" and (response.shown or least < MIN_SHARE):
+    if response.deep:
+        return Verdict("unknown", None, None, Confidence.MEDIUM)
+    if _idle(place, response, least):
         return Verdict("idle", None, "packets", Confidence.MEDIUM)
     if response.at_times and place.kind == "l4s" and _slow(place, least):
         return Verdict("acts", "slow link", "packets", Confidence.MEDIUM)
     return UNKNOWN if response.shown else None
+
+
+def _idle(place: Place, response: Response, least: float) -> bool:
+    """Reductions follow alpha/2; behind a queue that all flows share it is enough that most do."""
+    if response.law == "alpha/2":
+        return response.shown or least < MIN_SHARE
+    return place.shared and response.mostly_half_alpha
 
 
 def _would_be(place: Place, score: Replayed | None, then: Conditions) -> Verdict:

@@ -54,6 +54,11 @@ class Response:
         return self.law == "floor" or self.few
 
     @property
+    def deep(self) -> bool:
+        """Reductions are far deeper than alpha/2: by the fallback, or by a classic sender."""
+        return self.law in ("deep", "half")
+
+    @property
     def unsure(self) -> bool:
         """What shows the law is little, or not of this flow alone."""
         return self.by_host or self.few

@@ -133,8 +133,11 @@ def _line(
     source = nearest_source[directions[0]["flow"], directions[0]["forward"]]
     near = next(row for row in directions if row["source"] == source)
     flow = views[source]
+    place = vantages.of_direction(flow, near["forward"])
     # From data to ACK at the receiver is the host's own delay, no round trip.
-    rtt = None if vantages.of_direction(flow, near["forward"]) == "receiver" else near["rtt_min_us"]
+    rtt = None if place == "receiver" else near["rtt_min_us"]
+    # What was lost before the capture is seen once there, as if it were new.
+    least = "+" if near["retransmits"] and place in ("receiver", "middle") else ""
     return (
         str(flow["flow"]),
         *ends(flow, near["forward"]),
@@ -143,7 +146,7 @@ def _line(
         _codepoint(near),
         quantity(near["payload_bytes"] or 0, "byte"),
         _ce(views, near, directions, echoed),
-        str(near["retransmits"] or 0),
+        f"{near['retransmits'] or 0}{least}",
         quantity(rtt, "us") if rtt is not None else "-",
     )
 

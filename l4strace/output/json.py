@@ -25,7 +25,8 @@ FLOW_KEYS = (
 DIRECTION_KEYS = (
     "cc", "packets", "data_packets", "data_segments", "payload_bytes", "acked_bytes",
     "not_ect", "ect1", "ect0", "ce", "ce_segments", "marked_share",
-    "retransmits", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us", "rtt_samples",
+    "retransmits", "lost_before", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us",
+    "rtt_samples",
     "ceb_bytes", "e0b_bytes", "e1b_bytes", "ece_acks", "first_frame", "last_frame", "first_ce_ns",
 )  # fmt: skip
 FED_BACK = {"ce_fed_back_lo": "lo", "ce_fed_back_hi": "hi", "ce_fed_back_best": "best"}

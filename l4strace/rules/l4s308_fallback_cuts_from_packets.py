@@ -4,11 +4,12 @@ What it checks
 --------------
 Which law explains how the window of an ECT(1) sender follows its marks over the whole trace:
 alpha/2, the classic-ECN fallback's floor of 31 % under it, or one half (which windows of 7 packets
-and fewer do not distinguish from the floor). A law counts where its log-likelihood leads that of
-the laws that it rules out by 6, and by 0.1 for each marked round. Three or four rounds show the
-floor, with low confidence, where it explains them far better. Then whether that law suits the
-bottleneck that the packets show and the score that correct thresholds give, replayed from packets.
-Directions with a recorded score are left to the other L4S3xx rules.
+and fewer do not distinguish from the floor, nor marks on their way that make a second reduction). A
+law counts where its log-likelihood leads that of the laws that it rules out by 6, and by 0.1 for
+each marked round. Three or four rounds show the floor, with low confidence, where it explains them
+far better. Then whether that law suits the bottleneck that the packets show and the score that
+correct thresholds give, replayed from packets. Directions with a recorded score are left to the
+other L4S3xx rules.
 
 Why it matters
 --------------
@@ -26,10 +27,11 @@ bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`, replayed
 
 When it is wrong
 ----------------
-Other senders may use ECT(1) and reduce by about 30 % of their own accord: only if the sender is
-Prague is it the fallback. In windows of a few packets, or with alpha near 0.6, a reduction to the
-floor and one by alpha/2 differ by less than counting whole packets hides: the rule then does not
-say that the fallback misfires, nor, where the score asks for the floor, that it does not act.
+Other senders may use ECT(1) and reduce by about 30 % of their own accord, as CUBIC does: where
+neither a log nor a host file names Prague (`directions.cc`), a misfire is a warning. In windows of
+a few packets, or with alpha near 0.6, a reduction to the floor and one by alpha/2 differ by less
+than counting whole packets hides: the rule then does not say that the fallback misfires, nor, where
+the score asks for the floor, that it does not act.
 
 What to do
 ----------
@@ -65,6 +67,7 @@ from l4strace.rules.support.fallback_words import (
     marks_from,
     not_falling_back,
     percent,
+    runs_prague,
 )
 
 CODE = "L4S308"
@@ -76,7 +79,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         (row, row.response) for row in rows(evidence) if _left_to_packets(row) and row.response
     ]
     found: list[Finding | Skipped] = [
-        _finding(evidence, row, response) for row, response in asked if cases.shown_by_packets(row)
+        _finding(evidence, row, response)
+        for row, response in asked
+        if cases.shown_by_packets(row) or cases.deep(row)
     ]
     laws = {response.law for _, response in asked}
     if found or not asked or laws & {"half", "none"}:
@@ -102,7 +107,7 @@ def _open(responses: list[Response]) -> str:
 
 
 def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
-    severity, what = _severity(row), _variant(row)
+    severity, what = _severity(evidence, row), _variant(row)
     return Finding(
         CODE,
         severity,
@@ -122,15 +127,19 @@ def _variant(row: Row) -> str:
     """`not-falling-back` and `idle`, or why the fallback acts: `misfire`, `slow-link`, ..."""
     if row.state == "idle":
         return "not-falling-back" if not_falling_back(row) else "idle"
+    if cases.deep(row):
+        return "deep"
     cause = row.justified_by or "unknown"
     return "misfire" if cause == "nothing" else cause.replace(" ", "-")
 
 
-def _severity(row: Row) -> Severity:
+def _severity(evidence: Evidence, row: Row) -> Severity:
     if row.state == "idle":
         return Severity.WARNING if not_falling_back(row) else Severity.INFO
     if row.justified_by == "nothing":
-        return Severity.ERROR
+        return Severity.ERROR if runs_prague(evidence, row) else Severity.WARNING
+    if cases.deep(row):
+        return Severity.WARNING if row.place.kind == "l4s" else Severity.INFO
     excused = row.place.kind != "l4s" or row.justified_by == "changed path"
     return Severity.INFO if excused else Severity.NOTICE
 
@@ -146,6 +155,8 @@ def _details(evidence: Evidence, row: Row, response: Response) -> str:
     if row.state == "idle":
         return "."
     score = f" {_score(row)}" if row.place.kind == "l4s" or row.justified_by == "nothing" else ""
+    if cases.deep(row):
+        return f", as {response.samples:,} marked rounds show.{score}"
     return f": {_numbers(response)}.{score}"
 
 

@@ -15,7 +15,7 @@ are over before it has its rate.
 Evidence
 --------
 `phases.ramp_ns`, `changed`, `capacity_bps`, `capacity_shown`, `base_rtt_us` and `start_ns`;
-`rounds.slow_start` and `inflight_max_packets`.
+`rounds.slow_start`, `inflight_max_packets` and `acked_bytes`, unless `flows.vantage` is the middle.
 
 When it is wrong
 ----------------
@@ -38,9 +38,11 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive import neighbors
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
+from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count
 
 CODE = "L4S505"
@@ -91,16 +93,29 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
 
 
 def _exit(evidence: Evidence, phase: Phase) -> str:
-    """Packets in flight at the end of slow start, where the window shows them."""
-    own = subjects.rounds(evidence).filter(*(pl.col(key) == phase[key] for key in subjects.KEY))
-    ended = own.filter(~pl.col("slow_start").fill_null(True)).head(1)
+    """Packets in flight when slow start ended, of the flow that filled the path."""
+    end = phase["start_ns"] + phase["ramp_ns"]
+    known = neighbors.directions(evidence).filter(*(pl.col(key) == phase[key] for key in PATH))
+    ramp = (
+        subjects.rounds(evidence)
+        .filter(pl.col("start_ns").is_between(phase["start_ns"], end))
+        .join(known.filter(pl.col("vantage") != "middle"), on=subjects.KEY, how="semi")
+    )
+    own = ramp.filter(_carried_most())
+    ended = own.filter(~pl.col("slow_start").fill_null(True)).sort("start_ns").head(1)
     if ended.is_empty():
         return ""
-    packets, at = ended.row(0, named=True)["inflight_max_packets"], ended["start_ns"][0]
+    row = ended.row(0, named=True)
     return (
-        f" Slow start of flow {phase['flow']} ended at {subjects.moment(evidence, at)} with "
-        f"{count(packets, 'packet')} in flight."
+        f" Slow start of flow {row['flow']} ended at {subjects.moment(evidence, row['start_ns'])} "
+        f"with {count(row['inflight_max_packets'], 'packet')} in flight."
     )
+
+
+def _carried_most() -> pl.Expr:
+    """Rounds of the flow that carried most data in the time."""
+    carried = pl.col("acked_bytes").sum().over(subjects.KEY)
+    return carried == carried.max()
 
 
 RULE = Rule(CODE, "slow-ramp", "A flow took long to fill a free path.", check, __doc__)

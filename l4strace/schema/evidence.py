@@ -59,7 +59,7 @@ LAWS = Table(
         SOURCE,
         FLOW,
         FORWARD,
-        Column("law", STR, "", "Law that leads clearly: `alpha/2`, `floor` (alpha/2, but at least 0.3125 in classic mode; one half fits equally well in windows of a few packets), `half` or `none`. Null when no law leads."),
+        Column("law", STR, "", "Law that leads clearly: `alpha/2`, `floor` (alpha/2, but at least 0.3125 in classic mode; one half fits equally well in windows of a few packets), `half`, `none`, or `deep` (the floor or one half, far from alpha/2). Null when no law leads."),
         Column("lead", F64, "", "Log-likelihood (nats) of `law` minus that of the best law that it rules out."),
         Column("misfit", F64, "", "Mean cost (nats) of a round under the best law; 0.5 for Gaussian errors."),
         Column("references", STR, "", "References of the fallback when `law` is `floor`: `correct` when the score replayed with correct references explains when the floor holds, else `wrong`."),

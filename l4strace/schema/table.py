@@ -6,14 +6,27 @@ from typing import NamedTuple
 
 import polars as pl
 
+NOT_AT_RECEIVER = "Null at the receiver of the direction, which does not see it."
+AT_LEAST = "A lower bound unless the capture stands at the sender of the direction."
+
 
 class Column(NamedTuple):
-    """One column: ``unit`` is empty where the values have none."""
+    """One column: ``unit`` is empty where the values have none.
+
+    ``vantage`` is empty, or states what its values are where the capture does not stand at the
+    sender: NOT_AT_RECEIVER or AT_LEAST.
+    """
 
     name: str
     dtype: pl.DataType
     unit: str
-    doc: str
+    sentence: str
+    vantage: str = ""
+
+    @property
+    def doc(self) -> str:
+        """What the values are, and where they are known."""
+        return f"{self.sentence} {self.vantage}".rstrip()
 
 
 @dataclass(frozen=True)

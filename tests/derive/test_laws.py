@@ -80,6 +80,26 @@ def test_a_floor_that_the_score_asks_for_hides_in_windows_of_few_packets(most, s
     assert judged(seen, score, classic_ecn_buggy=score)["law"] == law
 
 
+def twice(given: float, again: Callable[[int], bool]) -> dict[str, object]:
+    """Marks that are still on their way reach the sender a round after each reduction."""
+    window, alpha, flight, alphas, marks = 60.0, 0.05, [], [], []
+    for n in range(COUNT):
+        first, second = n % 24 == 0, n % 24 == 1
+        alpha += ((1 / window if first or second else 0.0) - alpha) / 16
+        flight.append(math.ceil(window))
+        alphas.append(alpha)
+        marks.append(int(first or second))
+        cut = first or (second and again(n // 24))
+        window = window * (1 - given) if cut else window + 1
+    return {"inflight_max_packets": flight, "alpha": alphas, "ce_best": marks}
+
+
+def test_marks_on_their_way_make_a_second_reduction() -> None:
+    """36 reductions of 35 % at an alpha/2 of 2.5 %: some once, some twice the floor."""
+    row = judged(twice(0.3125, lambda event: event % 2 == 0), score=17.0)
+    assert (row["law"], row["references"]) == ("floor", "correct")
+
+
 def test_the_reduction_is_given_with_growth_added_back() -> None:
     row = judged(windows(lambda _: 0.3125))
     assert row["fraction"] == pytest.approx(0.3125, abs=0.06)
@@ -255,6 +275,13 @@ def test_a_floor_shows_in_single_reductions_too() -> None:
     assert decided() == "floor"
     assert decided(fraction=0.13) is None
     assert decided(fraction=0.13, isolated=3) == "floor", "too few to contradict"
+
+
+def test_the_floor_or_one_half_is_named_where_both_are_far_from_alpha() -> None:
+    assert decided(ll_half=-62.0) == "deep"
+    assert decided(ll_half=-62.0, fraction=0.05) is None
+    assert decided(ll_half=-62.0, isolated=3) is None
+    assert decided(ll_half=-62.0, ll_half_alpha=-65.0) is None
 
 
 def test_single_reductions_near_the_floor_are_not_alpha() -> None:

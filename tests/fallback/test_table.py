@@ -66,6 +66,7 @@ def replay(score: float = 17.0, **columns: object) -> pl.DataFrame:
         ("unknown", None, {"bottlenecks": L4S, "laws": MOSTLY}),
         ("unknown", None, {"bottlenecks": SHALLOW, "laws": MOSTLY.with_columns(fraction=0.3)}),
         ("unknown", None, {"laws": laws("half")}),
+        ("unknown", None, {"laws": laws("deep"), "bottlenecks": L4S, "detector": replay()}),
         ("unknown", None, {"laws": laws(None), "detector": replay(0.0)}),
         ("acts", "counters", {"aggregates": ZONES | INPUTS}),
         ("idle", "counters", {"aggregates": ZONES | {"@c_sticky": 0}}),

@@ -26,7 +26,7 @@ def scene(
     """Flow 0 under a law, behind a bottleneck, with the score that correct thresholds give."""
     plain = {
         "flows": FLOWS,
-        "directions": DIRECTIONS,
+        "directions": DIRECTIONS.with_columns(cc=pl.Series(["prague", None])),
         "bottlenecks": bottleneck(kind, **(place or {})),
         "laws": laws(**law),
         "detector": steps(origin="packets", score=None, score_fixed=score),
@@ -82,6 +82,38 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     assert "misfired" in found.message
     assert "shrank by 30 % (median) where alpha/2 asks for 2.0 %" in found.message
     assert "Queue delay (0.4 ms, threshold 2 ms)" in found.message
+
+
+@pytest.mark.parametrize(
+    ("cc", "words"),
+    [
+        (None, "A classic reduction under ECT(1) behind an L4S AQM: Prague's fallback misfired,"),
+        ("cubic", "The sender (cubic) reduces as a classic one behind an L4S AQM, although it "),
+        ("prague", "The classic-ECN fallback misfired behind an L4S AQM"),
+    ],
+)
+def test_only_a_sender_that_is_named_prague_has_a_fallback(cc: str | None, words: str) -> None:
+    """CUBIC with a left-over ECT(1) flag gives up 30 %, and was an error of the fallback."""
+    named = DIRECTIONS.with_columns(cc=pl.lit(cc, pl.String))
+    (found,) = check(scene("l4s", WRONG, score=0.0, directions=named))
+    assert found.message.startswith(words)
+    assert found.severity is (Severity.ERROR if cc == "prague" else Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity"), [("l4s", Severity.WARNING), ("classic", Severity.INFO)]
+)
+@pytest.mark.parametrize("law", ["deep", "half"])
+def test_reductions_far_deeper_than_alpha_are_named(
+    kind: str, severity: Severity, law: str
+) -> None:
+    """36 reductions of 35 % at alpha/2 of 2.5 % ended in "Nothing wrong found"."""
+    found, *more = check(scene(kind, {"law": law, "fraction": 0.35, "half_alpha": 0.025}))
+    assert (found.severity, found.confidence, more) == (severity, Confidence.MEDIUM, [])
+    assert found.message.startswith(
+        "Reductions under ECT(1) are far deeper than alpha/2 (35 against 2.5 %): the fallback, or "
+        "a classic sender, as 100 marked rounds show."
+    )
 
 
 @pytest.mark.parametrize(("filled", "words"), [(True, "slow L4S link"), (False, "of the path")])
@@ -165,7 +197,7 @@ def test_names_who_starves() -> None:
 
 def test_silent_for_other_senders_and_laws_and_where_a_log_shows_it() -> None:
     assert check(scene("l4s", FLOOR | {"flow": 1})) == []
-    assert check(scene("l4s", {"law": "half"})) == []
+    assert check(scene("l4s", {"law": "none"})) == []
     assert check(scene("l4s", FLOOR, kernel=log())) == []
 
 

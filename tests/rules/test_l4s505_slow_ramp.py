@@ -1,7 +1,9 @@
 """A path that takes long to fill."""
 
+import polars as pl
+
 from l4strace.rules.l4s505_slow_ramp import check
-from tests.support.frames import MS, evidence, rounds
+from tests.support.frames import MS, evidence, rounds, stack
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS
 
@@ -21,6 +23,29 @@ def test_fires_with_the_time_and_the_end_of_slow_start() -> None:
         "It took 26.0 s after the first data until the path of 50 Mbit/s was full. Slow start of "
         "flow 0 ended at t=0.1 s with 10 packets in flight."
     )
+
+
+def test_names_the_flow_that_filled_the_path() -> None:
+    """Flow 0, which carried most in the end, began when the path was full."""
+    first = rounds(100, flow=1, slow_start=[True] * 30 + [False] * 70, inflight_max_packets=12)
+    late = rounds(500, flow=0, begin_ns=30_000 * MS)
+    made = phases(50.0, ramp_ns=26_000 * MS)
+    plain = {"flows": FLOWS, "directions": DIRECTIONS, "phases": made}
+    (finding,) = check(evidence(**plain, rounds=stack(late, first)))
+    assert finding.message.endswith(
+        "Slow start of flow 1 ended at t=0.3 s with 12 packets in flight."
+    )
+
+
+def test_says_nothing_of_a_slow_start_that_the_capture_does_not_see() -> None:
+    """At the receiver: "Slow start ended with 1 packets in flight"."""
+    unseen = ROUNDS.with_columns(slow_start=None, inflight_max_packets=None)
+    made = {"flows": FLOWS, "directions": DIRECTIONS, "phases": phases(50.0, ramp_ns=26_000 * MS)}
+    (finding,) = check(evidence(**made, rounds=unseen))
+    assert "Slow start" not in finding.message
+    between = made | {"flows": FLOWS.with_columns(vantage=pl.lit("middle"))}
+    (finding,) = check(evidence(**between, rounds=ROUNDS))
+    assert "Slow start" not in finding.message
 
 
 def test_fires_after_a_rise_of_the_capacity() -> None:

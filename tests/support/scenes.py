@@ -113,5 +113,5 @@ def laws(law: str | None = "alpha/2", **columns: Any) -> pl.DataFrame:
     plain: dict[str, Any] = dict.fromkeys((*ahead.values(), "ll_floor_fixed"), -100.0)
     plain |= {"samples": 100, "isolated": 80, "window_packets": 40.0, "lead": 100.0, "misfit": 0.5}
     plain |= {"fraction": 0.02, "half_alpha": 0.02, "first_ns": 0, "last_ns": 10_000 * MS}
-    best = {ahead[law]: -20.0} if law else {}
+    best = {ahead[law]: -20.0} if law in ahead else {}
     return frame("laws", **(plain | {"law": law} | best | columns))

@@ -44,6 +44,17 @@ def test_no_rtt_at_the_receiver():
     assert (near[-1], far[-1]) == ("10 ms", "-")
 
 
+def test_retransmissions_are_a_lower_bound_far_from_the_sender() -> None:
+    """At a receiver 720 of 1,983 were counted: the others were lost, or came once."""
+    for place, shown in (("client", "7"), ("unknown", "7"), ("middle", "7+"), ("server", "7+")):
+        flows, data = frame("flows", vantage=place), frame("directions", retransmits=7)
+        (line,) = flow_lines.rows(capture(flows=flows, directions=data))
+        assert line[flow_lines.HEADS.index("retx")] == shown
+    flows, data = frame("flows", vantage="middle"), frame("directions", retransmits=0)
+    (line,) = flow_lines.rows(capture(flows=flows, directions=data))
+    assert line[flow_lines.HEADS.index("retx")] == "0"
+
+
 def test_ece_says_that_there_were_marks_not_how_many():
     """Classic ECN beside a sender: 0 % stood there while 384 of 3,010 packets arrived marked."""
     flows = frame("flows", mode="classic", vantage="client")

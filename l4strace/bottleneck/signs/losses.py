@@ -21,6 +21,10 @@ average at 15 ms (RFC 8033), the longest target in use. Slow start passes every 
 MIN_LOST_ROUNDS = 3
 """Rounds with losses from which their delays are compared. By eye."""
 
+MOSTLY_BEFORE = 0.5
+"""Packets lost before the capture as part of those retransmitted, from which the queue that dropped
+is not the one that delays show: most."""
+
 MOST_AT_ONCE = 10
 """Packets lost per round with losses up to which they may be lost at random: a buffer that
 overflows in slow start loses a large part of a flight, after which the RTT may be short. By eye."""
@@ -56,6 +60,17 @@ STANDS = "D0 of tcp_prague.c, and the time of packets"
 @sign("packets are retransmitted", "packet", "any", "{value} retransmitted")
 def some(d: Direction) -> Shown:
     return at_least(d.lost, 1) & at_least(d.lost_us, 0.0)
+
+
+@sign(
+    "most packets are lost before the capture",
+    "packet",
+    "any",
+    "at least {value} lost before the capture point, whose queue is not seen here",
+)
+def before(d: Direction) -> Shown:
+    """Behind a queue, as at the egress of a router or a host, their first copy never passes."""
+    return at_least(d.lost_before, 1) & is_so(d.lost_before >= MOSTLY_BEFORE * d.losses)
 
 
 @sign("no packet is lost")
@@ -167,6 +182,7 @@ def idle(d: Direction) -> Shown:
     full buffer that other flows of the path filled. What loses at random loses those of all alike.
     """
     congested = is_so(d.marks > CONGESTED * d.acked) | above(d.path_queued_losses, CONGESTED)
+    congested |= before(d)
     of_path = at_least(d.path_lost_us, standing_us(d))
     few = at_most(d.losses, MOST_AT_ONCE * d.lost_rounds)
     several = at_least(d.lost_rounds, MIN_LOST_ROUNDS)

@@ -101,6 +101,12 @@ def build(case: Case) -> FlowsSection:
     return FlowsSection(tuple(rows), _left_out(case, listed.height))
 
 
+def _retransmits(totals: dict[str, Any], row: dict[str, Any]) -> str:
+    """`at least 720`, where the capture does not stand at the sender."""
+    far = vantages.of_direction(row, totals["forward"]) in ("receiver", "middle")
+    return f"{'at least ' * bool(far and totals['retransmits'])}{number(totals['retransmits'])}"
+
+
 def _by(table: pl.DataFrame, listed: pl.DataFrame, *key: str) -> dict[Any, dict[str, Any]]:
     """Rows of the listed flows by ``key``; the first where there are several."""
     own = table.filter(pl.col("flow").is_in(listed["flow"].implode()))
@@ -131,7 +137,7 @@ def _row(
         goodput=Amount("" if rate is None else bit_rate(rate), rate and round(rate)),
         codepoints=_codepoints(totals),
         ce=_ce(totals),
-        retransmits=Amount(number(totals["retransmits"]), totals["retransmits"]),
+        retransmits=Amount(_retransmits(totals, row), totals["retransmits"]),
         rtt=_rtt(totals, row),
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",

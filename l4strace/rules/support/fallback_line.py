@@ -89,7 +89,7 @@ def _as_used(case: Case, what: str, found: Sequence[Row]) -> str:
 
 def _of_packets(evidence: Evidence, known: Sequence[Row]) -> str:
     """What the reductions on the wire show of the weightiest row, of equals the largest flow."""
-    found = [row for row in known if cases.shown_by_packets(row)]
+    found = [row for row in known if cases.shown_by_packets(row) or cases.deep(row)]
     if not found:
         return "unknown: no kernel log with Prague's score, and no clear reductions"
     carried = evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max())
@@ -104,7 +104,8 @@ def _of_packets(evidence: Evidence, known: Sequence[Row]) -> str:
 def _weight(row: Row) -> tuple[bool, bool, bool, Confidence]:
     """A misfire before a fallback that is missing, before one that acts, before all others."""
     acts = row.state == "acts"
-    return acts and row.justified_by == "nothing", not_falling_back(row), acts, row.confidence
+    misfire = acts and row.justified_by == "nothing"
+    return misfire, not_falling_back(row), acts or cases.deep(row), row.confidence
 
 
 def _recorded(known: Sequence[Row]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
+from l4strace.fallback import cases
 from l4strace.fallback.causes import PATH_CAUSES
 from l4strace.fallback.place import Place
 from l4strace.fallback.recorded import Recorded
@@ -40,6 +41,9 @@ ABOVE, BELOW = f"above {SCORE_LIMIT}", f"below {SCORE_LIMIT}"
 
 FLOOR = f"{100 * CUT_FLOOR:.0f} %"
 """`31 %`: what a reduction in classic mode gives up at least."""
+
+PRAGUE = "prague"
+"""How the names of all its versions begin, and user space's contain it."""
 
 FLAPS = 4
 """Times that the score must pass 8 to flap: up and down twice."""
@@ -127,14 +131,37 @@ def fact(evidence: Evidence, row: Row) -> str:
         return ""
     if row.state == "idle":
         return _scalable(row, response)
+    if cases.deep(row):
+        given = "" if response.fraction is None else f"{100 * response.fraction:.0f} against "
+        return (
+            "Reductions under ECT(1) are far deeper than alpha/2 "
+            f"({given}{100 * response.half_alpha:.1f} %): the fallback, or a classic sender"
+        )
     if row.justified_by == "nothing":
-        where = " behind an L4S AQM" if row.place.proven_l4s else ""
-        return f"The classic-ECN fallback misfired{where}, as the packets show"
+        return _misfire(evidence, row)
     if row.justified_by == "slow link":
         times = "" if response.at_the_floor else "at times "
         packet = f"one packet takes {row.place.serialisation_us / 1000:.1f} ms"
         return f"The classic-ECN fallback acts {times}on a slow L4S link, where {packet}"
     return f"The classic-ECN fallback acts{_behind(evidence, row)}{_when(evidence, row, response)}"
+
+
+def runs_prague(evidence: Evidence, row: Row) -> bool:
+    """A log or a host file names Prague."""
+    return PRAGUE in subjects.control(evidence, row.flow, row.forward)
+
+
+def _misfire(evidence: Evidence, row: Row) -> str:
+    """CUBIC gives up 30 %, as the fallback does: only Prague's name shows which it is."""
+    where = " behind an L4S AQM" if row.place.proven_l4s else ""
+    if runs_prague(evidence, row):
+        return f"The classic-ECN fallback misfired{where}, as the packets show"
+    if control := subjects.control(evidence, row.flow, row.forward):
+        return f"The sender ({control}) reduces as a classic one{where}, although it sends ECT(1)"
+    return (
+        f"A classic reduction under ECT(1){where}: Prague's fallback misfired, or the sender is "
+        "not Prague (CUBIC reduces so)"
+    )
 
 
 def _scalable(row: Row, response: Response) -> str:

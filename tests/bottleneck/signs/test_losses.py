@@ -72,6 +72,9 @@ RANDOM = {
         # A capture that began late has missed what another one shows.
         (losses.quiet_path, {}, {"seen_losses": 1}),
         (losses.unanswered, {"queue_high_us": 20e3}, {"queue_high_us": 19e3}),
+        (losses.before, {"losses": 81, "lost_before": 99}, {"losses": 81, "lost_before": 40}),
+        (losses.before, {"losses": 0, "lost_before": 3}, {"losses": 0, "lost_before": 0}),
+        (losses.idle, RANDOM, RANDOM | {"lost_before": 2}),
         (losses.idle, RANDOM, RANDOM | {"lost_us": 5e3}),
         (losses.idle, RANDOM, RANDOM | {"lost_rounds": 2}),
         (losses.idle, RANDOM, RANDOM | {"losses": 50}),

@@ -12,6 +12,7 @@ from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
 
 HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+PRAGUE = pl.lit("prague")
 ALL = "the kernel's score is above 8 in 100 % of its steps"
 
 
@@ -99,7 +100,8 @@ def test_what_is_of_low_confidence_is_not_stated_as_a_fact() -> None:
     table = steps(mdev_us=1100.0, score_fixed=17.0)
     assert line(detector=table).startswith("Not certain: the score is high behind a classic AQM,")
     few = {"by_host": True, "law": "floor", "references": "wrong", "samples": 5}
-    wrong = line(bottlenecks=bottleneck("l4s"), laws=laws(**few), detector=replay(score_fixed=0.0))
+    tables = {"bottlenecks": bottleneck("l4s"), "detector": replay(score_fixed=0.0)}
+    wrong = line(laws=laws(**few), directions=DIRECTIONS.with_columns(cc=PRAGUE), **tables)
     assert wrong == (
         "Not certain: the classic-ECN fallback misfired behind an L4S AQM, as the packets show."
     )
@@ -147,6 +149,7 @@ def test_a_misfire_comes_before_the_other_flows() -> None:
     places = stack(bottleneck("classic"), bottleneck("l4s", flow=1))
     ect1 = DIRECTIONS.with_columns(data_ect1=pl.lit(9, pl.UInt64), data_ect0=pl.lit(0, pl.UInt64))
     table = replay(flow=[0] * 50 + [1] * 50, score_fixed=0.0)
+    ect1 = ect1.with_columns(cc=PRAGUE)
     words = line(laws=both, bottlenecks=places, directions=ect1, detector=table)
     assert words == "The classic-ECN fallback misfired behind an L4S AQM, as the packets show."
 

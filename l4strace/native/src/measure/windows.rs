@@ -6,7 +6,8 @@
 //!
 //! A marked round is usable when it shows for certain whether Prague reduced: isolated (no mark in the
 //! 25 ms before, the shortest time between two reductions), or in a run of marked rounds, where a reduction
-//! follows a reduction. Rounds with losses and those of slow start are left out.
+//! follows a reduction. Marks that were on their way when the sender reduced may make it reduce once more in
+//! the next round. Rounds with losses and those of slow start are left out.
 
 use std::array;
 use std::cell::LazyCell;
@@ -62,6 +63,8 @@ pub struct Sample {
     pub after: f64,
     /// Reductions that it may hold; None where no RTT is known.
     pub cuts: Option<f64>,
+    /// The round after it has marks as well and comes late enough for a second reduction.
+    pub again: bool,
     /// Of an isolated mark; a run of them has one of `GROWTHS`.
     pub growth: f64,
     pub error: f64,
@@ -136,7 +139,8 @@ impl<'a> Windows<'a> {
                 let (growth, noise) = *calm;
                 let error = ROUNDING.max(noise.unwrap_or_default()).max(before * UNSTEADY);
                 let cuts = if isolated { Some(1.0) } else { periods().map(|periods| CONTINUED * periods) };
-                found.push(Sample { row, before, after, cuts, growth, error, isolated });
+                let again = isolated && self.marked(i, 1) == Some(true) && periods() == Some(1.0);
+                found.push(Sample { row, before, after, cuts, again, growth, error, isolated });
             }
         }
         found
@@ -149,9 +153,21 @@ impl Sample {
         1.0 - (self.after - self.growth - ROUNDED) / (self.before - ROUNDED)
     }
 
-    /// Cost of the sample where reductions take `fraction` of the window, in nats.
+    /// Cost of the sample where reductions take `fraction` of the window, in nats: each law may have made
+    /// the second reduction or not.
     fn cost(&self, fraction: f64, cuts: f64, growth: f64) -> f64 {
-        let predicted = (self.before - ROUNDED) * (1.0 - fraction * cuts) + ROUNDED;
+        let left = 1.0 - fraction * cuts;
+        let once = self.cost_of(left, growth);
+        if self.again {
+            once.min(self.cost_of(left * (1.0 - fraction), growth))
+        } else {
+            once
+        }
+    }
+
+    /// Cost where `left` of the window is left.
+    fn cost_of(&self, left: f64, growth: f64) -> f64 {
+        let predicted = (self.before - ROUNDED) * left + ROUNDED;
         let off = ((self.after - (predicted + growth)) / self.error).abs();
         if off < GAUSSIAN {
             off * off / 2.0
@@ -196,6 +212,14 @@ mod tests {
 
     /// Round and reductions of the usable ones among rounds of these RTTs.
     fn usable(marked: &[usize], rtt_us: &[f64; COUNT]) -> Vec<(usize, f64)> {
+        samples(marked, rtt_us).iter().map(|sample| (sample.row, sample.cuts.unwrap_or(0.0))).collect()
+    }
+
+    fn again(marked: &[usize], rtt_us: &[f64; COUNT]) -> Vec<(usize, bool)> {
+        samples(marked, rtt_us).iter().map(|sample| (sample.row, sample.again)).collect()
+    }
+
+    fn samples(marked: &[usize], rtt_us: &[f64; COUNT]) -> Vec<Sample> {
         let marks: [u32; COUNT] = std::array::from_fn(|n| u32::from(marked.contains(&n)));
         let times: [i64; COUNT + 1] = std::array::from_fn(|n| n as i64 * RTT_NS);
         let rounds = Rounds {
@@ -208,8 +232,7 @@ mod tests {
             ..Rounds::default()
         };
         let direction = Direction { rows: 0..COUNT, ..Direction::default() };
-        let samples = Windows::new(&rounds, &direction).samples();
-        samples.iter().map(|sample| (sample.row, sample.cuts.unwrap_or(0.0))).collect()
+        Windows::new(&rounds, &direction).samples()
     }
 
     #[test]
@@ -237,6 +260,7 @@ mod tests {
         before: 100.5,
         after: 50.5,
         cuts: Some(1.0),
+        again: false,
         growth: 0.0,
         error: 10.0,
         isolated: true,
@@ -253,6 +277,23 @@ mod tests {
         assert_eq!(likelihood(&[HALVED], 0.25), -(2.0 * 2.5 - 2.0));
         assert_eq!(likelihood(&[HALVED], 0.0), -6.0);
         assert_eq!(likelihood(&[Sample { cuts: None, ..HALVED }], 0.0), 0.0);
+    }
+
+    #[test]
+    fn marks_on_their_way_may_make_a_second_reduction() {
+        let twice = Sample { again: true, ..HALVED };
+        let floor = 0.3125;
+        assert!(likelihood(&[HALVED], floor) < -1.5);
+        assert!(likelihood(&[twice], floor) > -0.1, "0.47 is left of two");
+        assert_eq!(likelihood(&[twice], 0.5), 0.0, "one reduction by half is as likely");
+        assert_eq!(likelihood(&[twice], 0.025), -6.0, "alpha/2 explains neither");
+    }
+
+    #[test]
+    fn a_second_reduction_needs_marks_in_the_next_round_and_25_ms() {
+        let found = |marked: &[usize], rtt_us: f64| again(marked, &[rtt_us; COUNT]);
+        assert_eq!(found(&[10, 20, 21], 40e3), [(10, false), (20, true)]);
+        assert_eq!(found(&[10, 20, 21], 10e3), [(10, false), (20, false)]);
     }
 
     #[test]

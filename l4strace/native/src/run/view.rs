@@ -27,6 +27,7 @@ pub struct RoundView<'a> {
     pub source: u16,
     pub number: u32,
     pub mode: Mode,
+    pub vantage: Vantage,
     pub delay: Option<&'a RoundDelay>,
     pub row: &'a RoundRow,
 }
@@ -48,19 +49,24 @@ impl Run {
 
     /// By capture, number, direction and round; `flows` as [`Run::flows`] gives them.
     pub fn rounds<'a>(&'a self, flows: &[FlowView<'_>]) -> Vec<RoundView<'a>> {
-        let mut modes: Vec<Vec<Mode>> = self.numbers.iter().map(|n| vec![Mode::Unknown; n.len()]).collect();
+        let unknown = (Mode::Unknown, Vantage::Unknown);
+        let mut known: Vec<Vec<_>> = self.numbers.iter().map(|n| vec![unknown; n.len()]).collect();
         for v in flows {
-            modes[usize::from(v.source)][v.flow.id as usize] = v.mode;
+            known[usize::from(v.source)][v.flow.id as usize] = (v.mode, v.vantage());
         }
         let count = self.captures.iter().map(|capture| capture.tracker.rounds.len()).sum();
         let mut rounds: Vec<RoundView<'_>> = Vec::with_capacity(count);
         for (source, capture) in self.captures.iter().enumerate() {
-            rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| RoundView {
-                source: source as u16,
-                delay: capture.delays.get(i).and_then(Option::as_ref),
-                number: self.numbers[source][row.flow as usize],
-                mode: modes[source][row.flow as usize],
-                row,
+            rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| {
+                let (mode, vantage) = known[source][row.flow as usize];
+                RoundView {
+                    source: source as u16,
+                    delay: capture.delays.get(i).and_then(Option::as_ref),
+                    number: self.numbers[source][row.flow as usize],
+                    mode,
+                    vantage,
+                    row,
+                }
             }));
         }
         rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
@@ -122,6 +128,12 @@ impl DirectionView<'_> {
         }
     }
 
+    /// Packets that were lost before the capture; `None` without data.
+    pub fn lost_before(&self) -> Option<u64> {
+        let mss = self.flow.flow.segment(usize::from(!self.forward));
+        self.dir.sender.as_ref().map(|sender| sender.segments.lost_before(mss))
+    }
+
     /// A count fed back under AccECN; 0 before the first counter of a connection seen from its start.
     pub fn fed_back(&self, count: impl Fn(&Direction) -> u64) -> Option<u64> {
         let known = self.dir.feedback.ce.started() || self.flow.flow.is_from_start();
@@ -150,6 +162,11 @@ impl RoundView<'_> {
     /// A value that only AccECN gives.
     pub fn accecn<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
         (self.mode == Mode::AccEcn).then(|| value(self.row))
+    }
+
+    /// A value of the sender's window or RTT, of which a capture at its receiver shows nothing.
+    pub fn of_sender<T>(&self, value: impl Fn(&RoundRow) -> Option<T>) -> Option<T> {
+        (!self.vantage.at_receiver(self.row.forward)).then(|| value(self.row)).flatten()
     }
 
     /// A value that only classic ECN gives.

@@ -40,6 +40,7 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("ce_payload_bytes", totals().map(|n| n.ce_payload_bytes));
     t.u64("retransmits", totals().map(|n| n.retransmits));
     t.u64("retransmitted_bytes", totals().map(|n| n.retransmitted_bytes));
+    t.u64("lost_before", dirs.iter().map(DirectionView::lost_before));
     t.u64("out_of_order", totals().map(|n| n.out_of_order));
     t.u64("overtaken", dirs.iter().map(|d| d.dir.sender.as_ref().map(|s| s.segments.overtaken)));
     t.u64("duplicates", totals().map(|n| n.duplicates));

@@ -67,8 +67,8 @@ fn rtts(t: &mut Columns, rounds: &[RoundView<'_>]) {
 
 fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     let rows = || rounds.iter().map(|r| r.row);
-    t.u64("inflight_max_bytes", rows().map(|r| r.inflight_max_bytes));
-    t.u32("inflight_max_packets", rows().map(|r| r.inflight_max_packets));
+    t.u64("inflight_max_bytes", rounds.iter().map(|r| r.of_sender(|r| Some(r.inflight_max_bytes))));
+    t.u32("inflight_max_packets", rounds.iter().map(|r| r.of_sender(|r| Some(r.inflight_max_packets))));
     t.f64("cwnd_packets", rows().map(|r| r.cwnd_packets));
     t.u64("rwnd_bytes", rows().map(|r| r.rwnd_bytes));
     t.str("limited_by", rows().map(|r| Some(r.limited_by.name())));
@@ -78,7 +78,7 @@ fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.u32("out_of_order", rows().map(|r| r.out_of_order));
     t.u32("burst_bytes", rows().map(|r| r.burst_bytes));
     t.u64("burst_frame", rows().map(|r| r.burst_frame));
-    t.bool("slow_start", rows().map(|r| r.slow_start));
+    t.bool("slow_start", rounds.iter().map(|r| r.of_sender(|r| Some(r.slow_start))));
 }
 
 fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
@@ -90,13 +90,12 @@ fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
         let updates = move |r: &RoundRow| r.alphas[clock].updates;
         t.u32(&format!("{name}_updates"), rounds.iter().map(|r| r.accecn(updates)));
     }
-    let rows = || rounds.iter().map(|r| r.row);
-    t.f64("srtt_pace_us", rows().map(|r| r.srtt_pace_us));
-    t.f64("mdev_pace_us", rows().map(|r| r.mdev_pace_us));
-    t.f64("classic_ecn", rows().map(|r| r.classic_ecn));
-    t.f64("classic_ecn_buggy", rows().map(|r| r.classic_ecn_buggy));
+    t.f64("srtt_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.srtt_pace_us)));
+    t.f64("mdev_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.mdev_pace_us)));
+    t.f64("classic_ecn", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn)));
+    t.f64("classic_ecn_buggy", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn_buggy)));
     let bound = |of: fn(&RoundRow) -> Option<[f32; 2]>, end: usize| {
-        rounds.iter().map(move |r| of(r.row).map(|ends| f64::from(ends[end])))
+        rounds.iter().map(move |r| r.of_sender(of).map(|ends| f64::from(ends[end])))
     };
     t.f64("classic_ecn_lo", bound(|r| r.classic_ecn_bounds, 0));
     t.f64("classic_ecn_hi", bound(|r| r.classic_ecn_bounds, 1));

@@ -43,6 +43,11 @@ impl Vantage {
         }
     }
 
+    /// At the receiver of a direction data is acknowledged as it arrives: nothing is in flight there.
+    pub fn at_receiver(self, forward: bool) -> bool {
+        self == if forward { Vantage::Server } else { Vantage::Client }
+    }
+
     /// The window of the direction's sender cannot be seen from here.
     pub fn is_far(self, forward: bool) -> bool {
         match self {

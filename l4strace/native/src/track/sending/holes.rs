@@ -42,6 +42,13 @@ impl Holes {
         Some(hole)
     }
 
+    /// Packets of this size that the open gaps stand for.
+    pub fn missing(&self, mss: u32) -> u64 {
+        let packets =
+            |hole: &Hole| (hole.end - hole.start).max(0).unsigned_abs().div_ceil(u64::from(mss.max(1)));
+        self.open.iter().map(packets).sum()
+    }
+
     /// What is acknowledged is missing no longer.
     #[inline]
     pub fn forget_below(&mut self, ack: i64) {

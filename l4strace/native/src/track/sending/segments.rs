@@ -102,6 +102,8 @@ pub struct Segments {
     pub max: i64,
     pub una: i64,
     holes: Holes,
+    /// Packets whose first copy was lost before this point: a later one filled the gap that it left.
+    lost_before: u64,
     sack_before: [(i64, i64); 4],
     /// Highest byte that an ACK reported, cumulatively or by SACK.
     reported: i64,
@@ -139,6 +141,11 @@ impl Segments {
 
     pub fn sacked_packets(&self) -> u32 {
         self.sacked_packets
+    }
+
+    /// Packets lost before this point, with those whose gaps nothing has filled.
+    pub fn lost_before(&self, mss: u32) -> u64 {
+        self.lost_before + self.holes.missing(mss)
     }
 
     /// Takes note of a data packet. `patience_ns`: how late a packet may be to count as reordered.
@@ -185,6 +192,7 @@ impl Segments {
     fn send_again(&mut self, data: &Data, patience_ns: i64) -> Sent {
         if let Some(hole) = self.holes.fill(data) {
             let sent = if hole.came_late(data, patience_ns) { Sent::OutOfOrder } else { Sent::Retransmit };
+            self.lost_before += if sent == Sent::Retransmit { u64::from(data.weight) } else { 0 };
             self.insert(data, if sent == Sent::Retransmit { RETRANSMITTED } else { 0 });
             self.max = self.max.max(data.end);
             return sent;
