@@ -18,6 +18,7 @@ from l4strace.errors import CollectorError, InputError, L4straceError, UsageErro
 if TYPE_CHECKING:
     import polars as pl
 
+    from l4strace.compare.studies import Compared, Study
     from l4strace.run import Run
 
 __all__ = [
@@ -25,10 +26,13 @@ __all__ = [
     "InputError",
     "L4straceError",
     "Run",
+    "Study",
     "UsageError",
+    "compare_studies",
     "dated",
     "open",
     "open_all",
+    "sweep_runs",
 ]
 
 
@@ -96,12 +100,30 @@ def dated(table: pl.DataFrame) -> pl.DataFrame:
     return run.dated(table)
 
 
+def sweep_runs(*sources: str | PathLike[str], **options: Any) -> Study:
+    """Measures many runs as `l4strace sweep` does; `l4strace.compare.studies` has the options."""
+    from l4strace.compare import studies
+
+    return studies.sweep(*map(_name, sources), **options)
+
+
+def compare_studies(*compared: Study | str | PathLike[str], **options: Any) -> Compared:
+    """Compares two studies, or of one two values of a parameter (``by``, ``of``)."""
+    from l4strace.compare import studies
+
+    return studies.compare(*compared, **options)
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """`l4strace.Run`, imported on demand because it imports polars."""
+        """`Run` and `Study`, imported on demand because they import polars."""
         if name == "Run":
             from l4strace.run import Run
 
             return Run
+        if name == "Study":
+            from l4strace.compare.studies import Study
+
+            return Study
         raise AttributeError(f"module 'l4strace' has no attribute {name!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from l4strace import console
-from l4strace.commands import inputs, table_file
+from l4strace.commands import inputs, study_folder, table_file
 from l4strace.commands.arguments import Files, Part, complete_tables
 from l4strace.commands.destination import Destination
 from l4strace.commands.table_file import TableFormat
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from l4strace.evidence import Capture
     from l4strace.ingest.selection import Selection
     from l4strace.pipeline import Judged
+    from l4strace.sweep.cells import Tables
 
 
 def export(
@@ -45,15 +46,19 @@ def export(
     with the capture. `findings` and `measures` hold what the rules found. The name of FILE selects
     the format: .csv, .ndjson, .jsonl (each also with .gz) or .parquet. FILE appears only once it is
     complete. Captures that show no flow in common and do not overlap in time are judged one by one;
-    their rows follow each other, and `source` and `flow` keep them apart.
+    their rows follow each other, and `source` and `flow` keep them apart. Of the results of a
+    sweep: runs, flows, findings, and measures with the parameters of their runs.
 
     \b
     Examples:
       l4strace export rounds run.pcapng -o rounds.parquet
-      l4strace export packets run.pcapng --format ndjson | head
+      l4strace export measures results -o measures.csv
     """
     from l4strace.schema import FOUND, TABLES
 
+    if (kept := study_folder.tables(files.paths)) is not None:
+        _of_study(kept, table, output, format, force)
+        return
     if table not in TABLES | FOUND:
         raise UsageError(f"no table {table!r}", f"Tables: {', '.join(TABLES | FOUND)}.")
     selection = part.selection()
@@ -72,6 +77,16 @@ def export(
     with inputs.opened(files) as found, console.Progress("reading") as progress:
         frame = _packets(list(found), progress, files.companions, selection)
         table_file.write(frame, target, wanted)
+
+
+def _of_study(kept: Tables, table: str, output: str, form: TableFormat | None, force: bool) -> None:
+    """A table of a sweep; measures with the parameters of their runs."""
+    from l4strace.compare.studies import wide
+
+    if table not in kept:
+        raise UsageError(f"a sweep has no table {table!r}", f"Tables: {', '.join(kept)}.")
+    target = Destination(output, lambda _: False, force)
+    table_file.write(wide(kept, table).lazy(), target, form or table_file.by_name(output))
 
 
 def _of_runs(table: str, runs: Sequence[Judged]) -> pl.DataFrame:

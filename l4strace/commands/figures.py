@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from l4strace import console, resources
-from l4strace.commands import inputs
+from l4strace.commands import inputs, study_folder
 from l4strace.commands.arguments import Files, Part
 from l4strace.commands.destination import ANOTHER, Destination
 from l4strace.errors import OutputError, UsageError
@@ -16,9 +16,65 @@ from l4strace.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from l4strace.page.chart import Chart
     from l4strace.pipeline import Judged
+    from l4strace.sweep.cells import Tables
 
 HEAD_BYTES = 512
 """Bytes at the start of a file that hold the signature of charts of l4strace."""
+
+
+class Maps(NamedTuple):
+    """Heat maps of a study."""
+
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="Of a sweep: a heat map of this measure or rule; may be repeated.",
+        ),
+    ] = None
+    columns: Annotated[
+        str, typer.Option("--columns", metavar="PARAMETER", help="Of a sweep: the columns.")
+    ] = ""
+    rows: Annotated[
+        str, typer.Option("--rows", metavar="PARAMETER", help="Of a sweep: the rows.")
+    ] = ""
+    each: Annotated[
+        list[str] | None,
+        typer.Option("--each", metavar="PARAMETER", help="Of a sweep: a map for each value."),
+    ] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="CONDITION", help="Of a sweep: only such runs: rate=4,8."),
+    ] = None
+    statistic: Annotated[
+        str,
+        typer.Option(
+            "--statistic",
+            metavar="NAME",
+            help="Of a sweep: mean, median, deviation, lowest or highest.",
+        ),
+    ] = "mean"
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="NAME=TEXT",
+            help="Of a sweep: how the figure calls a parameter, or its title.",
+        ),
+    ] = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names in the figure. Raises UsageError."""
+        found = {}
+        for text in self.label or ():
+            name, equals, shown = text.partition("=")
+            if not equals:
+                raise UsageError(f"--label {text!r} has no =", "Example: --label rate='Mbit/s'.")
+            found[name] = shown
+        return found
 
 
 def figures(
@@ -29,10 +85,14 @@ def figures(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that l4strace did not write.")
     ] = False,
+    maps: Maps,
     part: Part,
     files: Files,
 ) -> None:  # fmt: skip
     """Write every chart of the page as SVG, for papers and tickets.
+
+    Of the results of a sweep it writes heat maps: one file per measure, with scale, units and
+    numbers of runs.
 
     Names each file after its chart and flow, such as `marks-flow-3.svg` (`#marks-flow-3` on the
     page), and prints the names. Captures that show no flow in common and do not overlap in time
@@ -41,8 +101,11 @@ def figures(
     \b
     Examples:
       l4strace figures run.pcapng -o charts
-      l4strace figures client.pcap server.pcap -o charts --flow 1
+      l4strace figures results -o paper -m l4s_share --columns rate --each aqm
     """
+    if (tables := study_folder.tables(files.paths)) is not None:
+        _heat_maps(tables, maps, output, force)
+        return
     resources.suit(files.paths)
     from l4strace.page.drawing.svg import svg
     from l4strace.pipeline import Asked
@@ -62,6 +125,28 @@ def figures(
         with place.opened() as file:
             file.write(svg(chart.spec, _title(chart), chart.height).encode())
         console.emit(place.output)
+
+
+def _heat_maps(tables: Tables, maps: Maps, output: str, force: bool) -> None:
+    """One SVG a measure; by default of all that at least half of the runs have."""
+    from l4strace.compare import sides
+    from l4strace.sweep import cells, figure
+
+    tables = sides.where(tables, maps.where or [])
+    folder = Path(output)
+    _make(folder)
+    planned = []
+    for name in maps.measure or cells.usual(tables):
+        asked = figure.Asked(
+            name, maps.columns, maps.rows, tuple(maps.each or ()), maps.statistic, maps.names
+        )
+        text = figure.svg(figure.figure(tables, asked))
+        place = f"{name.replace(':', '-').replace('/', '-')}.svg"
+        planned.append((text, Destination(str(folder / place), _ours, force)))
+    for text, target in planned:
+        with target.opened() as file:
+            file.write(text.encode("utf-8", "replace"))
+        console.emit(target.output)
 
 
 def _make(folder: Path) -> None:

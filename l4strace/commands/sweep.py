@@ -165,8 +165,7 @@ def sweep(
     \b
     Examples:
       l4strace sweep runs/ --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}' -o results
-      l4strace sweep extend.csv.gz -o study
-      l4strace sweep patched/results.csv unpatched/results.csv -o study --dry-run
+      l4strace sweep patched/results.csv unpatched/results.csv --dry-run
     """
     from l4strace.sweep import study
 

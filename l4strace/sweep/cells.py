@@ -9,6 +9,7 @@ import polars as pl
 
 from l4strace.errors import UsageError
 from l4strace.sweep.dataset import parameters_of
+from l4strace.sweep.measures import QUANTITIES
 from l4strace.sweep.parameters import PREFIX
 
 Tables = Mapping[str, pl.DataFrame]
@@ -71,6 +72,14 @@ def _rules(tables: Tables) -> set[str]:
 def of_runs(tables: Tables) -> pl.DataFrame:
     """Rows of `measures` that are numbers of whole runs."""
     return tables["measures"].filter(pl.col("number").is_null() & pl.col("value").is_not_null())
+
+
+def usual(tables: Tables) -> list[str]:
+    """Measures that at least half of the measured runs have, in their usual order."""
+    runs = tables["runs"].filter(pl.col("status") == "ok").height
+    counts = dict(of_runs(tables).group_by("name").len().iter_rows())
+    order = [*(n for n in QUANTITIES if n in counts), *sorted(set(counts) - set(QUANTITIES))]
+    return [name for name in order if 2 * counts[name] >= runs]
 
 
 def offered(tables: Tables) -> str:
