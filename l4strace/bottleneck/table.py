@@ -52,14 +52,14 @@ def bottlenecks(capture: Capture) -> pl.DataFrame:
     """One row per flow direction with enough data."""
     schema = TABLES["bottlenecks"]
     rows = [_row(measured, judged) for measured, judged in _judged(capture)]
-    return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+    return pl.from_dicts(rows, schema.schema)
 
 
 def signs(capture: Capture) -> pl.DataFrame:
     """One row per sign that decided what a direction's bottleneck is."""
     schema = TABLES["signs"]
     rows = [row for _, judged in _judged(capture) for row in _signs(judged)]
-    return schema.conform(pl.DataFrame(rows, infer_schema_length=None)) if rows else schema.empty()
+    return pl.from_dicts(rows, schema.schema)
 
 
 @kept
@@ -67,8 +67,7 @@ def _judged(capture: Capture) -> list[tuple[Row, Judged]]:
     """Each direction as it was measured, and what its path and its phases make of it."""
     if capture.rounds.is_empty():
         return []
-    rounds = queue_features.rounds(capture)
-    features = queue_features.features(capture, rounds)
+    features = queue_features.features(capture)
     few = queue_features.few_rounds(capture, features).to_dicts()
     of_path = phases.table(capture)
     at = zip(of_path["source"], of_path["path"], strict=True)
@@ -81,13 +80,13 @@ def _judged(capture: Capture) -> list[tuple[Row, Judged]]:
     judged += [_too_short(row) for row in few]
     asked = {r.at for r in judged if agreement.leaves_open(r) and paths.phases[r.at] > 1}
     parts = (part for part in of_path.to_dicts() if _at(part) in asked)
-    by_phase = _by_phase(capture, rounds, parts, paths)
+    by_phase = _by_phase(capture, parts, paths)
     whole = [agreement.within(one, by_phase[one.key]) for one in judged]
     return list(zip([*rows, *few], agreement.agreed(whole), strict=True))
 
 
 def _by_phase(
-    capture: Capture, rounds: pl.DataFrame, parts: Iterable[Row], paths: Paths
+    capture: Capture, parts: Iterable[Row], paths: Paths
 ) -> dict[agreement.Key, list[Judged]]:
     """Verdicts on each direction in those ``parts`` of its path, the one with most marks first.
 
@@ -100,20 +99,20 @@ def _by_phase(
     found: dict[agreement.Key, list[Judged]] = defaultdict(list)
     for place in range(MOST_PHASES):
         now = [(*at, parts[place]) for at, parts in ranked.items() if len(parts) > place]
-        for one in _in_one_phase(capture, rounds, now, paths):
+        for one in _in_one_phase(capture, now, paths):
             found[one.key].append(one)
     return found
 
 
 def _in_one_phase(
-    capture: Capture, rounds: pl.DataFrame, now: list[tuple[int, str, int]], paths: Paths
+    capture: Capture, now: list[tuple[int, str, int]], paths: Paths
 ) -> list[Judged]:
     """Verdicts on the directions of paths, each in one phase (source, path, phase)."""
     if not now:
         return []
-    chosen = pl.DataFrame(now, rounds.select(*PATH, "phase").schema, orient="row")
-    part = rounds.join(chosen, on=[*PATH, "phase"], how="semi", maintain_order="left")
-    rows = queue_features.features(capture, part).to_dicts()
+    part = phases.table(capture).select(*PATH, "phase")
+    chosen = pl.DataFrame(now, part.schema, orient="row")
+    rows = queue_features.features(capture, chosen).to_dicts()
     judge = guard.each(lambda row: _own(row, paths.of_row(row, one_phase=True)), rows, _failed)
     return agreement.agreed(judge)
 

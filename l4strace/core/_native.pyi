@@ -256,12 +256,9 @@ class Measured:
     def __init__(self, rounds: ArrowRows, directions: ArrowRows) -> None:
         """``directions`` with `at` (number of the path), `near`, `scalable` and `prague`.
 
-        Tables in one chunk.
+        Tables in one chunk. Raises ValueError where rounds of a direction do not stand together, by
+        `round`.
         """
-
-    @staticmethod
-    def in_order(rounds: ArrowRows, directions: ArrowRows) -> bool:
-        """Whether rounds of a direction stand together, by `round`."""
 
     @staticmethod
     def numbered(rounds: ArrowRows, directions: ArrowRows) -> ArrowTable:
@@ -282,8 +279,11 @@ class Measured:
         count.
         """
 
-    def stretches(self, phases: Phases) -> ArrowTable:
-        """Paths `at` and `phase` in which near directions have rounds."""
+    def coexistence(self, known: ArrowRows) -> ArrowTable:
+        """Ordered pairs of directions with the columns of `coexistence`.
+
+        ``known``: `marked_as`, `max_payload`, `unmerged` and `scaled` of each direction.
+        """
 
     def floors(self, known: ArrowRows) -> ArrowTable:
         """Per near direction `of`: `floor_us`, `floor_rise_us`, `usual_us` and `lasted`.
@@ -343,8 +343,17 @@ class Phases:
     def of(self, rows: ArrowRows) -> ArrowTable:
         """The `phase` of each row with `at` and `start_ns`; a table in one chunk."""
 
+STARVED_SHARE: float
+"""Share of a pair's rate below which a flow starves (`derive.coexistence`)."""
+
 ROUNDING: float
 """Packets: smallest error of a predicted window (`derive.laws`)."""
+
+def scores(steps: ArrowRows, directions: ArrowRows) -> ArrowTable:
+    """How the replayed score of each of ``directions`` lies about 8, as `fallback.replayed` has it.
+
+    ``steps`` are rows of `detector`, by direction and time; tables in one chunk.
+    """
 
 def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
     """`alpha`, `alpha_lo` and `alpha_hi` of rounds in any order, by the builds of directions.

@@ -30,6 +30,8 @@ def measured(capture: Capture) -> _native.Measured:
 
 def _made(capture: Capture, directions: pl.DataFrame) -> _native.Measured:
     rounds = capture.rounds.rechunk()
-    if not _native.Measured.in_order(rounds, directions):
+    try:
+        return _native.Measured(rounds, directions)
+    except ValueError:  # those of a direction do not stand together
         rounds = rounds.sort(numbers.directions(capture), "round", maintain_order=True)
-    return _native.Measured(rounds, directions)
+        return _native.Measured(rounds, directions)

@@ -1,8 +1,6 @@
 """Phases of each path: stretches in which capacity, marking and base RTT stay the same.
 
-Averages over a run that crosses a change describe neither part. So rules judge per phase:
-``phases.table(capture)`` is the table, and ``phases.assigned(capture, rounds)`` adds the column
-`phase` to rounds (or any rows with `source`, `flow`, `forward` and `start_ns`).
+Averages over a run that crosses a change describe neither part. So rules judge per phase.
 """
 
 from __future__ import annotations
@@ -62,18 +60,8 @@ def sized(capture: Capture) -> pl.DataFrame:
     )
 
 
-def assigned(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rows of ``rounds`` in their order with the columns `path` and `phase`, null without one."""
-    known = rounds if "path" in rounds.columns else _with_path(capture, rounds)
-    rows = known if "at" in known.columns else _joined(known, numbers.named(capture))
-    made = found(capture).of(rows.select("at", "start_ns").rechunk())
-    return known.hstack(pl.DataFrame(made))
-
-
-def _joined(rows: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
-    return rows.join(named, on=PATH, how="left", maintain_order="left")
-
-
-def _with_path(capture: Capture, rounds: pl.DataFrame) -> pl.DataFrame:
-    paths = neighbors.directions(capture).select(*KEY, "path")
-    return rounds.join(paths, on=KEY, how="left", maintain_order="left")
+def assigned(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
+    """``rows`` (with `PATH` and `start_ns`) in their order with the column `phase`, null without one."""
+    known = rows.join(numbers.named(capture), on=PATH, how="left", maintain_order="left")
+    made = found(capture).of(known.select("at", "start_ns").rechunk())
+    return rows.hstack(pl.DataFrame(made))

@@ -19,22 +19,15 @@ L4S_MARK_US, PACKETS = _native.L4S_MARK_US, _native.L4S_MARK_PACKETS
 packet: `measure/rating.rs`."""
 
 
-def rounds(capture: Capture) -> pl.DataFrame:
-    """The stretches whose rounds features are made of: source, path and `phase`."""
-    found = pl.DataFrame(measured(capture).stretches(phases.found(capture)))
-    named = numbers.named(capture).select("at", *PATH)
-    return named.join(found, on="at", maintain_order="right").drop("at")
-
-
-def features(capture: Capture, of_rounds: pl.DataFrame | None = None) -> pl.DataFrame:
+def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.DataFrame:
     """Everything that the verdict looks at, one row a direction with enough steady rounds.
 
-    ``of_rounds``: those of `rounds` that count; all where it is left out.
+    ``stretches``: `PATH` and `phase` of the rounds that count; all where it is left out.
     """
     only = None
-    if of_rounds is not None:
+    if stretches is not None:
         at = numbers.named(capture).select("at", *PATH)
-        only = of_rounds.join(at, on=PATH, maintain_order="left").select("at", "phase").rechunk()
+        only = stretches.join(at, on=PATH, maintain_order="left").select("at", "phase").rechunk()
     own = pl.DataFrame(measured(capture).features(phases.found(capture), known(capture), only))
     keys = neighbors.directions(capture).select(*KEY, "path")
     between = one_way.marked_between(capture).lazy()

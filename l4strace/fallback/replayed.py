@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive.vantage import once, scalable
+from l4strace.core import _native
+from l4strace.derive.vantage import scalable
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
-from l4strace.fallback.time_above import in_time, time_share
-from l4strace.prague.constants import SCALABLE_THRESHOLD
-from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.schema.keys import KEY
+
+STEP = (*KEY, "origin", "ts_ns", "score_fixed", "score_fixed_lo", "score_fixed_hi")
+INPUTS = ("mdev_us", "depth_us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +45,6 @@ class Replayed:
 
 def replayed(evidence: Evidence) -> dict[Direction, Replayed]:
     """The replayed score of each ECT(1) sender, seen nearest to it."""
-    packets = once(evidence, evidence.detector.filter(pl.col("origin") == "packets"))
-    packets = packets.join(scalable(evidence), on=KEY, how="semi", maintain_order="left")
-    if packets.is_empty():
-        return {}
-    score = pl.col("score_fixed")
-    above, may_be = (
-        pl.coalesce(f"score_fixed_{end}", score) > SCALABLE_THRESHOLD for end in ("lo", "hi")
-    )
-    steps = in_time(packets, above=above, may_be=may_be, ts_above=pl.when(above).then("ts_ns"))
-    summary = steps.group_by(DIRECTION, maintain_order=True).agg(
-        pl.col("source").first(),
-        time_share("above").alias("time"),
-        time_share("may_be").alias("time_most"),
-        pl.col("crossed").sum().alias("crossings"),
-        score.min().alias("least"),
-        score.max().alias("most"),
-        pl.col("ts_above").min().alias("since_ns"),
-        pl.col("mdev_us", "depth_us").median(),
-    )
-    return typed(summary.drop_nulls("most"), Replayed)
+    steps = evidence.detector.select(*STEP, *INPUTS)
+    found = pl.DataFrame(_native.scores(steps.rechunk(), scalable(evidence).rechunk()))
+    return typed(found.drop_nulls("most"), Replayed)

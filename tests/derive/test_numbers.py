@@ -22,11 +22,6 @@ def test_a_round_has_the_row_of_its_direction() -> None:
     assert named.equals(run.rounds.head(5).select(KEY))
 
 
-def test_sorted_numbers_are_known_to_be_sorted() -> None:
-    assert numbers.directions(made(rounds(3), rounds(2, flow=1))).flags["SORTED_ASC"]
-    assert not numbers.directions(made(rounds(3, flow=1), rounds(2))).flags["SORTED_ASC"]
-
-
 def test_flows_between_the_same_networks_have_one_path() -> None:
     assert numbers.paths(made(rounds(1))).to_list() == [1, 0, 1]
 

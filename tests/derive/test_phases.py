@@ -2,7 +2,8 @@
 
 import pytest
 
-from l4strace.derive import phases
+from l4strace.derive import neighbors, phases
+from l4strace.schema.keys import KEY
 from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.queues import FAST, dropped
 
@@ -35,7 +36,9 @@ def test_flows_that_end_are_no_fall_of_the_capacity(last: int, count: int) -> No
 
 def test_rounds_are_assigned_in_their_order() -> None:
     run = dropped()
-    with_phase = phases.assigned(run, run.rounds)
+    paths = neighbors.directions(run).select(*KEY, "path")
+    rows = run.rounds.join(paths, on=KEY, how="left", maintain_order="left")
+    with_phase = phases.assigned(run, rows)
     assert with_phase["round"].equals(run.rounds["round"])
     assert [with_phase["phase"][n] for n in (0, 499, 505, 999, 1005)] == [0, 0, 1, 1, 2]
 

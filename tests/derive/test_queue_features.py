@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from l4strace.bottleneck import table as room
-from l4strace.derive import queue_features
+from l4strace.derive import phases, queue_features
 from l4strace.evidence import Capture
 from tests.support.frames import capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
@@ -111,9 +111,6 @@ def test_a_path_that_changes_all_day_is_asked_in_few_of_its_phases(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = capture(flows=FLOWS, directions=PRAGUE, rounds=of(sawtooth(200, 1100, 2_000)))
-    table = queue_features.rounds(made)
-    numbers = pl.DataFrame({"phase": range(40)}, schema=table.select("phase").schema)
-    table = table.head(1).drop("phase").join(numbers, how="cross")
     asked: list[int] = []
     features = queue_features.features
 
@@ -122,9 +119,9 @@ def test_a_path_that_changes_all_day_is_asked_in_few_of_its_phases(
         return features(run, part)
 
     monkeypatch.setattr(queue_features, "features", noted)
-    place = {"source": 0, "path": table["path"][0]}
-    parts = [place | {"phase": n, "marks": n % 17} for n in range(40)]
-    room._by_phase(made, table, parts, room.Paths(Counter(), frozenset()))
+    path = phases.table(made).row(0, named=True)
+    parts = [path | {"phase": n, "marks": n % 17} for n in range(40)]
+    room._by_phase(made, parts, room.Paths(Counter(), frozenset()))
     assert asked == [16, 33, 15, 32, 14, 31, 13, 30]
 
 

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod chart;
+mod coexistence;
 mod features;
 mod follower;
 mod given;

@@ -1,10 +1,13 @@
 //! Alpha as each build computes it, and what shows which build a sender runs: see `l4strace/derive/alphas.py`.
 
+use std::array;
+use std::sync::LazyLock;
+
 use super::column::Column;
 use super::laws::{by_build, fractions};
 use super::numbers::{least, most};
-use super::rounds::{Direction, Limit, Rounds};
-use super::windows::{log_likelihoods, Windows, BURST, MIN_WINDOW};
+use super::rounds::{Limit, Rounds};
+use super::windows::{log_likelihoods, Sample, Windows, BURST, MIN_WINDOW};
 use crate::prague::build::{RTT_TRANSITION, SHIFT_G, TARGET_RTT_US};
 
 /// Updates after the first mark that are left out: builds halve the window there by rules of their own.
@@ -41,10 +44,16 @@ impl Build {
     }
 }
 
-/// What is left of a start at 1 after so many updates is none of a build's that starts at 0.
-fn alpha(replayed: Column<'_, f64>, updates: Column<'_, u32>, row: usize, from_zero: bool) -> Option<f64> {
+/// Part of a start at 1 that is left after so many updates; beyond them less than a double shows beside 1.
+static LEFT: LazyLock<[f64; 1024]> = LazyLock::new(|| {
     let kept = 1.0 - 1.0 / f64::from(1 << SHIFT_G);
-    let left = if from_zero { kept.powf(f64::from(updates.get(row)?)) } else { 0.0 };
+    array::from_fn(|updates| kept.powf(updates as f64))
+});
+
+/// What is left of a start at 1 is none of a build's that starts at 0.
+fn alpha(replayed: Column<'_, f64>, updates: Column<'_, u32>, row: usize, from_zero: bool) -> Option<f64> {
+    let left = |updates: u32| LEFT.get(updates as usize).copied().unwrap_or(0.0);
+    let left = if from_zero { left(updates.get(row)?) } else { 0.0 };
     Some((replayed.get(row)? - left).clamp(0.0, 1.0))
 }
 
@@ -62,11 +71,8 @@ pub struct Shown {
     pub lead: Option<f64>,
 }
 
-pub fn shown(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Shown> {
-    let scalable = directions.iter().enumerate().filter(|(_, direction)| direction.scalable);
-    let windows = scalable.map(|(of, direction)| (of, Windows::new(rounds, direction)));
-    let lead = |windows: &Windows<'_>| lead(rounds, windows);
-    windows.map(|(of, windows)| Shown { of, lead: lead(&windows), ..grown(rounds, &windows) }).collect()
+pub fn shown(rounds: &Rounds<'_>, of: usize, windows: &Windows<'_>, samples: &[Sample]) -> Shown {
+    Shown { of, lead: lead(rounds, samples), ..grown(rounds, windows) }
 }
 
 fn grown(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Shown {
@@ -89,10 +95,10 @@ fn grown(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Shown {
     found
 }
 
-fn lead(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Option<f64> {
+fn lead(rounds: &Rounds<'_>, samples: &[Sample]) -> Option<f64> {
     let updates = |row| rounds.alpha_updates[0].or_zero(row);
-    let mut early = windows.samples();
-    early.retain(|sample| (SETTLED + 1..=YOUNG).contains(&updates(sample.row)));
+    let young = |sample: &&Sample| (SETTLED + 1..=YOUNG).contains(&updates(sample.row));
+    let early: Vec<Sample> = samples.iter().filter(young).copied().collect();
     let found = log_likelihoods(&early, |row| fractions(rounds, row));
     let best = |from_zero| {
         let builds = Build::ALL.iter().zip(by_build(&found));

@@ -71,8 +71,10 @@ fn level(mut busy_bps: Vec<f64>, flat: f64) -> Option<f64> {
     if busy_bps.len() < LASTING {
         return None;
     }
-    busy_bps.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| busy_bps[(share * busy_bps.len() as f64) as usize];
+    let mut at = |share: f64| {
+        let place = (share * busy_bps.len() as f64) as usize;
+        *busy_bps.select_nth_unstable_by(place, f64::total_cmp).1
+    };
     let (low, middle, high) = (at(0.2), at(0.5), at(0.8));
     (high - low <= flat * middle).then_some(high)
 }

@@ -9,7 +9,7 @@ use super::phases::{self, Phase};
 use super::rates::Seconds;
 use super::rating::{carried, Rating};
 use super::rounds::{Codepoint, Direction, Rounds};
-use super::waits::{directed, Directed, Known, Round};
+use super::waits::{directed, Directed, Known};
 use super::MIN_STEADY_PACKETS;
 
 /// A stretch of a path: its number and the phase; None outside of all phases.
@@ -75,35 +75,23 @@ impl Run<'_> {
         found
     }
 
-    /// Stretches in which near directions have single rounds.
-    pub fn stretches(&self) -> BTreeSet<Stretch> {
-        let mut found = BTreeSet::new();
-        for direction in self.directions.iter().filter(|direction| direction.near) {
-            let rows = direction.rows.clone().filter(|row| self.rounds.single(*row));
-            found.extend(
-                rows.map(|row| (direction.at, self.phase(direction.at, self.rounds.start_ns.or_zero(row)))),
-            );
-        }
-        found
-    }
-
     fn phase(&self, at: u32, ns: i64) -> Option<u32> {
         phases::at(self.phases, at, ns).map(|phase| phase.phase)
     }
 
     fn of_path(&self, at: u32, ofs: &[usize], only: Option<&BTreeSet<Stretch>>) -> Vec<Features> {
+        let (mut steady, mut all) = (Seconds::default(), Seconds::default());
         let made = |of: &usize| {
             let (direction, known) = (&self.directions[*of], &self.known[*of]);
-            directed(self.rounds, *of, direction, known, |ns| self.phase(at, ns))
-        };
-        let mut directions: Vec<Directed> = ofs.iter().map(made).collect();
-        let steady_bps = rate(&directions, |round| round.steady);
-        if let Some(only) = only {
-            for direction in &mut directions {
-                direction.rounds.retain(|round| only.contains(&(at, round.phase)));
+            let mut made = directed(self.rounds, *of, direction, known, |ns| self.phase(at, ns));
+            made.steady().iter().for_each(|round| steady.add(round.start_ns, round.acked_bytes));
+            if let Some(only) = only {
+                made.rounds.retain(|round| only.contains(&(at, round.phase)));
             }
-            directions.retain(|direction| !direction.rounds.is_empty());
-        }
+            made.rounds.iter().for_each(|round| all.add(round.start_ns, round.acked_bytes));
+            Some(made).filter(|made| !made.rounds.is_empty())
+        };
+        let directions: Vec<Directed> = ofs.iter().filter_map(made).collect();
         let own_phases = self.phases.partition_point(|phase| phase.at < at)..;
         let own_phases = self.phases[own_phases].iter().take_while(|phase| phase.at == at).cloned();
         let carried_bps = carried(&own_phases.collect::<Vec<_>>());
@@ -112,23 +100,22 @@ impl Run<'_> {
             rate_bps: super::numbers::most(bps, capacity_bps),
             carried_bps: carried_bps.clone(),
         };
-        let (steady, all) = (rating(steady_bps), rating(rate(&directions, |_| true)));
-        features(&directions, &steady, &all)
+        features(&directions, &rating(steady.rate_bps()), &rating(all.rate_bps()))
     }
-}
-
-fn rate(directions: &[Directed], counts: fn(&Round) -> bool) -> Option<f64> {
-    let mut seconds = Seconds::default();
-    for round in directions.iter().flat_map(|direction| &direction.rounds).filter(|round| counts(round)) {
-        seconds.add(round.start_ns, round.acked_bytes);
-    }
-    seconds.rate_bps()
 }
 
 /// Of the directions of one path; `steady` is its rate after the start of each, `all` that of all rounds.
 fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Features> {
-    let wholes: Vec<Whole> = directions.iter().map(|direction| whole(direction, all)).collect();
-    let owns: Vec<Option<Own>> = directions.iter().map(|direction| own(direction, steady)).collect();
+    // One direction at a time: the rounds of one stay in the cache, those of a path do not.
+    let (mut path, mut wholes, mut owns, mut lossy) = (Path::default(), Vec::new(), Vec::new(), Vec::new());
+    for direction in directions {
+        wholes.push(whole(direction, all));
+        owns.push(own(direction, steady));
+        path.add(direction);
+        lossy.extend(direction.steady().iter().filter(|round| round.retransmits > 0));
+    }
+    path.losses = Losses::of(lossy.into_iter());
+    path.count(directions, &wholes);
     let judged: Vec<&Directed> = directions
         .iter()
         .zip(&owns)
@@ -141,7 +128,6 @@ fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Featu
         directions.iter().zip(&owns).filter(|(_, own)| full(own)).map(|(direction, _)| direction).collect();
     let mut beside: BTreeMap<usize, Beside> =
         neighbors(&compared, steady).into_iter().map(|one| (one.of, one)).collect();
-    let path = path(directions, &wholes);
     let far = |codepoint| {
         let same = directions.iter().zip(&wholes).filter(|(direction, _)| direction.codepoint == codepoint);
         same.map(|(_, whole)| whole.far_unmarked).sum()
@@ -167,32 +153,33 @@ fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Featu
     found
 }
 
-fn path(directions: &[Directed], wholes: &[Whole]) -> Path {
-    let rounds = || directions.iter().flat_map(|direction| &direction.rounds);
-    let mut found = Path {
-        losses: Losses::of(rounds().filter(|round| round.steady)),
-        lost: rounds().map(|round| u64::from(round.retransmits)).sum(),
-        marks: wholes.iter().map(|whole| whole.marks).sum(),
-        acked: wholes.iter().map(|whole| whole.acked).sum(),
-        far_unmarked: wholes.iter().map(|whole| whole.far_unmarked).sum(),
-        ..Path::default()
-    };
-    for round in rounds() {
-        // What a buffer drops leaves no RTT but those that SACK shows.
-        let highest = super::numbers::most(round.queue_us.get(), round.sacked_us.get());
-        if highest >= found.queue_max_us {
-            (found.queue_max_us, found.peak_ns) = (highest, round.start_ns);
+impl Path {
+    /// Adds the rounds of a direction.
+    fn add(&mut self, direction: &Directed) {
+        for round in &direction.rounds {
+            self.lost += u64::from(round.retransmits);
+            // What a buffer drops leaves no RTT but those that SACK shows.
+            let highest = super::numbers::most(round.queue_us.get(), round.sacked_us.get());
+            if highest >= self.queue_max_us {
+                (self.queue_max_us, self.peak_ns) = (highest, round.start_ns);
+            }
         }
     }
-    let share = |codepoint| {
-        let same = || directions.iter().zip(wholes).filter(move |(d, _)| d.codepoint == codepoint);
-        let marks: i64 = same().map(|(_, whole)| whole.marks).sum();
-        (marks, marks as f64 / same().map(|(_, whole)| whole.acked).sum::<u64>() as f64)
-    };
-    let ((ect0_marks, ect0), (_, ect1)) = (share(Codepoint::Ect0), share(Codepoint::Ect1));
-    found.ect0_marks = ect0_marks;
-    found.ect0_ratio = (ect1 > 0.0).then(|| ect0 / ect1).filter(|ratio| !ratio.is_nan());
-    found
+
+    /// Adds up what its directions carried, and compares those of each codepoint.
+    fn count(&mut self, directions: &[Directed], wholes: &[Whole]) {
+        self.marks = wholes.iter().map(|whole| whole.marks).sum();
+        self.acked = wholes.iter().map(|whole| whole.acked).sum();
+        self.far_unmarked = wholes.iter().map(|whole| whole.far_unmarked).sum();
+        let share = |codepoint| {
+            let same = || directions.iter().zip(wholes).filter(move |(d, _)| d.codepoint == codepoint);
+            let marks: i64 = same().map(|(_, whole)| whole.marks).sum();
+            (marks, marks as f64 / same().map(|(_, whole)| whole.acked).sum::<u64>() as f64)
+        };
+        let ((ect0_marks, ect0), (_, ect1)) = (share(Codepoint::Ect0), share(Codepoint::Ect1));
+        self.ect0_marks = ect0_marks;
+        self.ect0_ratio = (ect1 > 0.0).then(|| ect0 / ect1).filter(|ratio| !ratio.is_nan());
+    }
 }
 
 #[cfg(test)]

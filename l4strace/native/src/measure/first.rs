@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::numbers::least;
 use super::rating::Rating;
-use super::waits::{Directed, Round};
-use super::{packet_us, slot_width, APART_PACKETS, APART_US};
+use super::waits::Directed;
+use super::{packet_us, slot_of, slot_width, APART_PACKETS, APART_US};
 
 /// Slots in which a flow began, from which they show something. By eye.
 const MIN_FIRST: usize = 3;
@@ -45,39 +45,42 @@ struct Wait {
 /// then. A path counts where more than a few begin.
 pub fn begun(directions: &[Directed], long: &[&Directed], rating: &Rating) -> Vec<Option<Begun>> {
     let first = |direction: &Directed| {
-        let round = direction.rounds.iter().find(|round| round.round == 0).filter(|_| direction.began)?;
-        Some((direction.of, *round, round.rtt_min_us.get()?))
+        let round = direction.rounds.first().filter(|round| round.round == 0 && direction.began)?;
+        Some((direction.of, round.end_ns, round.rtt_min_us.get()?))
     };
-    let firsts: Vec<(usize, Round, f64)> = directions.iter().filter_map(first).collect();
+    let firsts: Vec<(usize, i64, f64)> = directions.iter().filter_map(first).collect();
     let smallest = directions.iter().filter_map(|direction| direction.floor_us).reduce(f64::min);
     let Some(smallest_us) = smallest.filter(|_| firsts.len() > MIN_FIRST) else {
         return vec![None; long.len()];
     };
-    let width = slot_width(long.iter().map(|direction| direction.rounds.iter()));
-    let slot = |round: &Round| (round.end_ns as f64 / width).floor() as i64;
+    let width = slot_width(long.iter().map(|direction| &direction.rounds[..]));
     let mut earliest: BTreeMap<i64, First> = BTreeMap::new();
-    for (of, round, rtt_us) in firsts {
+    for (of, end_ns, rtt_us) in firsts {
         let first = First { of, waited_us: rtt_us - smallest_us };
-        let known = earliest.entry(slot(&round)).or_insert(first);
+        let known = earliest.entry(slot_of(end_ns, width)).or_insert(first);
         if first.waited_us < known.waited_us {
             *known = first;
         }
     }
-    long.iter().map(|direction| of_direction(direction, rating, &slot, &earliest)).collect()
+    long.iter().map(|direction| of_direction(direction, rating, width, &earliest)).collect()
 }
 
 /// Shortest wait of a direction in the rounds of a slot and those beside them, where a flow began.
 fn waits(
     direction: &Directed,
     rating: &Rating,
-    slot: &dyn Fn(&Round) -> i64,
+    width_ns: f64,
     earliest: &BTreeMap<i64, First>,
 ) -> BTreeMap<i64, Wait> {
     let rounds = &direction.rounds;
     let mut found: BTreeMap<i64, Wait> = BTreeMap::new();
+    let (mut last, mut counts) = (None, false);
     for (i, round) in rounds.iter().enumerate() {
-        let slot = slot(round);
-        if !earliest.contains_key(&slot) {
+        let slot = slot_of(round.end_ns, width_ns);
+        if last != Some(slot) {
+            (last, counts) = (Some(slot), earliest.contains_key(&slot));
+        }
+        if !counts {
             continue;
         }
         let beside = &rounds[i.saturating_sub(1)..(i + 2).min(rounds.len())];
@@ -94,12 +97,12 @@ fn waits(
 fn of_direction(
     direction: &Directed,
     rating: &Rating,
-    slot: &dyn Fn(&Round) -> i64,
+    width_ns: f64,
     earliest: &BTreeMap<i64, First>,
 ) -> Option<Begun> {
     let mut found = Begun::default();
     let (mut own, mut begun) = (Span::default(), Span::default());
-    for (slot, wait) in waits(direction, rating, slot, earliest) {
+    for (slot, wait) in waits(direction, rating, width_ns, earliest) {
         let (first, Some(least_us)) = (earliest[&slot], wait.least_us) else { continue };
         let beyond = wait.margin_us.max(direction.noise_us);
         if first.of == direction.of || least_us <= beyond {

@@ -1,6 +1,6 @@
 //! What the windows of a sender after marks show of its law: see `l4strace/derive/laws.py`.
 
-use super::alphas::Build;
+use super::alphas::{shown, Build, Shown};
 use super::numbers::{mean, median, most};
 use super::rounds::{Direction, Rounds};
 use super::windows::{log_likelihoods, Sample, Windows};
@@ -16,7 +16,7 @@ const RIGHT: build::Build = build::Build::BITS20;
 const CUT_FLOOR: f64 = floor_of(RIGHT.unit() as u64) as f64 / RIGHT.unit() as f64 / 2.0;
 
 /// Score up to which Prague treats the path as L4S: 8.
-const SCALABLE: f64 = RIGHT.l_sticky() as f64 / RIGHT.unit() as f64;
+pub const SCALABLE: f64 = RIGHT.l_sticky() as f64 / RIGHT.unit() as f64;
 
 /// Share that classic mode gives up at least at a score.
 fn floor(score: Option<f64>) -> Option<f64> {
@@ -55,16 +55,18 @@ pub struct Response {
     pub log_likelihoods: [f64; LAWS],
 }
 
-/// Of each direction of an ECT(1) sender with usable rounds.
-pub fn responses(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Response> {
+/// Of each direction of an ECT(1) sender what its usable rounds show, if it has some, and its build.
+pub fn senders(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<(Option<Response>, Shown)> {
     let scalable = directions.iter().enumerate().filter(|(_, direction)| direction.scalable);
     let settled = |sample: &Sample| rounds.alpha_updates[0].or_zero(sample.row) > SETTLED;
     let of_direction = |(of, direction)| {
-        let mut samples = Windows::new(rounds, direction).samples();
+        let windows = Windows::new(rounds, direction);
+        let mut samples = windows.samples();
+        let build = shown(rounds, of, &windows, &samples);
         samples.retain(settled);
-        (!samples.is_empty()).then(|| response(rounds, of, &samples))
+        ((!samples.is_empty()).then(|| response(rounds, of, &samples)), build)
     };
-    scalable.filter_map(of_direction).collect()
+    scalable.map(of_direction).collect()
 }
 
 fn response(rounds: &Rounds<'_>, of: usize, samples: &[Sample]) -> Response {
@@ -81,7 +83,7 @@ fn response(rounds: &Rounds<'_>, of: usize, samples: &[Sample]) -> Response {
         half_alpha: median(&mut rows().filter_map(half).collect::<Vec<_>>()),
         first_ns: rows().filter_map(|row| rounds.start_ns.get(row)).min(),
         last_ns: rows().filter_map(|row| rounds.end_ns.get(row)).max(),
-        asked: mean(&rows().filter_map(asks).collect::<Vec<_>>()),
+        asked: mean(rows().filter_map(asks)),
         log_likelihoods: log_likelihoods(samples, |row| fractions(rounds, row)),
     }
 }

@@ -6,6 +6,7 @@ pub mod alphas;
 mod base_rtt;
 mod capacity;
 mod changes;
+pub mod coexistence;
 mod column;
 pub mod cuts;
 pub mod delays;
@@ -26,8 +27,10 @@ pub mod phases;
 pub mod rates;
 pub mod rating;
 pub mod rounds;
+pub mod scores;
 pub mod slots;
 pub mod spikes;
+pub mod starvation;
 #[cfg(test)]
 mod stretches;
 pub mod sums;
@@ -73,10 +76,23 @@ fn packet_us(rate_bps: Option<f64>) -> f64 {
 }
 
 /// Length (ns) of slots in which directions are compared: two rounds of the slowest one.
-fn slot_width<'a, I: Iterator<Item = &'a waits::Round>>(directions: impl Iterator<Item = I>) -> f64 {
-    let usual = |rounds: I| {
-        let mut lengths: Vec<f64> = rounds.map(|round| (round.end_ns - round.start_ns) as f64).collect();
-        numbers::median(&mut lengths).unwrap_or(0.0)
+fn slot_width<'a>(directions: impl Iterator<Item = &'a [waits::Round]>) -> f64 {
+    let usual = |rounds: &[waits::Round]| {
+        let length = |round: &waits::Round| (round.end_ns - round.start_ns) as f64;
+        let mut lengths: Vec<f64> = rounds.iter().map(length).collect();
+        let short = lengths.iter().filter(|length| 2.0 * **length <= BIN_NS).count();
+        // Where most rounds are that short, so is the median.
+        if 2 * short > lengths.len() {
+            None
+        } else {
+            numbers::median(&mut lengths)
+        }
     };
-    directions.map(usual).fold(BIN_NS, |width, usual| width.max(2.0 * usual))
+    directions.filter_map(usual).fold(BIN_NS, |width, usual| width.max(2.0 * usual))
+}
+
+/// Number of the slot of a moment, rounded down: `f64::floor` is a call into libm.
+fn slot_of(ns: i64, width_ns: f64) -> i64 {
+    let slots = ns as f64 / width_ns;
+    slots as i64 - i64::from(slots < slots as i64 as f64)
 }

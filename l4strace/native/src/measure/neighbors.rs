@@ -9,7 +9,7 @@ use super::numbers::{correlation, least, mean, median, most, quantile, rank_corr
 use super::rating::Rating;
 use super::rounds::Codepoint;
 use super::waits::{Directed, Round};
-use super::{packet_us, slot_width, APART_PACKETS, APART_US};
+use super::{packet_us, slot_of, slot_width, APART_PACKETS, APART_US};
 
 /// Quantile in place of the smallest, which one odd second decides. By eye.
 const LOW: f64 = 0.1;
@@ -105,8 +105,7 @@ struct Others {
 
 /// Directions of one path that have slots after their start.
 pub fn neighbors(directions: &[&Directed], rating: &Rating) -> Vec<Beside> {
-    let lengths = directions.iter().map(|direction| direction.rounds.iter().filter(|round| round.steady));
-    let width = slot_width(lengths);
+    let width = slot_width(directions.iter().map(|direction| direction.steady()));
     let mut slots = Vec::new();
     let mut owned = Vec::new();
     for direction in directions {
@@ -131,26 +130,27 @@ pub fn neighbors(directions: &[&Directed], rating: &Rating) -> Vec<Beside> {
 
 /// The slots of one direction.
 fn add_slots(direction: &Directed, rating: &Rating, width: f64, slots: &mut Vec<Slot>) {
-    let slot = |round: &&Round| (round.start_ns as f64 / width).floor() as i64;
-    let mut rounds: Vec<&Round> = direction.rounds.iter().filter(|round| round.steady).collect();
-    rounds.sort_by_key(slot);
-    for part in rounds.chunk_by(|a, b| slot(a) == slot(b)) {
-        slots.extend(of_rounds(direction, slot(&part[0]), part, rating));
+    let rounds = direction.steady().iter();
+    let mut rounds: Vec<(i64, &Round)> =
+        rounds.map(|round| (slot_of(round.start_ns, width), round)).collect();
+    rounds.sort_by_key(|(slot, _)| *slot);
+    for part in rounds.chunk_by(|a, b| a.0 == b.0) {
+        slots.extend(of_rounds(direction, part, rating));
     }
 }
 
 /// None where no round has a queue delay.
-fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating) -> Option<Slot> {
+fn of_rounds(direction: &Directed, rounds: &[(i64, &Round)], rating: &Rating) -> Option<Slot> {
+    let (slot, first) = rounds[0];
     let (ect1, ect0) = (direction.codepoint == Codepoint::Ect1, direction.codepoint == Codepoint::Ect0);
     let base = direction.base_us;
-    let delays: Vec<f64> = rounds.iter().filter_map(|round| round.queue_us.get()).collect();
-    let mut found = Slot { slot, ect1, ect0, queue_us: mean(&delays)?, ..Slot::default() };
-    found.phase = rounds[0].phase;
+    let queues = || rounds.iter().filter_map(|(_, round)| round.queue_us.get());
+    let mut found = Slot { slot, ect1, ect0, queue_us: mean(queues())?, ..Slot::default() };
+    found.phase = first.phase;
     found.least_seen_us = above(direction.floor_us, base);
     let (mut bytes, mut length, mut margin) = (0, 0, 0f64);
     let (mut holds, mut held) = (true, false);
-    let mut rtts = Vec::with_capacity(rounds.len());
-    for round in rounds {
+    for (_, round) in rounds {
         let packet = packet_us(rating.bps(round));
         found.marks += round.marks.unwrap_or(0);
         found.mark_queue_us = least(found.mark_queue_us, round.marking_us.get());
@@ -160,7 +160,6 @@ fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating
         let wait = round.least_us(base);
         holds &= wait.is_none_or(|wait| wait > BACKLOG_PACKETS * packet);
         held |= round.limit.held();
-        rtts.extend(base.zip(round.queue_us.get()).map(|(base, queue)| base + queue));
         found.least_us = least(found.least_us, wait);
         found.most_us = most(found.most_us, above(round.rtt_max_us.get(), base));
     }
@@ -171,7 +170,7 @@ fn of_rounds(direction: &Directed, slot: i64, rounds: &[&Round], rating: &Rating
     }
     if holds && !held {
         found.waiting_rate = (length > 0).then(|| bytes as f64 * 8e9 / length as f64);
-        found.waiting_rtt = mean(&rtts);
+        found.waiting_rtt = base.and_then(|base| mean(queues().map(|queue| base + queue)));
     }
     Some(found)
 }
@@ -280,7 +279,7 @@ fn of_class(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbors> {
         ect0: count(&|_, other| other.ect0),
         mark_delay_us: delay,
         within,
-        apart: mean(&values(&|(_, other)| other.apart.map(|apart| f64::from(u8::from(apart))))),
+        apart: mean(both.iter().filter_map(|(_, other)| Some(f64::from(u8::from(other.apart?))))),
         waiting: uneven.len() as i64,
         uneven: root_mean_square(&uneven),
         unlike: root_mean_square(&unlike),
@@ -288,8 +287,7 @@ fn of_class(own: &[Slot], others: &[Option<Others>]) -> Option<Neighbors> {
 }
 
 fn root_mean_square(values: &[f64]) -> Option<f64> {
-    let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
-    mean(&squares).map(f64::sqrt)
+    mean(values.iter().map(|value| value * value)).map(f64::sqrt)
 }
 
 /// Rank correlation of the two about their means of each phase; None in one phase only.

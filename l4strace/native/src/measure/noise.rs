@@ -81,5 +81,7 @@ fn spread(rounds: &Rounds<'_>, of: u32, rows: &[usize]) -> Spread {
 }
 
 fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    median(&mut values.flatten().collect::<Vec<f64>>())
+    let mut known = Vec::with_capacity(values.size_hint().1.unwrap_or(0));
+    known.extend(values.flatten());
+    median(&mut known)
 }

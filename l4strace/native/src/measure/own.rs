@@ -55,7 +55,7 @@ pub struct Own {
 
 /// None where the rounds are too few.
 pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
-    let rounds: Vec<&Round> = direction.rounds.iter().filter(|round| round.steady).collect();
+    let rounds = direction.steady();
     let begin = rounds.iter().map(|round| round.start_ns).min()?;
     let length = rounds.iter().map(|round| round.start_ns).max()? - begin + 1;
     let acked = rounds.iter().map(|round| u64::from(round.acked_packets)).sum();
@@ -66,16 +66,15 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     if rounds.len() < MIN_STEADY || !(acked >= MIN_STEADY_PACKETS || starved) {
         return None;
     }
-    let marked = || rounds.iter().copied().filter(|round| round.marked());
-    let values =
-        |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(|round| of(round)).collect() };
+    let marked = || rounds.iter().filter(|round| round.marked());
+    let values = |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(of).collect() };
     let (mut queues, mut marking) =
         (values(|round| round.queue_us.get()), values(|round| round.marking_us.get()));
     let marking_delay_us = quantile(&mut marking, LOW);
     let stepped = rounds.iter().filter(|round| {
         round.queue_us.get().zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
     });
-    let of_marked = |of: fn(&Round) -> f64| mean(&marked().map(of).collect::<Vec<_>>());
+    let of_marked = |of: fn(&Round) -> f64| mean(marked().map(of));
     let mut parts: Vec<i64> = marked().map(|round| (round.start_ns - begin) * PARTS / length).collect();
     parts.sort_unstable();
     parts.dedup();
@@ -85,33 +84,23 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
         marks,
         seconds,
         rate_bps: rating.rate_bps,
-        mark_limit_us: border(&rounds, rating),
+        mark_limit_us: border(rounds, rating),
         queue_delay_us: median(&mut queues),
         queue_high_us: quantile(&mut queues, HIGH),
         marking_delay_us,
-        stepped: share(stepped.filter(|round| round.marks.is_some()).map(|round| round.marked())),
+        stepped: mean(stepped.filter_map(|round| Some(f64::from(u8::from(round.marks? > 0))))),
         flat: direction.rise_us.map(|rise| rise <= FLAT_US),
         marked_parts: parts.len() as u32,
         marks_per_round: of_marked(|round| round.marks.unwrap_or(0) as f64),
         acked_per_marked_round: of_marked(|round| f64::from(round.acked_packets)),
         classic_feedback: rounds.iter().any(|round| round.classic),
-        losses: Losses::of(rounds.iter().copied()),
+        losses: Losses::of(rounds.iter()),
         top_us: quantile(&mut values(|round| round.top_us.get()), LARGEST),
     })
 }
 
-/// Part of them that is true.
-fn share(values: impl Iterator<Item = bool>) -> Option<f64> {
-    let (mut count, mut held) = (0, 0);
-    values.for_each(|value| {
-        count += 1;
-        held += u32::from(value);
-    });
-    (count > 0).then(|| f64::from(held) / f64::from(count))
-}
-
 /// Border of the shortest marking delays: that of the fastest phase with enough of the marks.
-fn border(rounds: &[&Round], rating: &Rating) -> Option<f64> {
+fn border(rounds: &[Round], rating: &Rating) -> Option<f64> {
     let marked = rounds.iter().filter(|round| round.marked());
     let mut limits: Vec<f64> = marked.map(|round| rating.limit_us(round)).collect();
     let Some(last) = limits.len().checked_sub(1) else {
@@ -185,10 +174,12 @@ pub fn whole(direction: &Directed, rating: &Rating) -> Whole {
         ..Whole::default()
     };
     for round in rounds {
+        let above_us = rating.above_us(direction, round);
         found.acked += u64::from(round.acked_packets);
         found.marks += round.marks.unwrap_or(0);
-        found.far_unmarked += u32::from(far_unmarked(direction, round, rating));
-        if rating.high(direction, round) {
+        found.far_unmarked += u32::from(far_unmarked(direction, round, above_us));
+        // For a delayed ACK one packet may seem to have waited.
+        if round.acked_packets >= ANSWERED_AT_ONCE && above_us.is_some_and(|us| us > 0.0) {
             found.high_acked += u64::from(round.acked_packets);
             found.high_marks += round.marks.unwrap_or(0);
             found.high_unmarked += u32::from(round.marks.is_some_and(|marks| marks <= 0));
@@ -199,11 +190,8 @@ pub fn whole(direction: &Directed, rating: &Rating) -> Whole {
 
 /// What a flow waits at least may be a longer path of its own. Retransmissions leave without ECT (RFC 3168
 /// section 6.1.5).
-fn far_unmarked(direction: &Directed, round: &Round, rating: &Rating) -> bool {
-    let own = || {
-        let longer = direction.floor_us? - direction.base_us?;
-        Some(rating.above_us(direction, round)? - longer)
-    };
+fn far_unmarked(direction: &Directed, round: &Round, above_us: Option<f64>) -> bool {
+    let own = || Some(above_us? - (direction.floor_us? - direction.base_us?));
     direction.codepoint != Codepoint::NotEct
         && round.marks.is_some_and(|marks| marks <= 0)
         && round.acked_packets >= ANSWERED_AT_ONCE

@@ -53,12 +53,16 @@ pub struct Phase {
 }
 
 /// The phases of all paths; `noise_us` is what noise adds to the delays of a path.
-pub fn phases(mut slots: Vec<Slot>, noise_us: &BTreeMap<u32, f64>) -> Vec<Phase> {
-    for slot in &mut slots {
-        slot.noise_us = noise_us.get(&slot.at).copied().unwrap_or(0.0);
-        slot.busy = slot.fills();
-    }
-    slots.chunk_by(|a, b| a.at == b.at).flat_map(of_path).collect()
+pub fn phases(slots: &[Slot], noise_us: &BTreeMap<u32, f64>) -> Vec<Phase> {
+    let in_noise = |slots: &[Slot]| {
+        let mut slots = slots.to_vec();
+        for slot in &mut slots {
+            slot.noise_us = noise_us.get(&slot.at).copied().unwrap_or(0.0);
+            slot.busy = slot.fills();
+        }
+        of_path(&slots)
+    };
+    slots.chunk_by(|a, b| a.at == b.at).flat_map(in_noise).collect()
 }
 
 fn of_path(slots: &[Slot]) -> Vec<Phase> {

@@ -15,24 +15,24 @@ const HIGH: f64 = 0.9;
 #[derive(Default)]
 pub struct Seconds {
     sums: HashMap<i64, u64>,
-    last: i64,
+    /// When the last second that data was added to began, and the data of it that no sum has yet.
+    begin_ns: i64,
     bytes: u64,
 }
 
 impl Seconds {
     /// Rounds of one direction come together: most are of the same second as the one before.
     pub fn add(&mut self, start_ns: i64, bytes: u64) {
-        let second = start_ns.div_euclid(SECOND_NS);
-        if second != self.last || self.sums.is_empty() {
+        if !(0..SECOND_NS).contains(&start_ns.wrapping_sub(self.begin_ns)) || self.sums.is_empty() {
             self.flush();
-            self.last = second;
-            self.sums.entry(second).or_default();
+            self.begin_ns = start_ns.wrapping_sub(start_ns.rem_euclid(SECOND_NS));
+            self.sums.entry(self.begin_ns).or_default();
         }
         self.bytes += bytes;
     }
 
     fn flush(&mut self) {
-        if let Some(sum) = self.sums.get_mut(&self.last) {
+        if let Some(sum) = self.sums.get_mut(&self.begin_ns) {
             *sum += self.bytes;
         }
         self.bytes = 0;

@@ -43,12 +43,6 @@ impl Rating {
     pub fn above_us(&self, direction: &Directed, round: &Round) -> Option<f64> {
         Some(round.least_us(direction.base_us)? - self.limit_us(round) - direction.noise_us)
     }
-
-    /// All packets of the round did, and not for a delayed ACK.
-    pub fn high(&self, direction: &Directed, round: &Round) -> bool {
-        round.acked_packets >= ANSWERED_AT_ONCE
-            && self.above_us(direction, round).is_some_and(|above| above > 0.0)
-    }
 }
 
 /// What each phase of a path carried, where it changed its capacity and the phase shows it.

@@ -48,6 +48,7 @@ pub struct Rounds<'a> {
     pub first_frame: Column<'a, u64>,
     pub last_frame: Column<'a, u64>,
     pub sent_packets: Column<'a, u32>,
+    pub sent_bytes: Column<'a, u64>,
     pub burst_bytes: Column<'a, u32>,
     pub rtt_prompt_max_us: Column<'a, f64>,
     pub limits: &'a [Limit],

@@ -175,9 +175,9 @@ impl Path<'_> {
         }
         let near = self.directions[directed[0].of].near;
         let smallest = rows().fold(None, |smallest, row| least(smallest, rounds.rtt_min_us.get(row)));
-        let width = self.width(rows, acked);
-        let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0).div_euclid(width);
-        let end = rows().map(|row| (rounds.end_ns.or_zero(row) - 1).div_euclid(width)).max().unwrap_or(begin);
+        let width = self.width(&rows, acked);
+        let (start_ns, end_ns) = self.span(&rows);
+        let (begin, end) = (start_ns.div_euclid(width), (end_ns - 1).div_euclid(width));
         let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
         let mut sums = vec![Sums::default(); slots.len()];
         let mut full = vec![None; slots.len()];
@@ -190,10 +190,13 @@ impl Path<'_> {
                 let base = base.filter(|_| self.directions[*of].near);
                 for (i, row) in rows.iter().enumerate() {
                     let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
-                    let ending = (rounds.end_ns.or_zero(*row) - 1).div_euclid(width);
-                    let most = &mut full[(ending - begin) as usize];
-                    *most = longer(*most, self.full(*row, &seen, width));
-                    for number in self.touched(*row, width) {
+                    let touched = self.touched(*row, width);
+                    // A round that one or two slots hold.
+                    if touched.end() - touched.start() <= 1 {
+                        let most = &mut full[(touched.end() - begin) as usize];
+                        *most = longer(*most, self.full(*row, &seen));
+                    }
+                    for number in touched {
                         let slot = (number - begin) as usize;
                         let span = (number * width, (number + 1) * width);
                         self.add(&mut slots[slot], &mut sums[slot], span, *row, &seen);
@@ -222,8 +225,7 @@ impl Path<'_> {
     /// Length of the path's slots.
     fn width<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I, acked: u64) -> i64 {
         let rounds = self.rounds;
-        let begin = rows().map(|row| rounds.start_ns.or_zero(row)).min().unwrap_or(0);
-        let end = rows().map(|row| rounds.end_ns.or_zero(row)).max().unwrap_or(0);
+        let (begin, end) = self.span(&rows);
         let life = (end - begin) as f64;
         let trip = |row| Some(self.length(row) as f64 / f64::from(rounds.round_trips.get(row)?));
         let mut trips: Vec<f64> = rows().filter_map(trip).collect();
@@ -233,6 +235,13 @@ impl Path<'_> {
             life / MOST_SLOTS,
         ];
         width.into_iter().fold(MIN_SLOT_NS, f64::max) as i64
+    }
+
+    /// When the first of these rounds began, and the last one ended.
+    fn span<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I) -> (i64, i64) {
+        let begin = rows().map(|row| self.rounds.start_ns.or_zero(row)).min();
+        let end = rows().map(|row| self.rounds.end_ns.or_zero(row)).max();
+        (begin.unwrap_or(0), end.unwrap_or(0))
     }
 
     fn length(&self, row: usize) -> i64 {
@@ -268,16 +277,14 @@ impl Path<'_> {
         seen
     }
 
-    /// A round whose packets all waited and were mostly marked, and whose rate no repair blurs; if one
-    /// or two slots hold it.
-    fn full(&self, row: usize, seen: &Seen, width: i64) -> Option<Full> {
+    /// A round whose packets all waited and were mostly marked, and whose rate no repair blurs.
+    fn full(&self, row: usize, seen: &Seen) -> Option<Full> {
         let rounds = self.rounds;
         let wait_us = seen.queue_us.filter(|wait| *wait >= FULL_US)?;
         let packets = rounds.acked_packets.or_zero(row);
         let marked = packets >= PROBE_PACKETS && seen.marks >= FULL_MARKS * f64::from(packets);
         let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
-        let short = (end_ns - 1).div_euclid(width) - start_ns.div_euclid(width) <= 1;
-        (marked && short && !seen.held && seen.train_bps.is_some()).then_some(Full {
+        (marked && !seen.held && seen.train_bps.is_some()).then_some(Full {
             wait_us,
             start_ns,
             end_ns,

@@ -70,8 +70,10 @@ pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Ve
         let carried = rows.iter().map(|row| u64::from(rounds.acked_packets.or_zero(*row))).sum();
         let enough = rows.len() >= MIN_ROUNDS || carried >= MIN_ACKED_PACKETS;
         if enough && carried >= MIN_ROUNDS as u64 {
-            let delays = delays(rounds, &rows, &ways[of], bases[of]);
-            peaks.extend(peaks_of(rounds, of, direction.at, &rows, &delays));
+            if rows.iter().any(|row| high(rounds, *row, bases[of])) {
+                let delays = delays(rounds, &rows, &ways[of], bases[of]);
+                peaks.extend(peaks_of(rounds, of, direction.at, &rows, &delays));
+            }
             flows.push(Flow::new(rounds, of, direction, &rows, carried));
         }
     }
@@ -102,6 +104,13 @@ struct Peak {
     one_way: bool,
     usual_us: f64,
     usual_burst: Option<f64>,
+}
+
+/// A delay of the round may be a spike's: most flows have none, and no need of `delays`.
+fn high(rounds: &Rounds<'_>, row: usize, base_us: Option<f64>) -> bool {
+    let rtt_us = most(rounds.rtt_max_us.get(row), rounds.sacked_rtt_max_us.get(row));
+    let above_us = rtt_us.zip(base_us).map(|(rtt, base)| rtt - base);
+    above_us.is_some_and(|us| us > ABOVE_US / 2.0) || rounds.owd_max_us.get(row).is_some()
 }
 
 fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[Delay]) -> Vec<Peak> {

@@ -58,6 +58,13 @@ pub struct Directed {
     pub rounds: Vec<Round>,
 }
 
+impl Directed {
+    /// Rounds after the start.
+    pub fn steady(&self) -> &[Round] {
+        &self.rounds[self.rounds.partition_point(|round| !round.steady)..]
+    }
+}
+
 /// A delay (us), if there is one: half as large as an `Option`, as rounds are many.
 #[derive(Clone, Copy, Debug)]
 pub struct Us(f64);

@@ -109,11 +109,10 @@ impl<'a> Windows<'a> {
         let change = |i: usize| Some(self.lowest(i)? - self.window(i, 0)?);
         let mut changes: Vec<f64> =
             (0..self.rows.len()).filter(|i| self.calm(*i)).filter_map(change).collect();
-        let growths: Vec<f64> = changes.iter().map(|change| change.clamp(-BURST, BURST)).collect();
-        let growth = mean(&growths).map_or(GROWTH_MAX, |mean| mean.clamp(0.0, GROWTH_MAX));
+        let growths = changes.iter().map(|change| change.clamp(-BURST, BURST));
+        let growth = mean(growths).map_or(GROWTH_MAX, |mean| mean.clamp(0.0, GROWTH_MAX));
         let usual = median(&mut changes).unwrap_or_default();
-        changes.iter_mut().for_each(|change| *change = (*change - usual).abs());
-        (growth, mean(&changes))
+        (growth, mean(changes.iter().map(|change| (change - usual).abs())))
     }
 
     /// Usable rounds.

@@ -90,8 +90,12 @@ impl Given {
     }
 
     /// Whether each row of a column is true; null is not.
-    pub fn flags(&self, name: &str) -> PyResult<Vec<bool>> {
-        Ok(self.bool(name)?.into_iter().map(|value| value.unwrap_or(false)).collect())
+    pub fn flags<'a>(&'a self, name: &str) -> PyResult<Vec<bool>> {
+        let present = |batch: &'a RecordBatch| {
+            let column = batch.column_by_name(name)?.as_boolean_opt()?;
+            Some(column.iter().map(|value| value.unwrap_or(false)))
+        };
+        self.collected(present, name, "Boolean")
     }
 
     /// A column of texts, as polars lays them out.
@@ -116,12 +120,12 @@ impl Given {
         )
     }
 
-    fn collected<'a, T, I: Iterator<Item = Option<T>>>(
+    fn collected<'a, I: Iterator>(
         &'a self,
         values: impl Fn(&'a RecordBatch) -> Option<I>,
         name: &str,
         kind: impl Display,
-    ) -> PyResult<Vec<Option<T>>> {
+    ) -> PyResult<Vec<I::Item>> {
         let mut all = Vec::with_capacity(self.rows());
         for batch in &self.batches {
             all.extend(values(batch).ok_or_else(|| missing(name, &kind))?);

@@ -11,8 +11,11 @@ use pyo3::prelude::*;
 use super::given::Given;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
-use super::{features, responses, spikes};
+use super::{coexistence, features, responses, spikes};
+use crate::measure::alphas::Shown;
+use crate::measure::coexistence::pairs;
 use crate::measure::features::Run;
+use crate::measure::laws::{senders, Response};
 use crate::measure::noise::spreads;
 use crate::measure::phases::{self, Phase, HIDES, NOTED_US};
 use crate::measure::rates::rates;
@@ -20,8 +23,9 @@ use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::rounds::{numbered, placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
 use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
+use crate::measure::starvation::STARVED_SHARE;
 use crate::measure::sums::sums;
-use crate::measure::{alphas, cuts, detector, laws};
+use crate::measure::{cuts, detector};
 use crate::measure::{DEEP_US, FAR_US, HELD_BACK, QUEUE_US};
 use crate::measure::{FRAME_BYTES, MIN_ACKED_PACKETS, MIN_ROUNDS, MIN_STEADY, MIN_STEADY_PACKETS};
 use crate::track::CLOCK_STEP_NS;
@@ -30,6 +34,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Measured>()?;
     m.add_class::<Phases>()?;
     m.add("L4S_MARK_US", L4S_MARK_US)?;
+    m.add("STARVED_SHARE", STARVED_SHARE)?;
     m.add("SPIKE_JOIN_NS", JOIN_NS)?;
     m.add("SPIKE_LOOK_BACK_NS", LOOK_BACK_NS)?;
     m.add("MIN_STEADY", MIN_STEADY)?;
@@ -56,11 +61,12 @@ struct Measured {
     limits: Vec<Limit>,
     slow_start: Vec<bool>,
     slots: OnceLock<Vec<Slot>>,
+    senders: OnceLock<Vec<(Option<Response>, Shown)>>,
 }
 
 #[pymethods]
 impl Measured {
-    /// `rounds` are `in_order`.
+    /// Rounds of a direction stand together, by `round`.
     #[new]
     fn new(rounds: Given, directions: Given) -> PyResult<Measured> {
         let rows =
@@ -79,14 +85,8 @@ impl Measured {
         let directions = rows.into_iter().enumerate().map(made).collect();
         let limits = rounds.texts("limited_by")?.map(Limit::named).collect();
         let slow_start = rounds.flags("slow_start")?;
-        Ok(Measured { rounds, keys, directions, limits, slow_start, slots: OnceLock::new() })
-    }
-
-    /// Whether rounds of a direction stand together, by `round`.
-    #[staticmethod]
-    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
-    fn in_order(rounds: Given, directions: Given) -> PyResult<bool> {
-        Ok(rows(&rounds, &directions)?.is_some())
+        let (slots, senders) = Default::default();
+        Ok(Measured { rounds, keys, directions, limits, slow_start, slots, senders })
     }
 
     /// The direction of each row of `rounds`, in any order, by number (`direction`).
@@ -123,7 +123,7 @@ impl Measured {
         let (at, us) = (noise.whole::<UInt32Type>("at")?, noise.whole::<Float64Type>("noise_us")?);
         let added = |row| Some((at.get(row)?, us.get(row)?));
         let noise_us: BTreeMap<u32, f64> = (0..at.len()).filter_map(added).collect();
-        let slots = self.of_paths(py)?.to_vec();
+        let slots = self.of_paths(py)?;
         native(py, || Ok::<_, PyErr>(Phases { phases: phases::phases(slots, &noise_us) }))
     }
 
@@ -219,16 +219,22 @@ impl Measured {
 
     /// How the windows of ECT(1) senders follow their marks, by direction.
     fn laws(&self, py: Python<'_>) -> PyResult<ArrowTable> {
-        let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(laws::responses(&rounds, &self.directions)))?;
+        let found: Vec<_> = self.of_senders(py)?.iter().filter_map(|(law, _)| law.as_ref()).collect();
         responses::laws(&self.keys, &found)
     }
 
     /// What shows the builds of ECT(1) senders, by direction.
     fn builds(&self, py: Python<'_>) -> PyResult<ArrowTable> {
-        let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(alphas::shown(&rounds, &self.directions)))?;
+        let found: Vec<_> = self.of_senders(py)?.iter().map(|(_, build)| build).collect();
         responses::builds(&self.keys, &found)
+    }
+
+    /// Directions of one path that sent at the same time; `known` has what other tables say of each.
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn coexistence(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
+        let (known, rounds) = (coexistence::known(&known)?, self.rounds()?);
+        let found = native(py, || Ok::<_, PyErr>(pairs(&rounds, &self.directions, &known)))?;
+        coexistence::table(&self.keys, &found)
     }
 
     /// Rounds with marks or losses and the windows after them, by direction.
@@ -244,17 +250,6 @@ impl Measured {
         let found = native(py, || Ok::<_, PyErr>(detector::steps(&rounds, &self.directions)))?;
         responses::detector(&self.keys, &rounds, found)
     }
-
-    /// Stretches of paths in which near directions have rounds: `at` and `phase`, None outside of all.
-    fn stretches(&self, phases: &Phases) -> PyResult<ArrowTable> {
-        let rounds = self.rounds()?;
-        let run = Run { rounds: &rounds, directions: &self.directions, known: &[], phases: &phases.phases };
-        let found = run.stretches();
-        let mut t = Columns::default();
-        t.u32("at", found.iter().map(|(at, _)| *at));
-        t.u32("phase", found.iter().map(|(_, phase)| *phase));
-        t.finish()
-    }
 }
 
 impl Measured {
@@ -265,6 +260,15 @@ impl Measured {
         let rounds = self.rounds()?;
         let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions)))?;
         Ok(self.slots.get_or_init(|| found))
+    }
+
+    fn of_senders(&self, py: Python<'_>) -> PyResult<&[(Option<Response>, Shown)]> {
+        if let Some(found) = self.senders.get() {
+            return Ok(found);
+        }
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(senders(&rounds, &self.directions)))?;
+        Ok(self.senders.get_or_init(|| found))
     }
 
     fn rounds(&self) -> PyResult<Rounds<'_>> {
@@ -310,6 +314,7 @@ impl Measured {
             first_frame: given.whole::<UInt64Type>("first_frame")?,
             last_frame: given.whole::<UInt64Type>("last_frame")?,
             sent_packets: given.whole::<UInt32Type>("sent_packets")?,
+            sent_bytes: given.whole::<UInt64Type>("sent_bytes")?,
             burst_bytes: given.whole::<UInt32Type>("burst_bytes")?,
             rtt_prompt_max_us: given.whole::<Float64Type>("rtt_prompt_max_us")?,
             limits: &self.limits,

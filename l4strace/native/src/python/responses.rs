@@ -1,8 +1,8 @@
 //! Responses to marks for Python: what `Measured` found of laws, builds, cuts and detector, and alphas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use arrow_array::types::{Float64Type, UInt32Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use pyo3::prelude::*;
 
 use super::given::Given;
@@ -13,23 +13,25 @@ use crate::measure::cuts::Cut;
 use crate::measure::detector::Step;
 use crate::measure::laws::{families, Response};
 use crate::measure::rounds::{Key, Rounds};
+use crate::measure::scores::{Scores, Steps};
 use crate::measure::windows::ROUNDING;
-use crate::measure::Column;
+use crate::measure::{self, Column};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ROUNDING", ROUNDING)?;
+    m.add_function(wrap_pyfunction!(scores, m)?)?;
     m.add_function(wrap_pyfunction!(alphas, m)?)
 }
 
 /// Source, flow and forward of the directions of rows.
-fn named(t: &mut Columns, keys: &[Key], of: impl Iterator<Item = usize> + Clone) {
+pub fn named(t: &mut Columns, keys: &[Key], of: impl Iterator<Item = usize> + Clone) {
     t.u16("source", of.clone().map(|of| keys[of].0));
     t.u32("flow", of.clone().map(|of| keys[of].1));
     t.bool("forward", of.map(|of| keys[of].2));
 }
 
 /// A column a law: its family and a number.
-pub fn laws(keys: &[Key], found: &[Response]) -> PyResult<ArrowTable> {
+pub fn laws(keys: &[Key], found: &[&Response]) -> PyResult<ArrowTable> {
     let mut t = Columns::default();
     named(&mut t, keys, found.iter().map(|r| r.of));
     t.u32("samples", found.iter().map(|r| r.samples as u32));
@@ -46,7 +48,7 @@ pub fn laws(keys: &[Key], found: &[Response]) -> PyResult<ArrowTable> {
     t.finish()
 }
 
-pub fn builds(keys: &[Key], found: &[Shown]) -> PyResult<ArrowTable> {
+pub fn builds(keys: &[Key], found: &[&Shown]) -> PyResult<ArrowTable> {
     let mut t = Columns::default();
     named(&mut t, keys, found.iter().map(|s| s.of));
     t.u32("rounds", found.iter().map(|s| s.rounds));
@@ -123,6 +125,43 @@ fn alphas(rounds: Given, builds: Given) -> PyResult<ArrowTable> {
     t.f64("alpha", rows().map(|(row, known)| replayed.likely(row, known)));
     t.f64("alpha_lo", rows().map(|(row, known)| replayed.low(row, known)));
     t.f64("alpha_hi", rows().map(|(row, known)| replayed.high(row, known)));
+    t.finish()
+}
+
+/// What the replayed steps of these directions show of the score; `steps` are rows of `detector`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+fn scores(steps: Given, directions: Given) -> PyResult<ArrowTable> {
+    let wanted: HashSet<Key> = keys(&directions)?.collect();
+    let mut rows: Vec<(Key, Vec<usize>)> = Vec::new();
+    for (row, (key, origin)) in keys(&steps)?.zip(steps.texts("origin")?).enumerate() {
+        match rows.last_mut() {
+            _ if origin != Some("packets") => {}
+            Some((last, rows)) if *last == key => rows.push(row),
+            _ if wanted.contains(&key) => rows.push((key, vec![row])),
+            _ => {}
+        }
+    }
+    let number = |name| steps.whole::<Float64Type>(name);
+    let columns = Steps {
+        ts_ns: steps.whole::<Int64Type>("ts_ns")?,
+        score: number("score_fixed")?,
+        bounds: [number("score_fixed_lo")?, number("score_fixed_hi")?],
+        mdev_us: number("mdev_us")?,
+        depth_us: number("depth_us")?,
+    };
+    let found: Vec<Scores> = rows.iter().map(|(_, rows)| measure::scores::scores(&columns, rows)).collect();
+    let directions: Vec<Key> = rows.into_iter().map(|(key, _)| key).collect();
+    let mut t = Columns::default();
+    named(&mut t, &directions, 0..directions.len());
+    t.f64("time", found.iter().map(|s| s.times[0]));
+    t.f64("time_most", found.iter().map(|s| s.times[1]));
+    t.u32("crossings", found.iter().map(|s| s.crossings));
+    t.f64("least", found.iter().map(|s| s.least));
+    t.f64("most", found.iter().map(|s| s.most));
+    t.i64("since_ns", found.iter().map(|s| s.since_ns));
+    t.f64("mdev_us", found.iter().map(|s| s.mdev_us));
+    t.f64("depth_us", found.iter().map(|s| s.depth_us));
     t.finish()
 }
 
