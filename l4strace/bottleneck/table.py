@@ -104,9 +104,7 @@ def _by_phase(
     return found
 
 
-def _in_one_phase(
-    capture: Capture, now: list[tuple[int, str, int]], paths: Paths
-) -> list[Judged]:
+def _in_one_phase(capture: Capture, now: list[tuple[int, str, int]], paths: Paths) -> list[Judged]:
     """Verdicts on the directions of paths, each in one phase (source, path, phase)."""
     if not now:
         return []

@@ -61,7 +61,7 @@ def sized(capture: Capture) -> pl.DataFrame:
 
 
 def assigned(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
-    """``rows`` (with `PATH` and `start_ns`) in their order with the column `phase`, null without one."""
+    """``rows``, which have `PATH` and `start_ns`, with their `phase`; null without one."""
     known = rows.join(numbers.named(capture), on=PATH, how="left", maintain_order="left")
     made = found(capture).of(known.select("at", "start_ns").rechunk())
     return rows.hstack(pl.DataFrame(made))

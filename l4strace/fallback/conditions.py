@@ -84,16 +84,15 @@ def conditions(evidence: Evidence) -> dict[Direction, Conditions]:
 
 def _steps(evidence: Evidence) -> pl.DataFrame:
     """Time of each step and whether it is `above`, of the directions in which that counts."""
-    known = evidence.detector.filter(pl.col("flow").is_not_null())
-    logged = known.filter(pl.col("origin") == "kernel").with_columns(above=pl.col("score"))
-    surely = pl.coalesce("score_fixed_lo", "score_fixed")
-    replayed = known.filter(pl.col("origin") == "packets").with_columns(above=surely)
-    replayed = once(evidence, replayed).join(logged, on=DIRECTION, how="anti")
-    steps = (
-        pl.concat([logged, replayed])
-        .select(*DIRECTION, "ts_ns", above=pl.col("above") > SCALABLE_THRESHOLD)
-        .drop_nulls("above")
-    )
+    recorded, surely = pl.col("origin") == "kernel", pl.coalesce("score_fixed_lo", "score_fixed")
+    score = pl.when(recorded).then("score").otherwise(surely)
+    steps = evidence.detector.select(*KEY, "origin", "ts_ns", above=score > SCALABLE_THRESHOLD)
+    # Most directions have none above: the others are few rows.
+    high = steps.filter("above").select(DIRECTION).unique()
+    known = steps.join(high, on=DIRECTION, how="semi")
+    logged, replayed = known.filter(recorded), once(evidence, known.filter(~recorded))
+    replayed = replayed.join(logged, on=DIRECTION, how="anti")
+    steps = pl.concat([logged, replayed]).select(*DIRECTION, "ts_ns", "above").drop_nulls("above")
     return steps.filter(pl.col("above").mean().over(DIRECTION) >= MIN_SHARE).sort("ts_ns")
 
 

@@ -8,7 +8,6 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
-from l4strace.fallback.time_above import in_time, time_share
 from l4strace.prague.constants import (
     DEPTH_REFERENCE_US,
     MDEV_REFERENCE_US,
@@ -110,7 +109,15 @@ def recorded(evidence: Evidence) -> dict[Direction, Recorded]:
     )
     if found.is_empty():
         return {}
-    steps = in_time(found, above=pl.col("score") > SCALABLE_THRESHOLD)
+    above = pl.col("score") > SCALABLE_THRESHOLD
+    # The table has them in the order of direction and time: the next row is the next step.
+    same = pl.all_horizontal(pl.col(key) == pl.col(key).shift() for key in DIRECTION)
+    ahead = pl.col("ts_ns").shift(-1) - pl.col("ts_ns")
+    steps = found.with_columns(
+        above=above,
+        lasted=pl.when(same.shift(-1)).then(ahead),
+        crossed=same & (above != above.shift()),
+    )
     summary = steps.group_by(DIRECTION, maintain_order=True).agg(_measures())
     # From one step to the next is all of the time, so from the first one above 8 to the last, too.
     since = pl.col("_above_ns") / (pl.col("last_ns") - pl.col("since_ns"))
@@ -122,12 +129,15 @@ def _measures() -> list[pl.Expr]:
     score, above = pl.col("score"), pl.col("above")
     build = pl.col("build").drop_nulls().mode().sort().first()
     right = pl.coalesce("score_fixed", "score")
+    lasted = pl.when("above").then("lasted").sum()
+    # That of the steps where there is only one.
+    time = (lasted / pl.col("lasted").sum()).fill_nan(None).fill_null(above.mean())
     return [
         pl.col("source").first().alias("log"),
         pl.len().alias("steps"),
         above.mean().alias("share"),
-        time_share("above").alias("time"),
-        pl.when("above").then("lasted").sum().alias("_above_ns"),
+        time.alias("time"),
+        lasted.alias("_above_ns"),
         pl.col("crossed").sum().alias("crossings"),
         pl.col("ts_ns").filter(above).min().alias("since_ns"),
         pl.col("ts_ns").max().alias("last_ns"),

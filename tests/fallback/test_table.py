@@ -184,7 +184,8 @@ def test_other_senders_have_no_row() -> None:
 
 
 def test_a_replay_whose_score_is_not_known_is_none() -> None:
-    assert only(laws=FLOOR, detector=replay().with_columns(score_fixed=None)).replayed is None
+    hidden = replay().with_columns(score_fixed=pl.lit(None, pl.Float64))
+    assert only(laws=FLOOR, detector=hidden).replayed is None
 
 
 def test_the_time_above_8_is_that_between_steps() -> None:

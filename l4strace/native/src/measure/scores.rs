@@ -66,31 +66,18 @@ fn share(steps: &Steps<'_>, rows: &[usize], above: &[Option<bool>]) -> Option<f6
 
 #[cfg(test)]
 mod tests {
-    use super::{scores, Column, Scores, Steps};
-
-    fn of(ts_ns: &[i64], low: &[f64], high: &[f64]) -> Scores {
-        let plain = |values| Column::new(values, None);
-        let steps = Steps {
-            ts_ns: Column::new(ts_ns, None),
-            score: plain(low),
-            bounds: [plain(low), plain(high)],
-            mdev_us: plain(high),
-            depth_us: plain(low),
-        };
-        scores(&steps, &(0..ts_ns.len()).collect::<Vec<_>>())
-    }
+    use super::{scores, Column, Steps};
 
     #[test]
     fn a_score_counts_until_the_next_step() {
-        let found = of(&[0, 10, 20, 40], &[0.0, 9.0, 7.0, 17.0], &[9.0, 9.0, 8.0, 17.0]);
-        assert_eq!(found.times, [Some(0.25), Some(0.5)]);
-        assert_eq!((found.crossings, found.since_ns), (3, Some(10)));
-        assert_eq!((found.least, found.most, found.depth_us), (Some(0.0), Some(17.0), Some(8.0)));
-    }
-
-    #[test]
-    fn steps_of_one_moment_count_alike() {
-        assert_eq!(of(&[5], &[9.0], &[9.0]).times, [Some(1.0); 2]);
-        assert_eq!(of(&[5, 5], &[9.0, 0.0], &[9.0, 9.0]).times, [Some(0.5), Some(1.0)]);
+        let [low, high] = [[0.0, 9.0, 7.0, 17.0], [9.0, 9.0, 8.0, 17.0]];
+        let [low, high] = [&low, &high].map(|values| Column::new(values, None));
+        let ts_ns = Column::new(&[0, 10, 20, 40], None);
+        let steps = Steps { ts_ns, score: low, bounds: [low, high], mdev_us: high, depth_us: low };
+        let of = |rows| scores(&steps, rows);
+        let found = of(&[0, 1, 2, 3]);
+        assert_eq!((found.times, found.crossings), ([Some(0.25), Some(0.5)], 3));
+        assert_eq!((found.since_ns, found.depth_us), (Some(10), Some(8.0)));
+        assert_eq!(of(&[3]).times, [Some(1.0); 2], "no time passes");
     }
 }

@@ -175,8 +175,8 @@ impl Path<'_> {
         }
         let near = self.directions[directed[0].of].near;
         let smallest = rows().fold(None, |smallest, row| least(smallest, rounds.rtt_min_us.get(row)));
-        let width = self.width(&rows, acked);
-        let (start_ns, end_ns) = self.span(&rows);
+        let width = self.width(rows, acked);
+        let (start_ns, end_ns) = self.span(rows);
         let (begin, end) = (start_ns.div_euclid(width), (end_ns - 1).div_euclid(width));
         let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
         let mut sums = vec![Sums::default(); slots.len()];

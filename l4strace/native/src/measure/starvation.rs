@@ -89,7 +89,7 @@ pub fn starved(slots: &[Share], start_ns: i64, end_ns: i64) -> Option<Starved> {
     let since_ns = (since * SLOT_NS).max(start_ns);
     let slots = &slots[slots.partition_point(|slot| slot.number < since)..];
     let whole = || slots.iter().filter(|slot| slot.whole(end_ns));
-    let end = whole().last()?.number + 1;
+    let end = whole().next_back()?.number + 1;
     let held_back = mean(slots.iter().filter_map(|slot| Some(slot.own?.held_back())));
     let found = Starved {
         since_ns,
