@@ -13,7 +13,8 @@ share the queue wait.
 
 Evidence
 --------
-`phases.changed`, `marks`, `losses`, `start_ns` and `end_ns`.
+`phases.changed`, `marks`, `losses`, `start_ns` and `end_ns`; `flows.vantage` (far from the sender
+losses are a lower bound).
 
 When it is wrong
 ----------------
@@ -35,9 +36,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import polars as pl
+
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
+from l4strace.wording import vantages
 from l4strace.wording.moments import span
 from l4strace.wording.quantities import count
 
@@ -66,7 +70,8 @@ def _silent(phases: list[Phase]) -> list[Phase]:
 def _finding(evidence: Evidence, phase: Phase) -> Finding:
     lost = phase["losses"]
     while_ = (
-        f"while {count(lost, 'packet')} {'was' if lost == 1 else 'were'} retransmitted"
+        f"while {_least(evidence, phase)}{count(lost, 'packet')} "
+        f"{'was' if lost == 1 else 'were'} retransmitted"
         if lost >= MIN_LOST
         else "although the queue stood higher than where it used to mark"
     )
@@ -86,6 +91,15 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
             Measure("without a mark", (phase["end_ns"] - phase["start_ns"]) / 1e9, "s"),
         ),
     )
+
+
+def _least(evidence: Evidence, phase: Phase) -> str:
+    """Far from the sender some of what was lost comes once, as if it were new."""
+    own = pl.all_horizontal(pl.col(key) == phase[key] for key in ("source", "flow"))
+    for flow in evidence.flows.filter(own).iter_rows(named=True):
+        far = vantages.of_direction(flow, phase["forward"]) in ("receiver", "middle")
+        return "at least " if far else ""
+    return ""
 
 
 RULE = Rule(CODE, "marking-stopped", "A path that marks stopped for a while.", check, __doc__)
