@@ -162,9 +162,15 @@ def _stays(row: Judged, surest: Judged) -> bool:
     """Nothing contradicts it. Weak evidence is more than none, and no more than other evidence."""
     if row.kind in (surest.kind, "none") or row.unmarkable:
         return True
-    if surest.kind == CLASSIC_OR_PER_FLOW and row.kind in WHICH:
+    if surest.kind == CLASSIC_OR_PER_FLOW and (row.kind in WHICH or _of_step(row, surest)):
         return True
     return row.kind != "unknown" and surest.sure < PARTLY
+
+
+def _of_step(row: Judged, surest: Judged) -> bool:
+    """A queue per flow, which others may have, can have a step for ECT(1) packets (sch_fq_codel.c)."""
+    classes = (one.direction.marked_as == "ect1" for one in (row, surest))
+    return row.kind == "l4s" and tuple(classes) == (True, False)
 
 
 def _taking(row: Judged, surest: Judged) -> Judged:

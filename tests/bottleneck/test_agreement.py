@@ -49,6 +49,15 @@ def test_flows_as_sure_as_each_other_leave_the_kind_open() -> None:
     assert kinds(row("l4s", 0.7), row("per-flow", 0.7))[1] == ("unknown", 0.0)
 
 
+def test_a_queue_per_flow_may_have_a_step_for_ect1() -> None:
+    """Simulated run s9902-147: fq_codel with ce_threshold_selector 0x01/0x03."""
+    either = row(CLASSIC_OR_PER_FLOW, 0.7)
+    own = row("l4s", 0.6, marked_as="ect1")
+    assert kinds(own, either) == [("l4s", 0.6), (CLASSIC_OR_PER_FLOW, 0.7)]
+    late = row(CLASSIC_OR_PER_FLOW, 0.7, marked_as="ect1")
+    assert kinds(own, late)[0] == (CLASSIC_OR_PER_FLOW, 0.6)
+
+
 def test_of_sure_flows_that_contradict_each_other_most_decide() -> None:
     """Run s9601-047: five flows of fq_codel were served in turn, one was marked far later."""
     sure = row("per-flow", 0.9)

@@ -133,11 +133,12 @@ def jitter_hides(d: Direction) -> Shown:
 )
 def first_far_late(d: Direction) -> Shown:
     """Even one mark shows a classic AQM when it comes this late, or after many packets that had to
-    wait as long without one."""
+    wait as long without one. Of marks on every packet the first only shows when the flow began."""
     limit = d.mark_limit_us + d.noise_us
+    rare = below(_of_acked(d), EVERY_PACKET)
     seldom = at_most(_high_share(d), SELDOM_MARKED) & at_least(d.high_acked, HIGH_PACKETS)
     hardly = above(d.first_marking_us, limit) & seldom & is_so(not d.classic_feedback)
-    return (above(d.first_marking_us, limit + FAR_US) & is_so(d.marks > 0)) | hardly
+    return (above(d.first_marking_us, limit + FAR_US) & is_so(d.marks > 0) & rare) | hardly
 
 
 @sign(
@@ -155,16 +156,14 @@ def began_early(d: Direction) -> Shown:
 @sign("nearly every packet is marked", "share", "EVERY_PACKET")
 def every_packet(d: Direction) -> Shown:
     """However short the queue: marks without a threshold."""
-    share = d.marks / d.acked if d.acked else nan
-    return at_least(share, EVERY_PACKET) & below(d.queue_delay_us, L4S_MARK_US)
+    return at_least(_of_acked(d), EVERY_PACKET) & below(d.queue_delay_us, L4S_MARK_US)
 
 
 @sign("most packets of long queues are not marked", "share", "MOST_MARKED")
 def seldom_marked(d: Direction) -> Shown:
     """Measured on 33 directions whose noise reaches beyond the border: every packet behind a step,
     0.44 of them at most elsewhere."""
-    counted = at_least(d.high_acked, HIGH_PACKETS) & is_so(not d.classic_feedback)
-    return at_most(_high_share(d), MOST_MARKED) & counted
+    return at_most(_high_share(d), MOST_MARKED) & _counted(d)
 
 
 @sign("longer queues go without marks")
@@ -191,8 +190,7 @@ def all_beyond(d: Direction) -> Shown:
     the time of a packet.
     """
     soon = below(d.seconds * d.serialisation_us / 1e6, 2 * CODEL_INTERVAL_S**2)
-    counted = at_least(d.high_acked, HIGH_PACKETS) & is_so(not d.classic_feedback)
-    return at_least(_high_share(d), ALL_MARKED) & counted & soon
+    return at_least(_high_share(d), ALL_MARKED) & _counted(d) & soon
 
 
 @sign(
@@ -247,8 +245,9 @@ def slow(d: Direction) -> Shown:
 
 @sign("the link is slow, and far longer queues went unmarked", "round trip", "MIN_MARKS")
 def slow_and_tolerated(d: Direction) -> Shown:
-    """Marks below the border may then be those of CoDel."""
-    return at_least(d.far_unmarked, MIN_MARKS) & slow(d)
+    """Marks below the border may then be those of CoDel, unless each packet beyond it has one."""
+    each = is_so((at_least(_high_share(d), ALL_MARKED) & _counted(d)).true is not True)
+    return at_least(d.far_unmarked, MIN_MARKS) & slow(d) & each
 
 
 @sign(
@@ -357,6 +356,15 @@ def _once(d: Direction) -> bool:
 def _as_codel(d: Direction, delay_us: float) -> Shown:
     """On a slow link the border is no shorter than what CoDel marks from."""
     return slow(d) & above(delay_us, CODEL_US)
+
+
+def _counted(d: Direction) -> Shown:
+    """Marks of packets beyond the border are known one by one."""
+    return at_least(d.high_acked, HIGH_PACKETS) & is_so(not d.classic_feedback)
+
+
+def _of_acked(d: Direction) -> float:
+    return d.marks / d.acked if d.acked else nan
 
 
 def _high_share(d: Direction) -> float:

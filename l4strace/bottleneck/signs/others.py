@@ -95,10 +95,11 @@ def compared(d: Direction, n: Neighbors) -> Shown:
     return at_least(n.slots, MIN_SLOTS)
 
 
-@sign_beside("one of the two waits longer than the noise", "us", "derive/noise")
+@sign_beside("one of the two waits longer than the noise", "us", "derive/noise, time of a packet")
 def waited(d: Direction, n: Neighbors) -> Shown:
-    """Noise moves the delay of each flow on its own."""
-    return (above(_longest(n), d.noise_us) | surely_alike(d, n)) & compared(d, n)
+    """Noise moves the delay of each flow on its own, and so does the packet that is being sent."""
+    least = max(d.noise_us, _packet_us(d))
+    return (above(_longest(n), least) | surely_alike(d, n)) & compared(d, n)
 
 
 @sign_beside(
@@ -278,5 +279,8 @@ def _isolated(d: Direction, short: float, long: float) -> Shown:
     """Delay ``long`` is far above delay ``short``, noise and a packet apart."""
     least = min(short, d.noise_us)
     far = above(long, ISOLATED_RATIO * (short - least) + ISOLATED_US + 2 * least)
-    packet = 0.0 if isnan(d.serialisation_us) else d.serialisation_us
-    return far & above(long - short, packet)
+    return far & above(long - short, _packet_us(d))
+
+
+def _packet_us(d: Direction) -> float:
+    return 0.0 if isnan(d.serialisation_us) else d.serialisation_us

@@ -40,8 +40,14 @@ IDLE = {"queue_max_us": 200.0, "first_marking_us": 100.0, "met_peak": True}
         ),
         (
             marks.first_far_late,
-            LIMIT | {"first_marking_us": 12e3},
-            LIMIT | {"first_marking_us": 9e3},
+            LIMIT | {"first_marking_us": 12e3, "acked": 900},
+            LIMIT | {"first_marking_us": 9e3, "acked": 900},
+        ),
+        # Simulated run s9901-081: every packet is marked, the first one when the flow began.
+        (
+            marks.first_far_late,
+            LIMIT | {"first_marking_us": 48e3, "marks": 294, "acked": 900},
+            LIMIT | {"first_marking_us": 48e3, "marks": 294, "acked": 294},
         ),
         (
             marks.first_far_late,
@@ -92,6 +98,12 @@ IDLE = {"queue_max_us": 200.0, "first_marking_us": 100.0, "met_peak": True}
         (marks.stepped, {"stepped": 0.8}, {"stepped": 0.7}),
         (marks.slow, SLOW, LIMIT),
         (marks.slow_and_tolerated, SLOW | {"far_unmarked": 3}, LIMIT | {"far_unmarked": 3}),
+        # Rounds without a mark of their own, while not one packet of 2,023 was unmarked.
+        (
+            marks.slow_and_tolerated,
+            SLOW | {"far_unmarked": 3, "high_acked": 2_023, "high_marks": 200},
+            SLOW | {"far_unmarked": 3, "high_acked": 2_023, "high_marks": 2_023},
+        ),
         (
             marks.uncoupled,
             {"ect0_ratio": 0.5, "ect0_marks": 10},

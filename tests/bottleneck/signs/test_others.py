@@ -24,6 +24,13 @@ FAR = {"slots": 20, "least_us": 0.0}
             ALIKE,
             ALIKE | {"queue_us": 500.0, "own_queue_us": 600.0, "gap": 0.5},
         ),
+        # Simulated run s9901-132: 72 us beside 47 us, where a packet takes 121 us, are no queues.
+        (
+            others.waited,
+            {"serialisation_us": 121.0},
+            FAR | {"queue_us": 470.0, "own_queue_us": 720.0, "gap": 0.32},
+            FAR | {"queue_us": 47.0, "own_queue_us": 72.0, "gap": 0.32},
+        ),
         (others.surely_alike, {}, ALIKE, ALIKE | {"gap": 0.3}),
         (others.surely_alike, {}, ALIKE, ALIKE | {"corr": 0.6}),
         # A path that changes moves all its queues.
