@@ -56,8 +56,10 @@ REORDERED = 0.001
 """Share of late packets that is noted (L4S407), and from which a retransmission need not mean a
 loss. By eye."""
 
-ONE_WAY = 0.5
-"""Share of the RTT's spread from which the one-way delay explains it."""
+ALL_FORWARD, ALL_BACK = 2 / 5**0.5, 1 / 5**0.5
+"""Spread of the one-way delay in parts of that of the RTT, from which the data direction adds the jitter,
+and up to which the ACK direction does: the one adds twice as much as the other then, as variances of
+independent delays add up."""
 
 
 @kept
@@ -140,9 +142,11 @@ def _verdict() -> list[pl.Expr]:
         pl.when(bursty).then("usual_us").when(released).then("period_us").alias("release_us"),
         pl.when(one_way & (pl.col("rtt_us") >= NOTED_US))
         .then(
-            pl.when(pl.col("owd_us") >= ONE_WAY * pl.col("rtt_us"))
+            pl.when(pl.col("owd_us") >= ALL_FORWARD * pl.col("rtt_us"))
             .then(pl.lit("forward"))
-            .otherwise(pl.lit("ack"))
+            .when(pl.col("owd_us") <= ALL_BACK * pl.col("rtt_us"))
+            .then(pl.lit("ack"))
+            .otherwise(pl.lit("both"))
         )
         .alias("added_by"),
         pl.when(one_way)

@@ -38,7 +38,7 @@ def table(capture: Capture) -> pl.DataFrame:
         return schema.empty()
     events = events.join(_rates(events, capture), on=EVENT, how="left", maintain_order="left")
     events = _with_room(events, capture).with_columns(_cause().alias("cause"))
-    started = pl.col("cause").is_in(["slow-start", "new-flow"])
+    started = pl.col("cause").is_in(["slow-start", "new-flow"]) | _burst()
     blamed = (pl.when(started).then(name).alias(name) for name in ("culprit", "peak_packets"))
     return schema.conform(events.with_columns(*blamed)).sort(schema.key)
 
@@ -51,16 +51,18 @@ def _events(capture: Capture) -> pl.DataFrame:
 
 
 def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Whether the path got slower: a change of phase, or what it delivered against before."""
-    slots = capacity.slots(capture).select(*PATH, at="start_ns", bps="delivered_bps")
+    """Whether the path got slower: a change of phase, or what as many flows delivered before."""
+    slots = capacity.slots(capture).select(*PATH, "flows", at="start_ns", bps="delivered_bps")
     near = events.select(*EVENT, "start_ns", "end_ns").join(slots, on=PATH)
     before = pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1)
     inside = pl.col("at").is_between(pl.col("start_ns"), pl.col("end_ns"))
     rates = near.group_by(EVENT).agg(
         pl.col("bps").filter(before).median().alias("was"),
         pl.col("bps").filter(inside).median().alias("is"),
+        # A flow that ends leaves the rest to the others, which need time to take it.
+        (pl.col("flows").filter(inside).min() >= pl.col("flows").filter(before).max()).alias("all"),
     )
-    slower = (pl.col("is") < RATE_DROP * pl.col("was")).fill_null(False)
+    slower = ((pl.col("is") < RATE_DROP * pl.col("was")) & pl.col("all")).fill_null(False)
     return rates.select(*EVENT, slower.alias("slower")).join(
         _falls(events, capture), on=EVENT, how="left", maintain_order="left"
     )
@@ -119,6 +121,8 @@ def _cause() -> pl.Expr:
     return (
         pl.when(pl.col("fell").fill_null(False))
         .then(pl.lit("rate-drop"))
+        .when(_burst())
+        .then(pl.lit("burst"))
         .when(grew & (pl.col("peak_packets") > INITIAL_WINDOW))
         .then(pl.lit("slow-start"))
         .when(~grew & pl.col("culprit").is_not_null())
@@ -129,3 +133,9 @@ def _cause() -> pl.Expr:
         .then(pl.lit("burst"))
         .otherwise(pl.lit("unknown"))
     )
+
+
+def _burst() -> pl.Expr:
+    """Slow start sent packets at once, while all in flight would not fill the path."""
+    little = pl.col("flight_packets") < pl.col("fills_packets")
+    return pl.col("grew").fill_null(False) & little.fill_null(False)

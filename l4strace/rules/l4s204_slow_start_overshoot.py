@@ -101,19 +101,12 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _flight(fills: float, peak: int) -> str:
     """`up to 84 packets were in flight (42 fill the path)`."""
-    full = f" ({_fill(max(fills, 1))} the path)" if fills else ""
-    # Less than the path holds, in flight all at once: what waits is a burst.
-    bursts = "it sent in bursts, " if 0 < peak < fills else ""
-    return f"{bursts}up to {peak:,} packets were in flight{full}"
-
-
-def _fill(packets: float) -> str:
-    """`1 fills`, `42 fill`."""
-    return f"{packets:,.0f} fill{'s' if round(packets) == 1 else ''}"
+    full = f" ({events.fills(fills)} the path)" if fills else ""
+    return f"up to {peak:,} packets were in flight{full}"
 
 
 def _limit(fills: float, peak: int) -> str:
-    """Expected peak in words; empty where a burst, not the window, exceeded the path."""
+    """Expected peak in words; empty where other flows filled the path, too."""
     if not fills or peak < fills:
         return ""
     if peak < OVERSHOOT * fills:

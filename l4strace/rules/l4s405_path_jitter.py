@@ -55,6 +55,7 @@ BELOW = f"below {quantity(MIN_US, 'us')}"
 ADDED_BY = {
     "forward": ("the data direction adds it", "Look in the data direction"),
     "ack": ("the ACK direction adds it", "Look in the ACK direction"),
+    "both": ("both directions add it", "Look in both directions"),
 }
 
 

@@ -42,7 +42,11 @@ from l4strace.rules.l4s405_path_jitter import BELOW
 from l4strace.rules.support import subjects
 
 CODE = "L4S406"
-ADDED_BY = {"forward": " on the path of the data", "ack": " on the path of the ACKs"}
+ADDED_BY = {
+    "forward": " on the path of the data",
+    "ack": " on the path of the ACKs",
+    "both": " that data and ACKs pass",
+}
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -103,6 +103,12 @@ def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
     culprit = row["culprit"]
     if row["cause"] == "new-flow" and culprit is not None:
         return f"{CAUSES['new-flow']}, {subjects.named(evidence, culprit)}"
+    if row["cause"] == "burst" and culprit is not None:
+        full = f"{events.fills(row['fills_packets'])} the path"
+        return (
+            f"Likely cause: a burst of {subjects.named(evidence, culprit)} in slow start: at most "
+            f"{count(row['peak_packets'], 'packet')} in flight ({full})"
+        )
     whose = row["flow"] if culprit is None else culprit
     cc = subjects.control(evidence, whose, row["forward"])
     return CAUSES[row["cause"]] + (f" (flow {whose} runs {cc})" if cc else "")

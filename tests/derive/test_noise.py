@@ -96,7 +96,9 @@ def test_acks_that_cover_many_packets_show_the_period_of_a_link() -> None:
     assert row(of(4_000.0, **slots, **longer), directions=late)["release_us"] is None
 
 
-@pytest.mark.parametrize(("one_way", "by"), [(5_800.0, "forward"), (300.0, "ack")])
+@pytest.mark.parametrize(
+    ("one_way", "by"), [(5_800.0, "forward"), (300.0, "ack"), (4_400.0, "both")]
+)
 def test_the_one_way_delay_shows_which_path_adds_it(one_way: float, by: str) -> None:
     found = row(of(6_000.0, owd_min_us=0.0, owd_max_us=one_way))
     assert (found["added_by"], found["basis"]) == (by, "one-way delay")

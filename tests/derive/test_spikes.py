@@ -76,6 +76,46 @@ def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
     assert row["fills_packets"] == pytest.approx(40, rel=0.02)
 
 
+def test_less_in_flight_than_fills_the_path_is_a_burst() -> None:
+    """Run s1501-063: 297 packets overflow a buffer of 69, on a path that holds 619."""
+    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+    own = rounds(
+        200,
+        **waits(early),
+        slow_start=[True] * 10 + [False] * 190,
+        inflight_max_packets=[5] * 5 + [30] * 5 + [20] * 190,
+    )
+    row = table(own).row(0, named=True)
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("burst", 0, 30)
+    # Other flows take their part of what fills the path.
+    beside = rounds(200, flow=1, **waits([400.0] * 200), inflight_max_packets=60)
+    assert table(own, beside)["cause"].to_list() == ["slow-start"]
+
+
+def test_what_waits_is_packets_not_rounds() -> None:
+    """Prague at 5 Mbit/s and 160 ms: an initial window, over in 12 ms, lasted for "0.2 s"."""
+
+    def found(train_bps: float | None, least_us: float) -> pl.DataFrame:
+        trains = [50e6] * 10 + [train_bps] + [50e6] * 9
+        return table(
+            rounds(
+                20,
+                start_ns=[200 * MS * n for n in range(20)],
+                end_ns=[200 * MS * (n + 1) for n in range(20)],
+                rtt_min_us=[10_000.0] * 10 + [least_us] + [10_000.0] * 9,
+                rtt_mean_us=[10_400.0] * 10 + [(least_us + 50e3) / 2] + [10_400.0] * 9,
+                rtt_max_us=[10_400.0] * 10 + [50_000.0] + [10_400.0] * 9,
+                acked_bytes=14_480,
+                acked_packets=10,
+                train_bps=trains,
+            )
+        )
+
+    assert found(5e6, 10_000.0).is_empty(), "24 ms of packets, of which two thirds waited"
+    assert found(None, 10_000.0)["end_ns"].to_list() == [2_123 * MS]
+    assert found(5e6, 40_000.0)["end_ns"].to_list() == [2_200 * MS], "all waited"
+
+
 def test_packets_that_fill_the_path_are_segments_whatever_offloads_hand_over() -> None:
     """Lab run s1401-082: "491 packets were in flight (36 fill the path)", at 252 segments."""
     early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
@@ -143,11 +183,11 @@ def test_a_small_flow_that_opens_the_event_is_not_the_cause_of_its_height() -> N
         flow=1,
         **waits([400.0] * 5 + [150_000.0] * 30 + [400.0] * 165),
         **doubles,
-        inflight_max_packets=[10] * 5 + [31] * 5 + [10] * 190,
+        inflight_max_packets=[10] * 5 + [310] * 5 + [10] * 190,
     )
     row = table(paced, bulk).row(0, named=True)
     assert (row["start_ns"], row["hit"]) == (0, "0, 1")
-    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 31)
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 310)
 
 
 def test_a_flow_that_just_began_is_the_cause() -> None:

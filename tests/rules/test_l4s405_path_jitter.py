@@ -1,5 +1,7 @@
 """Jitter of a path."""
 
+import pytest
+
 from l4strace.rules.l4s405_path_jitter import check
 from tests.support.frames import evidence
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
@@ -16,10 +18,17 @@ def test_fires_once_for_a_path_at_the_flow_with_most_rounds() -> None:
     assert "one capture cannot show" in found.message
 
 
-def test_fires_and_names_the_path_that_adds_it() -> None:
-    (found,) = check(scene(common_us=3_200.0, added_by="ack"))
-    assert "the ACK direction adds it" in found.message
-    assert found.action.startswith("Look in the ACK direction for")
+@pytest.mark.parametrize(
+    ("by", "said", "look"),
+    [
+        ("ack", "the ACK direction adds it", "Look in the ACK direction for"),
+        ("both", "both directions add it", "Look in both directions for"),
+    ],
+)
+def test_fires_and_names_the_path_that_adds_it(by: str, said: str, look: str) -> None:
+    (found,) = check(scene(common_us=3_200.0, added_by=by))
+    assert said in found.message
+    assert found.action.startswith(look)
 
 
 def test_fires_where_packets_arrive_faster_than_any_queue_lets_them_out() -> None:

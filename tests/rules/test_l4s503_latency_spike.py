@@ -46,6 +46,16 @@ def test_spikes_without_a_known_cause_are_counted_as_such() -> None:
     assert found.message.endswith("It is the highest of 2 spikes of unknown cause.")
 
 
+def test_a_burst_of_slow_start_is_named_with_what_fills_the_path() -> None:
+    """Prague at 5 Mbit/s and 160 ms: "Slow start overshot" with 10 packets in flight."""
+    burst = {"cause": "burst", "culprit": 0, "peak_packets": 10, "fills_packets": 66.0}
+    (found,) = check(scene(spikes(300, **burst)))
+    assert (
+        "Likely cause: a burst of flow 0 (port 40001, ECT(1)) in slow start: at most 10 packets in "
+        "flight (66 fill the path)." in found.message
+    )
+
+
 def test_fires_as_notice_when_short() -> None:
     (found,) = check(scene(spikes(300)))
     assert found.severity is Severity.NOTICE

@@ -31,6 +31,12 @@ def height(evidence: Evidence, row: dict[str, Any], named: int | None) -> str:
     return f"queue delay{whose} reached {bound}{size}"
 
 
+def fills(packets: float) -> str:
+    """`1 fills`, `42 fill`: what the path holds without a queue."""
+    least = max(packets, 1.0)
+    return f"{least:,.0f} fill{'s' if round(least) == 1 else ''}"
+
+
 def fall(evidence: Evidence, row: dict[str, Any]) -> str:
     """`the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=19.8 s`, or nothing.
 

@@ -11,7 +11,8 @@ use super::{MIN_ACKED_PACKETS, MIN_ROUNDS};
 const ABOVE_US: f64 = 15_000.0;
 const ABOVE_RATIO: f64 = 2.0;
 
-/// Shorter peaks (ns) are bursts that the queue is there to absorb. By eye.
+/// Packets that wait beyond the limit for a shorter time (ns) are a burst, which the queue is there to absorb.
+/// By eye.
 const MIN_LENGTH_NS: i64 = 50_000_000;
 
 /// Peaks closer than this (ns) are one spike. By eye.
@@ -50,6 +51,10 @@ pub struct Spike {
     pub lost: u64,
     pub bursty: bool,
     pub starter: Option<Starter>,
+    /// What the flows of the path had in flight until its end: the most of each, added up.
+    pub flight_packets: u64,
+    /// For how long packets of the hardest hit direction waited beyond the limit.
+    above_ns: i64,
 }
 
 /// A flow that doubled its window before a spike, or else began.
@@ -84,11 +89,12 @@ pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Ve
         let flows =
             &flows[flows.partition_point(|flow| flow.at < at)..flows.partition_point(|flow| flow.at <= at)];
         let mut found = joined(rounds, peaks);
-        found.retain(|spike| spike.end_ns - spike.start_ns >= MIN_LENGTH_NS);
+        found.retain(|spike| spike.above_ns >= MIN_LENGTH_NS);
         count_losses(rounds, directions, flows, &mut found);
         for spike in &mut found {
             spike.starter = starter(rounds, directions, flows, spike);
         }
+        add_flights(rounds, directions, flows, &mut found);
         found
     };
     peaks.chunk_by(|a, b| a.at == b.at).flat_map(of_path).collect()
@@ -100,6 +106,7 @@ struct Peak {
     of: usize,
     row: usize,
     start_ns: i64,
+    above_ns: i64,
     us: f64,
     one_way: bool,
     usual_us: f64,
@@ -125,9 +132,27 @@ fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[D
     let peak = |(row, delay): (&usize, &Delay)| {
         let (row, start_ns, one_way) = (*row, rounds.start_ns.or_zero(*row), delay.one_way);
         let us = delay.us.filter(|us| *us > limit_us)?;
-        Some(Peak { at, of, row, start_ns, us, one_way, usual_us, usual_burst })
+        let above_ns = above_ns(rounds, row, one_way, us - limit_us);
+        Some(Peak { at, of, row, start_ns, above_ns, us, one_way, usual_us, usual_burst })
     };
     rows.iter().zip(delays).filter_map(peak).collect()
+}
+
+/// For how long (ns) packets of a round arrived that waited beyond the limit, of which the largest delay is
+/// `beyond_us` above it: the whole round where all did, else their part of the time that its packets took.
+fn above_ns(rounds: &Rounds<'_>, row: usize, one_way: bool, beyond_us: f64) -> i64 {
+    let length_ns = (rounds.end_ns.or_zero(row) - rounds.start_ns.or_zero(row)) as f64;
+    let (least, most) = match one_way {
+        true => (rounds.owd_min_us.get(row), rounds.owd_max_us.get(row)),
+        false => (rounds.rtt_min_us.get(row), rounds.rtt_max_us.get(row)),
+    };
+    let spread_us = most.zip(least).map_or(0.0, |(most, least)| most - least);
+    if spread_us <= beyond_us {
+        return length_ns as i64;
+    }
+    let train_bps = rounds.train_bps.get(row).filter(|bps| *bps > 0.0);
+    let carried_ns = train_bps.map(|bps| rounds.acked_bytes.or_zero(row) as f64 * 8e9 / bps);
+    (length_ns.min(carried_ns.unwrap_or(length_ns)) * beyond_us / spread_us) as i64
 }
 
 /// Peaks of all flows of a path as the spikes that they belong to.
@@ -158,7 +183,8 @@ fn spike(rounds: &Rounds<'_>, peaks: &[Peak]) -> Spike {
         usual_us: highest.usual_us,
         one_way: highest.one_way,
         start_ns: peaks[0].start_ns,
-        end_ns: rows().map(|row| rounds.end_ns.or_zero(row)).max().unwrap_or(0),
+        end_ns: peaks.iter().map(|peak| peak.start_ns + peak.above_ns).max().unwrap_or(0),
+        above_ns: peaks.iter().filter(|peak| peak.of == highest.of).map(|peak| peak.above_ns).sum(),
         first_frame: rows().filter_map(|row| rounds.first_frame.get(row)).min(),
         last_frame: rows().filter_map(|row| rounds.last_frame.get(row)).max(),
         rounds: peaks.len() as u32,
@@ -210,6 +236,19 @@ fn count_losses(rounds: &Rounds<'_>, directions: &[Direction], flows: &[Flow], s
             if rounds.start_ns.or_zero(row) <= spike.end_ns && spike.hit.contains(&flow.flow) {
                 spike.lost += u64::from(lost);
             }
+        }
+    }
+}
+
+/// What all flows of a path had in flight at most, until the end of each of its spikes.
+fn add_flights(rounds: &Rounds<'_>, directions: &[Direction], flows: &[Flow], spikes: &mut [Spike]) {
+    for flow in flows {
+        let (mut rows, mut largest) = (counted(rounds, &directions[flow.of]).peekable(), None);
+        for spike in &mut *spikes {
+            while let Some(row) = rows.next_if(|row| rounds.start_ns.or_zero(*row) <= spike.end_ns) {
+                largest = largest.max(rounds.inflight_max_packets.get(row));
+            }
+            spike.flight_packets += u64::from(largest.unwrap_or(0));
         }
     }
 }

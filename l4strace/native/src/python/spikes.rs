@@ -75,6 +75,7 @@ pub fn spikes(
     t.u32("culprit", found.iter().map(|s| s.starter.map(|c| c.flow)));
     t.bool("grew", found.iter().map(|s| s.starter.is_some_and(|c| c.grew)));
     t.u32("peak_packets", found.iter().map(|s| s.starter.and_then(|c| c.peak_packets)));
+    t.u64("flight_packets", found.iter().map(|s| s.flight_packets));
     t.u64("first_frame", found.iter().map(|s| s.first_frame));
     t.u64("last_frame", found.iter().map(|s| s.last_frame));
     t.finish()
