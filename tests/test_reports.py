@@ -109,3 +109,20 @@ def packets_of(capture: bytes) -> Iterator[int]:
     while at < len(capture):
         yield at + RECORD_HEADER
         at += RECORD_HEADER + struct.unpack_from("<I", capture, at + 8)[0]
+
+
+def test_a_policer_is_named_with_its_rate_and_its_burst() -> None:
+    """Simulated: 2 Mbit/s of frames and 40 kB at once, on a path of 20 Mbit/s."""
+    found = {one.rule: one.message for one in analysis("policer-snd").findings}
+    assert found["L4S401"].startswith("Bottleneck: policer. 50 packets retransmitted at 1 ms")
+    assert "between groups of drops passes one rate (1.92 Mbit/s, " in found["L4S401"]
+    assert found["L4S410"].startswith(
+        "A policer drops what exceeds 1.92 Mbit/s and bursts of at least 30.5 kB: 180 packets"
+    )
+    assert not {"L4S408", "L4S504"} & set(found), "the path carries more, and nobody may use it"
+
+
+def test_repairs_without_sack_are_no_lower_capacity() -> None:
+    """Recorded in namespaces: tbf of 50 Mbit/s, tcp_sack=0. The capacity "fell to 12.4 Mbit/s"."""
+    found = {one.rule: one.message for one in analysis("repairs-without-sack").findings}
+    assert not {"L4S408", "L4S504"} & set(found)

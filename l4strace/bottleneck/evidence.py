@@ -158,6 +158,12 @@ class Direction:
     """As `lost_high_us`, of all flows."""
     path_queued_losses: float = nan
     """Share of the path's losses where a queue of 10 ms stood."""
+    group_lost: float = nan
+    """Packets of the middle group of the path's losses; NaN with fewer than five groups."""
+    policed_bps: float = nan
+    """Payload (bit/s) that passed from group to group."""
+    policed_uneven: float = nan
+    """How far the groups lie off one rate, in parts of what passed between two."""
     path_marks: float = 0.0
     """Marks of the whole path, start included."""
     path_losses: float = 0.0

@@ -60,7 +60,7 @@ ROWS = (
     Row("l4s", SEEN_BY_OTHERS, (marks.enough, sent.not_ect1, marks.ect1_marked, others.wait_less),
         "{ect1_marked}, and {wait_less}: two queues", beside=ECT1),
     Row("per-flow", OWN_MARKS, (marks.late, others.wait_less),
-        "{late}, while {wait_less}: separate queues", beside=EITHER),
+        "{late}, while {wait_less}: separate queues", unless=(marks.far_apart,), beside=EITHER),
     Row("l4s", TWO_QUEUES, (marks.early, sent.ect1, others.wait_longer),
         "{early}, while {wait_longer}", unless=(marks.uncoupled,)),
     Row("l4s", PARTLY, (sent.ect1, marks.spared), "{spared}: two queues",
@@ -95,9 +95,9 @@ ROWS = (
     Row("classic", SEEN_BY_OTHERS, (marks.late, others.surely_alike), "{late}, and {surely_alike}",
         beside=EITHER),
     Row("classic", OWN_MARKS, (marks.late, sent.ect1, others.out_of_turn),
-        "{late}, and {out_of_turn}", beside=EITHER),
+        "{late}, and {out_of_turn}", unless=(others.apart,), beside=EITHER),
     Row("per-flow", OWN_MARKS, (marks.late, others.waited, others.apart), "{late}, and {apart}",
-        beside=EITHER),
+        unless=(marks.far_apart,), beside=EITHER),
     Row("per-flow", OWN_MARKS, (marks.late, others.first_packets_pass),
         "{late}, and {first_packets_pass}"),
     Row("classic", OWN_MARKS, (marks.late, others.first_packets_wait),
@@ -118,6 +118,10 @@ ROWS = (
     Row("shallow", PARTLY, (marks.began_early, sent.ect1, marks.uncoupled),
         "{began_early}, and {uncoupled}"),
     Row("l4s", PARTLY, (marks.began_early, sent.ect1), "{began_early}"),
+
+    # A policer asks no codepoint, and leaves no queue.
+    Row("policed", OWN_MARKS, (losses.some, losses.without_queue, losses.in_groups, losses.one_rate,
+        losses.no_room), "{some} {without_queue}; {one_rate}", unless=(marks.some,)),
 
     # None of its own: the path erases them, or others get them.
     Row("unmarked", OWN_MARKS, (sent.erased, losses.some, losses.with_queue),

@@ -146,7 +146,7 @@ def _key(row: Row) -> agreement.Key:
 def _row(measured: Row, judged: Judged) -> Row:
     """A row of `bottlenecks`; what was measured keeps its name."""
     d, said = judged.direction, judged.verdict
-    acked = measured["acked"]
+    acked, policed = measured["acked"], said.kind == "policed"
     return measured | {
         "kind": said.kind,
         "confidence": said.confidence,
@@ -156,6 +156,8 @@ def _row(measured: Row, judged: Judged) -> Row:
         "noise_us": d.noise_us if "hides_us" in measured else None,
         "loss_delay_us": _known(d.lost_us),
         "idle_loss": losses.idle(d).true is True if "hides_us" in measured else None,
+        "policed_bps": _known(d.policed_bps) if policed else None,
+        "policed_burst_bytes": measured["policed_burst_bytes"] if policed else None,
         "ce_share": min(1.0, measured["marks"] / acked) if acked else None,
     }
 

@@ -246,6 +246,8 @@ DEEP_US: float
 FAR_US: float
 HELD_BACK: float
 HIDES: float
+FULL_SHARE: float
+"""Part of the capacity at which `phases.ramp_ns` ends."""
 L4S_MARK_PACKETS: float
 """Border of marking delays between L4S and classic AQMs: the larger of this time and so many times
 of a packet."""
@@ -284,6 +286,9 @@ class Measured:
 
         ``known``: `marked_as`, `max_payload`, `unmerged` and `scaled` of each direction.
         """
+
+    def policed(self) -> ArrowTable:
+        """Per path `at`: columns of `derive.queue_features.features` that show a policer."""
 
     def floors(self, known: ArrowRows) -> ArrowTable:
         """Per near direction `of`: `floor_us`, `floor_rise_us`, `usual_us` and `lasted`.

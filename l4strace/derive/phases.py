@@ -14,6 +14,9 @@ from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, PATH
 
+FULL_SHARE = _native.FULL_SHARE
+"""Part of the capacity at which a ramp ends: `measure/usage.rs`."""
+
 
 @kept
 def table(capture: Capture) -> pl.DataFrame:

@@ -31,11 +31,14 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
     own = pl.DataFrame(measured(capture).features(phases.found(capture), known(capture), only))
     keys = neighbors.directions(capture).select(*KEY, "path")
     between = one_way.marked_between(capture).lazy()
+    named = numbers.named(capture).lazy().select("at", *PATH)
+    policed = named.join(pl.LazyFrame(measured(capture).policed()), on="at").drop("at")
     return (
         keys[own["of"]]
         .hstack(own.drop("of"))
         .lazy()
         .join(between, on=PATH, how="left", maintain_order="left")
+        .join(policed, on=PATH, how="left", maintain_order="left")
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),

@@ -12,8 +12,9 @@ change may be what the change left, and no fault of the sender.
 
 Evidence
 --------
-`phases.capacity_bps`, `capacity_shown`, `base_rtt_us`, `start_ns` and `changed`. Capacities are
-payload rates: the rate that a link is configured with is about 5 % higher.
+`phases.capacity_bps`, `capacity_shown`, `base_rtt_us`, `start_ns` and `changed`; a policer
+(`bottlenecks.kind`) shows no capacity. Capacities are payload rates: the rate that a link is
+configured with is about 5 % higher.
 
 When it is wrong
 ----------------
@@ -50,7 +51,7 @@ MOST_NAMED = 3
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """At most one finding for the capacity and one for the base RTT of each path."""
     results: list[Finding | Skipped] = []
-    for phases in paths.phases(evidence):
+    for phases in paths.queued(evidence):
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "capacity"]
         if steps:
             results.append(_capacity(evidence, steps))

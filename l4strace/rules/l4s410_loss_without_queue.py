@@ -3,7 +3,7 @@
 What it checks
 --------------
 Whether the queue delay around losses is as low as on an idle path: no more than 2 ms, two packet
-times, or what jitter adds.
+times, or what jitter adds. A policer (L4S401) is named with its rate and its burst.
 
 Why it matters
 --------------
@@ -12,17 +12,20 @@ congestion control that halves on loss loses throughput to it, and no AQM can he
 
 Evidence
 --------
-`bottlenecks.idle_loss`, `loss_delay_us` and `losses`; `noise.late_share` (reordering, L4S407) and
+`bottlenecks.idle_loss`, `loss_delay_us` and `losses`; of a policer `kind`, `policed_bps` and
+`policed_burst_bytes`; `noise.late_share` (reordering, L4S407) and
 `hides_us` (2 ms of noise may be a queue), and `paths.lost` where both ends were captured.
 
 When it is wrong
 ----------------
 From the sender alone, packets that arrive late and are retransmitted needlessly look lost. A
-policer drops without queue too, and that is a limit of the rate.
+policer that drops fewer than five times, or whose bucket is shorter than a round trip, shows no
+rate.
 
 What to do
 ----------
-Capture at both ends. Look at the error counters of the links; look for a policer.
+Capture at both ends. Look at the error counters of the links; look for a policer. In front of one,
+shape to its rate.
 
 References
 ----------
@@ -35,11 +38,12 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import PATH
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S410"
 FEW_LATE = 0.001
@@ -50,9 +54,14 @@ BLUR_US = 2000.0
 4 to 6 ms behind jitter, and dropped. The right findings of 550 runs had 1.3 ms at most."""
 
 
+RANDOM = "The path loses packets without congestion"
+LOOK = "Look at the error counters of the links, and for a policer; capture at both ends."
+
+
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each idle path that loses packets, on the flow that lost most."""
-    idle = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("idle_loss"))
+    judged = subjects.once(evidence, evidence.bottlenecks)
+    idle = judged.filter(pl.col("idle_loss") | (pl.col("kind") == "policed"))
     if idle.is_empty():
         return []
     late = subjects.noise(evidence).select(*subjects.KEY, "path", "late_share", "hides_us")
@@ -72,27 +81,36 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    known = row["lost"] is not None
-    lost = count(row["lost"] if known else row["losses"], "packet")
+    known, policed = row["lost"] is not None, row["kind"] == "policed"
+    lost = row["lost"] if known else row["losses"]
     more = row["flows"] - 1
     whose = f" of flow {row['flow']}" if more else ""
     alike = f", and so were packets of {count(more, 'more flow')}" if more else ""
-    what = f"{lost}{whose} {'lost' if known else 'retransmitted'}"
+    what = f"{count(lost, 'packet')}{whose} {'lost' if known else 'retransmitted'}"
+    says, action = _policer(row) if policed else (RANDOM, LOOK)
     return Finding(
         CODE,
         Severity.NOTICE,
-        Confidence.HIGH if known else Confidence.MEDIUM,
-        f"The path loses packets without congestion: {what} at a queue delay of "
-        f"{row['loss_delay_us'] / 1000:.1f} ms (median){alike}.",
-        "Look at the error counters of the links, and for a policer; capture at both ends.",
+        Confidence.HIGH if known and not policed else Confidence.MEDIUM,
+        f"{says}: {what} at a queue delay of {row['loss_delay_us'] / 1000:.1f} ms (median){alike}.",
+        action,
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
         measures=(
-            Measure("lost packets", row["lost"] if known else row["losses"], "packet"),
+            Measure("lost packets", lost, "packet"),
             Measure("queue delay at loss, median", row["loss_delay_us"], "us"),
+            *((Measure("rate of the policer", row["policed_bps"], "bit/s"),) if policed else ()),
         ),
     )
+
+
+def _policer(row: dict[str, Any]) -> tuple[str, str]:
+    """What it does, with its rate and its burst (payload), and what to do."""
+    burst = row["policed_burst_bytes"] or 0.0
+    more = f" and bursts of at least {quantity(burst, 'byte')}" if burst >= FRAME_BYTES else ""
+    limits = f"{quantity(row['policed_bps'], 'bit/s')}{more}"
+    return f"A policer drops what exceeds {limits}", "Shape to its rate in front of the policer."
 
 
 RULE = Rule(CODE, "loss-without-queue", "Packets are lost on an idle path.", check, __doc__)

@@ -17,7 +17,7 @@ Evidence
 `phases.capacity_bps`, `capacity_shown`, `ramp_ns`, `rate_bps`, `low_ns`, `low_share`, `start_ns`,
 `end_ns`, `marks` and `losses`; `noise.jitter_us` and `release_us`, which make packets arrive faster
 than the path carries them; `rounds.acked_bytes`, which show a steady rate; `directions.clock_steps`
-and `clock_ahead_ns`.
+and `clock_ahead_ns`; not behind a policer (`bottlenecks.kind`).
 
 When it is wrong
 ----------------
@@ -82,7 +82,7 @@ native/src/measure/slots.rs) take longer than the time over which a rate is take
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each phase of a path that flows did not fill."""
-    judged = [phase for phases in paths.phases(evidence) for phase in phases]
+    judged = [phase for phases in paths.queued(evidence) for phase in phases]
     if not judged:
         return [Skipped(CODE, "no path carried enough data")]
     wasted = [phase for phase in judged if _wasted(phase)]

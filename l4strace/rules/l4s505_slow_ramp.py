@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-The time from the first data, or from a rise of the capacity, until the path was full for the first
-time, against 3 s and 20 round trips; and how many packets were in flight when the window stopped
+The time from the first data, or from a rise of the capacity, until the path first carried 80 % of
+it, against 3 s and 20 round trips; and how many packets were in flight when the window stopped
 doubling.
 
 Why it matters
@@ -39,11 +39,12 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import neighbors
+from l4strace.derive.phases import FULL_SHARE
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.keys import PATH
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, share
 
 CODE = "L4S505"
 LONG_NS = 3_000_000_000
@@ -78,15 +79,20 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"It took {seconds:.1f} s after {after} until the path of "
-        f"{paths.rate(phase['capacity_bps'])} was full.{ended}",
+        f"It took {seconds:.1f} s after {after} until the path carried {share(FULL_SHARE)} of its "
+        f"{paths.rate(phase['capacity_bps'])}.{ended}",
         "Look at the first marks and losses: they end slow start.",
         source=phase["source"],
         flow=phase["flow"],
         forward=phase["forward"],
         span_ns=(phase["start_ns"], phase["start_ns"] + phase["ramp_ns"]),
         measures=(
-            Measure("time to fill the path", seconds, "s", f"below {LONG_NS / 1e9:.0f} s"),
+            Measure(
+                f"time to {share(FULL_SHARE)} of the capacity",
+                seconds,
+                "s",
+                f"below {LONG_NS / 1e9:.0f} s",
+            ),
             Measure("capacity", phase["capacity_bps"], "bit/s"),
         ),
     )

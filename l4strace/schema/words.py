@@ -34,6 +34,7 @@ BOTTLENECKS = {
     "fifo": "FIFO",
     "dropping": "AQM without ECN",
     "unmarked": "unmarked queue",
+    "policed": "policer",
     "none": "none on this path",
     "unknown": "unknown",
 }

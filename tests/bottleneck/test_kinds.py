@@ -199,6 +199,14 @@ SHOWN = (
         mark_limit_us=3_000.0, all_marks=5, first_marking_us=530.0, ect0_marks=29, ect0_ratio=11.0
     ),
     Direction(mark_limit_us=3_000.0, all_marks=5, first_marking_us=1_300.0),
+    Direction(
+        marked_as="not_ect",
+        lost=117,
+        lost_us=1_000.0,
+        group_lost=4.0,
+        policed_bps=9.55e6,
+        policed_uneven=0.024,
+    ),
     Direction(erased=True, lost=18, lost_us=45_000.0),
     Direction(erased=True, queue_high_us=270_000.0),
     Direction(erased=True),
@@ -284,6 +292,37 @@ def test_its_sentence_states_signs_that_it_needs_and_their_numbers(
         assert sign.threshold(one) in text or "{threshold}" not in sign.says
     assert not text[0].islower()
     assert text.endswith(".")
+
+
+def test_two_thresholds_far_apart_are_not_those_of_one_aqm_for_each_flow() -> None:
+    """Simulated run s9902-009: DualPI2 with jitter, of which CUBIC showed "a queue per flow"."""
+    jitter = {"mark_limit_us": 3_000.0, "noise_us": 11_900.0, "floor_us": 12.6e3, "base_us": 8.5e3}
+    beside = {"slots": 72, "queue_us": 7_200.0, "own_queue_us": 21_500.0, "corr": -0.2, "gap": 0.65}
+    marked = {"least_us": 0.0, "apart": 0.86, "marks": 190, "marked_slots": 65}
+
+    def kind(mark_delay_us: float) -> str:
+        scalable = Neighbors(**beside, **marked, mark_delay_us=mark_delay_us)
+        late = Direction(
+            marked_as="ect0", marks=14, marking_delay_us=23.8e3, far_unmarked=3, scalable=scalable,
+            **jitter,
+        )  # fmt: skip
+        return verdict.of(late).kind
+
+    assert kind(4_600.0) == "unknown"
+    assert kind(20_000.0) == "per-flow"
+
+
+def test_flows_whose_delays_are_apart_share_no_queue_at_whatever_rates() -> None:
+    """Simulated run s9902-152: fq_codel with jitter."""
+    waits = Neighbors(
+        slots=61, queue_us=34.7e3, own_queue_us=9.5e3, least_us=93.0, corr=-0.66, gap=0.69,
+        apart=0.88, waiting=60, uneven=0.63,
+    )  # fmt: skip
+    shown = Direction(
+        marks=471, marking_delay_us=12e3, mark_limit_us=3_000.0, floor_us=32.9e3, base_us=32.9e3,
+        far_unmarked=3, classic=waits,
+    )  # fmt: skip
+    assert verdict.of(shown).kind == "per-flow"
 
 
 def test_without_evidence_no_kind_is_named() -> None:

@@ -28,6 +28,17 @@ def test_fires_with_the_packets_that_never_arrived() -> None:
     assert "48 packets lost" in found.message
 
 
+def test_fires_with_rate_and_burst_of_a_policer() -> None:
+    limits = {"policed_bps": 9.55e6, "policed_burst_bytes": 82_000.0}
+    place = bottleneck("policed", losses=117, loss_delay_us=1_000.0, idle_loss=False, **limits)
+    (found,) = check(scene(bottlenecks=place))
+    assert found.message == (
+        "A policer drops what exceeds 9.55 Mbit/s and bursts of at least 82 kB: 117 packets "
+        "retransmitted at a queue delay of 1.0 ms (median)."
+    )
+    assert found.measures[-1].value == 9.55e6
+
+
 def test_fires_once_for_each_path() -> None:
     """Lab run s2501-155: the same loss of one path, twice."""
     both = stack(

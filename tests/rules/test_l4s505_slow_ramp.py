@@ -20,8 +20,8 @@ def found(*capacities: float, **columns: object):
 def test_fires_with_the_time_and_the_end_of_slow_start() -> None:
     (finding,) = found(50.0, ramp_ns=26_000 * MS)
     assert finding.message == (
-        "It took 26.0 s after the first data until the path of 50 Mbit/s was full. Slow start of "
-        "flow 0 ended at t=0.1 s with 10 packets in flight."
+        "It took 26.0 s after the first data until the path carried 80 % of its 50 Mbit/s. Slow "
+        "start of flow 0 ended at t=0.1 s with 10 packets in flight."
     )
 
 
@@ -51,7 +51,7 @@ def test_says_nothing_of_a_slow_start_that_the_capture_does_not_see() -> None:
 def test_fires_after_a_rise_of_the_capacity() -> None:
     (finding,) = found(5.0, 50.0, ramp_ns=[100 * MS, 4_000 * MS])
     assert finding.message == (
-        "It took 4.0 s after the capacity rose until the path of 50 Mbit/s was full."
+        "It took 4.0 s after the capacity rose until the path carried 80 % of its 50 Mbit/s."
     )
 
 

@@ -7,6 +7,8 @@ from math import isnan
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, above, at_least, at_most, below, is_so, sign
 from l4strace.core import _native
+from l4strace.derive.neighbors import FRAME_BYTES
+from l4strace.wording.quantities import quantity
 
 QUEUE_US = _native.QUEUE_US
 """Queue delay from which a queue stands, where nothing is marked: as `measure/full.rs` has it."""
@@ -54,7 +56,42 @@ BELOW = 0.6
 """Delay at loss as part of the largest delay, under which an AQM dropped before the buffer was
 full: half-way to the smallest share measured behind a FIFO."""
 
+ONE_RATE = 0.1
+"""How far groups of drops lie off one line of what passed, in parts of what passes between two: the
+bucket of a policer is empty at each. Measured: 0.01 to 0.1 at policers whose bucket holds what a round
+trip carries; 0.11 to 3.8 where packets are lost at random on a path that is not full."""
+
+DROP_GROUP = 2
+"""Packets of the middle group of drops: what is lost at random is lost one by one (measured: 1 to
+1.5 packets), a sender that meets a policer sends above its rate for a round trip (2 to 16)."""
+
+ROOM_PACKETS = 2.0
+"""Packets that the shortest buffer holds: one is sent, one waits."""
+
 STANDS = "D0 of tcp_prague.c, and the time of packets"
+
+
+@sign(
+    "what passes between groups of drops has one rate",
+    "share",
+    "ONE_RATE: Flach et al., SIGCOMM 2016",
+    "between groups of drops passes one rate ({value}, threshold {threshold})",
+)
+def one_rate(d: Direction) -> Shown:
+    """However the senders rise and fall meanwhile: a policer lets pass what its bucket was given."""
+    words = f"{quantity(d.policed_bps, 'bit/s')}, {quantity(d.policed_uneven, 'share')} off"
+    return at_most(d.policed_uneven, ONE_RATE)._replace(words=words)
+
+
+@sign("packets are dropped in groups", "packet", "DROP_GROUP")
+def in_groups(d: Direction) -> Shown:
+    return at_least(d.group_lost, DROP_GROUP)
+
+
+@sign("no buffer of that rate is there", "us", "ROOM_PACKETS")
+def no_room(d: Direction) -> Shown:
+    """Not even two packets wait for each other where packets are dropped."""
+    return below(d.lost_us, ROOM_PACKETS * FRAME_BYTES * 8e6 / d.policed_bps)
 
 
 @sign("packets are retransmitted", "packet", "any", "{value} retransmitted")

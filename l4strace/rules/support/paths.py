@@ -40,6 +40,15 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
 
 
 @kept
+def queued(evidence: Evidence) -> list[list[Phase]]:
+    """Those of paths whose limit is a link: what a policer drops shows no capacity."""
+    limits = evidence.bottlenecks.filter(pl.col("kind") == "policed")
+    known = neighbors.directions(evidence).select(*KEY, "path").join(limits, on=KEY, how="semi")
+    policed = set(known.select(PATH).iter_rows())
+    return [of for of in phases(evidence) if (of[0]["source"], of[0]["path"]) not in policed]
+
+
+@kept
 def filled(evidence: Evidence) -> pl.DataFrame:
     """One row a direction, with `filled`: whether its path was ever full."""
     shown = evidence.phases.group_by(PATH).agg(filled=pl.col("capacity_shown").any())

@@ -24,6 +24,7 @@ BELOW = {
     "path_lost_high_us": 9e3,
     "path_max_us": 20e3,
 }
+POLICED = {"policed_bps": 9.55e6, "policed_uneven": 0.024, "lost_us": 1_000.0}
 RANDOM = {
     "lost": 4,
     "losses": 4,
@@ -42,6 +43,10 @@ RANDOM = {
         (losses.none, {}, {"lost": 1}),
         (losses.without_queue, {"lost_us": 1_900.0}, {"lost_us": 2_100.0}),
         (losses.with_queue, {"lost_us": 2_100.0}, {"lost_us": 2_100.0, "noise_us": 500.0}),
+        (losses.in_groups, {"group_lost": 4.0}, {"group_lost": 1.5}),
+        (losses.one_rate, POLICED, POLICED | {"policed_uneven": 0.2}),
+        # Two packets at 9.55 Mbit/s take 2.5 ms.
+        (losses.no_room, POLICED, POLICED | {"lost_us": 2_600.0}),
         (losses.shallow, {"queue_high_us": 9_900.0}, {"queue_high_us": 10_000.0}),
         (losses.always_full, FULL, FULL | {"path_max_us": 30e3}),
         # Four rounds may be one overflow.

@@ -24,6 +24,7 @@ pub mod noise;
 mod numbers;
 mod own;
 pub mod phases;
+pub mod policer;
 pub mod rates;
 pub mod rating;
 pub mod rounds;
@@ -37,7 +38,7 @@ pub mod sums;
 mod surges;
 #[cfg(test)]
 mod tests;
-mod usage;
+pub mod usage;
 pub mod waits;
 pub mod windows;
 

@@ -193,9 +193,12 @@ fn capacity(slots: &[Slot], known_bps: Option<f64>) -> (f64, bool) {
 fn size(slots: &[Slot]) -> f64 {
     let busy = || slots.iter().filter(|slot| slot.busy);
     let standing: Vec<f64> = busy().filter(|slot| slot.stands()).map(|slot| slot.delivered_bps).collect();
-    let level = (2 * standing.len() >= busy().count()).then(|| plateau(&standing)).flatten();
+    let stood = 2 * standing.len() >= busy().count();
+    let level = stood.then(|| plateau(&standing)).flatten();
     let rates = || busy().map(|slot| slot.delivered_bps).collect();
-    level.unwrap_or_else(|| estimate(rates(), credible(slots, |slot| slot.train_bps)))
+    // Trains that are faster than a queue that stands were released together behind it.
+    let trains = || if stood { Vec::new() } else { credible(slots, |slot| slot.train_bps) };
+    level.unwrap_or_else(|| estimate(rates(), trains()))
 }
 
 /// Rates of trains that the noise of the path does not make: they last longer than it.
@@ -262,6 +265,15 @@ mod tests {
             assert_eq!(fast.capacity_bps, 2.0 * slow.capacity_bps);
             assert_eq!((fast.start_ns, fast.usage), (slow.start_ns, slow.usage));
         }
+    }
+
+    /// Simulated run s9902-034: jitter that keeps the order lets packets go at the speed of the host.
+    #[test]
+    fn trains_behind_a_standing_queue_show_no_capacity() {
+        let stands = FULL.with(|s| (s.queue_us, s.train_bps) = (Some(5_000.0), Some(9e9)));
+        let step = |n: usize| stands.with(|s| s.delivered_bps = 40e6 + 0.5e6 * (n % 10) as f64);
+        let rows = of_path(&slots(&(0..60).map(step).collect::<Vec<_>>()));
+        assert_eq!(rows.iter().map(|row| row.capacity_bps).collect::<Vec<_>>(), [44e6]);
     }
 
     #[test]

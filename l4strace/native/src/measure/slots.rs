@@ -38,6 +38,10 @@ const UNEVEN: f64 = 1.5;
 const FULL_US: f64 = 1000.0;
 const FULL_MARKS: f64 = 0.5;
 
+/// A round that lasts for so many of its largest RTTs repairs losses one by one, as without SACK (RFC 6582): its
+/// RTTs are those of its begin. With SACK it lasts for two, one for the packets and one for their repair.
+const STALLED: f64 = 2.5;
+
 /// What the rounds of a path carried in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slot {
@@ -256,14 +260,17 @@ impl Path<'_> {
     /// `before` is the round before, `base` the smallest RTT of the direction where its RTTs hold queue.
     fn seen(&self, row: usize, before: Option<usize>, base: Option<f64>) -> Seen {
         let rounds = self.rounds;
-        let waits = |rtt: Option<f64>| Some(rtt? - base?);
+        let (length, repairs) = (self.length(row), rounds.retransmits.or_zero(row) > 0);
+        let slowest_us = rounds.rtt_max_us.get(row).unwrap_or(0.0);
+        let stalled = repairs && length as f64 > STALLED * 1000.0 * slowest_us;
+        let waits = |rtt: Option<f64>| Some(rtt? - base?).filter(|_| !stalled);
         let marks = rounds.ce_best.get(row).or_else(|| Some(u32::from(rounds.ece_acks.get(row)? > 0)));
         let marks = f64::from(marks.unwrap_or_else(|| rounds.ce.or_zero(row)));
         // The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
         let repaired =
             [Some(row), before].into_iter().flatten().any(|row| rounds.retransmits.or_zero(row) > 0);
         let mut seen = Seen {
-            length: self.length(row),
+            length,
             held: self.held(row),
             marks,
             train_bps: rounds.train_bps.get(row).filter(|_| !repaired),

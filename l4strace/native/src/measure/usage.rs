@@ -8,7 +8,7 @@ use super::slots::Slot;
 /// Parts of the capacity between which flows grow: by eye, above control traffic, and below the noise of
 /// slots and the 69 % that one reduction of the fallback leaves.
 const BEGUN: f64 = 0.05;
-const FULL: f64 = 0.8;
+pub const FULL: f64 = 0.8;
 
 /// Part of the capacity below which a slot is wasted: by eye, below the 69 % that one reduction of the
 /// fallback leaves (prague_classic_ecn_fallback).

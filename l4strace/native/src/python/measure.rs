@@ -18,6 +18,7 @@ use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
 use crate::measure::noise::spreads;
 use crate::measure::phases::{self, Phase, HIDES, NOTED_US};
+use crate::measure::policer::policed;
 use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::rounds::{numbered, placed, Direction, Key, Limit, Rounds};
@@ -25,7 +26,7 @@ use crate::measure::slots::{slots, Slot};
 use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
 use crate::measure::starvation::STARVED_SHARE;
 use crate::measure::sums::sums;
-use crate::measure::{cuts, detector};
+use crate::measure::{cuts, detector, usage};
 use crate::measure::{DEEP_US, FAR_US, HELD_BACK, QUEUE_US};
 use crate::measure::{FRAME_BYTES, MIN_ACKED_PACKETS, MIN_ROUNDS, MIN_STEADY, MIN_STEADY_PACKETS};
 use crate::track::CLOCK_STEP_NS;
@@ -49,6 +50,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("HELD_BACK", HELD_BACK)?;
     m.add("CLOCK_STEP_NS", CLOCK_STEP_NS)?;
     m.add("HIDES", HIDES)?;
+    m.add("FULL_SHARE", usage::FULL)?;
     m.add("L4S_MARK_PACKETS", PACKETS)
 }
 
@@ -168,6 +170,20 @@ impl Measured {
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn spikes(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
         spikes::spikes(py, &self.rounds()?, &self.directions, &known)
+    }
+
+    /// Whether the losses of each path (`at`) come as those of a policer.
+    fn policed(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        let found = native(py, || Ok::<_, PyErr>(policed(&rounds, &self.directions)))?;
+        let mut t = Columns::default();
+        t.u32("at", found.iter().map(|p| p.at));
+        t.u32("drop_groups", found.iter().map(|p| p.groups));
+        t.f64("group_lost", found.iter().map(|p| p.group_lost));
+        t.f64("policed_bps", found.iter().map(|p| p.rate_bps));
+        t.f64("policed_uneven", found.iter().map(|p| p.uneven));
+        t.f64("policed_burst_bytes", found.iter().map(|p| p.burst_bytes));
+        t.finish()
     }
 
     /// How the delays of directions near the sender spread after their start, by number (`of`).
