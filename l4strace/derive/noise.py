@@ -57,9 +57,9 @@ REORDERED = 0.001
 loss. By eye."""
 
 ALL_FORWARD, ALL_BACK = 2 / 5**0.5, 1 / 5**0.5
-"""Spread of the one-way delay in parts of that of the RTT, from which the data direction adds the jitter,
-and up to which the ACK direction does: the one adds twice as much as the other then, as variances of
-independent delays add up."""
+"""Spread of the one-way delay in parts of that of the RTT, from which the data direction adds the
+jitter, and up to which the ACK direction does: the one adds twice as much as the other then, as
+variances of independent delays add up."""
 
 
 @kept
