@@ -78,7 +78,7 @@ STANDS = "D0 of tcp_prague.c, and the time of packets"
     "between groups of drops passes one rate ({value}, threshold {threshold})",
 )
 def one_rate(d: Direction) -> Shown:
-    """However the senders rise and fall meanwhile: a policer lets pass what its bucket was given."""
+    """However senders rise and fall meanwhile: a policer lets pass what its bucket was given."""
     words = f"{quantity(d.policed_bps, 'bit/s')}, {quantity(d.policed_uneven, 'share')} off"
     return at_most(d.policed_uneven, ONE_RATE)._replace(words=words)
 
