@@ -168,7 +168,7 @@ def _stays(row: Judged, surest: Judged) -> bool:
 
 
 def _of_step(row: Judged, surest: Judged) -> bool:
-    """A queue per flow, which others may have, can have a step for ECT(1) packets (sch_fq_codel.c)."""
+    """A queue per flow, as others may have, can have a step for ECT(1) (sch_fq_codel.c)."""
     classes = (one.direction.marked_as == "ect1" for one in (row, surest))
     return row.kind == "l4s" and tuple(classes) == (True, False)
 

@@ -58,8 +58,8 @@ full: half-way to the smallest share measured behind a FIFO."""
 
 ONE_RATE = 0.1
 """How far groups of drops lie off one line of what passed, in parts of what passes between two: the
-bucket of a policer is empty at each. Measured: 0.01 to 0.1 at policers whose bucket holds what a round
-trip carries; 0.11 to 3.8 where packets are lost at random on a path that is not full."""
+bucket of a policer is empty at each. Measured: 0.01 to 0.1 at policers whose bucket holds what a
+round trip carries; 0.11 to 3.8 where packets are lost at random on a path that is not full."""
 
 DROP_GROUP = 2
 """Packets of the middle group of drops: what is lost at random is lost one by one (measured: 1 to

@@ -270,10 +270,14 @@ mod tests {
     /// Simulated run s9902-034: jitter that keeps the order lets packets go at the speed of the host.
     #[test]
     fn trains_behind_a_standing_queue_show_no_capacity() {
-        let stands = FULL.with(|s| (s.queue_us, s.train_bps) = (Some(5_000.0), Some(9e9)));
-        let step = |n: usize| stands.with(|s| s.delivered_bps = 40e6 + 0.5e6 * (n % 10) as f64);
-        let rows = of_path(&slots(&(0..60).map(step).collect::<Vec<_>>()));
-        assert_eq!(rows.iter().map(|row| row.capacity_bps).collect::<Vec<_>>(), [44e6]);
+        let stands = |n: usize| {
+            let (delivered_bps, train_bps) = (40e6 + 1e6 * (n % 10) as f64, 9e9 + 1e6 * n as f64);
+            FULL.with(|s| {
+                (s.queue_us, s.delivered_bps, s.train_bps) = (Some(5e3), delivered_bps, Some(train_bps))
+            })
+        };
+        let rows = of_path(&slots(&(0..60).map(stands).collect::<Vec<_>>()));
+        assert_eq!(rows.iter().map(|row| row.capacity_bps).collect::<Vec<_>>(), [48e6]);
     }
 
     #[test]
