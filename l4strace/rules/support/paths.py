@@ -41,7 +41,7 @@ def phases(evidence: Evidence) -> list[list[Phase]]:
 
 @kept
 def queued(evidence: Evidence) -> list[list[Phase]]:
-    """Those of paths whose limit is a link: what a policer drops shows no capacity."""
+    """The phases of each path whose limit is a link: what a policer drops shows no capacity."""
     limits = evidence.bottlenecks.filter(pl.col("kind") == "policed")
     known = neighbors.directions(evidence).select(*KEY, "path").join(limits, on=KEY, how="semi")
     policed = set(known.select(PATH).iter_rows())
