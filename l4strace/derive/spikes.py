@@ -136,6 +136,10 @@ def _cause() -> pl.Expr:
 
 
 def _burst() -> pl.Expr:
-    """Slow start sent packets at once, while all in flight would not fill the path."""
-    little = pl.col("flight_packets") < pl.col("fills_packets")
+    """Slow start sent packets at once, while all in flight would not fill the path.
+
+    What waits behind a burst waits for no longer than its packets take.
+    """
+    part = pl.col("flight_packets") / pl.col("fills_packets")
+    little = (part < 1) & (pl.col("height_us") <= part * pl.col("rtt_us"))
     return pl.col("grew").fill_null(False) & little.fill_null(False)

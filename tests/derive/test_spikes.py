@@ -78,18 +78,30 @@ def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
 
 def test_less_in_flight_than_fills_the_path_is_a_burst() -> None:
     """Run s1501-063: 297 packets overflow a buffer of 69, on a path that holds 619."""
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
-    own = rounds(
-        200,
-        **waits(early),
-        slow_start=[True] * 10 + [False] * 190,
-        inflight_max_packets=[5] * 5 + [30] * 5 + [20] * 190,
-    )
-    row = table(own).row(0, named=True)
-    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("burst", 0, 30)
+    rtts = [100_400.0] * 5 + [200_000.0] * 30 + [100_400.0] * 165
+
+    def spiked(height_us: float, *beside: pl.DataFrame) -> dict[str, object]:
+        high = [100e3, *(min(us, 100e3 + height_us) for us in rtts[1:])]
+        own = rounds(
+            200,
+            rtt_min_us=high,
+            rtt_mean_us=high,
+            rtt_max_us=high,
+            slow_start=[True] * 10 + [False] * 190,
+            inflight_max_packets=[50] * 5 + [300] * 5 + [20] * 190,
+        )
+        far = DIRECTIONS.with_columns(rtt_min_us=pl.lit(100e3))
+        seen = capture(flows=FLOWS, directions=far, rounds=stack(own, *beside))
+        return spikes.table(seen).row(0, named=True)
+
+    row = spiked(60e3)
+    assert (row["cause"], row["culprit"], row["peak_packets"]) == ("burst", 0, 300)
     # Other flows take their part of what fills the path.
-    beside = rounds(200, flow=1, **waits([400.0] * 200), inflight_max_packets=60)
-    assert table(own, beside)["cause"].to_list() == ["slow-start"]
+    calm = {name: 100e3 for name in ("rtt_min_us", "rtt_mean_us", "rtt_max_us")}
+    beside = rounds(200, flow=1, **calm, inflight_max_packets=600)
+    assert spiked(60e3, beside)["cause"] == "slow-start"
+    # 300 packets of 0.25 ms make nobody wait for longer than 75 ms.
+    assert spiked(90e3)["cause"] == "slow-start"
 
 
 def test_what_waits_is_packets_not_rounds() -> None:
