@@ -97,7 +97,7 @@ def test_less_in_flight_than_fills_the_path_is_a_burst() -> None:
     row = spiked(60e3)
     assert (row["cause"], row["culprit"], row["peak_packets"]) == ("burst", 0, 300)
     # Other flows take their part of what fills the path.
-    calm = {name: 100e3 for name in ("rtt_min_us", "rtt_mean_us", "rtt_max_us")}
+    calm = dict.fromkeys(("rtt_min_us", "rtt_mean_us", "rtt_max_us"), 100e3)
     beside = rounds(200, flow=1, **calm, inflight_max_packets=600)
     assert spiked(60e3, beside)["cause"] == "slow-start"
     # 300 packets of 0.25 ms make nobody wait for longer than 75 ms.
