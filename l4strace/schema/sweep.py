@@ -50,6 +50,8 @@ SWEEP_FLOWS = Table(
         Column("rtt_mean_us", F64, "us", "Mean RTT of the direction."),
         Column("ce_share", F64, "", "Share of the data packets that its receiver reported, or the capture shows, as CE."),
         Column("losses", U64, "packet", "Number of retransmitted data packets."),
+        Column("packets", U64, "packet", "Number of data packets; null without packets."),
+        Column("lasted_s", F64, "s", "Time from the first round of the direction to the end of its last one; null without packets."),
         Column("law", STR, "", "Law of the direction's reductions, as in table `laws` of the run."),
         Column("cuts", U64, "", "Reductions caused by CE whose law is known."),
         Column("classic_cuts", U64, "", "Reductions caused by CE whose law is `floor` (0.3125 in classic mode) or `half`."),

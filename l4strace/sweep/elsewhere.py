@@ -240,7 +240,7 @@ def tables(
     rates = pl.DataFrame(
         {"run": runs["run"], "rate_bps": pl.Series(map(rate_bps, set_), dtype=pl.Float64)}
     )
-    own = measures.rows(runs.select("run", *columns.measures), columns.measures)
+    own = measures.rows(runs.select("run", *columns.measures, *_states(columns)), columns.measures)
     computed = measures.of_flows(flows, rates)
     return {
         "runs": whole,
@@ -307,6 +307,14 @@ def _scaled(of: Mapping[str, tuple[str, float]], label: str) -> pl.Expr:
         if name == label:
             return pl.col(column).cast(pl.Float64) * factor
     return pl.lit(None, pl.Float64)
+
+
+def _states(columns: Columns) -> list[pl.Expr]:
+    """The other states of the detector; time in classic mode is a property of flows."""
+    if not columns.detector:
+        return []
+    events = pl.sum_horizontal(DETECTOR, ignore_nulls=False)
+    return [(pl.col(name) / events).alias(f"{name}_state") for name in DETECTOR[1:]]
 
 
 def _time_classic(columns: Columns) -> pl.Expr:

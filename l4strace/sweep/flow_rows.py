@@ -27,6 +27,7 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
             *KEY, "path", "mode", "rtt_min_us", "rtt_mean_us",
             l4s=pl.col("marked_as") == "ect1",
             losses="retransmits",
+            packets="data_packets",
             ce_share=marked.share(),
         )
         .join(_rounds(evidence), on=KEY, how="left")
@@ -44,6 +45,7 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
         rows.with_columns(
             run=pl.lit(run),
             average_bps=average,
+            lasted_s=(pl.col("end_ns") - pl.col("start_ns")) / 1e9,
             share=pl.col("round_bytes") / total,
             utilization=average / pl.col("capacity_bps"),
         )

@@ -26,6 +26,9 @@ LASTED = 0.5
 """Part of the run that a flow must last for its goodput to be compared: a short flow ends before
 it has its share, or has the link while others start. By eye."""
 
+TAKES_ALL = 0.9
+"""Part of the goodput from which one class has all: the studies' darkest color. By eye."""
+
 QUANTITIES = {
     "l4s_share": Quantity(
         "L4S throughput share", "share",
@@ -65,6 +68,16 @@ QUANTITIES = {
         "relative queue delay", "",
         "Median queue delay of the L4S flows over that of the classic flows.",
     ),
+    "classic_of_link": Quantity(
+        "classic goodput of the link rate", "share",
+        "Goodput of the other flows over the rate that a parameter sets.",
+    ),
+    "takes_all": Quantity(
+        "one class takes all", "share",
+        "1 where the L4S flows or the others have at least 90 % of the goodput, else 0.",
+    ),
+    "l4s_rtt": Quantity("mean RTT of L4S flows", "us", "Weighted by payload."),
+    "classic_rtt": Quantity("mean RTT of classic flows", "us", "Weighted by payload."),
     "rtt": Quantity("mean RTT", "us", "Mean RTT of all flows, weighted by payload."),
     "ping_rtt": Quantity("mean RTT of pings", "us", "From flent's pings, which are Not-ECT."),
     "ping_queue_delay": Quantity(
@@ -72,7 +85,28 @@ QUANTITIES = {
         "Median RTT of flent's pings less the smallest RTT of any series of the run.",
     ),
     "ce_share": Quantity("CE share", "share", "CE packets of the L4S flows' data packets."),
+    "classic_ce_share": Quantity(
+        "CE share of classic flows", "share", "CE packets of the other flows' data packets.",
+    ),
     "losses": Quantity("retransmitted packets", "packet", "Of all flows."),
+    "l4s_loss_share": Quantity(
+        "loss of L4S flows", "share", "Retransmitted packets over data packets of the L4S flows.",
+    ),
+    "classic_loss_share": Quantity(
+        "loss of classic flows", "share", "Retransmitted packets over data packets of the others.",
+    ),
+    "completions": Quantity(
+        "completed short flows", "",
+        "Flows that lasted less than half of the longest flow of the run.",
+    ),
+    "completion_time": Quantity("completion time", "s", "Median time that these flows lasted."),
+    "completion_time_p99": Quantity("completion time, P99", "s", "99th percentile of these times."),
+    "transition_state": Quantity(
+        "time in transition", "share", "Share of the detector's events between both modes.",
+    ),
+    "scalable_state": Quantity(
+        "time in scalable mode", "share", "Share of the detector's events in scalable mode.",
+    ),
     "classic_reductions": Quantity(
         "classic reductions", "share",
         "Of the L4S flows' reductions after CE whose law is known: those of the floor (0.3125) or "
@@ -110,6 +144,8 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     compared = pl.col("goodput_bps").filter(lasted.fill_null(1.0) >= LASTED).drop_nulls()
     delay, p99 = pl.col("queue_delay_us"), pl.col("queue_delay_p99_us")
     cuts = pl.col("cuts").filter(l4s).sum()
+    lasted_s = pl.col("lasted_s")
+    short = (lasted_s < LASTED * lasted_s.max()).fill_null(False)
     wide = (
         flows.join(rates, on="run", how="left")
         .group_by("run", maintain_order=True)
@@ -117,6 +153,20 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             l4s_share=pl.when(l4s.any() & ~l4s.all()).then(ours / total),
             l4s_of_link=pl.when(l4s.any()).then(ours / pl.col("rate_bps").first()),
             l4s_goodput=pl.when(l4s.any()).then(ours),
+            classic_of_link=pl.when(~l4s.all()).then(
+                rate.filter(~l4s).sum() / pl.col("rate_bps").first()
+            ),
+            takes_all=pl.when(l4s.any() & ~l4s.all() & (total > 0)).then(
+                (pl.max_horizontal(ours, total - ours) >= TAKES_ALL * total).cast(pl.Float64)
+            ),
+            l4s_rtt=_weighted(pl.col("rtt_mean_us"), l4s),
+            classic_rtt=_weighted(pl.col("rtt_mean_us"), ~l4s),
+            classic_ce_share=_weighted(pl.col("ce_share"), ~l4s),
+            l4s_loss_share=_lost(l4s),
+            classic_loss_share=_lost(~l4s),
+            completions=pl.when(lasted_s.count() > 0).then(short.sum()),
+            completion_time=lasted_s.filter(short).median(),
+            completion_time_p99=lasted_s.filter(short).quantile(0.99, "linear"),
             classic_goodput=pl.when(~l4s.all()).then(rate.filter(~l4s).sum()),
             utilization=pl.coalesce(
                 AVERAGE.sum() / pl.col("rate_bps").first(), _sum_of_known(pl.col("utilization"))
@@ -164,6 +214,12 @@ def _weighted(values: pl.Expr, among: pl.Expr) -> pl.Expr:
     """Mean weighted by payload over the flows ``among`` that have a value."""
     weight = pl.when(among & values.is_not_null()).then(AVERAGE)
     return (values * weight).sum() / weight.sum()
+
+
+def _lost(among: pl.Expr) -> pl.Expr:
+    """Retransmitted over data packets of the flows ``among`` whose packets are known."""
+    known = among & pl.col("packets").is_not_null()
+    return pl.col("losses").filter(known).sum() / pl.col("packets").filter(known).sum()
 
 
 def _sum_of_known(values: pl.Expr) -> pl.Expr:
