@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from l4strace.compare import comparison, sides, text
-from l4strace.sweep import flent_results, one_run, page, pool, study
+from l4strace.sweep import cells, discover, flent_results, one_run, page, pool, study
 from l4strace.sweep.planned import Options, Planned
 
 
@@ -127,3 +127,27 @@ def test_numbers_of_packets_and_of_flent_are_never_mixed_in_silence(tmp_path: Pa
     ]
     compared = comparison.compare(sides.Sides(parts[0], parts[1], ("a", "b")))
     assert "Numbers from flent -> packets, which are not" in text.render(compared)
+
+
+def test_the_spike_table_by_rtt_and_threshold_with_and_without_a_bug(tmp_path: Path):
+    """The recipe of docs/studies.md: names carry parameters, cells have medians, 0 is a value."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for variant, height in (("bug", 60.0), ("fixed", 0.0)):
+        for rtt in (10, 20):
+            for rep in range(4):
+                data = document(height=height and height + rtt + rep / 10)
+                data["metadata"]["TITLE"] = ""
+                raw = json.dumps(data, sort_keys=True).encode()
+                path = folder / f"{variant}-rtt{rtt}ms-ce1000us-{rep}.flent.gz"
+                path.write_bytes(gzip.compress(raw))
+    how = discover.How("{variant}-rtt{rtt:ms}-ce{ce_threshold:us}-{rep:}")
+    order = study.Order((str(folder),), str(tmp_path / "out"), how, page=False)
+    tables = study.sweep(order, pool.on_cores(2)).tables
+    found = cells.cells(tables, "spike_height", ["variant", "rtt"])
+    heights = {(v, r): m for v, r, m in found.select("p_variant", "p_rtt", "median").rows()}
+    assert heights["fixed", 10] == heights["fixed", 20] == 0
+    assert 70_000 < heights["bug", 10] < heights["bug", 20]
+    both = sides.of_parameter(tables, "variant", ["bug", "fixed"])
+    (compared,) = comparison.compare(both, ["spike_height"]).measures
+    assert compared.cells["differs"].all()
