@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,9 +12,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+def _without_rows(name: str) -> Callable[[], pl.DataFrame]:
+    def table() -> pl.DataFrame:
+        from l4strace.schema import TABLES
+
+        return TABLES[name].empty()
+
+    return table
+
+
 @dataclass(frozen=True)
 class Capture:
-    """Tables read from the inputs; each is declared under the same name in `l4strace.schema`."""
+    """Tables read from the inputs; each is declared under the same name in `l4strace.schema`.
+
+    Here `flows` and `directions` hold TCP alone, which is what derived tables and rules read, and
+    `udp_flows` and `udp_directions` the rows of UDP; `traffic` puts them together.
+    """
 
     sources: pl.DataFrame
     flows: pl.DataFrame
@@ -24,6 +37,8 @@ class Capture:
     kernel: pl.DataFrame
     stats: pl.DataFrame
     qdiscs: pl.DataFrame
+    udp_flows: pl.DataFrame = field(default_factory=_without_rows("flows"), kw_only=True)
+    udp_directions: pl.DataFrame = field(default_factory=_without_rows("directions"), kw_only=True)
     host_files: tuple[dict[str, Any], ...] = field(default=())
     """Parsed `*.host.json` files, each with its `path`; the table `hosts` has their facts."""
     aggregates: dict[str, Any] = field(default_factory=dict)
@@ -92,3 +107,23 @@ def hand_on(function: Callable[..., object], before: Capture, after: Capture) ->
 
 def _place(function: Callable[..., object]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
+
+
+@kept
+def traffic(capture: C) -> C:
+    """``capture`` with the rows of all transports in `flows` and `directions`, to be shown."""
+    if capture.udp_flows.is_empty():
+        return capture
+    import polars as pl
+
+    flows = pl.concat([capture.flows, capture.udp_flows])
+    directions = pl.concat([capture.directions, capture.udp_directions])
+    return replace(
+        capture,
+        flows=flows.sort("source", "flow", maintain_order=True),
+        directions=directions.sort(
+            "source", "flow", "forward", descending=[False, False, True], maintain_order=True
+        ),
+        udp_flows=capture.udp_flows.clear(),
+        udp_directions=capture.udp_directions.clear(),
+    )

@@ -125,6 +125,12 @@ class Status(NamedTuple):
     """Conversations whose data is mostly ECT(1)."""
     l4s_queue: int = 0
     """Conversations that meet an L4S queue."""
+    udp_flows: int = 0
+    """Conversations over UDP; no other count includes them."""
+    udp_ect1: int = 0
+    """Conversations over UDP that are sent as ECT(1)."""
+    unjudged: str = ""
+    """What was counted of them, and what is not judged and why; empty without any."""
 
 
 class Check(NamedTuple):

@@ -12,7 +12,7 @@ import polars as pl
 
 from l4strace import console, pipeline, rules, schema
 from l4strace.errors import UsageError
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, traffic
 from l4strace.model import Analysis
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class Run:
     def __init__(self, evidence: Evidence, analysis: Analysis) -> None:
         self.evidence = evidence
         self.analysis = analysis
+        shown = traffic(evidence)
         for name in TABLES:
-            setattr(self, name, getattr(evidence, name))
+            setattr(self, name, getattr(shown, name))
 
     def __repr__(self) -> str:
         return f"Run({', '.join(self.sources['path'])}: {self.verdict})"

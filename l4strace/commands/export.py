@@ -91,11 +91,12 @@ def _of_study(kept: Tables, table: str, output: str, form: TableFormat | None, f
 
 def _of_runs(table: str, runs: Sequence[Judged]) -> pl.DataFrame:
     """A table with the rows of all runs; findings are numbered over all of them."""
+    from l4strace.evidence import traffic
     from l4strace.ingest.separate import together
     from l4strace.output import frames, several
     from l4strace.schema import FOUND
 
-    evidence = together([run.evidence for run in runs])
+    evidence = traffic(together([run.evidence for run in runs]))
     if table in FOUND:
         found = several.together([(run.evidence, run.analysis) for run in runs])
         return frames.of(table, evidence, found)

@@ -19,7 +19,7 @@ def flows(
     part: Part,
     files: Files,
 ) -> None:
-    """List the flows: ECN mode, codepoints, CE, retransmissions, RTT.
+    """List the flows: ECN mode or transport, codepoints, CE, retransmissions, RTT.
 
     Prints one line per direction that carries data. --json prints the object of `diagnose --json`
     without findings, because no rule runs. With --from or --to, packets of whole round trips count.
@@ -31,6 +31,7 @@ def flows(
     """
     resources.suit(files.paths)
     from l4strace import pipeline
+    from l4strace.evidence import traffic
     from l4strace.ingest.selection import in_time, of_flows
     from l4strace.ingest.separate import together
     from l4strace.model import Analysis
@@ -42,7 +43,7 @@ def flows(
     capture = together([of_flows(in_time(run, selection), selection) for run in runs])
     if json:
         console.emit(as_json.render(capture, Analysis(())))
-    elif capture.flows.height:
-        console.emit("\n".join(flow_lines.table(flow_lines.rows(capture), console.width())))
+    elif (shown := traffic(capture)).flows.height:
+        console.emit("\n".join(flow_lines.table(flow_lines.rows(shown), console.width())))
     else:
-        console.note("no TCP flow found")
+        console.note("no flow found")

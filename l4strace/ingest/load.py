@@ -85,15 +85,17 @@ def _tables(packets: Tracked) -> Capture:
     shown = dict(enumerate(packets.inputs.captures))
     path = pl.col("source").cast(pl.Int64).replace_strict(shown, return_dtype=pl.String)
     frames["sources"] = frames["sources"].with_columns(path=path)
-    frames["flows"] = _placed(frames["flows"])
-    return _capture(frames)
+    capture = _capture(frames)
+    flows = _placed(pl.concat([capture.flows, capture.udp_flows]))
+    ours = pl.col("transport") == "tcp"
+    return replace(capture, flows=flows.filter(ours), udp_flows=flows.filter(~ours))
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:
     """Flows whose own handshake does not show where the capture stood, as their neighbors do.
 
     All flows between two hosts pass the capture at the same place; a final ACK that arrives after
-    the first data hides the half of the path in one of them.
+    the first data hides the half of the path in one of them, and UDP has no handshake.
     """
     known = pl.col("vantage").filter(pl.col("vantage") != "unknown")
     agreed = pl.when(known.n_unique() == 1).then(known.first())
@@ -105,9 +107,10 @@ def _placed(flows: pl.DataFrame) -> pl.DataFrame:
 def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
     """The tables as declared; those that are not given are empty."""
 
-    def table(name: str) -> pl.DataFrame:
+    def table(name: str, kind: str = "") -> pl.DataFrame:
         declared = TABLES[name]
-        return declared.conform(tables[name]) if name in tables else declared.empty()
+        made = tables.get(kind + name)
+        return declared.empty() if made is None else declared.conform(made)
 
     return Capture(
         sources=table("sources"),
@@ -118,4 +121,6 @@ def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
         kernel=table("kernel"),
         stats=table("stats"),
         qdiscs=table("qdiscs"),
+        udp_flows=table("flows", "udp_").with_columns(vantage=pl.lit("unknown")),
+        udp_directions=table("directions", "udp_"),
     )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from l4strace.errors import UsageError
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import NANO, axis_of
@@ -97,7 +97,7 @@ class Selection(NamedTuple):
 
     def numbers(self, capture: Capture) -> pl.Series:
         """Numbers of the chosen flows of a capture. Raises UsageError when no flow is chosen."""
-        found = self.chosen(capture.flows)
+        found = self.chosen(traffic(capture).flows)
         if found.is_empty():
             raise UsageError("no flow matches the selection", "`l4strace flows` lists them.")
         return found
@@ -121,7 +121,8 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     """``capture`` between the selection's moments, at the resolution of rounds.
 
     Rounds count where they begin. Counters of `directions` that `rounds` has are counted anew, of
-    data packets; handshakes, options and the comparison of two captures are of the whole run.
+    data packets; handshakes, options, UDP and the comparison of two captures are of
+    the whole run.
     Raises UsageError when nothing lies between the moments.
     """
     if not selection.of_time:
@@ -130,11 +131,10 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     rounds = capture.rounds.filter(pl.col("start_ns") >= first, pl.col("start_ns") < end)
     kernel = capture.kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     qdiscs = capture.qdiscs.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
-    alive = capture.flows.filter(
-        (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
-        | pl.col("flow").is_in(kernel["flow"].unique().implode())
-    )
-    if alive.is_empty():
+    lasts = (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
+    logged = pl.col("flow").is_in(kernel["flow"].unique().implode())
+    alive, udp = capture.flows.filter(lasts | logged), capture.udp_flows.filter(lasts)
+    if alive.is_empty() and udp.is_empty():
         raise UsageError(
             "no flow between --from and --to",
             f"The run is {axis_of(capture).length:.1f} s long.",
@@ -148,6 +148,8 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         kernel=kernel,
         qdiscs=qdiscs,
         paths=capture.paths.filter(kept),
+        udp_flows=udp,
+        udp_directions=capture.udp_directions.join(udp, on=["source", "flow"], how="semi"),
     )
 
 
@@ -169,7 +171,7 @@ def of_flows(capture: C, selection: Selection) -> C:
 
 def findings_of(analysis: Analysis, shown: Capture) -> Analysis:
     """The findings about the flows in ``shown`` and about the run as a whole."""
-    flows = {None, *shown.flows["flow"]}
+    flows = {None, *shown.flows["flow"], *shown.udp_flows["flow"]}
     return replace(
         analysis,
         findings=tuple(finding for finding in analysis.findings if finding.flow in flows),

@@ -14,7 +14,7 @@ from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
 from l4strace.wording import vantages
-from l4strace.wording.names import ends
+from l4strace.wording.names import ends, negotiated
 from l4strace.wording.quantities import quantity, share
 from l4strace.wording.wrap import WIDTH
 
@@ -142,11 +142,11 @@ def _line(
         str(flow["flow"]),
         *ends(flow, near["forward"]),
         near["cc"] or UNKNOWN,
-        flow["mode"] or "unknown",
+        negotiated(flow),
         _codepoint(near),
         quantity(near["payload_bytes"] or 0, "byte"),
         _ce(views, near, directions, echoed),
-        f"{near['retransmits'] or 0}{least}",
+        UNKNOWN if near["retransmits"] is None else f"{near['retransmits']}{least}",
         quantity(rtt, "us") if rtt is not None else "-",
     )
 
@@ -154,7 +154,7 @@ def _line(
 def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
     """A flow without packets."""
     flow = next(iter(views.values()))
-    return (str(flow["flow"]), *ends(flow), UNKNOWN, flow["mode"] or "unknown", *[UNKNOWN] * 5)
+    return (str(flow["flow"]), *ends(flow), UNKNOWN, negotiated(flow), *[UNKNOWN] * 5)
 
 
 def _codepoint(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from l4strace.core import _native
 from l4strace.derive import marked
 from l4strace.derive.vantage import nearest
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
 from l4strace.schema.keys import KEY
 from l4strace.wording import collector_notes, mark_bounds
@@ -17,7 +17,8 @@ from l4strace.wording.verdict import conversations, verdict
 SCHEMA = 1
 
 FLOW_KEYS = (
-    "source", "flow", "client", "client_port", "server", "server_port", "mode", "mode_reason",
+    "source", "flow", "transport", "version", "client", "client_port", "server", "server_port",
+    "mode", "mode_reason",
     "handshake", "initiator", "vantage", "syn_ace", "syn_ecn", "synack_ace", "synack_ecn",
     "syn_arrived_ecn", "synack_arrived_ecn", "tunnel", "network", "ended", "first_ns",
     "last_ns",
@@ -48,7 +49,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             row | {"notes": collector_notes.of_source(capture, row["source"])}
             for row in capture.sources.to_dicts()
         ],
-        "flows": _flows(capture),
+        "flows": _flows(traffic(capture)),
         "paths": capture.paths.to_dicts(),
         "findings": [
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}

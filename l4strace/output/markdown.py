@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from l4strace.console import one_line, printable
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
 from l4strace.output.json import tool
@@ -109,7 +109,8 @@ def _sources(capture: Capture) -> Iterator[str]:
             yield f"  - note: {text(note)}"
 
 
-def _flows(capture: Capture, analysis: Analysis) -> Iterator[str]:
+def _flows(run: Capture, analysis: Analysis) -> Iterator[str]:
+    capture = traffic(run)
     shown = flow_lines.that_matter(capture, analysis.findings, FLOWS_SHOWN)
     lines = flow_lines.rows(capture, shown)
     if not lines:

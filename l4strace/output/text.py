@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.output import flow_lines, path_lines, socket_lines
 from l4strace.rules.support import qdiscs
@@ -45,7 +45,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
         *([headline, frame] if opening.leads else [frame, headline]),
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
-        "\n".join(_flows(capture, analysis, width)),
+        "\n".join(_flows(traffic(capture), analysis, width)),
         "\n".join(path_lines.lines(capture, width)),
         "\n".join(wrapped(text, width) for text in qdiscs.sentences(capture)),
         "\n".join(_not_judged(analysis, width)),

@@ -8,7 +8,7 @@ U8, U16, U32, U64, I64, F64 = pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64(),
 STR, BOOL = pl.String(), pl.Boolean()
 
 SOURCE = Column("source", U16, "", "Input that the row comes from: its `source` in table `sources`.")
-FLOW = Column("flow", U32, "", "Number of the conversation, from 0, in the order of first packets over all inputs.")
+FLOW = Column("flow", U32, "", "Number of the conversation, from 0, in the order of first packets over all inputs; conversations over UDP follow those of TCP.")
 FORWARD = Column("forward", BOOL, "", "True from client to server, false from server to client.")
 
 SOURCES = Table(
@@ -25,6 +25,7 @@ SOURCES = Table(
         Column("resolution_ns", U32, "ns", "Timestamp resolution of the coarsest interface."),
         Column("records", U64, "", "Number of packets or log records read from the input."),
         Column("tcp_packets", U64, "", "Packets decoded as TCP; null for logs."),
+        Column("udp_packets", U64, "", "Packets decoded as UDP; null for logs."),
         Column("bytes", U64, "byte", "Bytes read from the input, before decompression."),
         Column("first_ns", I64, "ns", "Time of the input's first record, on the run's clock."),
         Column("last_ns", I64, "ns", "Time of the input's last record, on the run's clock."),
@@ -87,12 +88,14 @@ FLOWS = Table(
     (
         SOURCE,
         FLOW,
+        Column("transport", STR, "", "Transport: `tcp`, or what runs over UDP, recognized by its content: `quic`, `rtp`, `udp-prague` or else `udp`. What only TCP has is null for the others."),
+        Column("version", STR, "", "Version of QUIC as its long headers state it: `1`, `2`, `draft-29` or a hexadecimal number; null for other transports and without a long header."),
         Column("client", STR, "", "Address of the initiator."),
         Column("client_port", U16, "", "Port of the initiator."),
         Column("server", STR, "", "Address of the responder."),
         Column("server_port", U16, "", "Port of the responder."),
         Column("network", STR, "", "VLAN (`vlan 10`, outer tag first: `vlan 100.10`) or VXLAN/Geneve network (`vni 7`) that the addresses belong to; null without one."),
-        Column("initiator", STR, "", "How the client was identified: `syn`, `synack` or `port` (mid-stream: lower port serves)."),
+        Column("initiator", STR, "", "How the client was identified: `syn`, `synack` or `port` (mid-stream and over UDP: the lower port serves)."),
         Column("handshake", STR, "", "How much of the handshake was captured: `full`, `partial` or `none`."),
         Column("mode", STR, "", "Negotiated ECN: `accecn`, `classic`, `none` or `unknown` (RFC 9768 section 3.1)."),
         Column("mode_reason", STR, "", "Sentence that states which packets decided `mode`."),
@@ -156,7 +159,7 @@ DIRECTIONS = Table(
         Column("overtaken", U64, "", "Data packets that were sent once and that the receiver acknowledged after later ones (SACK): reordering, which ACKs show at any capture point. Null without data."),
         Column("duplicates", U64, "", "Copies of packets that the capture holds twice (two interfaces, before and after an offload); no other count includes them."),
         Column("max_payload", U32, "byte", "Largest payload of one packet."),
-        Column("super_packets", U64, "", "Packets with more payload than the other side's MSS, from segmentation or receive offload."),
+        Column("super_packets", U64, "", "Packets with more payload than the other side's MSS (over UDP: packets of more than 1,500 bytes), from segmentation or receive offload."),
         Column("outer_inner_differ", U64, "", "Tunnelled packets whose outer and inner ECN codepoints differ."),
         Column("outer_ce", U64, "", "Tunnelled packets with outer CE and inner ECT: marked within the tunnel, whose end must copy the mark to the inner header (RFC 6040)."),
         Column("outer_not_ect", U64, "", "Tunnelled packets with outer Not-ECT and inner ECT or CE: queues within the tunnel cannot mark them."),
@@ -394,7 +397,7 @@ STATS = Table(
     ("source", "name"),
     (
         SOURCE,
-        Column("name", STR, "", "Name of the loss, such as `truncated_file`, `capture_drops`, `not_ip`, `not_tcp`, `unknown_link_type`, `ip_fragments`, `bad_lengths`, `odd_lengths`, `clock_steps`, `seen_twice`, `out_of_window`, `flows_folded` or `ring_lost`."),
+        Column("name", STR, "", "Name of the loss, such as `truncated_file`, `capture_drops`, `not_ip`, `not_tcp`, `unknown_link_type`, `ip_fragments`, `bad_lengths`, `odd_lengths`, `clock_steps`, `seen_twice`, `out_of_window`, `flows_folded`, `udp_short` (packets of UDP flows with fewer than eight) or `ring_lost`."),
         Column("count", U64, "", "How often the loss occurred."),
         Column("severity", STR, "", "How bad the loss is: `info` (expected), `loss` (data is missing) or `error` (the input is damaged)."),
         Column("detail", STR, "", "Sentence that names the first place where the loss occurred, or null."),

@@ -16,6 +16,15 @@ PRAGUE_AS_RENO = "prague-reno"
 PRAGUE = ("prague", PRAGUE_AS_RENO)
 """`cc` of sockets whose congestion control is Prague."""
 
+TRANSPORTS = {
+    "tcp": "TCP",
+    "quic": "QUIC",
+    "rtp": "RTP",
+    "udp-prague": "UDP Prague",
+    "udp": "UDP",
+}
+"""`flows.transport` -> label."""
+
 CAPTURES = ("pcap", "pcapng")
 """`sources.kind` of inputs that hold packets."""
 LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent", "siftr")
@@ -67,6 +76,7 @@ class Stat:
     OUT_OF_WINDOW = "out_of_window"
     FLOWS_FOLDED = "flows_folded"
     FLOWS_TRANSLATED = "flows_translated"
+    UDP_SHORT = "udp_short"
 
     NO_TRAILER = "no_trailer"
     LINES_UNREAD = "lines_unread"

@@ -11,7 +11,7 @@ import polars as pl
 from l4strace.ingest.selection import Selection
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
 from l4strace.watch.kernel_tail import Ends, KernelTail
-from l4strace.wording.names import direction_name
+from l4strace.wording.names import direction_name, negotiated
 
 HISTORY = 40
 """Points of a sparkline: one a second."""
@@ -73,16 +73,16 @@ class Lanes:
     def update(self, tables: dict[str, Any], seconds: float) -> None:
         """Takes in what came within the last ``seconds``."""
         self._kernel.update()
-        frame = pl.DataFrame(tables["flows"])
+        frame = _all(tables, "flows")
         flows = {row["flow"]: row for row in frame.iter_rows(named=True)}
         chosen = pl.col("flow").is_in(self._selection.chosen(frame).implode())
         rounds = _summaries(pl.DataFrame(tables["rounds"]))
-        sending = pl.DataFrame(tables["directions"]).filter(pl.col("data_packets") > 0, chosen)
+        sending = _all(tables, "directions").filter(pl.col("data_packets") > 0, chosen)
         for row in sending.iter_rows(named=True):
             key = (row["flow"], row["forward"])
             lane = self._lanes.get(key) or _new_lane(flows[row["flow"]], row["forward"])
             self._lanes[key] = lane
-            lane.mode = flows[row["flow"]]["mode"]
+            lane.mode = negotiated(flows[row["flow"]])
             _count(lane, row, seconds)
             _rounds(lane, rounds.get(key))
             self._add_kernel(lane)
@@ -106,6 +106,12 @@ class Lanes:
             lane.alpha, lane.alpha_source = alpha, "kernel"
         if score is not None:
             lane.classic_ecn, lane.classic_source = score, "kernel"
+
+
+def _all(tables: dict[str, Any], name: str) -> pl.DataFrame:
+    """The rows of TCP and of UDP, which has some of the columns."""
+    frames = (pl.DataFrame(tables[of + name]) for of in ("", "udp_"))
+    return pl.concat(frames, how="diagonal")
 
 
 def _new_lane(flow: dict[str, Any], forward: bool) -> Lane:

@@ -100,7 +100,7 @@ def screen(
     if "events" in status:
         head.append(f"; {status['events']:,} kernel events, {status.get('lost', 0):,} lost")
     parts: list[RenderableType] = [head, legend()]
-    parts += [lane_lines(lane) for lane in lanes] or [Text("waiting for TCP data ...")]
+    parts += [lane_lines(lane) for lane in lanes] or [Text("waiting for data ...")]
     parts.append(Text(f"findings: {len(findings)}" if findings else "findings: none so far"))
     for severity, rule, message in findings[:MOST_FINDINGS]:
         line = Text(f"{severity.name.lower():8}", style=SEVERITIES[severity])

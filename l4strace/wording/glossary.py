@@ -37,7 +37,8 @@ GLOSSARY = {
     "behind it, and a remedy.",
     "floor": "The least reduction that the fallback allows at a score: from 0 at a score of 8 to "
     "31 % at 9 and above.",
-    "flow": "One TCP connection, numbered from 0 by its first packet.",
+    "flow": "One TCP connection, or one conversation over UDP, numbered from 0: TCP first, each by "
+    "its first packet.",
     "kernel log": "A file with the kernel's own congestion-control state: window, alpha, score. "
     "`capture` records one.",
     "L4S": "Low Latency, Low Loss and Scalable throughput (RFC 9330): scalable senders that mark "
@@ -52,6 +53,8 @@ GLOSSARY = {
     "Not-ECT": "ECN codepoint of a packet whose sender does not use ECN: queues drop it.",
     "phase": "A stretch of time in which capacity, marking and base RTT of a path stay the same.",
     "queue delay": "How long packets wait in the queue: RTT or one-way delay above its minimum.",
+    "QUIC": "Transport over UDP (RFC 9000). It encrypts its acknowledgements, and with them what "
+    "its receiver reports of marks.",
     "round": "One round trip of a direction: from a packet to the acknowledgment of what was "
     "outstanding when it was sent. The finest rows that rules read.",
     "scalable": "Congestion control whose marks per round do not depend on the rate, such as TCP "
@@ -64,6 +67,8 @@ GLOSSARY = {
     "starvation": "One flow gets far less than half beside another while both send.",
     "TCP Prague": "The reference implementation of a scalable congestion control for L4S, in "
     "L4STeam's Linux kernels.",
+    "transport": "TCP, or what runs over UDP: QUIC, RTP, UDP Prague, or plain UDP where nothing "
+    "shows which. It is recognized by content, never by port.",
     "vantage": "Where a capture was made: at the sender, at the receiver or between them. It "
     "decides which delays and marks the packets show.",
     "window": "How many packets a sender may have outstanding (`snd_cwnd`). From packets it is an "

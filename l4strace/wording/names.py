@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from l4strace.schema.words import TRANSPORTS
+
 ARROW = " > "
 """Sender to receiver where only ASCII is safe."""
 FANCY_ARROW = " \N{RIGHTWARDS ARROW} "
@@ -51,3 +53,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return [
         name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)
     ]
+
+
+def negotiated(flow: dict[str, Any]) -> str:
+    """What TCP negotiated; the transport of a flow over UDP, where nothing shows that."""
+    transport = flow["transport"]
+    if transport is None or transport == "tcp":
+        return str(flow["mode"] or "unknown")
+    return TRANSPORTS[transport]

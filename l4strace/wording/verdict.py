@@ -47,10 +47,11 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
     message = "" if top is None else _whose(analysis, top, flows) + top.message
     if top is not None and top.severity >= Severity.WARNING:
         return Verdict(message, top.severity, top, frame)
+    unjudged = analysis.status.unjudged if analysis.status else ""
     if not flows:
-        sentence = "No TCP flow found: nothing to judge." if top is None else message
+        sentence = (unjudged or "No TCP flow found: nothing to judge.") if top is None else message
         return Verdict(sentence, top.severity if top else None, top, frame, judged=False)
-    judged = f"in {count(flows, 'flow')}"
+    judged = f"in {count(flows, 'TCP flow' if unjudged else 'flow')}"
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     whole = len(analysis.rules) >= analysis.known_rules

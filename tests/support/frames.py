@@ -21,6 +21,7 @@ ROUND_NS = 10 * MS
 PLAIN: dict[str, dict[str, Any]] = {
     "sources": {"path": "run.pcap", "kind": "pcap", "complete": True},
     "flows": {
+        "transport": "tcp",
         "client": "10.0.1.2",
         "client_port": 40001,
         "server": "10.0.3.2",

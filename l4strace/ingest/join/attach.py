@@ -53,7 +53,7 @@ def _added(capture: Capture, log: Log) -> Capture:
     if joined.height:
         samples = samples.join(alone, on=sockets.LIFE, how="anti", nulls_equal=True)
         alone = alone.clear()
-    first = _next(capture.flows["flow"])
+    first = max(_next(table["flow"]) for table in (capture.flows, capture.udp_flows))
     own, keys = sockets.own_flows(alone, source, first, placed.offset_ns)
     flow_of = pl.concat([joined, keys])
     kernel = sockets.identified(samples, flow_of).with_columns(
@@ -62,7 +62,7 @@ def _added(capture: Capture, log: Log) -> Capture:
     return replace(
         capture,
         sources=pl.concat([capture.sources, _source(log, source, placed)]),
-        flows=pl.concat([capture.flows, own]),
+        flows=pl.concat([capture.flows, own.with_columns(transport=pl.lit("tcp"))]),
         kernel=pl.concat([capture.kernel, KERNEL.conform(kernel)]),
         stats=pl.concat([capture.stats, _stats(log, source)]),
         qdiscs=pl.concat(

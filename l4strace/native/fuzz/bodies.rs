@@ -30,14 +30,14 @@ pub fn capture(data: &[u8]) {
     let mut again = decoder.clone();
     let mut tracker = Tracker::default();
     let cut = data.len() / 2;
-    let (done, _) = decoder.feed(&data[..cut], &mut |packets| tracker.packets(packets));
+    let (done, _) = decoder.feed(&data[..cut], &mut |packets: &[Packet]| tracker.packets(packets));
     let rest = data.get(done as usize..).unwrap_or_default();
-    let (more, _) = decoder.feed(rest, &mut |packets| tracker.packets(packets));
+    let (more, _) = decoder.feed(rest, &mut |packets: &[Packet]| tracker.packets(packets));
     decoder.finish((rest.len() as u64).saturating_sub(more));
     tracker.finish();
     let mut retrace = Retrace::new(tracker.starts());
     let mut placed = vec![0u64; tracker.flows.len()];
-    again.feed(data, &mut |packets| {
+    again.feed(data, &mut |packets: &[Packet]| {
         packets.iter().filter_map(|p| retrace.place(p)).for_each(|at| placed[at.flow as usize] += 1);
     });
     assert!(placed.iter().all(|&packets| packets > 0), "a conversation without packets");
@@ -106,7 +106,7 @@ fn shared(data: &[u8]) -> (Vec<Packet>, Vec<(&'static str, u64)>) {
     let mut packets = Vec::new();
     let nobody = |key| FlowKey { src: [0; 16], dst: [0; 16], ..key };
     let plain = |p: &Packet| Packet { key: nobody(p.key), offset: 0, captured_len: 0, ..*p };
-    stream.for_each(|some| packets.extend(some.iter().map(plain))).expect("memory can be read");
+    stream.for_each(|some: &[Packet]| packets.extend(some.iter().map(plain))).expect("memory can be read");
     (packets, stream.stats().rows().iter().map(|row| (row.name, row.count)).collect())
 }
 

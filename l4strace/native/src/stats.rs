@@ -14,7 +14,7 @@ pub enum Loss {
     UnknownLinkType,
     /// ARP, LLDP and the like.
     NotIp,
-    /// UDP, ICMP and the like.
+    /// ICMP and the like.
     NotTcp,
     /// Fragments of packets that could not be put together.
     IpFragments,
@@ -38,10 +38,12 @@ pub enum Loss {
     OutOfWindow,
     /// Conversations without data that were too many to be kept.
     FlowsFolded,
+    /// Datagrams of UDP conversations that are too short to be kept: DNS, scans.
+    UdpShort,
 }
 
 /// All of them, in the order of the table.
-pub const LOSSES: [Loss; 17] = [
+pub const LOSSES: [Loss; 18] = [
     Loss::TruncatedFile,
     Loss::DamagedFile,
     Loss::CaptureDrops,
@@ -59,6 +61,7 @@ pub const LOSSES: [Loss; 17] = [
     Loss::SeenTwice,
     Loss::OutOfWindow,
     Loss::FlowsFolded,
+    Loss::UdpShort,
 ];
 
 impl Loss {
@@ -81,13 +84,14 @@ impl Loss {
             Loss::SeenTwice => "seen_twice",
             Loss::OutOfWindow => "out_of_window",
             Loss::FlowsFolded => "flows_folded",
+            Loss::UdpShort => "udp_short",
         }
     }
 
     /// `info`, `loss` or `error`, as in the `stats` table.
     pub fn severity(self) -> &'static str {
         match self {
-            Loss::NotIp | Loss::NotTcp | Loss::SeenTwice => "info",
+            Loss::NotIp | Loss::NotTcp | Loss::SeenTwice | Loss::UdpShort => "info",
             Loss::TruncatedFile
             | Loss::DamagedFile
             | Loss::BadLengths

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace.page.case import Case
+from l4strace.derive.vantage import nearest
+from l4strace.evidence import traffic
+from l4strace.page.case import MAX_LISTED, Case
+from l4strace.schema.keys import KEY
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
-from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated
 from l4strace.wording.quantities import count
 
 TITLE = "Flows"
@@ -72,7 +76,7 @@ class FlowsSection(NamedTuple):
 BY_DIRECTION = ("flow", "forward")
 OF_FLOWS = (
     *("source", "flow", "client", "client_port", "server", "server_port", "network"),
-    *("vantage", "mode", "mode_reason"),
+    *("vantage", "transport", "mode", "mode_reason"),
 )
 """Columns of `flows` that a row of the table is made of."""
 OF_DIRECTIONS = (
@@ -98,11 +102,24 @@ def build(case: Case) -> FlowsSection:
         key = totals["flow"], totals["forward"]
         row = flows[totals["source"], totals["flow"]]
         rows.append(_row(totals, row, necks.get(key), key in charted))
-    return FlowsSection(tuple(rows), _left_out(case, listed.height))
+    return FlowsSection((*rows, *_over_udp(case)), _left_out(case, listed.height))
+
+
+def _over_udp(case: Case) -> Iterator[FlowRow]:
+    """Rows of UDP, which has no findings and no charts, largest first."""
+    udp = traffic(case.evidence)
+    known = udp.directions.join(case.evidence.udp_flows, on=["source", "flow"], how="semi")
+    near = known.join(nearest(udp), on=KEY, how="semi").filter(pl.col("data_packets") > 0)
+    ranked = near.sort("payload_bytes", "flow", descending=[True, False]).head(MAX_LISTED)
+    flows = _by(case.evidence.udp_flows.select(OF_FLOWS), ranked, "source", "flow")
+    for totals in ranked.with_columns(worst=-1).select(OF_DIRECTIONS).iter_rows(named=True):
+        yield _row(totals, flows[totals["source"], totals["flow"]], None, False)
 
 
 def _retransmits(totals: dict[str, Any], row: dict[str, Any]) -> str:
     """`at least 720`, where the capture does not stand at the sender."""
+    if totals["retransmits"] is None:
+        return "\N{EN DASH}"
     far = vantages.of_direction(row, totals["forward"]) in ("receiver", "middle")
     return f"{'at least ' * bool(far and totals['retransmits'])}{number(totals['retransmits'])}"
 
@@ -122,7 +139,7 @@ def _row(
 ) -> FlowRow:
     flow, forward = totals["flow"], totals["forward"]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    acked = totals["acked_bytes"]
+    acked = totals["acked_bytes" if row["transport"] == "tcp" else "payload_bytes"]
     # Within one round trip nothing but the first window was sent, and no rate was reached.
     lasts = seconds * 1e6 > (totals["rtt_min_us"] or 0)
     rate = 8 * acked / seconds if acked is not None and lasts else None
@@ -130,7 +147,7 @@ def _row(
         flow=flow,
         key=direction_key(flow, forward),
         name=direction_name(row, forward, FANCY_ARROW),
-        mode=row["mode"] or "unknown",
+        mode=negotiated(row),
         reason=row["mode_reason"] or "",
         sender=totals["cc"] or "",
         payload=Amount(data_size(totals["payload_bytes"]), totals["payload_bytes"]),
@@ -150,7 +167,8 @@ def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> Amount:
     """Smallest and mean; none at the receiver, where data to ACK is the host's own delay."""
     if vantages.of_direction(row, totals["forward"]) == "receiver":
         return Amount("not seen at the receiver", None)
-    least = totals["rtt_min_us"]
+    if (least := totals["rtt_min_us"]) is None and row["transport"] != "tcp":
+        return Amount("\N{EN DASH}", None)
     return Amount(f"{duration(least)} / {duration(totals['rtt_mean_us'])}", least)
 
 

@@ -79,6 +79,8 @@ def _facts(row: dict[str, Any]) -> tuple[str, ...]:
         facts.append(count(row["records"], "record"))
     if row["tcp_packets"] is not None:
         facts.append(f"{row['tcp_packets']:,} TCP")
+    if row["udp_packets"]:
+        facts.append(f"{row['udp_packets']:,} UDP")
     if row["bytes"] is not None:
         facts.append(data_size(row["bytes"]))
     if row["link_types"]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Status
-from l4strace.rules.support import hosts, subjects
+from l4strace.rules.support import datagrams, hosts, subjects
 from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CODEPOINTS
 from l4strace.wording.quantities import count
 
@@ -88,11 +88,44 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
     steps = Steps(_conversations(evidence), faults)
     if steps.flows.is_empty():
         why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
-        return Status("unknown", f"{OPENINGS['unknown']}: {why}.")
+        return _over_udp(evidence, Status("unknown", why))
     clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps.flows)]
-    counts = (steps.flows, steps.asked, steps.accecn, steps.ect1, steps.met)
-    sentence = f"{OPENINGS[steps.answer]}: {', '.join(clauses)}."
-    return Status(steps.answer, sentence, *(rows.height for rows in counts))
+    of_tcp = Status(
+        steps.answer,
+        ", ".join(clauses),
+        flows=steps.flows.height,
+        asked=steps.asked.height,
+        accecn=steps.accecn.height,
+        ect1=steps.ect1.height,
+        l4s_queue=steps.met.height,
+    )
+    return _over_udp(evidence, of_tcp)
+
+
+def _over_udp(evidence: Evidence, of_tcp: Status) -> Status:
+    """Adds the flows over UDP; ``of_tcp.sentence`` is that of TCP alone, without its opening."""
+    known, ect1 = datagrams.flows(evidence), datagrams.ect1(evidence)
+    answer, sentence = of_tcp.answer, of_tcp.sentence
+    if known.height:
+        clause = datagrams.clause(evidence)
+        if ect1.height and answer != "yes":
+            answer = "partly"
+            meets = "it meets" if ect1.height == 1 else "they meet"
+            clause += f"; which queue {meets} is not judged"
+        elif answer == "unknown" and not of_tcp.flows:
+            answer = "no" if known["codepoint"].count() else answer
+        parts = [sentence] if of_tcp.flows or evidence.kernel.height else []
+        # What is sent as L4S comes first.
+        place = 0 if answer != of_tcp.answer else len(parts)
+        parts.insert(place, clause)
+        sentence = "; ".join(parts)
+    return of_tcp._replace(
+        answer=answer,
+        sentence=f"{OPENINGS[answer]}: {sentence}.",
+        udp_flows=known.height,
+        udp_ect1=ect1.height,
+        unjudged=datagrams.unjudged(evidence),
+    )
 
 
 def _conversations(evidence: Evidence) -> pl.DataFrame:

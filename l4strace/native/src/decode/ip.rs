@@ -1,7 +1,7 @@
 //! IPv4 (RFC 791), IPv6 (RFC 8200) and its extension headers, and what they carry.
 
 use super::bytes::{after, be16, be32, head};
-use super::{tcp, tunnel, Decoded, Fragment, Layers};
+use super::{tcp, tunnel, udp, Decoded, Fragment, Layers};
 use crate::packet::{Address, Tunnel};
 use crate::stats::Loss;
 
@@ -107,7 +107,7 @@ pub(super) fn mapped(ip: &[u8; 20], at: usize) -> Address {
 fn payload(layers: &mut Layers, protocol: u8, data: &[u8], length: u32) -> Decoded {
     match protocol {
         TCP => tcp::tcp(layers, data, length),
-        17 => tunnel::udp(layers, data, length),
+        17 => udp::udp(layers, data, length),
         4 => inside(layers, Tunnel::IpInIp, |l| v4(l, data, length)),
         41 => inside(layers, Tunnel::IpInIp, |l| v6(l, data, length)),
         47 => inside(layers, Tunnel::Gre, |l| tunnel::gre(l, data, length)),

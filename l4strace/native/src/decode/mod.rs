@@ -1,6 +1,6 @@
-//! One captured frame -> one TCP packet, through whatever is wrapped around it.
+//! One captured frame -> one TCP packet or UDP datagram, through whatever is wrapped around it.
 //!
-//! Every length is checked against the bytes at hand; what is not TCP is named by a [`Loss`].
+//! Every length is checked against the bytes at hand; what is neither is named by a [`Loss`].
 
 mod bytes;
 mod ip;
@@ -9,10 +9,13 @@ mod options;
 mod plain;
 mod tcp;
 pub mod tunnel;
+mod udp;
 pub mod wireless;
 
 use crate::packet::{Network, Packet, Tunnel};
 use crate::stats::Loss;
+
+pub use udp::Payload;
 
 /// Where a fragment lies in the payload of its IP packet, which begins with the TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,10 @@ pub enum Outcome {
     /// Part of a TCP packet. Addresses and codepoint are filled in; the rest in the first fragment only,
     /// where `payload_len` is that of the fragment.
     Part(Fragment),
-    /// Not a TCP packet that can be decoded; the packet's flow fields are meaningless.
+    /// A UDP datagram: the packet is filled in but for what only TCP has. Of one in fragments this is the first,
+    /// and the length that of the whole.
+    Udp(Payload),
+    /// Neither, or it cannot be decoded; the packet's flow fields are meaningless.
     Not(Loss),
 }
 
@@ -50,8 +56,12 @@ pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) ->
 
 /// From header to header, whatever they are.
 fn walk(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
-    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None, fragment: None };
-    match (link::link(&mut layers, link_type, data, wire_len), layers.fragment) {
+    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None, fragment: None, datagram: None };
+    let reached = link::link(&mut layers, link_type, data, wire_len);
+    if let (Ok(()), Some(datagram)) = (reached, layers.datagram) {
+        return Outcome::Udp(datagram.payload(data));
+    }
+    match (reached, layers.fragment) {
         (Ok(()) | Err(Loss::IpFragments), Some(fragment)) => Outcome::Part(fragment),
         (Ok(()), None) => layers.odd.map_or(Outcome::Tcp, Outcome::OddTcp),
         (Err(loss), _) => Outcome::Not(loss),
@@ -69,6 +79,8 @@ struct Layers<'p> {
     odd: Option<Loss>,
     /// Set by the innermost IP header.
     fragment: Option<Fragment>,
+    /// Set by a UDP header that nothing known follows.
+    datagram: Option<udp::Datagram>,
 }
 
 impl Layers<'_> {
@@ -93,5 +105,5 @@ impl Layers<'_> {
     }
 }
 
-/// `Ok` when a TCP header was reached and read.
+/// `Ok` when a header of TCP or UDP was reached and read.
 type Decoded = Result<(), Loss>;

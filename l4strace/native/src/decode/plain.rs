@@ -135,7 +135,7 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (random >> 33) as usize % most
         };
-        let mut kinds = [0; 4];
+        let mut kinds = [0; 5];
         for n in 0..100_000 {
             let mut bytes = segment(n % 2 == 0);
             for _ in 0..next(4) {
@@ -153,8 +153,9 @@ mod tests {
                 Outcome::OddTcp(_) => 1,
                 Outcome::Part(_) => 2,
                 Outcome::Not(_) => 3,
+                Outcome::Udp(_) => 4,
             }] += 1;
         }
-        assert!(kinds.iter().all(|&frames| frames > 100), "{kinds:?}");
+        assert!(kinds[..4].iter().all(|&frames| frames > 100) && kinds[4] > 0, "{kinds:?}");
     }
 }

@@ -12,18 +12,20 @@ const GENEVE_PORT: u16 = 6081;
 const GTP_U_PORT: u16 = 2152;
 const TZSP_PORT: u16 = 37008;
 
-/// A tunnel is known by its destination port; all other UDP is not ours.
+/// Reads what is behind a header, of so many bytes on the wire.
+pub(super) type Read = fn(&mut Layers, &[u8], u32) -> Decoded;
+
+/// What a UDP header to this port leads to, where that is a tunnel's.
 #[inline]
-pub(super) fn udp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
-    let header = head::<8>(data)?;
-    let port = be16(header, 2);
-    let (rest, length) = after(data, length, 8)?;
+pub(super) fn of_port(port: u16) -> Option<Read> {
     match port {
-        GENEVE_PORT => inside(layers, Tunnel::Geneve, |l| geneve(l, rest, length)),
-        GTP_U_PORT => inside(layers, Tunnel::Gtp, |l| gtp_u(l, rest, length)),
-        TZSP_PORT => tzsp(layers, rest, length),
-        _ if VXLAN_PORTS.contains(&port) => inside(layers, Tunnel::Vxlan, |l| vxlan(l, rest, length)),
-        _ => Err(Loss::NotTcp),
+        GENEVE_PORT => Some(|l, rest, length| inside(l, Tunnel::Geneve, |l| geneve(l, rest, length))),
+        GTP_U_PORT => Some(|l, rest, length| inside(l, Tunnel::Gtp, |l| gtp_u(l, rest, length))),
+        TZSP_PORT => Some(tzsp),
+        _ if VXLAN_PORTS.contains(&port) => {
+            Some(|l, rest, length| inside(l, Tunnel::Vxlan, |l| vxlan(l, rest, length)))
+        }
+        _ => None,
     }
 }
 

@@ -107,7 +107,7 @@ impl Pairer {
         let Reader { stream, flows, reached_ns, .. } = &mut self.readers[source];
         let (plan, rounds) = (&mut self.plan, &mut self.rounds);
         let mut reached = *reached_ns;
-        let more = stream.next_batch(&mut |packets| {
+        let more = stream.next_batch(&mut |packets: &[Packet]| {
             for packet in packets {
                 reached = reached.max(Some(packet.ts_ns));
                 if let Some(at) = flows.place(packet) {

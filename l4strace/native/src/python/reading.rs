@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::seam::{caught, native};
+use crate::packet::Packet;
 use crate::read::{self, Input, ReadError, Step};
 use crate::write;
 
@@ -35,7 +36,7 @@ fn decode(py: Python<'_>, path: &str) -> PyResult<u64> {
     native(py, || {
         let mut stream = read::open(&Input::from(path))?;
         let mut packets = 0;
-        stream.for_each(|batch| packets += batch.iter().filter(|p| p.frame > 0).count() as u64)?;
+        stream.for_each(|batch: &[Packet]| packets += batch.iter().filter(|p| p.frame > 0).count() as u64)?;
         Ok::<_, ReadError>(packets)
     })
 }

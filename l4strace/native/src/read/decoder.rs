@@ -7,7 +7,8 @@ use super::info::{Kind, SourceInfo};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::record::{Record, Step};
-use crate::decode::{self, Fragment, Outcome};
+use super::Sink;
+use crate::decode::{self, Fragment, Outcome, Payload};
 use crate::packet::Packet;
 use crate::stats::{Loss, Stats};
 
@@ -28,12 +29,21 @@ const BATCH: usize = 32;
 pub enum Next {
     /// The packet is filled in; so many bytes are done with.
     Packet(u64),
+    /// So are that of a UDP datagram and the place of its payload in the bytes.
+    Datagram(u64, Payload),
     /// No packet in so many bytes.
     Skipped(u64),
     /// At least so many bytes must be offered together.
     More(usize),
     /// The rest of the input is not to be read.
     Stop,
+}
+
+/// What the record of a packet holds.
+enum Decoded {
+    Tcp,
+    Udp(Payload),
+    Neither,
 }
 
 /// State between pieces. The number of consumed bytes may exceed what was offered: skip the rest.
@@ -71,10 +81,10 @@ impl Decoder {
         match self.record(bytes) {
             Ok(record) => {
                 let size = record.size;
-                if self.decode(&record, bytes, packet) {
-                    Next::Packet(size)
-                } else {
-                    Next::Skipped(size)
+                match self.decode(&record, bytes, packet) {
+                    Decoded::Tcp => Next::Packet(size),
+                    Decoded::Udp(payload) => Next::Datagram(size, payload),
+                    Decoded::Neither => Next::Skipped(size),
                 }
             }
             Err(next) => next,
@@ -83,7 +93,7 @@ impl Decoder {
 
     /// Consumes all records that are complete in `bytes` and hands over their packets, a few at once;
     /// returns how many bytes that was and how many are needed for one step more (`None`: stop).
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[Packet])) -> (u64, Option<usize>) {
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl Sink) -> (u64, Option<usize>) {
         let mut batch = [Packet::default(); BATCH];
         let (mut done, mut held) = (0u64, 0);
         let wanted = loop {
@@ -93,16 +103,20 @@ impl Decoder {
                     done += n;
                     held += 1;
                     if held == BATCH {
-                        sink(&batch);
+                        sink.packets(&batch);
                         held = 0;
                     }
+                }
+                Next::Datagram(n, Payload { at, len }) => {
+                    done += n;
+                    sink.datagram(&batch[held], &rest[at..at + len]);
                 }
                 Next::Skipped(n) => done += n,
                 Next::More(wanted) => break Some(wanted),
                 Next::Stop => break None,
             }
         };
-        sink(&batch[..held]);
+        sink.packets(&batch[..held]);
         (done, wanted)
     }
 
@@ -115,7 +129,7 @@ impl Decoder {
                 Ok(record) => done += record.size,
                 Err(Next::More(wanted)) => return (done, Some(wanted)),
                 Err(Next::Stop) => return (done, None),
-                Err(Next::Skipped(n) | Next::Packet(n)) => done += n,
+                Err(Next::Skipped(n) | Next::Packet(n) | Next::Datagram(n, _)) => done += n,
             }
         }
     }
@@ -158,7 +172,7 @@ impl Decoder {
     }
 
     #[inline(always)]
-    fn decode(&mut self, record: &Record, bytes: &[u8], packet: &mut Packet) -> bool {
+    fn decode(&mut self, record: &Record, bytes: &[u8], packet: &mut Packet) -> Decoded {
         let frame = self.info.records;
         *packet = Packet {
             frame,
@@ -172,24 +186,28 @@ impl Decoder {
             Outcome::Tcp => {}
             Outcome::OddTcp(loss) => self.stats.count(loss, frame),
             Outcome::Part(part) => return self.fragment(&part, packet),
+            Outcome::Udp(payload) => {
+                self.info.udp_packets += 1;
+                return Decoded::Udp(Payload { at: record.data + payload.at, ..payload });
+            }
             Outcome::Not(loss) => {
                 self.stats.count(loss, frame);
-                return false;
+                return Decoded::Neither;
             }
         }
         self.info.tcp_packets += 1;
-        true
+        Decoded::Tcp
     }
 
     /// A packet when all its fragments are here.
     #[cold]
-    fn fragment(&mut self, part: &Fragment, packet: &mut Packet) -> bool {
+    fn fragment(&mut self, part: &Fragment, packet: &mut Packet) -> Decoded {
         let (whole, given_up) = self.fragments.add(part, packet);
         self.stats.add(Loss::IpFragments, given_up);
-        let Some(whole) = whole else { return false };
+        let Some(whole) = whole else { return Decoded::Neither };
         *packet = whole;
         self.info.tcp_packets += 1;
-        true
+        Decoded::Tcp
     }
 
     fn damaged(&mut self, why: &str) -> Next {

@@ -32,6 +32,7 @@ pub struct SourceInfo {
     pub resolution_ns: u32,
     pub records: u64,
     pub tcp_packets: u64,
+    pub udp_packets: u64,
     /// Bytes read before decompression.
     pub bytes: u64,
     pub first_ns: Option<i64>,

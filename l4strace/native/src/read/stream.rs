@@ -8,7 +8,7 @@ use super::info::SourceInfo;
 use super::input::Input;
 use super::source::{reason, Source};
 use super::window::Window;
-use super::Progress;
+use super::{Progress, Sink};
 use crate::packet::Packet;
 use crate::stats::{Loss, Stats};
 
@@ -46,7 +46,7 @@ impl PacketStream {
                     self.window.consume(n);
                     break;
                 }
-                Next::Skipped(n) => self.window.consume(n),
+                Next::Skipped(n) | Next::Datagram(n, _) => self.window.consume(n),
                 Next::More(wanted) => {
                     if !self.fill(Some(wanted)) {
                         return Ok(None);
@@ -62,14 +62,14 @@ impl PacketStream {
     }
 
     /// Hands every remaining packet to `sink`, a few at once; the fastest way through.
-    pub fn for_each(&mut self, mut sink: impl FnMut(&[Packet])) -> Result<(), ReadError> {
+    pub fn for_each(&mut self, mut sink: impl Sink) -> Result<(), ReadError> {
         while self.next_batch(&mut sink)? {}
         Ok(())
     }
 
     /// Hands the packets of one buffer (some 256 KiB) to `sink`; false at the end. Between two
     /// calls a caller can report progress or turn to another input.
-    pub fn next_batch(&mut self, sink: &mut impl FnMut(&[Packet])) -> Result<bool, ReadError> {
+    pub fn next_batch(&mut self, sink: &mut impl Sink) -> Result<bool, ReadError> {
         let (done, wanted) = self.decoder.feed(self.window.bytes(), sink);
         self.window.consume(done);
         Ok(self.fill(wanted))

@@ -1,5 +1,5 @@
 use super::*;
-use crate::decode::{self, Outcome};
+use crate::decode::{self, Outcome, Payload};
 use crate::packet::Packet;
 
 fn map() -> Map {
@@ -14,11 +14,12 @@ fn redacted(link_type: u32, data: &[u8], wire: u32) -> Vec<u8> {
 
 fn decoded(link_type: u32, data: &[u8], wire: u32) -> (Outcome, Packet) {
     let mut packet = Packet::default();
-    let outcome = decode::frame(link_type, data, wire, &mut packet);
-    if let Outcome::Not(_) = outcome {
-        packet = Packet::default();
+    match decode::frame(link_type, data, wire, &mut packet) {
+        outcome @ Outcome::Not(_) => (outcome, Packet::default()),
+        // What applications send is not shared.
+        Outcome::Udp(payload) => (Outcome::Udp(Payload { len: 0, ..payload }), packet),
+        outcome => (outcome, packet),
     }
-    (outcome, packet)
 }
 
 /// What `decode` makes of the copy is what it makes of the original, with mapped addresses.

@@ -3,7 +3,7 @@
 use crate::pair::{Facts, Halves, Offset, RoundDelay, Rounds, Span, Tracked};
 use crate::read::{Input, SourceInfo};
 use crate::stats::{Loss, StatRow, Stats};
-use crate::track::{Flow, Initiator, Member, Totals, Tracker};
+use crate::track::{Flow, Initiator, Member, Totals, Tracker, UdpFlow, UdpFlows};
 
 /// One capture, read and tracked.
 pub struct Capture {
@@ -11,6 +11,7 @@ pub struct Capture {
     /// What reading could not use.
     pub read: Stats,
     pub tracker: Tracker,
+    pub udp: UdpFlows,
     /// Clock against that of the first capture: already subtracted from all timestamps.
     pub clock: Offset,
     /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
@@ -18,8 +19,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    pub fn new(info: SourceInfo, read: Stats, tracker: Tracker) -> Self {
-        Capture { info, read, tracker, clock: Offset::default(), delays: Vec::new() }
+    pub fn new(info: SourceInfo, read: Stats, tracker: Tracker, udp: UdpFlows) -> Self {
+        Capture { info, read, tracker, udp, clock: Offset::default(), delays: Vec::new() }
     }
 
     /// Its conversations, for numbering them over all captures.
@@ -33,6 +34,17 @@ impl Capture {
         self.tracker.flows.iter().map(|flow| member(flow)).collect()
     }
 
+    /// The same of UDP.
+    pub fn udp_members(&self) -> Vec<Member> {
+        let member = |flow: &UdpFlow| Member {
+            key: flow.key,
+            client_isn: None,
+            first_ns: flow.first_ns,
+            last_ns: flow.last_ns,
+        };
+        self.udp.kept().map(member).collect()
+    }
+
     /// Rows of `stats`: what reading and tracking could not use.
     pub fn stats(&self) -> Vec<StatRow> {
         let mut stats = self.read.clone();
@@ -43,6 +55,7 @@ impl Capture {
         stats.add(Loss::SeenTwice, sum(|totals| totals.duplicates));
         stats.add(Loss::OutOfWindow, sum(|totals| totals.rare().out_of_window));
         stats.add(Loss::FlowsFolded, self.tracker.folded());
+        stats.add(Loss::UdpShort, self.udp.left_out());
         stats.explain(Loss::ClockSteps, || {
             "Timestamps of a flow direction ran back by over 1 ms, or were set forward.".into()
         });
@@ -62,6 +75,7 @@ impl Capture {
                 totals.first_ce.iter_mut().for_each(|(stamp, _)| off(stamp));
             }
         }
+        self.udp.shift(ns);
         for round in self.tracker.rounds.iter_mut() {
             [&mut round.start_ns, &mut round.end_ns].into_iter().for_each(off);
         }

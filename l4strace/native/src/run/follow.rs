@@ -5,9 +5,10 @@ use std::io::Read;
 
 use super::capture::Capture;
 use super::Run;
-use crate::read::{reason, Decoder, ReadError, SourceInfo};
+use crate::packet::Packet;
+use crate::read::{reason, Decoder, ReadError, Sink, SourceInfo};
 use crate::stats::Stats;
-use crate::track::Tracker;
+use crate::track::{Tracker, UdpFlows};
 
 /// Bytes read at once.
 const PIECE: u64 = 1 << 22;
@@ -25,6 +26,8 @@ pub struct Follower<R = File> {
     skip: u64,
     ended: bool,
     run: Run,
+    /// By kept conversation of UDP, how many of TCP had begun when it was kept.
+    begun: Vec<u32>,
 }
 
 impl Follower {
@@ -38,12 +41,22 @@ impl<R: Read> Follower<R> {
     pub fn new(path: &str, file: R) -> Self {
         let info = SourceInfo { path: path.to_owned(), ..SourceInfo::default() };
         let run = Run {
-            captures: vec![Capture::new(info, Stats::default(), Tracker::default())],
+            captures: vec![Capture::new(info, Stats::default(), Tracker::default(), UdpFlows::default())],
             numbers: vec![Vec::new()],
+            udp_numbers: vec![Vec::new()],
             paths: Vec::new(),
         };
         let path = path.to_owned();
-        Follower { path, file, decoder: None, held: Vec::new(), skip: 0, ended: false, run }
+        Follower {
+            path,
+            file,
+            decoder: None,
+            held: Vec::new(),
+            skip: 0,
+            ended: false,
+            run,
+            begun: Vec::new(),
+        }
     }
 
     /// Tracks what was added since the last call. Flows are those of all calls so far; rounds only those
@@ -57,7 +70,15 @@ impl<R: Read> Follower<R> {
             capture.info.path.clone_from(&self.path);
             capture.read.clone_from(&decoder.stats);
         }
-        self.run.numbers[0] = capture.tracker.flows.iter().map(|flow| flow.serial).collect();
+        let serials: Vec<u32> = capture.tracker.flows.iter().map(|flow| flow.serial).collect();
+        let next = capture.tracker.serials();
+        self.begun.resize(capture.udp.kept().count(), next);
+        let begun = &self.begun;
+        // So many conversations of UDP have a number below this one.
+        let before = |serial: u32| begun.partition_point(|&tcp| tcp <= serial) as u32;
+        self.run.numbers[0] = serials.into_iter().map(|serial| serial + before(serial)).collect();
+        self.run.udp_numbers[0] =
+            capture.udp.kept().map(|flow| begun[flow.serial as usize] + flow.serial).collect();
         Ok(&self.run)
     }
 
@@ -92,12 +113,21 @@ impl<R: Read> Follower<R> {
             self.decoder = Some(decoder.map_err(|why| ReadError::new(&self.path, why))?);
         }
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
-        let tracker = &mut self.run.captures[0].tracker;
-        let (done, wanted) = decoder.feed(&self.held, &mut |packets| tracker.packets(packets));
+        let (done, wanted) = decoder.feed(&self.held, &mut self.run.captures[0]);
         let here = done.min(self.held.len() as u64);
         self.held.drain(..here as usize);
         self.skip += done - here;
         self.ended = wanted.is_none();
         Ok(())
+    }
+}
+
+impl Sink for Capture {
+    fn packets(&mut self, packets: &[Packet]) {
+        self.tracker.packets(packets);
+    }
+
+    fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
+        self.udp.datagram(packet, payload);
     }
 }

@@ -10,7 +10,7 @@ mod view;
 
 pub use capture::Capture;
 pub use follow::Follower;
-pub use view::{DirectionView, FlowView, RoundView};
+pub use view::{DirectionView, FlowView, RoundView, UdpView};
 
 use crate::pair::Path;
 use crate::read::{Input, ReadError};
@@ -22,6 +22,8 @@ pub struct Run {
     pub captures: Vec<Capture>,
     /// By capture and local flow: number of the conversation over all captures.
     pub numbers: Vec<Vec<u32>>,
+    /// The same of UDP, by its kept conversations.
+    pub udp_numbers: Vec<Vec<u32>>,
     /// Empty when no conversation was seen twice.
     pub paths: Vec<Path>,
 }
@@ -54,10 +56,19 @@ impl Watcher for () {
 /// any number of threads the result is the same.
 pub fn run<W: Watcher>(inputs: &[Input], threads: Threads, watcher: &mut W) -> Result<Run, W::Error> {
     let mut captures = open::all(inputs, threads, watcher)?;
-    let members: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
-    let numbers = unify(&members);
+    let tcp: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
+    let udp: Vec<Vec<Member>> = captures.iter().map(Capture::udp_members).collect();
+    let [numbers, udp_numbers] = numbered(&tcp, &udp);
     let paths = pair::pair(&mut captures, inputs, &numbers, watcher)?;
-    Ok(Run { captures, numbers, paths })
+    Ok(Run { captures, numbers, udp_numbers, paths })
+}
+
+/// Numbers of the conversations of TCP, and behind them those of UDP, each in the order of first packets.
+fn numbered(tcp: &[Vec<Member>], udp: &[Vec<Member>]) -> [Vec<Vec<u32>>; 2] {
+    let [tcp, mut udp] = [tcp, udp].map(unify);
+    let next = tcp.iter().flatten().map(|number| number + 1).max().unwrap_or(0);
+    udp.iter_mut().flatten().for_each(|number| *number += next);
+    [tcp, udp]
 }
 
 #[cfg(test)]

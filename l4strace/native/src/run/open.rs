@@ -2,8 +2,9 @@
 
 use super::capture::Capture;
 use super::Watcher;
-use crate::read::{self, Input, ReadError};
-use crate::track::{self, Threads};
+use crate::packet::Packet;
+use crate::read::{self, Input, ReadError, Sink};
+use crate::track::{self, Crew, Threads, Tracker, UdpFlows};
 
 /// Buffers (256 KiB each) between two calls of the watcher.
 const REPORT_EVERY: u32 = 32;
@@ -31,16 +32,35 @@ fn capture<E: From<ReadError>>(
     mut report: impl FnMut(u64) -> Result<bool, E>,
 ) -> Result<(Capture, u64), E> {
     let mut stream = read::open(input)?;
+    let mut udp = UdpFlows::default();
     let tracker = track::follow(threads, |crew| {
+        let mut traffic = Traffic { crew, udp: &mut udp };
         let mut more = true;
         while more {
             for _ in 0..REPORT_EVERY {
-                more = more && stream.next_batch(&mut |packets| crew.packets(packets))?;
+                more = more && stream.next_batch(&mut traffic)?;
             }
             more = report(stream.progress().read)? && more;
         }
         Ok::<_, E>(())
     })?;
-    let capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker);
+    let capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker, udp);
     Ok((capture, stream.progress().read))
+}
+
+/// Each transport goes to what follows it.
+struct Traffic<'t, 'scope, 'env> {
+    crew: &'t mut Crew<'scope, 'env, Tracker>,
+    udp: &'t mut UdpFlows,
+}
+
+impl Sink for Traffic<'_, '_, '_> {
+    #[inline]
+    fn packets(&mut self, packets: &[Packet]) {
+        self.crew.packets(packets);
+    }
+
+    fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
+        self.udp.datagram(packet, payload);
+    }
 }

@@ -3,7 +3,7 @@
 use super::capture::Capture;
 use super::Run;
 use crate::pair::RoundDelay;
-use crate::track::{reflected, Direction, Flow, Initiator, Mode, RoundRow, Vantage};
+use crate::track::{reflected, Direction, Flow, Initiator, Mode, RoundRow, UdpFlow, Vantage};
 
 /// One conversation in one capture.
 pub struct FlowView<'a> {
@@ -13,6 +13,13 @@ pub struct FlowView<'a> {
     pub flow: &'a Flow,
     pub mode: Mode,
     pub reason: String,
+}
+
+/// One conversation of UDP in one capture.
+pub struct UdpView<'a> {
+    pub source: u16,
+    pub number: u32,
+    pub flow: &'a UdpFlow,
 }
 
 /// One direction that showed packets.
@@ -43,6 +50,19 @@ impl Run {
                 flows.push(FlowView { source: source as u16, number, capture, flow, mode, reason });
             }
         }
+        flows.sort_by_key(|v| (v.source, v.number));
+        flows
+    }
+
+    /// Those of UDP, likewise.
+    pub fn udp_flows(&self) -> Vec<UdpView<'_>> {
+        let captures = self.captures.iter().zip(&self.udp_numbers).zip(0..);
+        let mut flows: Vec<UdpView<'_>> = captures
+            .flat_map(|((capture, numbers), source)| {
+                let kept = capture.udp.kept().zip(numbers);
+                kept.map(move |(flow, &number)| UdpView { source, number, flow })
+            })
+            .collect();
         flows.sort_by_key(|v| (v.source, v.number));
         flows
     }

@@ -1,6 +1,8 @@
 //! Tracking: decoded packets in, conversations, directions and rounds out. One pass; memory grows with
 //! conversations and with their rounds up to a limit, never with packets.
 //!
+//! `udp` has the conversations of UDP; all else is TCP.
+//!
 //! `crew` shares conversations out among threads, `table` finds the one of a packet, and `conversation` hands the
 //! packet to `handshake`, to what its direction is `sending` and to the `feedback` on the other; `rounds` has the
 //! rows.
@@ -17,6 +19,7 @@ mod table;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod udp;
 
 pub use conversation::direction::{Direction, Totals, CLOCK_STEP_NS};
 pub use conversation::flow::{Ended, Flow};
@@ -30,6 +33,7 @@ pub use rounds::rows::Rows;
 pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};
+pub use udp::{Slot as UdpSlot, Tally, Transport, UdpFlow, UdpFlows};
 
 use crate::packet::Packet;
 use crew::lanes::Limits;
@@ -107,6 +111,11 @@ impl Tracker {
             self.flows.push(Box::new(Flow::new(at.flow, serial, p)));
         }
         at
+    }
+
+    /// Conversations that began so far, those that were dropped among them.
+    pub fn serials(&self) -> u32 {
+        (self.flows.len() as u64 + self.folded) as u32
     }
 
     /// Ends what still runs; call once after the last packet.

@@ -25,6 +25,8 @@ fn identity(t: &mut Columns, flows: &[FlowView<'_>]) {
     let key = |v: &FlowView<'_>| *v.capture.tracker.table.key(v.flow.id);
     t.u16("source", flows.iter().map(|v| v.source));
     t.u32("flow", flows.iter().map(|v| v.number));
+    t.str("transport", flows.iter().map(|_| Some("tcp")));
+    t.str("version", flows.iter().map(|_| None::<&str>));
     t.str("client", flows.iter().map(|v| Some(address(&key(v).src))));
     t.u16("client_port", flows.iter().map(|v| key(v).src_port));
     t.str("server", flows.iter().map(|v| Some(address(&key(v).dst))));
@@ -70,7 +72,7 @@ fn options(t: &mut Columns, flows: &[FlowView<'_>]) {
     t.bool("timestamps", flows.iter().map(|v| v.flow.timestamps));
 }
 
-fn address(raw: &Address) -> String {
+pub fn address(raw: &Address) -> String {
     match Ipv6Addr::from(*raw).to_canonical() {
         IpAddr::V4(v4) => v4.to_string(),
         IpAddr::V6(v6) => v6.to_string(),

@@ -7,6 +7,7 @@ mod packets;
 mod paths;
 mod rounds;
 mod sources;
+mod udp;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,9 +30,13 @@ const SMALL: usize = 1 << 16;
 pub fn all<'py>(py: Python<'py>, run: &Run, threads: usize) -> PyResult<Bound<'py, PyDict>> {
     let [flows, directions, rounds] = py.detach(|| large(run, threads));
     let tables = PyDict::new(py);
+    let datagrams = run.udp_flows();
     tables.set_item("sources", sources::table(&run.captures)?)?;
     tables.set_item("flows", flows.finish()?)?;
     tables.set_item("directions", directions.finish()?)?;
+    tables.set_item("udp_flows", udp::flows(&datagrams).finish()?)?;
+    tables.set_item("udp_directions", udp::directions(&datagrams).finish()?)?;
+    tables.set_item("udp_rounds", udp::rounds(&datagrams).finish()?)?;
     tables.set_item("rounds", rounds.finish()?)?;
     tables.set_item("paths", paths::table(&run.paths)?)?;
     tables.set_item("stats", sources::stats(&run.captures)?)?;

@@ -19,6 +19,7 @@ pub fn table(captures: &[Capture]) -> PyResult<ArrowTable> {
     t.u32("resolution_ns", infos().map(|i| i.resolution_ns));
     t.u64("records", infos().map(|i| i.records));
     t.u64("tcp_packets", infos().map(|i| i.tcp_packets));
+    t.u64("udp_packets", infos().map(|i| i.udp_packets));
     t.u64("bytes", infos().map(|i| i.bytes));
     t.i64("first_ns", infos().map(|i| i.first_ns));
     t.i64("last_ns", infos().map(|i| i.last_ns));

@@ -1,0 +1,88 @@
+//! Rows of UDP in the tables `flows` and `directions`: what only TCP has is null there.
+
+use super::arrow::Columns;
+use super::flows::address;
+use super::tunnel_name;
+use crate::run::UdpView;
+use crate::track::{Tally, UdpSlot};
+
+pub fn flows(flows: &[UdpView<'_>]) -> Columns {
+    Columns::blocks(flows, |t, flows| {
+        t.u16("source", flows.iter().map(|v| v.source));
+        t.u32("flow", flows.iter().map(|v| v.number));
+        t.str("transport", flows.iter().map(|v| Some(v.flow.transport().name())));
+        t.str("version", flows.iter().map(|v| v.flow.version()));
+        let key = || flows.iter().map(|v| &v.flow.key);
+        t.str("client", key().map(|key| Some(address(&key.src))));
+        t.u16("client_port", key().map(|key| key.src_port));
+        t.str("server", key().map(|key| Some(address(&key.dst))));
+        t.u16("server_port", key().map(|key| key.dst_port));
+        t.str("network", key().map(|key| key.network.name()));
+        t.str("initiator", flows.iter().map(|_| Some("port")));
+        t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
+        t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
+        t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));
+    })
+}
+
+pub fn directions(flows: &[UdpView<'_>]) -> Columns {
+    let mut dirs: Vec<(&UdpView<'_>, bool, &Tally)> = Vec::with_capacity(flows.len() * 2);
+    for view in flows {
+        let sides = [true, false].into_iter().zip(&view.flow.dirs).filter(|(_, dir)| dir.packets > 0);
+        dirs.extend(sides.map(|(forward, dir)| (view, forward, dir)));
+    }
+    Columns::blocks(&dirs, |t, dirs| {
+        t.u16("source", dirs.iter().map(|d| d.0.source));
+        t.u32("flow", dirs.iter().map(|d| d.0.number));
+        t.bool("forward", dirs.iter().map(|d| d.1));
+        let tally = || dirs.iter().map(|d| d.2);
+        t.u64("packets", tally().map(|n| n.packets));
+        t.u64("data_packets", tally().map(|n| n.data_packets));
+        t.u64("payload_bytes", tally().map(|n| n.payload_bytes));
+        for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
+            t.u64(name, tally().map(|n| n.ecn[i]));
+        }
+        for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
+            t.u64(name, tally().map(|n| n.data_ecn[i]));
+        }
+        t.u64("ce_payload_bytes", tally().map(|n| n.ce_payload_bytes));
+        t.u32("max_payload", tally().map(|n| n.max_payload));
+        t.u64("super_packets", tally().map(|n| n.super_packets));
+        t.u64("outer_inner_differ", tally().map(|n| n.outer_differs));
+        t.u64("outer_ce", tally().map(|n| n.outer_ce));
+        t.u64("outer_not_ect", tally().map(|n| n.outer_not_ect));
+        t.u64("first_frame", tally().map(|n| n.first_frame));
+        t.u64("last_frame", tally().map(|n| n.last_frame));
+        t.i64("first_ns", tally().map(|n| n.first_ns));
+        t.i64("last_ns", tally().map(|n| n.last_ns));
+        t.i64("first_ce_ns", tally().map(|n| n.first_ce.map(|c| c.0)));
+        t.u64("first_ce_frame", tally().map(|n| n.first_ce.map(|c| c.1)));
+    })
+}
+
+/// What each direction carried over time: rows as of `rounds`, of which UDP shows no RTT and no window.
+pub fn rounds(flows: &[UdpView<'_>]) -> Columns {
+    let mut rows: Vec<(&UdpView<'_>, bool, u32, i64, i64, &UdpSlot)> = Vec::new();
+    for view in flows {
+        for (side, forward) in [true, false].into_iter().enumerate() {
+            let slots = view.flow.slots(side).zip(0..);
+            rows.extend(slots.map(|((begin, end, slot), round)| (view, forward, round, begin, end, slot)));
+        }
+    }
+    Columns::blocks(&rows, |t, rows| {
+        t.u16("source", rows.iter().map(|r| r.0.source));
+        t.u32("flow", rows.iter().map(|r| r.0.number));
+        t.bool("forward", rows.iter().map(|r| r.1));
+        t.u32("round", rows.iter().map(|r| r.2));
+        t.i64("start_ns", rows.iter().map(|r| r.3));
+        t.i64("end_ns", rows.iter().map(|r| r.4));
+        let slot = || rows.iter().map(|r| r.5);
+        t.u64("first_frame", slot().map(|s| s.first_frame));
+        t.u64("last_frame", slot().map(|s| s.last_frame));
+        t.u32("sent_packets", slot().map(|s| s.packets));
+        t.u64("sent_bytes", slot().map(|s| s.bytes));
+        for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
+            t.u32(name, slot().map(|s| s.ecn[i]));
+        }
+    })
+}

@@ -1,0 +1,67 @@
+//! Which transport a conversation is, by what its datagrams hold and never by its ports.
+
+use super::prague::Prague;
+use super::quic::Quic;
+use super::rtp::Rtp;
+
+/// What runs over UDP; names as in the `transport` column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    #[default]
+    Udp,
+    Quic,
+    Rtp,
+    UdpPrague,
+}
+
+impl Transport {
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Udp => "udp",
+            Transport::Quic => "quic",
+            Transport::Rtp => "rtp",
+            Transport::UdpPrague => "udp-prague",
+        }
+    }
+}
+
+/// Datagrams of a conversation that are looked at: a call begins with hundreds of its checks for a path (RFC 8445).
+const LOOKED_AT: u16 = 4096;
+
+/// What the datagrams of both directions showed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    looked: u16,
+    pub quic: Quic,
+    rtp: [Rtp; 2],
+    prague: [Prague; 2],
+}
+
+impl Content {
+    pub fn look(&mut self, payload: &[u8], length: u32, side: usize) {
+        if self.looked == LOOKED_AT || payload.is_empty() {
+            return;
+        }
+        self.looked += 1;
+        // The first two bits part RTP from QUIC (RFC 9443 section 3).
+        match payload[0] >> 6 {
+            0 => self.prague[side].look(payload, length),
+            2 => self.rtp[side].look(payload, length),
+            _ => self.quic.look(payload, side),
+        }
+    }
+
+    /// `packets` of each direction.
+    pub fn transport(&self, packets: [u64; 2]) -> Transport {
+        if self.quic.is_shown() {
+            return Transport::Quic;
+        }
+        if Prague::is_shown(&self.prague, packets) {
+            return Transport::UdpPrague;
+        }
+        if self.rtp.iter().any(Rtp::is_shown) {
+            return Transport::Rtp;
+        }
+        Transport::Udp
+    }
+}

@@ -1,0 +1,135 @@
+//! One UDP conversation: what each direction carried, and which transport it is.
+
+use super::content::{Content, Transport};
+use super::series::{Series, Slot};
+use crate::packet::{ecn, FlowKey, Packet, Tunnel};
+
+/// Bytes of an IP packet on Ethernet (RFC 894). A longer datagram that no fragments brought is what segmentation
+/// offload sends, or receive offload merged.
+const ETHERNET_MTU: u32 = 1500;
+const HEADERS_V4: u32 = 20 + 8;
+const HEADERS_V6: u32 = 40 + 8;
+
+/// Counters of one direction; names as in the `directions` table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub packets: u64,
+    pub data_packets: u64,
+    pub payload_bytes: u64,
+    /// By codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub ecn: [u64; 4],
+    pub data_ecn: [u64; 4],
+    pub ce_payload_bytes: u64,
+    pub max_payload: u32,
+    pub super_packets: u64,
+    pub outer_differs: u64,
+    pub outer_ce: u64,
+    pub outer_not_ect: u64,
+    pub first_frame: u64,
+    pub last_frame: u64,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub first_ce: Option<(i64, u64)>,
+}
+
+impl Tally {
+    fn add(&mut self, p: &Packet) {
+        if self.packets == 0 {
+            (self.first_frame, self.first_ns) = (p.frame, p.ts_ns);
+        }
+        (self.last_frame, self.last_ns) = (p.frame, p.ts_ns);
+        let (codepoint, bytes) = (usize::from(p.ip_ecn & 3), u64::from(p.payload_len));
+        let data = u64::from(bytes > 0);
+        self.packets += 1;
+        self.data_packets += data;
+        self.payload_bytes += bytes;
+        self.ecn[codepoint] += 1;
+        self.data_ecn[codepoint] += data;
+        self.max_payload = self.max_payload.max(p.payload_len);
+        let headers = if p.ip_version == 6 { HEADERS_V6 } else { HEADERS_V4 };
+        self.super_packets += u64::from(p.payload_len + headers > ETHERNET_MTU);
+        if p.ip_ecn == ecn::CE {
+            self.ce_payload_bytes += bytes;
+            self.first_ce.get_or_insert((p.ts_ns, p.frame));
+        }
+        if let Some(outer) = p.outer_ecn.filter(|&outer| outer != p.ip_ecn) {
+            self.outer_differs += 1;
+            let ect = p.ip_ecn == ecn::ECT0 || p.ip_ecn == ecn::ECT1;
+            self.outer_ce += u64::from(outer == ecn::CE && ect);
+            self.outer_not_ect += u64::from(outer == ecn::NOT_ECT);
+        }
+    }
+}
+
+/// One conversation.
+#[derive(Clone, Debug)]
+pub struct UdpFlow {
+    /// In the direction client to server.
+    pub key: FlowKey,
+    /// Number among the kept conversations, in the order in which they became long enough.
+    pub serial: u32,
+    pub tunnel: Tunnel,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// Client to server [0] and server to client [1].
+    pub dirs: [Tally; 2],
+    series: [Series; 2],
+    /// What was subtracted from all times.
+    shift_ns: i64,
+    content: Content,
+}
+
+impl UdpFlow {
+    pub(super) fn new(key: FlowKey, first: &Packet) -> Self {
+        UdpFlow {
+            key,
+            serial: 0,
+            tunnel: first.tunnel,
+            first_ns: first.ts_ns,
+            last_ns: first.ts_ns,
+            dirs: Default::default(),
+            series: Default::default(),
+            shift_ns: 0,
+            content: Content::default(),
+        }
+    }
+
+    pub(super) fn take(&mut self, packet: &Packet, payload: &[u8], side: usize) {
+        self.last_ns = packet.ts_ns;
+        self.dirs[side].add(packet);
+        self.series[side].add(packet);
+        self.content.look(payload, packet.payload_len, side);
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.dirs[0].packets + self.dirs[1].packets
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        self.packets() < super::ENOUGH
+    }
+
+    pub fn transport(&self) -> Transport {
+        self.content.transport(self.dirs.map(|dir| dir.packets))
+    }
+
+    /// Version of QUIC, as its long headers state it.
+    pub fn version(&self) -> Option<String> {
+        (self.transport() == Transport::Quic).then(|| self.content.quic.version()).flatten()
+    }
+
+    /// Begin, end and what a side sent, of slots with traffic.
+    pub fn slots(&self, side: usize) -> impl Iterator<Item = (i64, i64, &Slot)> {
+        self.series[side].slots(self.shift_ns)
+    }
+
+    pub(super) fn shift(&mut self, ns: i64) {
+        self.shift_ns = self.shift_ns.saturating_add(ns);
+        let off = |stamp: &mut i64| *stamp = stamp.saturating_sub(ns);
+        [&mut self.first_ns, &mut self.last_ns].into_iter().for_each(off);
+        for dir in &mut self.dirs {
+            [&mut dir.first_ns, &mut dir.last_ns].into_iter().for_each(off);
+            dir.first_ce.iter_mut().for_each(|(stamp, _)| off(stamp));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+"""What flows over UDP carry: counted to the packet, and not judged.
+
+Codepoints, sizes and times stand in clear in every packet. Losses, RTT and the response to marks
+are in feedback that QUIC encrypts and that l4strace does not read of the others.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Capture, kept
+from l4strace.schema.words import CODEPOINTS, TRANSPORTS
+from l4strace.wording.quantities import count, listed, share
+
+UNREAD = {
+    "quic": "QUIC encrypts its feedback",
+    "rtp": "the feedback of RTP is not read",
+    "udp-prague": "the feedback of UDP Prague is not read",
+    "udp": "what runs over plain UDP is not known",
+}
+"""Why a transport is not judged."""
+
+
+@kept
+def flows(capture: Capture) -> pl.DataFrame:
+    """One row per flow over UDP, largest first: its larger direction, as all captures saw it.
+
+    Columns: `flow`, `transport`, `packets`, `bytes`; the codepoints with which they arrived at the
+    capture with most marks; `codepoint` that most of them left with, null where all are CE;
+    `share` of CE.
+    """
+    counted = capture.udp_directions.select(
+        "source", "flow", "forward", "packets", *CODEPOINTS, bytes="payload_bytes"
+    )
+    # The capture nearer to the sender has the fewest marks, and the least erased.
+    nearer = counted.sort("flow", "forward", "ce", "not_ect", "source")
+    ways = nearer.group_by("flow", "forward", maintain_order=True).agg(
+        pl.col("bytes").first(),
+        pl.col("packets", *CODEPOINTS).last(),
+        _most().first().alias("codepoint"),
+        share=(pl.col("ce") / pl.col("packets")).max(),
+    )
+    larger = ways.sort("bytes", "packets", descending=True).unique("flow", keep="first")
+    named = capture.udp_flows.select("flow", "transport").unique("flow", keep="first")
+    return (
+        larger.join(named, on="flow")
+        .select("flow", "transport", "packets", "bytes", *CODEPOINTS, "codepoint", "share")
+        .sort("bytes", "flow", descending=[True, False])
+    )
+
+
+def _most() -> pl.Expr:
+    """The codepoint of most packets, CE aside."""
+    others = [name for name in CODEPOINTS if name != "ce"]
+    most = pl.max_horizontal(others)
+    return pl.coalesce(
+        pl.when(pl.col(name) == most, most > 0).then(pl.lit(CODEPOINTS[name])) for name in others
+    )
+
+
+def ect1(capture: Capture) -> pl.DataFrame:
+    """Rows of `flows` that are sent as L4S."""
+    return flows(capture).filter(pl.col("codepoint") == CODEPOINTS["ect1"])
+
+
+def clause(capture: Capture) -> str:
+    """`2 of 3 flows over UDP (QUIC, RTP) send ECT(1), up to 8.0 % of their packets are CE`."""
+    known, sent = flows(capture), ect1(capture)
+    if sent.is_empty():
+        if known.height > 1:
+            return f"none of {known.height:,} flows over UDP ({_transports(known)}) sends ECT(1)"
+        codepoint = known["codepoint"][0] or f"only {CODEPOINTS['ce']}"
+        return f"flow {known['flow'][0]} ({_transports(known)}) sends {codepoint}"
+    most: float = sent["share"].max()  # type: ignore[assignment]
+    if known.height == 1:
+        who, verb, part = f"flow {sent['flow'][0]} ({_transports(sent)})", "sends", "of its packets"
+    else:
+        who = f"{sent.height:,} of {count(known.height, 'flow')} over UDP ({_transports(sent)})"
+        verb = "sends" if sent.height == 1 else "send"
+        part = "of its packets" if sent.height == 1 else "of the packets of one"
+    marked = f", {share(most)} {part} are CE" if most else ", and no packet of it is CE here"
+    return f"{who} {verb} ECT(1){marked}"
+
+
+def unjudged(capture: Capture) -> str:
+    """Sentences for the opening: what was counted, and what is not judged and why."""
+    known = flows(capture)
+    if known.is_empty():
+        return ""
+    counted = known.select(pl.col("packets", *CODEPOINTS).sum()).row(0, named=True)
+    shares = [
+        f"{share(counted[name] / counted['packets'])} {label}"
+        for name, label in CODEPOINTS.items()
+        if counted[name]
+    ]
+    why = listed([UNREAD[name] for name in UNREAD if name in known["transport"]])
+    return (
+        f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
+        f"{count(counted['packets'], 'packet')}, {listed(shares)}. "
+        f"Loss, RTT, queue and response to marks are not judged: {why}."
+    )
+
+
+def _transports(rows: pl.DataFrame) -> str:
+    return ", ".join(label for name, label in TRANSPORTS.items() if name in rows["transport"])

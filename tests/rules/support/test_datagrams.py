@@ -1,0 +1,92 @@
+import polars as pl
+
+from l4strace.evidence import Evidence
+from l4strace.rules.support import datagrams
+from l4strace.rules.support.status import status
+from tests.support.frames import evidence, frame, stack
+
+
+def flow(number: int, transport: str, **counts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    packets = sum(counts.values())
+    plain = dict.fromkeys(("not_ect", "ect1", "ect0", "ce"), 0)
+    return frame("flows", flow=number, transport=transport, mode=None), frame(
+        "directions",
+        flow=number,
+        packets=packets,
+        payload_bytes=packets * 1200,
+        **(plain | counts),
+    )
+
+
+def over_udp(*flows: tuple[pl.DataFrame, pl.DataFrame], **tables: pl.DataFrame) -> Evidence:
+    return evidence(
+        udp_flows=stack(*(one for one, _ in flows)),
+        udp_directions=stack(*(one for _, one in flows)),
+        **tables,
+    )
+
+
+def test_one_flow_is_named_with_its_marks() -> None:
+    found = status(over_udp(flow(0, "quic", ect1=90, ce=10)))
+    assert (found.answer, found.udp_flows, found.udp_ect1, found.flows) == ("partly", 1, 1, 0)
+    assert found.sentence == (
+        "In part: flow 0 (QUIC) sends ECT(1), 10 % of its packets are CE; "
+        "which queue it meets is not judged."
+    )
+    assert found.unjudged == (
+        "1 flow over UDP (QUIC): 100 packets, 90 % ECT(1) and 10 % CE. "
+        "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback."
+    )
+
+
+def test_several_flows_are_counted() -> None:
+    found = status(
+        over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50, ce=50), flow(2, "udp", ect0=9))
+    )
+    assert found.sentence == (
+        "In part: 2 of 3 flows over UDP (QUIC, RTP) send ECT(1), "
+        "50 % of the packets of one are CE; which queue they meet is not judged."
+    )
+
+
+def test_no_ect1_is_a_no() -> None:
+    assert status(over_udp(flow(0, "udp", not_ect=9))).sentence == (
+        "No: flow 0 (UDP) sends Not-ECT."
+    )
+    two = over_udp(flow(0, "udp", not_ect=9), flow(1, "quic", ect0=9))
+    assert status(two).sentence == "No: none of 2 flows over UDP (QUIC, UDP) sends ECT(1)."
+    assert (
+        status(over_udp(flow(0, "quic", ce=9))).sentence == "Unknown: flow 0 (QUIC) sends only CE."
+    )
+
+
+def test_beside_tcp_what_is_sent_as_l4s_comes_first() -> None:
+    tcp = {
+        "flows": frame("flows", flow=5, mode="none", syn_ace=0, transport="tcp"),
+        "directions": frame("directions", flow=5, data_packets=9, data_not_ect=9, payload_bytes=9),
+    }
+    nobody = "flow 5 did not request AccECN"
+    found = status(over_udp(flow(0, "udp-prague", ect1=9), **tcp))
+    assert (found.answer, found.flows) == ("partly", 1)
+    assert found.sentence.startswith("In part: flow 0 (UDP Prague) sends ECT(1), ")
+    assert found.sentence.endswith(f"; {nobody}.")
+    found = status(over_udp(flow(0, "udp", not_ect=9), **tcp))
+    assert found.sentence == f"No: {nobody}; flow 0 (UDP) sends Not-ECT."
+
+
+def test_the_capture_near_the_sender_shows_the_codepoint_and_the_other_the_marks() -> None:
+    near, far = flow(0, "quic", ect1=100), flow(0, "quic", ect1=80, ce=20)
+    tables = {
+        "udp_flows": pl.concat([near[0], far[0].with_columns(source=pl.lit(1, pl.UInt16))]),
+        "udp_directions": pl.concat([far[1].with_columns(source=pl.lit(1, pl.UInt16)), near[1]]),
+    }
+    (row,) = datagrams.flows(evidence(**tables)).to_dicts()
+    assert (row["codepoint"], row["share"], row["ce"]) == ("ECT(1)", 0.2, 20)
+    erased = flow(0, "quic", not_ect=100)[1].with_columns(source=pl.lit(1, pl.UInt16))
+    tables["udp_directions"] = pl.concat([erased, near[1]])
+    assert datagrams.flows(evidence(**tables))["codepoint"].to_list() == ["ECT(1)"]
+
+
+def test_without_udp_nothing_is_said() -> None:
+    assert datagrams.unjudged(evidence()) == ""
+    assert datagrams.flows(evidence()).is_empty()
