@@ -58,6 +58,7 @@ class Run:
     spikes: pl.DataFrame
     noise: pl.DataFrame
     hosts: pl.DataFrame
+    qdiscs: pl.DataFrame
 
     def __init__(self, evidence: Evidence, analysis: Analysis) -> None:
         self.evidence = evidence
