@@ -13,7 +13,9 @@ retransmissions and duplicate ACKs.
 
 Evidence
 --------
-`directions.duplicates` and `retransmits`; `sources.path` names the input.
+`directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input.
+Where nothing in the packets distinguishes a copy from a retransmission (no timestamps, no IP ids, a
+long queue between the interfaces), nearly every data packet counts as retransmitted once.
 
 When it is wrong
 ----------------
@@ -41,9 +43,46 @@ MIN_COPIES = 10
 """Share and number of copies from which the capture point is ambiguous: a network may double single
 packets. By eye."""
 
+REPEATED_SHARE = 0.45
+"""Part of the packets that repeat earlier ones, from which nearly each is there twice: under
+loss a sender would long have stopped. By eye."""
+MIN_REPEATED = 50
+"""Such packets that are no accident of a short flow: by eye."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each input."""
+    """One finding for each input whose copies are known, and for each direction of likely ones."""
+    return [*_copies(evidence), *_repeated(evidence)]
+
+
+def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
+    rows = evidence.directions.filter(
+        (pl.col("retransmits") >= MIN_REPEATED)
+        & (pl.col("retransmits") >= REPEATED_SHARE * pl.col("packets"))
+    )
+    return [
+        Finding(
+            CODE,
+            Severity.NOTICE,
+            Confidence.MEDIUM,
+            f"Nearly every data packet is there twice ({row['retransmits']:,} of "
+            f"{count(row['packets'], 'packet')} repeat earlier ones): two interfaces show them, or "
+            "the sender repeats all. Retransmissions are not known here.",
+            "Capture on one interface, the one that the bottleneck follows.",
+            source=row["source"],
+            flow=row["flow"],
+            forward=row["forward"],
+            measures=(
+                Measure(
+                    "repeated packets", row["retransmits"], "packet", f"below {REPEATED_SHARE:.0%}"
+                ),
+            ),
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     copies = (
         evidence.directions.group_by("source")
         .agg(pl.col("duplicates", "packets").sum(), pl.col("retransmits").fill_null(0).sum())

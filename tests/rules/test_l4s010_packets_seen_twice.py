@@ -21,3 +21,10 @@ def test_silent_where_retransmissions_outnumber_the_copies():
     """Lab run s801-010: 787 packets dropped, and some retransmitted within half a round trip."""
     directions = frame("directions", duplicates=186, packets=11_402, retransmits=744)
     assert check(evidence(sources=frame("sources"), directions=directions)) == []
+
+
+def test_fires_where_nearly_every_packet_may_be_a_copy():
+    """No timestamps, no ids, a long queue between the interfaces: 800 of 800, and nothing said."""
+    directions = frame("directions", duplicates=0, packets=1600, retransmits=800)
+    (found,) = check(evidence(sources=frame("sources"), directions=directions))
+    assert "800 of 1,600 packets" in found.message

@@ -52,6 +52,7 @@ impl Feedback {
     pub fn repeated(&mut self, ace: u8, gapless: bool) -> Step {
         if gapless && !self.skipped {
             if let Some(step) = self.ce.repeated(ace) {
+                self.sum(step);
                 return step;
             }
         }
@@ -66,14 +67,18 @@ impl Feedback {
         let gapless = gapless && !got.merged && !std::mem::take(&mut self.skipped);
         let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
         let step = self.ce.feed(ace, arrived);
-        self.since[0] = self.since[0].saturating_add(step.lo);
-        self.since[1] = self.since[1].saturating_add(step.hi);
+        self.sum(step);
         self.extra_since = self.extra_since.saturating_add(self.extra);
         self.extra = 0;
         if got.shortest > 0 {
             self.shortest = if self.shortest == 0 { got.shortest } else { self.shortest.min(got.shortest) };
         }
         step
+    }
+
+    fn sum(&mut self, step: Step) {
+        self.since[0] = self.since[0].saturating_add(step.lo);
+        self.since[1] = self.since[1].saturating_add(step.hi);
     }
 
     /// The option of the same packet. `most` bytes were sent, `acked` of them acknowledged.
@@ -103,9 +108,10 @@ impl Feedback {
         says
     }
 
-    /// CE bytes without a CE packet, or data packets with CE without CE bytes.
+    /// CE bytes without a CE packet, or data packets with CE without CE bytes. Where eight packets and more
+    /// arrived, the counter of three bits may have come round.
     fn contradicts(&self, bytes: u32) -> bool {
         let [lo, hi] = self.since;
-        (bytes > 0 && hi == 0) || (bytes == 0 && lo > self.extra_since)
+        (bytes > 0 && hi == 0 && !self.ce.may_wrap()) || (bytes == 0 && lo > self.extra_since)
     }
 }

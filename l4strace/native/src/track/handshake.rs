@@ -78,6 +78,11 @@ pub fn reflected(ace: u8) -> Option<u8> {
 }
 
 impl Handshake {
+    /// Acknowledgements report data behind a hole, unless SYN and SYN/ACK showed that they cannot.
+    pub fn has_sack(&self) -> bool {
+        self.syn.is_none() || self.synack.is_none() || self.sack_permitted == [true; 2]
+    }
+
     /// A SYN or SYN/ACK.
     pub fn syn_packet(&mut self, p: &Packet, side: usize) {
         if let Some(mss) = p.mss {

@@ -9,7 +9,7 @@ use crate::track::handshake::vantage::Vantage;
 use crate::track::handshake::{Handshake, Mode};
 use crate::track::rounds::round::Limit;
 use crate::track::rounds::rows::Rows;
-use crate::track::sending::data::{first_byte, weight, Data};
+use crate::track::sending::data::{first_byte, print_of, weight, Data};
 use crate::track::sending::segments::{Delivered, Sent};
 use crate::track::sending::sender::{Sender, Wait};
 
@@ -158,8 +158,8 @@ impl Flow {
         if self.suspicion.is_some() {
             self.look_at_clock(p, side);
         }
-        if self.is_seen_twice(p, side) {
-            return self.seen_twice(side);
+        if let Some(before_ns) = self.seen_before(p, side) {
+            return self.seen_twice(side, p.ts_ns.wrapping_sub(before_ns));
         }
         self.dirs[side].totals.packet(p);
         if p.flags & flag::SYN != 0 {
@@ -240,6 +240,7 @@ impl Flow {
             end: start + i64::from(p.payload_len),
             ts_ns: p.ts_ns,
             ip_id: p.ip_id.unwrap_or(0),
+            print: print_of(p),
             weight: weight(p.payload_len, self.mss[side]),
         };
         let raw_end = p.seq.wrapping_add(p.payload_len).wrapping_add(u32::from(syn != 0));
@@ -333,6 +334,13 @@ impl Flow {
         if self.dirs[side ^ 1].sender.is_none() && advance > 1 {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
+        }
+        let behind_hole = !advances && !old && p.payload_len == 0 && !self.handshake.has_sack();
+        if behind_hole
+            && self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.segments.inflight_packets() > 0)
+        {
+            // A packet came that only a later acknowledgement covers.
+            self.dirs[side ^ 1].feedback.expect(1);
         }
         // A socket in TIME_WAIT keeps no counter (tcp_timewait_sock): it answers a repeated FIN from there, and
         // the first one (ACE 000) if it was closed in FIN_WAIT2.

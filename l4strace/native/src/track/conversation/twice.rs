@@ -2,11 +2,14 @@
 //! and after segmentation offload. They are one packet, and count once.
 
 use super::flow::Flow;
-use crate::packet::{flag, Packet};
-use crate::track::sending::data::{is_recent, Data};
+use crate::packet::{flag, AccEcnOption, Packet};
+use crate::track::sending::data::{print_of, Data, Patience};
 
 /// Packets without data that are remembered, by direction, once a flow is known to be seen twice.
 const REMEMBERED: usize = 16;
+
+/// A host repeats a SYN after a second at the earliest (RFC 6298 section 2.1): half of it separates the two.
+const SYN_PATIENCE_NS: i64 = 500_000_000;
 
 /// What makes two packets without data the same one. ECN may change between two interfaces of a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,8 @@ struct Sight {
     ack: u32,
     stamps: (u32, u32),
     sack: (u32, u32),
+    /// Counts each packet where one tick of the timestamps holds several ACKs.
+    accecn: Option<AccEcnOption>,
     flags: u16,
     window: u16,
     ip_id: u16,
@@ -25,6 +30,8 @@ struct Sight {
 pub struct Remembered {
     sights: [(i64, Sight); REMEMBERED],
     at: usize,
+    /// Between the last two sightings of one packet.
+    apart_ns: i64,
 }
 
 impl Sight {
@@ -34,6 +41,7 @@ impl Sight {
             ack: p.ack,
             stamps: p.timestamps.unwrap_or_default(),
             sack: p.sack.blocks[0],
+            accecn: p.accecn,
             flags: p.flags,
             window: p.window,
             ip_id: p.ip_id.unwrap_or(0),
@@ -42,65 +50,82 @@ impl Sight {
 }
 
 impl Remembered {
-    /// The same packet came less than `patience_ns` ago; otherwise it is remembered.
-    fn has(&mut self, p: &Packet, patience_ns: i64) -> bool {
+    /// When the same packet came so lately that it is no other one; otherwise it is remembered.
+    fn has(&mut self, p: &Packet, patience_ns: i64) -> Option<i64> {
         let sight = Sight::of(p);
-        let same = |(ts_ns, seen): &(i64, Sight)| *seen == sight && is_recent(*ts_ns, p.ts_ns, patience_ns);
-        if self.sights.iter().any(same) {
-            return true;
+        let patience = Patience { ns: patience_ns, apart_ns: self.apart_ns };
+        let same = |(ts_ns, seen): &&(i64, Sight)| *seen == sight && patience.covers(*ts_ns, p.ts_ns);
+        if let Some((ts_ns, _)) = self.sights.iter().find(same) {
+            return Some(*ts_ns);
         }
         self.sights[self.at] = (p.ts_ns, sight);
         self.at = (self.at + 1) % REMEMBERED;
-        false
+        None
     }
 }
 
 impl Flow {
-    /// The capture has shown this packet before.
+    /// When the capture showed this packet before.
     #[inline]
-    pub(in crate::track) fn is_seen_twice(&mut self, p: &Packet, side: usize) -> bool {
+    pub(in crate::track) fn seen_before(&mut self, p: &Packet, side: usize) -> Option<i64> {
         if p.payload_len > 0 {
             let dir = &self.dirs[side];
-            let Some(sender) = &dir.sender else { return false };
             let start = dir.space.unwrap(p.seq);
-            return start < sender.segments.max && self.is_data_seen_twice(p, side, start);
+            return if start < dir.sender.as_ref()?.segments.max {
+                self.data_before(p, side, start)
+            } else {
+                None
+            };
         }
         if p.flags & flag::SYN != 0 {
-            return self.is_syn_seen_twice(p, side);
+            return self.syn_before(p, side);
         }
         let patience_ns = self.patience_ns;
-        self.remembered.as_mut().is_some_and(|sides| sides[side].has(p, patience_ns))
+        self.remembered.as_mut()?[side].has(p, patience_ns)
     }
 
     #[cold]
-    fn is_data_seen_twice(&mut self, p: &Packet, side: usize, start: i64) -> bool {
+    fn data_before(&mut self, p: &Packet, side: usize, start: i64) -> Option<i64> {
         let syn = i64::from(p.flags & flag::SYN != 0);
         let data = Data {
             start: start + syn,
             end: start + syn + i64::from(p.payload_len),
             ts_ns: p.ts_ns,
             ip_id: p.ip_id.unwrap_or(0),
+            print: print_of(p),
             weight: 1,
         };
-        let patience_ns = self.patience_ns;
-        self.dirs[side].sender.as_mut().is_some_and(|s| s.segments.holds_copy(&data, patience_ns))
+        let apart_ns = self.remembered.as_ref().map_or(0, |sides| sides[side].apart_ns);
+        let patience = Patience { ns: self.patience_ns, apart_ns };
+        let newest = self.dirs[side].echoes.last();
+        let segments = &mut self.dirs[side].sender.as_mut()?.segments;
+        // Sent anew it would carry the timestamp, or the id, that follows those of later packets.
+        let is_old = |tsval: u32| newest.is_some_and(|last| (last.wrapping_sub(tsval) as i32) > 0);
+        let stale = p.timestamps.is_some_and(|(tsval, _)| is_old(tsval));
+        if stale && apart_ns != 0 && data.end <= segments.una {
+            // The acknowledgement overtook the copy.
+            return Some(p.ts_ns.wrapping_sub(apart_ns));
+        }
+        let id_moved = data.ip_id != 0 && segments.newest_id() != 0 && data.ip_id != segments.newest_id();
+        segments.copy_of(&data, patience, stale || id_moved)
     }
 
     #[cold]
-    fn is_syn_seen_twice(&mut self, p: &Packet, side: usize) -> bool {
+    fn syn_before(&mut self, p: &Packet, side: usize) -> Option<i64> {
         let hand = &self.handshake;
         let last = match (side, p.has(flag::ACK)) {
             (0, false) => hand.retry.or(hand.syn),
             (1, true) => hand.synack_other.or(hand.synack),
             _ => None,
         };
-        last.is_some_and(|s| s.ace == p.ace() && is_recent(s.ts_ns, p.ts_ns, self.patience_ns))
+        let patience = Patience { ns: SYN_PATIENCE_NS, apart_ns: 0 };
+        last.filter(|s| s.ace == p.ace() && patience.covers(s.ts_ns, p.ts_ns)).map(|s| s.ts_ns)
     }
 
     /// Counts the second sighting; from now on packets without data are compared as well.
     #[cold]
-    pub(in crate::track) fn seen_twice(&mut self, side: usize) {
+    pub(in crate::track) fn seen_twice(&mut self, side: usize, apart_ns: i64) {
         self.dirs[side].totals.duplicates += 1;
-        self.remembered.get_or_insert_default();
+        self.remembered.get_or_insert_default()[side].apart_ns = apart_ns;
     }
 }

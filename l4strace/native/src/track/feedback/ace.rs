@@ -160,6 +160,11 @@ impl CeCount {
         arrived.gapless && rare && self.step < QUIET && delta < LEAP
     }
 
+    /// So many packets arrived since the last option that ACE may be what it was in spite of marks.
+    pub fn may_wrap(&self) -> bool {
+        self.option_delivered.saturating_add(self.option_extra) >= 8
+    }
+
     #[cold]
     fn rule_out(&mut self, marks: u32) {
         if self.step < GAIN {

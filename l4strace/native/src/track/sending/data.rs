@@ -1,5 +1,7 @@
 //! One data packet, as the parts of a sender hand it on.
 
+use crate::packet::Packet;
+
 /// Packets on the wire that one data packet can stand for: 14 bits, above which a segment keeps its marks.
 pub const MOST_WEIGHT: u16 = (1 << 14) - 1;
 
@@ -11,6 +13,8 @@ pub struct Data {
     pub ts_ns: i64,
     /// 0 where there is none.
     pub ip_id: u16,
+    /// Of its header fields that a second sighting shares; another transmission has others as a rule.
+    pub print: u16,
     /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
     pub weight: u16,
 }
@@ -29,9 +33,30 @@ pub fn first_byte(start: i64, acked: i64, mss: u32) -> i64 {
     }
 }
 
-/// A host repeats nothing within half a round trip: by then it cannot know of a loss.
-pub fn is_recent(then_ns: i64, now_ns: i64, patience_ns: i64) -> bool {
-    (0..patience_ns).contains(&(now_ns - then_ns))
+/// A host repeats nothing within half a round trip: by then it cannot know of a loss. Where the queue lies
+/// between two interfaces, the round trip is longer by what separates the copies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patience {
+    pub ns: i64,
+    /// Time between the last two sightings of one packet; negative where the second clock is behind.
+    pub apart_ns: i64,
+}
+
+impl Patience {
+    pub fn covers(self, then_ns: i64, now_ns: i64) -> bool {
+        let least = self.apart_ns.saturating_mul(2).min(0);
+        (least..self.ns.saturating_add(self.apart_ns.max(0))).contains(&now_ns.saturating_sub(then_ns))
+    }
+}
+
+/// Prints of two packets differ where one of these does, but for one pair in 65,536.
+pub fn print_of(p: &Packet) -> u16 {
+    let (tsval, tsecr) = p.timestamps.unwrap_or_default();
+    let words = [u32::from(p.ip_id.unwrap_or(0)), tsval, tsecr, p.ack, u32::from(p.window)];
+    // FNV-1a over words (Fowler, Noll, Vo), folded.
+    let hash =
+        words.iter().fold(0x811c_9dc5u32, |h, word| (h ^ word).wrapping_mul(0x0100_0193).rotate_left(5));
+    (hash >> 16) as u16 ^ hash as u16
 }
 
 /// Packets that a payload takes on the wire; mostly one, which needs no division.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::data::{is_recent, Data, MOST_WEIGHT};
+use super::data::{Data, Patience, MOST_WEIGHT};
 use super::holes::Holes;
 use crate::track::prefetch::prefetch;
 use parts::Parts;
@@ -39,15 +39,15 @@ struct Segment {
     start: i64,
     ts_ns: i64,
     len: u32,
-    ip_id: u16,
+    print: u16,
     /// Weight below, SACKED and RETRANSMITTED above.
     marks: u16,
 }
 
 impl Segment {
     fn new(data: &Data, marks: u16) -> Self {
-        let Data { start, end, ts_ns, ip_id, weight } = *data;
-        Segment { start, ts_ns, len: (end - start) as u32, ip_id, marks: weight | marks }
+        let Data { start, end, ts_ns, print, weight, .. } = *data;
+        Segment { start, ts_ns, len: (end - start) as u32, print, marks: weight | marks }
     }
 
     #[inline]
@@ -114,6 +114,7 @@ pub struct Segments {
     sacked_bytes: u64,
     sacked_packets: u32,
     packets: u32,
+    newest_id: u16,
     /// Looks that are left.
     looks: u64,
     /// From the first one on.
@@ -148,6 +149,11 @@ impl Segments {
         self.lost_before + self.holes.missing(mss)
     }
 
+    /// IP id of the last packet that brought new bytes.
+    pub fn newest_id(&self) -> u16 {
+        self.newest_id
+    }
+
     /// Takes note of a data packet. `patience_ns`: how late a packet may be to count as reordered.
     #[inline]
     pub fn send(&mut self, data: &Data, patience_ns: i64) -> Sent {
@@ -157,6 +163,7 @@ impl Segments {
                 self.holes.open(self.max, data);
             }
             self.max = data.end;
+            self.newest_id = data.ip_id;
             self.push(data, 0);
             return Sent::New;
         }
@@ -207,7 +214,7 @@ impl Segments {
             s.marks |= RETRANSMITTED;
             if data.start <= s.start && s.end() <= data.end {
                 // Without an RTT sample, these distinguish a second sighting from another retransmission.
-                (s.ts_ns, s.ip_id) = (data.ts_ns, data.ip_id);
+                (s.ts_ns, s.print) = (data.ts_ns, data.print);
             } else {
                 // The rest of the segment was not sent now: it may be retransmitted next.
                 part = true;
@@ -224,31 +231,32 @@ impl Segments {
         Sent::Retransmit
     }
 
-    /// The capture has shown these bytes before, in one packet or in several, so lately that they cannot
-    /// be a retransmission; or the same packet by its IP id, whenever that was.
-    pub fn holds_copy(&mut self, data: &Data, patience_ns: i64) -> bool {
-        if self.parts.as_ref().is_some_and(|parts| parts.hold(data, patience_ns)) {
-            return true;
+    /// When the capture showed these bytes before, in one packet or in several, so lately that they cannot
+    /// be a retransmission; or the same packet by its print, where `certain`, whenever that was.
+    pub fn copy_of(&mut self, data: &Data, patience: Patience, certain: bool) -> Option<i64> {
+        if let Some(part) = self.parts.as_ref().and_then(|parts| parts.hold(data, patience)) {
+            return Some(part);
         }
         let at = self.ring.partition_point(|s| s.end() <= data.start);
         let mut covered = data.start;
         for s in self.ring.range(at..) {
             if s.start > covered || self.looks == 0 {
-                return false;
+                return None;
             }
             self.looks -= 1;
-            if s.start == data.start && s.end() == data.end && s.ip_id != 0 && data.ip_id != 0 {
-                return s.ip_id == data.ip_id;
+            if s.start == data.start && s.end() == data.end {
+                let same = s.print == data.print && (certain || patience.covers(s.ts_ns, data.ts_ns));
+                return same.then_some(s.ts_ns);
             }
-            if !is_recent(s.ts_ns, data.ts_ns, patience_ns) {
-                return false;
+            if !patience.covers(s.ts_ns, data.ts_ns) {
+                return None;
             }
             covered = s.end();
             if covered >= data.end {
-                return true;
+                return Some(s.ts_ns);
             }
         }
-        false
+        None
     }
 
     /// None of the segments in flight gives an RTT: the clock was set.

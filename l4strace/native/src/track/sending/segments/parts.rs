@@ -1,6 +1,6 @@
 //! Retransmissions of parts of a segment that was captured as one super-packet.
 
-use crate::track::sending::data::{is_recent, Data};
+use crate::track::sending::data::{Data, Patience};
 
 /// Parts that are remembered: a second interface shows them at once.
 const REMEMBERED: usize = 8;
@@ -18,17 +18,18 @@ impl Parts {
         self.at = (self.at + 1) % REMEMBERED;
     }
 
-    /// One of these holds the bytes, and was so lately that they cannot be one more retransmission.
-    pub fn hold(&self, data: &Data, patience_ns: i64) -> bool {
-        self.last.iter().flatten().any(|part| {
+    /// When one of these held the bytes, so lately that they cannot be one more retransmission.
+    pub fn hold(&self, data: &Data, patience: Patience) -> Option<i64> {
+        let found = self.last.iter().flatten().find(|part| {
             let other = (part.start, part.end) == (data.start, data.end)
                 && part.ip_id != 0
                 && data.ip_id != 0
                 && part.ip_id != data.ip_id;
             part.start <= data.start
                 && data.end <= part.end
-                && is_recent(part.ts_ns, data.ts_ns, patience_ns)
+                && patience.covers(part.ts_ns, data.ts_ns)
                 && !other
-        })
+        });
+        found.map(|part| part.ts_ns)
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 
 fn data(start: i64, ts_ms: i64) -> Data {
-    Data { start, end: start + 100, ts_ns: ts_ms * MS, ip_id: 0, weight: 1 }
+    Data { start, end: start + 100, ts_ns: ts_ms * MS, ip_id: 0, print: 0, weight: 1 }
 }
 
 fn sent(n: i64) -> Segments {
@@ -130,41 +130,61 @@ fn an_older_ip_id_is_reordering_however_late() {
 
 #[test]
 fn the_same_packet_twice_is_a_duplicate() {
+    const PATIENCE: Patience = Patience { ns: MS, apart_ns: 0 };
     let mut s = Segments::new(0);
-    s.send(&Data { ip_id: 7, ..data(0, 0) }, MS);
-    assert!(s.holds_copy(&Data { ip_id: 7, ..data(0, 90) }, MS));
-    assert!(!s.holds_copy(&Data { ip_id: 8, ..data(0, 0) }, MS));
-    // Without ids the time decides, and how the bytes are cut does not matter.
+    s.send(&Data { print: 7, ..data(0, 0) }, MS);
+    // Where other packets have other prints, this is the same one, however late it comes.
+    assert_eq!(s.copy_of(&Data { print: 7, ..data(0, 90) }, PATIENCE, true), Some(0));
+    assert_eq!(s.copy_of(&Data { print: 7, ..data(0, 90) }, PATIENCE, false), None);
+    assert_eq!(s.copy_of(&Data { print: 8, ..data(0, 0) }, PATIENCE, false), None);
+    // Else the time decides, and how the bytes are cut does not matter.
     s.send(&data(100, 10), MS);
     s.send(&data(200, 10), MS);
-    assert!(s.holds_copy(&Data { end: 300, ..data(100, 10) }, MS));
-    assert!(s.holds_copy(&Data { start: 150, ..data(100, 10) }, MS));
-    assert!(!s.holds_copy(&data(100, 12), MS));
-    assert!(!s.holds_copy(&Data { end: 301, ..data(100, 10) }, MS));
+    let mut is_copy = |data: &Data, apart_ms: i64| {
+        s.copy_of(data, Patience { ns: MS, apart_ns: apart_ms * MS }, false).is_some()
+    };
+    assert!(is_copy(&Data { end: 300, ..data(100, 10) }, 0));
+    assert!(is_copy(&Data { start: 150, ..data(100, 10) }, 0));
+    assert!(!is_copy(&data(100, 12), 0));
+    assert!(!is_copy(&Data { end: 301, ..data(100, 10) }, 0));
+    // A queue lies between the two sightings, or a second clock that is behind.
+    assert!(is_copy(&data(100, 30), 20));
+    assert!(!is_copy(&data(100, 32), 20));
+    assert!(is_copy(&data(100, 5), -5));
+    assert!(!is_copy(&data(100, 5), 0));
     // The second sighting of a retransmission is no second retransmission.
     assert_eq!(s.send(&data(100, 50), MS), Sent::Retransmit);
-    assert!(s.holds_copy(&data(100, 50), MS));
+    assert_eq!(s.copy_of(&data(100, 50), PATIENCE, false), Some(50 * MS));
 }
 
 #[test]
 fn a_super_packet_is_retransmitted_in_parts() {
     let mut s = Segments::new(0);
-    s.send(&Data { start: 0, end: 900, ts_ns: 0, ip_id: 7, weight: 9 }, MS);
+    let patience = Patience { ns: 9 * MS, apart_ns: 0 };
+    s.send(&Data { start: 0, end: 900, ts_ns: 0, ip_id: 7, print: 7, weight: 9 }, MS);
     for (n, start) in (0..900).step_by(200).enumerate() {
-        let part = Data { end: (start + 200).min(900), ip_id: 20 + n as u16, ..data(start, 50) };
-        assert!(!s.holds_copy(&part, 9 * MS), "the first sighting of {start}");
+        let part = Data {
+            end: (start + 200).min(900),
+            ip_id: 20 + n as u16,
+            print: 20 + n as u16,
+            ..data(start, 50)
+        };
+        assert!(s.copy_of(&part, patience, false).is_none(), "the first sighting of {start}");
         assert_eq!(s.send(&part, 9 * MS), Sent::Retransmit);
-        assert!(s.holds_copy(&part, 9 * MS), "the second sighting of {start}");
-        assert!(s.holds_copy(&Data { end: start + 100, ..part }, 9 * MS), "cut by segmentation");
-        assert!(!s.holds_copy(&Data { ip_id: 9, ..part }, 9 * MS));
-        assert!(!s.holds_copy(&Data { ts_ns: 60 * MS, ..part }, 9 * MS));
+        assert!(s.copy_of(&part, patience, false).is_some(), "the second sighting of {start}");
+        assert!(
+            s.copy_of(&Data { end: start + 100, ..part }, patience, false).is_some(),
+            "cut by segmentation"
+        );
+        assert!(s.copy_of(&Data { ip_id: 9, print: 9, ..part }, patience, false).is_none());
+        assert!(s.copy_of(&Data { ts_ns: 60 * MS, ..part }, patience, false).is_none());
     }
 }
 
 #[test]
 fn a_super_packet_is_acknowledged_in_parts() {
     let mut s = Segments::new(0);
-    s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, weight: 10 }, MS);
+    s.send(&Data { start: 0, end: 1000, ts_ns: 0, ip_id: 0, print: 0, weight: 10 }, MS);
     let got = s.ack(300, MS, 100);
     assert_eq!((got.bytes, got.packets, s.inflight_packets()), (300, 3, 7));
     assert_eq!(s.ack(1000, 9 * MS, 100).rtt_ns, Some(9 * MS));
