@@ -105,6 +105,8 @@ class Direction:
     """Marked packets; with classic feedback, round trips with a mark."""
     all_marks: float = 0.0
     """Marks of the whole direction, its start included."""
+    possible_share: float = nan
+    """Largest share of the direction's packets that can be marked, as ACE counts modulo 8."""
     marking_delay_us: float = nan
     """Queue delay (us) at which marks set in: a tenth of the marked rounds lie below."""
     stepped: float = nan

@@ -138,6 +138,7 @@ ROWS = (
     Row(*UNKNOWN, (losses.before,), "{before}"),
     Row("none", PARTLY, (losses.some, losses.without_queue, losses.shallow),
         "{some} {without_queue}: the path loses at random"),
+    Row(*UNKNOWN, (marks.may_hide,), "{may_hide}"),
     Row("unmarked", PARTLY, (losses.some, losses.with_queue, sent.reordered),
         "{some} {with_queue}, without a mark; {reordered}, so some may not be lost"),
     Row("fifo", SEEN_BY_OTHERS, (losses.some, losses.always_full),

@@ -94,7 +94,7 @@ def counters(capture: Capture) -> pl.DataFrame:
         "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
     )
     modes = capture.flows.lazy().select("source", "flow", "mode")
-    own = ("ce_fed_back_best", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
+    own = ("ce_fed_back_hi", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
     known = (
         capture.directions.lazy()
         .select(*KEY, *own)
@@ -102,7 +102,7 @@ def counters(capture: Capture) -> pl.DataFrame:
         .join(modes, on=["source", "flow"], how="left", maintain_order="left")
     )
     zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
-    reported = (pl.col("ce_fed_back_best") * 4 + 8) * pl.col("max_payload")
+    reported = (pl.col("ce_fed_back_hi") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported
     accecn = pl.col("mode") == "accecn"
     mangled = known.filter(((zeroed & accecn) | silent).fill_null(False)).collect()

@@ -130,5 +130,6 @@ def _carried(capture: Capture) -> pl.LazyFrame:
             # A capture that began late may have missed what another one shows.
             pl.col("data_ce").fill_null(0).max().over(DIRECTION).alias("seen_marks"),
             pl.col("retransmits").fill_null(0).max().over(DIRECTION).alias("seen_losses"),
+            (pl.col("ce_fed_back_hi") / pl.col("data_packets")).alias("possible_share"),
         )
     )

@@ -15,15 +15,17 @@ stops using ECT (RFC 9768 section 3.2.2.4).
 Evidence
 --------
 `directions.ace_first` and `ace_distinct` of the feedback's direction; `ceb_bytes` over
-`max_payload` and `ce` of the data's direction; `flows.mode`; `paths.ace_changed` out of `matched`,
-against `lost`.
+`max_payload`, `ce` and `ce_fed_back_hi` of the data's direction; `flows.mode`; `paths.ace_changed`
+out of `matched`, against `lost`.
 
 When it is wrong
 ----------------
-Marks in multiples of eight between two packets leave ACE unchanged, so a frozen counter is reported
-only after many marks. The counter starts at 5 and is 0 after three marks: a single packet with ACE
-000 is not a fault, and this rule does not judge the first packet alone. Changed packets that are no
-more than the lost ones may be retransmissions, and are not reported.
+Marks in multiples of eight between two packets leave ACE unchanged, as where receive offload makes
+one ACK of sixteen packets that are all marked. So a frozen counter is reported only where more
+packets were marked than the acknowledgements leave room for. The counter starts at 5 and is 0 after
+three marks: a single packet with ACE 000 is not a fault, and this rule does not judge the first
+packet alone. Changed packets that are no more than the lost ones may be retransmissions, and are
+not reported.
 
 What to do
 ----------
@@ -51,8 +53,8 @@ ENOUGH_PACKETS = 10
 """Packets after which a counter that is always 000 is a fault: an initial window (RFC 6928). By
 eye."""
 ENOUGH_MARKS = 20
-"""Marks that move a counter of eight values more than twice around. By eye: a receiver acknowledges
-at least every second packet, so no ACK skips all of them."""
+"""Marks beyond those that acknowledgements of eight packets and more may hide: they move a counter
+of eight values more than twice around. By eye."""
 ACTION = (
     "Look for a middlebox that clears reserved TCP bits, an offload that repeats them, or a fault "
     "of the receiver's stack."
@@ -101,21 +103,17 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
     marks = pl.max_horizontal(
         pl.col("ce"), (pl.col("ceb_bytes") / pl.col("max_payload").clip(1)).cast(pl.UInt64)
     )
-    marked = evidence.directions.select(*keys, ~pl.col("forward"), marks=marks.fill_null(0)).filter(
-        pl.col("marks") >= ENOUGH_MARKS
+    room = pl.col("ce_fed_back_hi").fill_null(0)
+    shown = marks.fill_null(0) >= room + ENOUGH_MARKS
+    marked = evidence.directions.filter(shown).select(
+        *keys, ~pl.col("forward"), marks=marks, room=room
     )
     rows = (
         single.join(marked, on=[*keys, "forward"], how="left", maintain_order="left")
         # Few are left of many thousand flows, and rows become dicts below.
-        .filter((pl.col("ace_first") == 0) | (pl.col("marks") >= ENOUGH_MARKS))
+        .filter((pl.col("ace_first") == 0) | pl.col("marks").is_not_null())
     )
-    found = []
-    for row in rows.iter_rows(named=True):
-        if row["ace_first"] == 0:
-            found.append(_zeroed(row))
-        elif (row["marks"] or 0) >= ENOUGH_MARKS:
-            found.append(_frozen(row))
-    return found
+    return [(_frozen if row["ace_first"] else _zeroed)(row) for row in rows.iter_rows(named=True)]
 
 
 def _zeroed(row: dict[str, Any]) -> Finding:
@@ -139,7 +137,7 @@ def _frozen(row: dict[str, Any]) -> Finding:
         f"The ACE counter stays at {row['ace_first'] or 0:03b} although about {row['marks']:,} "
         "packets of the other direction were marked: the path or the receiver freezes it.",
         row["first_frame"],
-        Measure("distinct ACE values", 1, "", "8"),
+        Measure("marks", row["marks"], "packet", f"at most {row['room']:,}"),
     )
 
 

@@ -219,6 +219,7 @@ SHOWN = (
     Direction(all_marks=7),
     Direction(lost=4, lost_us=1_000.0, losses=81, lost_before=99),
     Direction(queue_high_us=3.2, lost=4, lost_us=1_000.0),
+    Direction(possible_share=0.9),
     Direction(late_share=0.5, lost=14, lost_us=16_000.0),
     Direction(
         path_max_us=68_000.0,

@@ -95,7 +95,7 @@ def test_a_queue_behind_a_path_that_erases_codepoints_is_unmarked() -> None:
 
 
 def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> None:
-    deaf = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_best=3)
+    deaf = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_hi=3)
     queue = sawtooth(4_000, 20_000)
     lost = [2 if i % 40 == 39 else 0 for i in range(200)]
     assert verdict(directions=deaf, rounds=of(queue, retransmits=lost))["kind"] == "unknown"
@@ -107,7 +107,7 @@ def test_a_path_that_zeroes_ace_zeroes_ece_too() -> None:
     """Lab run s1501-010: "AQM without ECN", and the marks of the flow were cleared with the ACE."""
     queue = sawtooth(4_000, 20_000)
     lost = [2 if i % 40 == 39 else 0 for i in range(200)]
-    zeroed = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_best=3)
+    zeroed = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_hi=3)
     made = stack(of(queue), of(queue, flow=1, ce_best=None, ece_acks=0, retransmits=lost))
     row = verdict(1, directions=stack(zeroed, CUBIC), rounds=made)
     assert (row["kind"], row["reason"]) == (

@@ -27,6 +27,10 @@ from l4strace.wording.quantities import marking_delay
 MIN_MARKS = 3
 """Fewer marks, slots or rounds show nothing typical: by eye."""
 
+HIDDEN = 0.5
+"""Share of packets that may be marked unseen, from which "no marks" is no finding. By eye: a queue
+that marks half of its packets is full."""
+
 EVERY_PACKET = 0.95
 """Marked share from which marks carry no information (rule L4S403). By eye."""
 
@@ -90,6 +94,17 @@ def enough(d: Direction) -> Shown:
 @sign("some packet was marked")
 def some(d: Direction) -> Shown:
     return is_so(d.all_marks > 0)
+
+
+@sign(
+    "ACE may hide marks",
+    "share",
+    "HIDDEN",
+    "ACE, which counts modulo 8, may hide marks of {value} of the packets (threshold {threshold})",
+)
+def may_hide(d: Direction) -> Shown:
+    """Acknowledgements of eight packets and more leave room for eight marks, or sixteen."""
+    return at_least(d.possible_share, HIDDEN) & is_so(not d.all_marks and not d.seen_marks)
 
 
 @sign("marks begin early", "us", STEP, BEGIN)

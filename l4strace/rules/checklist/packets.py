@@ -37,12 +37,11 @@ def feedback(sender: Sender) -> Answer:
     doubt = next((f for f in sender.findings if f.rule in DOUBTS), None)
     if doubt is not None:
         return NOT_SHOWN, f"AccECN was negotiated, but {doubt.rule} doubts its counters."
-    marks = sender.row["ce_fed_back_best"]
-    if marks:
-        return (
-            PASS,
-            f"AccECN was negotiated, and the receiver reported {count(marks, 'CE packet')}.",
-        )
+    low, high = sender.row["ce_fed_back_lo"] or 0, sender.row["ce_fed_back_hi"] or 0
+    if high:
+        reported = count(high, "CE packet")
+        reported = reported if low == high else f"{low:,} to {reported}"
+        return PASS, f"AccECN was negotiated, and the receiver reported {reported}."
     return PASS, "AccECN was negotiated; there was no CE packet to report."
 
 
