@@ -14,6 +14,13 @@ def redacted(host: dict[str, Any], mask: Mask) -> dict[str, Any]:
     kernel = host.get("kernel")
     if isinstance(kernel, dict) and isinstance(kernel.get("release"), str):
         copy["kernel"]["release"] = words.release(kernel["release"])
+    versions = host.get("versions")
+    if isinstance(versions, dict):
+        copy["versions"] = {
+            words.key(name, mask): words.version(text)
+            for name, text in versions.items()
+            if isinstance(text, str)
+        }
     return copy
 
 

@@ -34,6 +34,8 @@ ADDRESS = re.compile(
 """Text that may be an address, including its zone (`%eth0`)."""
 MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}")
 ENDPOINT = re.compile(r"\[?(.*?)\]?:(\d+)")
+BETWEEN = re.compile(r"[\d\s:>\-\[\],/.]*")
+"""What stands between the addresses of a socket: ports and arrows, but no name."""
 SOCKET = re.compile(r"(0x|cookie-|)([0-9a-f]+)")
 
 
@@ -102,7 +104,8 @@ class Mask:
         """The name of a socket: another pointer for a pointer, mapped addresses for addresses."""
         if found := SOCKET.fullmatch(text.lower()):
             return found[1] + self._digest(found[2].lstrip("0"))
-        return self.text(text) if ADDRESS.search(text) else self.name(text)
+        plain = ADDRESS.search(text) and BETWEEN.fullmatch(ADDRESS.sub("", text))
+        return self.text(text) if plain else self.name(text)
 
     def name(self, text: str) -> str:
         """Another name: the same one for the same text."""

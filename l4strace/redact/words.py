@@ -71,6 +71,8 @@ NUMBER = re.compile(
 )
 HANDLE = re.compile(r"[0-9a-f]{0,4}:[0-9a-f]{0,4}")
 RELEASE = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,2}(?!\.?\d)")
+VERSION = re.compile(r"(?<![\d.])\d{1,4}(?:\.\d{1,4}){1,2}(?!\.?\d)")
+"""Four numbers could be an address."""
 BUILD_WORDS = vocabulary("""
     prague generic lowlatency amd64 arm64 cloud rt lts azure aws gcp
 """)
@@ -91,6 +93,11 @@ def key(text: str, mask: Mask) -> str:
 def congestion_control(text: str, mask: Mask) -> str:
     """``text`` as the name of a congestion control: kept if well known, else masked."""
     return text if text in CONGESTION_CONTROLS else mask.name(text)
+
+
+def version(text: str) -> str:
+    """Versions in what a tool states about itself, without the words around them."""
+    return " ".join(VERSION.findall(text)) or "unknown"
 
 
 def release(text: str) -> str:
