@@ -117,7 +117,10 @@ class Work(NamedTuple):
     scheduler: Annotated[
         str,
         typer.Option(
-            "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler."
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Run on the workers of this Dask scheduler, which is trusted with your account: "
+            "use tls://.",
         ),
     ] = ""
 

@@ -1,11 +1,16 @@
-"""Runs measured by the workers of a Dask scheduler; how tasks are placed and repeated is Dask's."""
+"""Runs measured by the workers of a Dask scheduler; how tasks are placed and repeated is Dask's.
+
+Dask's messages are pickles: a scheduler, and whoever sits between, runs code in this process.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
-from l4strace.errors import UsageError
+from l4strace.errors import InputError, UsageError
 from l4strace.sweep import pool
 from l4strace.sweep.planned import Limits, Options, Planned, failed
 from l4strace.sweep.pool import Pages, Results
@@ -29,13 +34,20 @@ def on_cluster(address: str) -> pool.Measure:
     def measure(todo: Sequence[Planned], options: Options, limits: Limits, page: Pages) -> Results:
         if not todo:
             return
+        # What Dask logs about a connection stands in the one line of the error.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            why = str(error).splitlines()[0]
-            raise UsageError(f"--scheduler {address}: no answer ({why})") from error
-        with client:
-            yield from _results(distributed, client, todo, options, limits, page)
+            raise UsageError(f"--scheduler {address}: no answer ({_first(error)})") from error
+        try:
+            with client:
+                yield from _results(distributed, client, todo, options, limits, page)
+        except (OSError, CancelledError, RuntimeError) as error:
+            raise InputError(
+                f"--scheduler {address}: connection lost ({_first(error)})",
+                "The same command goes on where this one stopped.",
+            ) from error
 
     return measure
 
@@ -66,15 +78,19 @@ def _results(
     done = distributed.as_completed(first, loop=client.loop)
     for future in done:
         planned = runs.pop(future.key)
+        # A future that was cancelled raises: the scheduler is gone.
         error = future.exception()
         if error is None:
             yield future.result()
         else:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            yield failed(planned, "died", f"its worker died ({why})")
+            yield failed(planned, "died", f"its worker died ({_first(error)})")
         future.release()
         if (following := submit()) is not None:
             done.add(following)
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _distributed() -> Any:

@@ -20,7 +20,7 @@ from tests.support.processes import PATIENCE_SECONDS, wait_until
 
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Address of a scheduler, and its two workers, as processes of their own."""
+    """Address of a scheduler; it and its two workers, as processes of their own."""
     file = tmp_path / "scheduler.json"
 
     def start(program: str, *words: str) -> subprocess.Popen[bytes]:
@@ -39,7 +39,7 @@ def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     alone = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0")
     processes += [start("dask_worker", *alone) for _ in range(2)]
     try:
-        yield wait_until(found, "the scheduler has an address"), processes[1:]
+        yield wait_until(found, "the scheduler has an address"), processes
     finally:
         for process in processes:
             process.kill()
@@ -50,7 +50,7 @@ def dask(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
 def test_a_cluster_gives_the_same_dataset_with_a_worker_killed_midway(
     tmp_path: Path, dask: tuple[str, list[subprocess.Popen[bytes]]]
 ):
-    address, workers = dask
+    address, (_, *workers) = dask
     (tmp_path / "in").mkdir()
     for number in range(4):
         (tmp_path / f"in/r{number}.pcap.xz").symlink_to(FIXTURES / "accecn-all-ce/sender.pcap.xz")
@@ -71,6 +71,26 @@ def test_a_cluster_gives_the_same_dataset_with_a_worker_killed_midway(
     for name in SWEEP_TABLES:
         assert far.tables[name].equals(near.tables[name])
     assert study.sweep(order, cluster.on_cluster(address)).measured == 0
+
+
+@pytest.mark.slow
+def test_a_connection_that_is_lost_is_one_line(
+    tmp_path: Path, dask: tuple[str, list[subprocess.Popen[bytes]]]
+):
+    address, (scheduler, *_) = dask
+    (tmp_path / "in").mkdir()
+    for number in range(12):
+        (tmp_path / f"in/r{number}.pcap.xz").symlink_to(FIXTURES / "accecn-all-ce/sender.pcap.xz")
+
+    def killing(done: int, total: int) -> None:
+        if done == 1:
+            scheduler.kill()
+            scheduler.wait()
+
+    order = study.Order((str(tmp_path / "in"),), str(tmp_path / "out"), page=False)
+    with pytest.raises(errors.InputError, match="connection lost") as lost:
+        study.sweep(order, cluster.on_cluster(address), killing)
+    assert "\n" not in str(lost.value)
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
