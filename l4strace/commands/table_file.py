@@ -68,7 +68,7 @@ def write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None
         try:
             with _packed(kept, target.output) as file:  # type: ignore[arg-type]
                 if wanted is TableFormat.csv:
-                    _plain(_flat(frame)).sink_csv(file)
+                    _inert(_plain(_flat(frame))).sink_csv(file)
                 elif wanted is TableFormat.ndjson:
                     _plain(frame).sink_ndjson(file)
                 else:
@@ -128,6 +128,15 @@ def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
         .list.join("; " if dtype == pl.List(pl.String) else " ")
         for name, dtype in lists.items()
     )
+
+
+def _inert(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Texts that no spreadsheet runs."""
+    import polars as pl
+
+    from l4strace.wording.spreadsheet import guarded
+
+    return frame.with_columns(guarded(pl.col(pl.String)))
 
 
 def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -23,6 +23,8 @@ FINDINGS_OF_A_RULE = 10
 FLOWS_SHOWN = 60
 FOLD_END = "\n\n</details>"
 CUT = "\n\nCut here: the page has the rest."
+WORD_JOINER = "\u2060"
+"""Trackers notify whom `@name` names, in spite of a backslash; nobody sees this character."""
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 
 
@@ -51,7 +53,8 @@ def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
 
 def text(raw: str) -> str:
     """``raw`` so that it shows as it is: names from a capture must not act as markup."""
-    return MARKUP.sub(r"\\\1", printable(raw).replace("\n", " "))
+    plain = MARKUP.sub(r"\\\1", printable(raw).replace("\n", " "))
+    return plain.replace("@", f"@{WORD_JOINER}")
 
 
 def code(raw: str) -> str:

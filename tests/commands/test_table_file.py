@@ -93,3 +93,14 @@ def test_a_broken_pipe_is_known_as_one(wanted: TableFormat):
     target = SimpleNamespace(opened=opened, output="-", name="standard output")
     with pytest.raises(BrokenPipeError):
         table_file.write(wide.lazy(), target, wanted)
+
+
+def test_no_cell_is_a_formula(call, sample: Path):
+    """A comment of a capture once was `=cmd|' /C calc'!A0` in a spreadsheet."""
+    odd = sample.parent / "=1+1.pcap.xz"
+    odd.write_bytes(sample.read_bytes())
+    assert call("export", "sources", odd.name, "-o", "sources.csv").exit_code == 0
+    row = lines_of(sample.parent / "sources.csv")[1]
+    assert "'=1+1" in row
+    assert ",=" not in row
+    assert '"=' not in row

@@ -70,3 +70,10 @@ def test_what_is_cut_is_closed():
     shown = markdown.render(RUN, Analysis(many))
     assert len(shown.encode()) <= markdown.MAX_BYTES
     assert shown.count("<details>") == shown.count("</details>") == 1
+
+
+def test_nobody_is_notified():
+    shown = markdown.render(RUN, Analysis((finding("seen by @torvalds and @org/team"),)))
+    assert "@torvalds" not in shown
+    assert "@org" not in shown
+    assert "torvalds" in shown
