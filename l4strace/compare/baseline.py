@@ -17,6 +17,7 @@ from l4strace.compare.comparison import Comparison, Measured
 from l4strace.compare.sides import Sides
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
+from l4strace.ingest.file_names import shown
 from l4strace.model import Analysis, Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema import TABLES
 from l4strace.schema.sweep import SWEEP_TABLES
@@ -75,7 +76,7 @@ def load(place: str) -> Tables:
         runs = rows.drop("name", "value").unique("run", maintain_order=True)
         runs.select(IDENTITY)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        why = str(error).partition("\n")[0]
+        why = shown(str(error).partition("\n")[0])
         raise InputError(
             f"{place}: not a baseline ({why})", "`l4strace sweep --write-baseline` writes one."
         ) from error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, host_file, untrusted
@@ -23,7 +23,7 @@ def parameters(files: Sequence[File]) -> dict[str, Value]:
     """Parameters from host files, then from flent files; remote files are not fetched for this."""
     found: dict[str, Value] = {}
     # A pipe without a writer would stop the search for runs; in its run it is a timeout.
-    local = [one for one in files if not places.is_url(one.path) and Path(one.path).is_file()]
+    local = [one for one in files if not places.is_url(one.path) and _is_file(one.path)]
     for one in local:
         if _plain(one.name).endswith(HOST_BESIDE):
             found |= _of_host(one.path)
@@ -31,6 +31,11 @@ def parameters(files: Sequence[File]) -> dict[str, Value]:
         if _plain(one.name).endswith(".flent"):
             found |= _of_flent(one.path)
     return found
+
+
+def _is_file(path: str) -> bool:
+    """Unlike `Path.is_file`, false for names that no file can have."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def _of_host(path: str) -> dict[str, Value]:

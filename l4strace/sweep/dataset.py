@@ -23,6 +23,7 @@ import polars as pl
 
 from l4strace.errors import InputError, UsageError
 from l4strace.ingest import untrusted
+from l4strace.ingest.file_names import shown
 from l4strace.schema.sweep import RUNS, SWEEP_TABLES
 from l4strace.schema.table import Table
 from l4strace.sweep import places
@@ -41,8 +42,6 @@ FILE = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.parquet(?:{re.escape(PART)}
 """Name of a part, or of a piece of one."""
 MOST_CELLS = 20_000_000
 """Cells of one table: those of 40,000 runs, and half a gigabyte where all are texts."""
-PARAMETERS = (pl.Int64, pl.Float64, pl.String)
-"""Types of the columns of parameters."""
 ANOTHER = "Name another place with -o."
 MAKES = "`l4strace sweep` makes one."
 
@@ -196,7 +195,7 @@ class Dataset:
         try:
             return _checked(SWEEP_TABLES[table], table_of(self._store.read(part)))
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
+            first = shown((str(error).splitlines() or [type(error).__name__])[0])
             raise InputError(f"{self.place}/{part}: {first}") from error
 
 
@@ -232,10 +231,14 @@ def _checked(declared: Table, frame: pl.DataFrame) -> pl.DataFrame:
     parameters = [
         name
         for name, dtype in frame.schema.items()
-        if declared is RUNS and name.startswith(PREFIX) and dtype in PARAMETERS
+        if declared is RUNS and name.startswith(PREFIX) and _is_scalar(dtype)
     ]
     whole = pl.concat([declared.conform(frame), frame.select(parameters)], how="horizontal")
     return whole.drop_nulls("run")
+
+
+def _is_scalar(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.String, pl.Boolean)
 
 
 def _part(table: str, number: int) -> str:

@@ -7,11 +7,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
 from l4strace.errors import InputError, L4straceError, UsageError
+from l4strace.ingest.file_names import shown
 from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE
 from l4strace.sweep import carried, elsewhere, manifest, names, notes, places, result_files, tables
 from l4strace.sweep import parameters as values
@@ -29,6 +31,10 @@ ROLE = re.compile(
 )
 """What distinguishes the captures of both ends: `run.client.pcap`, `run_receiver.pcapng`."""
 IPERF3_HEAD = 1 << 12
+MOST_LIST_BYTES = 4 << 20
+"""Most of a list, decompressed: 40,000 names of 100 characters."""
+SHELL = re.compile(r"[\\'\"#]")
+"""Characters that make a line more than words."""
 LISTS = (".txt", ".list")
 FILES = ("files", "file", "capture", "captures", "path")
 """Columns of a table that name the files of a run, separated by `;`."""
@@ -97,7 +103,8 @@ def discover(sources: Sequence[str], how: How, options: Options) -> Found:
     made = tables.made(held, how.roles, by_name, several=len(sources) > 1)
     if not runs and not made.tables:
         raise UsageError(f"{', '.join(sources)}: no run found", KINDS)
-    planned = [_finished(one, by_name, options) for one in _unique(runs)]
+    taken = {run for frames in made.tables for run in frames["runs"]["run"]}
+    planned = [_finished(one, by_name, options) for one in _unique(runs, taken)]
     found = Found(planned, made.tables, made.notes)
     if by_name:
         found.notes += _fitting(by_name, [one.name for one in planned], made)
@@ -226,9 +233,11 @@ def _is_iperf3(one: File) -> bool:
 def _of_list(source: str) -> list[_Run]:
     """A run per line: its files, as words of a shell; `#` begins a comment."""
     runs = []
-    for number, line in enumerate(places.read(source).decode("utf-8", "replace").splitlines(), 1):
+    text = places.text(source, MOST_LIST_BYTES).decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.splitlines(), 1):
         try:
-            words = shlex.split(line, comments=True)
+            # Few lines need the words of a shell, which take a hundred times as long.
+            words = shlex.split(line, comments=True) if SHELL.search(line) else line.split()
         except ValueError as error:
             raise InputError(f"{source}: line {number}: {error}") from error
         if words:
@@ -256,13 +265,17 @@ def _of_table(source: str, frame: pl.DataFrame, files: str) -> list[_Run]:
     return runs
 
 
-def _unique(runs: Sequence[_Run]) -> list[_Run]:
-    """``runs`` under names of their own: a second `run` becomes `run#2`."""
-    seen: dict[str, int] = {}
+def _unique(runs: Sequence[_Run], taken: set[str]) -> list[_Run]:
+    """``runs`` under names of their own: a second `run` becomes `run#2`, or the next number."""
     for run in runs:
-        seen[run.name] = number = seen.get(run.name, 0) + 1
-        if number > 1:
-            run.name = f"{run.name}#{number}"
+        run.name = shown(run.name)
+    given = taken | {run.name for run in runs}
+    seen = set(taken)
+    for run in runs:
+        if run.name in seen:
+            run.name = next(one for n in count(2) if (one := f"{run.name}#{n}") not in given)
+            given.add(run.name)
+        seen.add(run.name)
     return list(runs)
 
 
@@ -294,7 +307,7 @@ def _beside(source: str, word: str) -> File:
     place = word if absolute else f"{folder}/{word}"
     try:
         return places.file(place)
-    except InputError:
+    except (InputError, UsageError):
         return File(place, word, 0, "missing")
 
 

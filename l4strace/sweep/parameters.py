@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from math import isfinite
 
 import polars as pl
 
@@ -15,13 +16,14 @@ PREFIX = "p_"
 """Begins the names of parameter columns in `runs`, so that no parameter hides a declared column."""
 
 SIZES = {"g": 1e9, "m": 1e6, "k": 1e3, "": 1.0}
-RATE = re.compile(r"([\d.]+)\s*([gmk]?)(?:bit|bps|b)(?:/s|ps)?", re.IGNORECASE)
-TIME = re.compile(r"([\d.]+)\s*(us|ms|s)")
+NUMERAL = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
+RATE = re.compile(NUMERAL + r"\s*([gmk]?)(?:bit|bps|b)(?:/s|ps)?", re.IGNORECASE)
+TIME = re.compile(NUMERAL + r"\s*(us|ms|s)")
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 MOST_PARAMETERS = 200
 """A few lines of YAML can name an object ten times in each of ten others, and so on."""
-NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
-LEADING = re.compile(r"-?\d+(?:\.\d+)?")
+NUMBER = re.compile(rf"-?{NUMERAL}")
+LEADING = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 RATE_NAME = re.compile(
     r"(?:.*\.)?(?:(?:link_?|bottleneck_?)?rate|bandwidth|bw|capacity)"
@@ -41,6 +43,9 @@ def rate_bps(parameters: Parameters) -> float | None:
             text = RATE.fullmatch(value.strip())
             return float(text[1]) * SIZES[text[2].lower()] if text else None
         unit = (found[1] or "mbit").lower()
+        # Tables made elsewhere have rows without a value.
+        if value is None or not isfinite(value):
+            return None
         return float(value) * SIZES[unit[0] if unit[0] in SIZES else ""]
     return None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from l4strace.ingest.file_names import shown
 from l4strace.sweep.parameters import Value
 
 Row = dict[str, Any]
@@ -67,7 +68,7 @@ def row(planned: Planned) -> Row:
     """What the row of `runs` holds before the run is read."""
     return {
         "run": planned.name,
-        "files": "\n".join(planned.files),
+        "files": "\n".join(map(shown, planned.files)),
         "repetition": planned.repetition,
         "fingerprint": planned.fingerprint,
     }

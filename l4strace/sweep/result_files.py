@@ -6,7 +6,6 @@ left out or assumed on the way becomes a note.
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 from collections import Counter
@@ -16,12 +15,12 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, untrusted
 from l4strace.ingest.files import COMPRESSIONS
 from l4strace.sweep import places
 from l4strace.sweep.parameters import MOST_PARAMETERS, Value, column, plain
+from l4strace.wording.spreadsheet import read_back
 
 TABLES = (".csv", ".tsv")
 DOCUMENTS = (".json", ".ndjson", ".jsonl")
@@ -32,7 +31,7 @@ NAMES = ("run", "name")
 LABELS = ("cca", "cc", "congestion", "label", "name", "flow", "id")
 """Keys that name one object of a list, such as a flow of a run."""
 MOST_DEPTH = 6
-MOST_BYTES = 512 << 20
+MOST_BYTES, MOST_ROWS, MOST_COLUMNS = 64 << 20, 200_000, 2000
 """Decompressed; the 10,248 rows of the fallback study take 1.5 MB."""
 CONTROL = re.compile(
     r"(prague|dctcp|cubic|new_?reno|reno|bbr(?:v?\d)?|scream|l4s|classic)[-_]", re.I
@@ -76,30 +75,10 @@ def plain_name(source: str) -> str:
     return name
 
 
-def _content(source: str) -> bytes:
-    """The bytes of a file, decompressed."""
-    try:
-        if places.is_url(source):
-            content = places.read(source)
-            return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-        held = bytearray()
-        for chunk in _native.read_text(file_names.opened(file_names.registered(source))):
-            held += chunk
-            if len(held) > MOST_BYTES:
-                raise InputError(f"{source}: more than {MOST_BYTES >> 20} MB of results")
-        return bytes(held)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error).partition("\n")[0][:200]
-        raise InputError(f"{source}: {why}") from error
-
-
 def _table(source: str) -> Results:
-    content = _content(source)
+    content = places.text(source, MOST_BYTES)
     separator = "\t" if plain_name(source).endswith(".tsv") else _separator(content)
-    try:
-        frame = pl.read_csv(io.BytesIO(content), separator=separator, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{source}: {str(error).splitlines()[0]}") from error
+    frame = _frame(source, content, separator)
     notes = []
     if separator == ";":
         commas = [name for name in frame.columns if _has_decimal_commas(frame[name])]
@@ -107,6 +86,30 @@ def _table(source: str) -> Results:
         if commas:
             notes.append(f"decimal commas in {', '.join(commas)}")
     return Results(frame.rename(str.strip), notes)
+
+
+def _frame(source: str, content: bytes, separator: str) -> pl.DataFrame:
+    columns = content.partition(b"\n")[0].count(separator.encode()) + 1
+    for most, number, what in (
+        (MOST_COLUMNS, columns, "columns"),
+        (MOST_ROWS, content.count(b"\n"), "rows"),
+    ):
+        if number > most:
+            raise InputError(f"{source}: more than {most:,} {what}")
+    for inferred in (True, False):
+        try:
+            # Numbers that no type holds are texts, as are those beside them.
+            frame = pl.read_csv(
+                io.BytesIO(content), separator=separator, infer_schema_length=None,
+                infer_schema=inferred,
+            )  # fmt: skip
+            return frame.with_columns(
+                pl.col(pl.Int128).cast(pl.Float64), read_back(pl.col(pl.String))
+            )
+        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            why = file_names.shown(first)[:200]
+    raise InputError(f"{source}: {why}")
 
 
 def _separator(content: bytes) -> str:
@@ -149,7 +152,7 @@ def _document(source: str) -> Results:
 
 
 def _parsed(source: str) -> Any:
-    content = _content(source)
+    content = places.text(source, MOST_BYTES)
     try:
         if plain_name(source).endswith(".json"):
             return untrusted.parsed(content)

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from l4strace import console
 from l4strace.errors import L4straceError
 from l4strace.sweep import one_run, places
-from l4strace.sweep.planned import Options, Page, Planned, Result, failed
+from l4strace.sweep.planned import Options, Page, Planned, Result, failed, row
 
 READY = "ready"
 """First message to the parent: everything is imported, the time of a run begins."""
@@ -48,11 +48,7 @@ def answer(planned: Planned, options: Options, page: Page | None = None) -> Resu
         with places.fetched(planned.files) as files:
             local = Planned(planned.name, files, planned.parameters)
             result = one_run.measure(local, options, page)
-        result.run |= {
-            "files": "\n".join(planned.files),
-            "repetition": planned.repetition,
-            "fingerprint": planned.fingerprint,
-        }
+        result.run |= row(planned)
         return result
     except MemoryError:
         return failed(planned, "memory", "out of memory")

@@ -18,8 +18,11 @@ BATCH = 120
 """Cases of one process, whose peak memory is what counts."""
 
 
-def batch(first: int) -> dict:
-    command = [sys.executable, "-m", "tests.support.hostile.batch", str(first), str(BATCH)]
+SWEEPS = int(os.environ.get("L4STRACE_HOSTILE_SWEEPS", "480"))
+
+
+def batch(first: int, module: str = "batch") -> dict:
+    command = [sys.executable, "-m", f"tests.support.hostile.{module}", str(first), str(BATCH)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"cases from {first}: {done.stderr[-2000:]}"
     return json.loads(done.stdout.splitlines()[-1])
@@ -39,3 +42,14 @@ def test_hostile_input_ends_in_0_1_or_3() -> None:
     assert codes["0"] + codes["1"] > CASES // 2
     assert codes["3"] > 0
     print(f"{sum(codes.values()):,} cases by exit code: {codes}")
+
+
+@pytest.mark.slow
+def test_hostile_sweeps_end_in_0_to_3_and_touch_nothing_else() -> None:
+    """Sources, manifests and datasets: nothing outside of the results changes."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda n: batch(n, "sweeps"), range(0, SWEEPS, BATCH)))
+    failed = [fault for result in results for fault in result["failed"]]
+    assert not failed, f"{len(failed)} of {SWEEPS}: {failed[:5]}"
+    for code in "023":
+        assert sum(result["codes"].get(code, 0) for result in results) > 0

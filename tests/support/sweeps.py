@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from l4strace.sweep import pool, study
+from l4strace.sweep import pool, study, worker
 from l4strace.sweep.planned import Limits, Options, Planned, Result
 
 
@@ -31,3 +31,11 @@ def invented(
         run = {"run": planned.name, "fingerprint": planned.fingerprint, "status": "ok"}
         measure = {"run": planned.name, "name": "l4s_share", "value": number / 100}
         yield Result(run, measures=[measure])
+
+
+def failing(
+    todo: Sequence[Planned], options: Options, limits: Limits, page: pool.Pages
+) -> pool.Results:
+    """What a worker answers, in this process."""
+    for planned in todo:
+        yield worker.answer(planned, options, page(planned))
