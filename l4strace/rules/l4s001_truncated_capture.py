@@ -14,7 +14,7 @@ exact.
 Evidence
 --------
 `stats` rows `truncated_file`, `damaged_file` and `headers_cut`; `directions.options_cut`;
-`sources.path` names the input.
+`sources.path` names the input, `sources.records` counts its packets.
 
 When it is wrong
 ----------------
@@ -40,6 +40,9 @@ from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
 CODE = "L4S001"
+MOST_GONE = 0.01
+"""Share of the packets without a TCP header from which numbers are wrong, not less exact. By eye:
+a few may be of other protocols in tunnels."""
 CUT_FILE = (Stat.TRUNCATED_FILE, Stat.DAMAGED_FILE)
 
 
@@ -76,6 +79,8 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
     if headers.is_empty() and not evidence.directions["options_cut"].max():
         return []
     options = evidence.directions.select("source", pl.col("options_cut").alias("count"))
+    records = dict(evidence.sources.select("source", "records").iter_rows())
+    gone = dict(headers.group_by("source").agg(pl.col("count").sum()).iter_rows())
     cut = (
         pl.concat([headers, options])
         .group_by("source")
@@ -86,16 +91,25 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         Finding(
             CODE,
-            Severity.NOTICE,
+            _severity(gone.get(row["source"], 0), records.get(row["source"])),
             Confidence.HIGH,
             "The snapshot length cut the TCP header or options of "
-            f"{count(row['count'], 'packet')}.",
+            f"{count(row['count'], 'packet')}{_lost(gone.get(row['source'], 0))}.",
             "Capture at least 128 bytes of each packet (-s 128).",
             source=row["source"],
             measures=(Measure("packets with cut headers", row["count"], "", "0"),),
         )
         for row in cut.iter_rows(named=True)
     ]
+
+
+def _severity(gone: int, records: int | None) -> Severity:
+    """Without their TCP header packets are missing, not just less exact."""
+    return Severity.WARNING if gone > MOST_GONE * (records or 0) else Severity.NOTICE
+
+
+def _lost(gone: int) -> str:
+    return f"; {gone:,} of these have none and are missing" if gone else ""
 
 
 def _detail(detail: str | None) -> str:
