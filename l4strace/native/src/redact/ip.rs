@@ -38,10 +38,9 @@ pub fn v4(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     header[10..12].copy_from_slice(&sum);
     frame.pseudo = checksum::sum(0, &header[12..]);
     frame.put(&header);
+    frame.blank(&data[20..], size - 20);
     let stated = u32::from(be16(&header, 2));
     let length = if stated == 0 { wire } else { stated };
-    let data = within(data, length, 20);
-    frame.blank(&data[20..], size - 20);
     let (rest, length) = after(data, length, size)?;
     (be16(&header, 6) & 0x1fff == 0).then_some(())?;
     payload(frame, header[9], rest, length)
@@ -65,13 +64,8 @@ pub fn v6(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     frame.put(&header);
     let stated = u32::from(be16(&header, 4));
     let length = if stated == 0 { wire } else { stated + 40 };
-    let (rest, length) = after(within(data, length, 40), length, 40)?;
+    let (rest, length) = after(data, length, 40)?;
     payload(frame, header[6], rest, length)
-}
-
-/// `data` up to the length that its header states: behind it follows padding, of anything (RFC 894).
-fn within(data: &[u8], length: u32, header: usize) -> &[u8] {
-    &data[..data.len().min((length as usize).max(header))]
 }
 
 fn payload(frame: &mut Frame, protocol: u8, data: &[u8], length: u32) -> Option<()> {

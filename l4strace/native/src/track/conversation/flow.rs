@@ -335,13 +335,7 @@ impl Flow {
             // The data took another way, past this capture.
             got.packets = (advance as u64).div_ceil(u64::from(self.mss[side ^ 1])).min(1 << 20) as u32;
         }
-        let behind_hole = !advances && !old && p.payload_len == 0 && !self.handshake.has_sack();
-        if behind_hole
-            && self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.segments.inflight_packets() > 0)
-        {
-            // A packet came that only a later acknowledgement covers.
-            self.dirs[side ^ 1].feedback.expect(1);
-        }
+        self.expect_behind_hole(p, side, advances || old);
         // A socket in TIME_WAIT keeps no counter (tcp_timewait_sock): it answers a repeated FIN from there, and
         // the first one (ACE 000) if it was closed in FIN_WAIT2.
         if self.ended == Ended::Fin && p.payload_len == 0 && (!advances || p.ace() == 0) {
@@ -373,9 +367,8 @@ impl Flow {
         }
     }
 
-    /// Packets of a side that nothing had acknowledged when the capture or the connection ended: what
-    /// became of them was not reported, and of those that move no acknowledgement. They matter where marks
-    /// are to be expected.
+    /// Packets of a side that nothing had acknowledged at the end, and those that move no acknowledgement:
+    /// what became of them was not reported, which matters where marks are to be expected.
     pub fn unreported(&self, side: usize) -> u64 {
         let dir = &self.dirs[side];
         if dir.feedback.ce.hi == 0 {

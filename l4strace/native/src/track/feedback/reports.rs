@@ -40,6 +40,16 @@ impl Flow {
         self.counter(p, side, newer, got);
     }
 
+    /// A repeated acknowledgement without SACK: a packet came that only a later one covers.
+    #[inline]
+    pub(in crate::track) fn expect_behind_hole(&mut self, p: &Packet, side: usize, moved: bool) {
+        let peer = &mut self.dirs[side ^ 1];
+        let open = peer.sender.as_ref().is_some_and(|s| s.segments.inflight_packets() > 0);
+        if !moved && open && p.payload_len == 0 && !self.handshake.has_sack() {
+            peer.feedback.expect(1);
+        }
+    }
+
     #[inline(always)]
     fn classic(&mut self, p: &Packet, side: usize, got: &Delivered) {
         let ece = p.flags & flag::ECE != 0;
