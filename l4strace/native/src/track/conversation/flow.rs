@@ -367,8 +367,7 @@ impl Flow {
         }
     }
 
-    /// Packets of a side that nothing had acknowledged at the end, and those that move no acknowledgement:
-    /// what became of them was not reported, which matters where marks are to be expected.
+    /// Packets of a side of which nothing was reported at the end: they matter where marks are to be expected.
     pub fn unreported(&self, side: usize) -> u64 {
         let dir = &self.dirs[side];
         if dir.feedback.ce.hi == 0 {

@@ -106,7 +106,7 @@ impl Flow {
             // The acknowledgement overtook the copy.
             return Some(p.ts_ns.wrapping_sub(apart_ns));
         }
-        let id_moved = data.ip_id != 0 && segments.newest_id() != 0 && data.ip_id != segments.newest_id();
+        let id_moved = data.ip_id != 0 && segments.newest_id != 0 && data.ip_id != segments.newest_id;
         segments.copy_of(&data, patience, stale || id_moved)
     }
 

@@ -114,7 +114,8 @@ pub struct Segments {
     sacked_bytes: u64,
     sacked_packets: u32,
     packets: u32,
-    newest_id: u16,
+    /// IP id of the last packet that brought new bytes.
+    pub newest_id: u16,
     /// Looks that are left.
     looks: u64,
     /// From the first one on.
@@ -147,11 +148,6 @@ impl Segments {
     /// Packets lost before this point, with those whose gaps nothing has filled.
     pub fn lost_before(&self, mss: u32) -> u64 {
         self.lost_before + self.holes.missing(mss)
-    }
-
-    /// IP id of the last packet that brought new bytes.
-    pub fn newest_id(&self) -> u16 {
-        self.newest_id
     }
 
     /// Takes note of a data packet. `patience_ns`: how late a packet may be to count as reordered.
