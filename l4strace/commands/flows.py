@@ -19,7 +19,7 @@ def flows(
     part: Part,
     files: Files,
 ) -> None:
-    """List the flows: ECN mode or transport, codepoints, CE, retransmissions, RTT.
+    """List the flows: transport, ECN mode, codepoints, losses, RTT.
 
     Prints one line per direction that carries data. --json prints the object of `diagnose --json`
     without findings, because no rule runs. With --from or --to, packets of whole round trips count.

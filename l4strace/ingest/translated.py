@@ -1,7 +1,8 @@
 """Conversations that one capture holds twice: in front of and behind address translation.
 
 `tcpdump -i any` on a router that translates addresses sees each packet with both addresses. The
-initial sequence number of the client stays, and so does the address of one side.
+initial sequence number of the client stays, and so does the address of one side; both copies of the
+SYN pass before it is answered.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ import polars as pl
 from l4strace.schema.words import Stat
 from l4strace.wording.names import ends
 
-TOGETHER_NS = 1_000_000_000
-"""Both copies of a SYN pass the router within this time; a number that chance repeats does not."""
-
 
 def once(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The tables of the tracker with each translated conversation as it was seen first."""
     flows = tables["flows"]
-    copies = _copies(flows)
+    answered = tables["directions"].filter("forward").select("source", "flow", "handshake_rtt_us")
+    copies = _copies(flows.join(answered, on=("source", "flow")))
     if not copies:
         return tables
     gone = pl.DataFrame(
@@ -38,27 +37,22 @@ def once(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
 
 def _copies(flows: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each row that repeats an earlier one under another address, with that one."""
-    known = flows.drop_nulls("client_isn").sort("source", "first_ns", "flow")
-    again = known.filter(pl.struct("source", "client_isn").is_duplicated())
-    found: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    seen: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in again.iter_rows(named=True):
-        firsts = seen.setdefault((row["source"], row["client_isn"]), [])
-        first = next((one for one in firsts if _same(one, row)), None)
-        if first is None:
-            firsts.append(row)
-        else:
-            found.append((row, first))
-    return found
+    known = flows.drop_nulls(("client_isn", "handshake_rtt_us")).sort("source", "first_ns", "flow")
+    # More of one number are made by a generator of traffic, which translation is not.
+    twice = known.filter(pl.len().over("source", "client_isn") == 2)
+    pairs = twice.sort("source", "client_isn", maintain_order=True).iter_slices(2)
+    rows = ([*pair.iter_rows(named=True)] for pair in pairs)
+    return [(copy, first) for first, copy in rows if _same(first, copy)]
 
 
 def _same(first: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Whether exactly one side has another address, and both began together."""
+    """Whether exactly one side has another address, and the first SYN was not yet answered."""
     sides = [
         all(first[name] == row[name] for name in (side, f"{side}_port"))
         for side in ("client", "server")
     ]
-    return sum(sides) == 1 and row["first_ns"] - first["first_ns"] < TOGETHER_NS
+    later_us = (row["first_ns"] - first["first_ns"]) / 1000
+    return sum(sides) == 1 and later_us < first["handshake_rtt_us"]
 
 
 def _stat(copy: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:

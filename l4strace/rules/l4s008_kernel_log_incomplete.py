@@ -82,7 +82,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _after(evidence: Evidence) -> dict[int, float]:
     """Seconds by log for which its flows sent data on after its last sample."""
-    ends = evidence.kernel.group_by("source", "flow").agg(pl.col("ts_ns").max())
+    ends = evidence.kernel.group_by("source", "flow").agg(
+        pl.col("ts_ns").max(), released=(pl.col("event") == "release").any()
+    )
+    # A socket that leaves Prague, as for Reno without AccECN, has no more to log.
+    ends = ends.filter(~pl.col("released"))
     flows = evidence.rounds.group_by("flow").agg(
         pl.col("start_ns").min().alias("first_ns"), pl.col("end_ns").max().alias("last_ns")
     )

@@ -80,7 +80,7 @@ def test_no_text_of_an_input_drives_a_terminal_or_breaks_a_format(run, word: str
     json.loads(sarif_text)
     Xml.fromstring(junit.render(evidence, analysis))  # noqa: S314 - our own output
     written = markdown.render(evidence, analysis)
-    assert drives_nothing(written)
+    assert drives_nothing(written.replace(f"@{markdown.WORD_JOINER}", "@"))
     # A backslash before it makes it text; so does inline code.
     assert not re.search(r"(?<!\\)(<img|<script|\]\(javascript)", re.sub(r"`[^`]*`", "", written))
     rows = list(flow_lines.table(flow_lines.rows(evidence)))

@@ -22,8 +22,14 @@ def tables(**columns: Any) -> dict[str, pl.DataFrame]:
         "first_ns": [0, 25_000, 3 * MS],
     }
     flows = frames.frame("flows", **(values | columns))
-    rest = {name: frames.frame(name, flow=[0, 1, 2]) for name in ("directions", "rounds")}
-    return {"flows": flows, **rest, "stats": frames.capture().stats}
+    directions = frames.frame("directions", flow=[0, 1, 2], forward=True, handshake_rtt_us=20_000.0)
+    rounds = frames.frame("rounds", flow=[0, 1, 2])
+    return {
+        "flows": flows,
+        "directions": directions,
+        "rounds": rounds,
+        "stats": frames.capture().stats,
+    }
 
 
 def left(**columns: Any) -> list[int]:
@@ -48,8 +54,12 @@ def test_a_server_may_be_translated_too() -> None:
 
 def test_flows_that_only_share_the_number_stay() -> None:
     assert left(server=["10.0.1.1", "10.0.9.9", "10.0.1.1"]) == [0, 1, 2]
-    assert left(first_ns=[0, 2_000 * MS, 3 * MS]) == [0, 1, 2]
+    assert left(first_ns=[0, 21 * MS, 3 * MS]) == [0, 1, 2]
     assert left(client_isn=[None, None, 9]) == [0, 1, 2]
+
+
+def test_many_flows_of_one_number_are_made_by_a_generator() -> None:
+    assert left(client_isn=7) == [0, 1, 2]
 
 
 def test_a_port_that_is_used_again_with_the_same_number_is_another_conversation() -> None:
