@@ -12,7 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import capacity, delays, neighbors, phases
+from l4strace.derive import capacity, datagrams, delays, neighbors, phases
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
 from l4strace.schema import TABLES
@@ -62,7 +62,10 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
         # A flow that ends leaves the rest to the others, which need time to take it.
         (pl.col("flows").filter(inside).min() >= pl.col("flows").filter(before).max()).alias("all"),
     )
-    slower = ((pl.col("is") < RATE_DROP * pl.col("was")) & pl.col("all")).fill_null(False)
+    # What a flow over UDP takes is not taken by the link.
+    shared = pl.col("source").is_in(datagrams.large(capture)["source"].implode())
+    less = (pl.col("is") < RATE_DROP * pl.col("was")) & pl.col("all") & ~shared
+    slower = less.fill_null(False)
     return rates.select(*EVENT, slower.alias("slower")).join(
         _falls(events, capture), on=EVENT, how="left", maintain_order="left"
     )
@@ -70,7 +73,8 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Whether the capacity fell in the second before the event began or after it."""
-    found = phases.table(capture).sort("start_ns")
+    alone = ~pl.col("source").is_in(datagrams.large(capture)["source"].implode())
+    found = phases.table(capture).sort("start_ns").filter(alone)
     fell = found.filter(
         pl.col("changed") == "capacity",
         pl.col("capacity_bps") < pl.col("capacity_bps").shift().over(PATH),

@@ -36,7 +36,7 @@ from itertools import pairwise
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import paths, subjects
+from l4strace.rules.support import datagrams, paths, subjects
 from l4strace.rules.support.paths import Phase
 from l4strace.wording.quantities import count
 
@@ -53,7 +53,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     results: list[Finding | Skipped] = []
     for phases in paths.queued(evidence):
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "capacity"]
-        if steps:
+        if steps and (why := datagrams.shared(evidence, phases[0]["source"])):
+            results.append(Skipped(CODE, why, phases[0]["flow"]))
+        elif steps:
             results.append(_capacity(evidence, steps))
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "base RTT"]
         results += [_base_rtt(evidence, *pair) for pair in steps]

@@ -45,7 +45,7 @@ import polars as pl
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import clocks, paths, subjects
+from l4strace.rules.support import clocks, datagrams, paths, subjects
 from l4strace.wording.moments import span
 
 CODE = "L4S504"
@@ -87,12 +87,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, "no path carried enough data")]
     wasted = [phase for phase in judged if _wasted(phase)]
     spoiled = clocks.spoiled(evidence)
-    return [
-        Skipped(CODE, clocks.REASON, phase["flow"])
-        if phase["source"] in spoiled
-        else _finding(evidence, phase)
-        for phase in wasted
-    ]
+    results: list[Finding | Skipped] = []
+    for phase in wasted:
+        why = clocks.REASON if phase["source"] in spoiled else ""
+        why = why or datagrams.shared(evidence, phase["source"])
+        results.append(Skipped(CODE, why, phase["flow"]) if why else _finding(evidence, phase))
+    return results
 
 
 def _wasted(phase: dict[str, Any]) -> bool:

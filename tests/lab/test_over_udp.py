@@ -57,3 +57,12 @@ def test_a_capture_without_tcp_names_its_flow_and_its_marks(
     assert f"{packets:,} packets" in opening.sentence
     assert "not judged" in opening.sentence
     assert not opening.judged
+
+
+def test_what_a_flow_over_udp_takes_is_no_change_of_the_link(shared_data: Path) -> None:
+    """A link of 10 Mbit/s; from t=3 s to t=6 s a QUIC sender takes 7 of them."""
+    capture = shared_data / "reports" / "udp-cross-traffic.pcap.xz"
+    judged = pipeline.judge(pipeline.derive(pipeline.read([str(capture)]), strict=True))
+    assert not [one for one in judged.findings if "capacity" in one.message]
+    (skipped,) = (one for one in judged.skipped if one.rule == "L4S408")
+    assert skipped.reason.startswith("flow 1 (QUIC) shares the link over UDP")

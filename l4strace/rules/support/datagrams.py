@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture, kept
+from l4strace.derive.datagrams import large
+from l4strace.evidence import Capture, Evidence, kept
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
 from l4strace.wording.quantities import count, listed, share
 
@@ -80,6 +81,16 @@ def clause(capture: Capture) -> str:
         part = "of its packets" if sent.height == 1 else "of the packets of one"
     marked = f", {share(most)} {part} are CE" if most else ", and no packet of it is CE here"
     return f"{who} {verb} ECT(1){marked}"
+
+
+def shared(evidence: Evidence, source: int) -> str:
+    """Why the capacity of a path is not judged: UDP took much of it; nothing where none did."""
+    beside = large(evidence).filter(pl.col("source") == source)["flow"].to_list()
+    known = flows(evidence).filter(pl.col("flow").is_in(beside))
+    if known.is_empty():
+        return ""
+    names = listed([f"flow {row['flow']} ({_transports(known)})" for row in known.to_dicts()])
+    return f"{names} shares the link over UDP, and its part of the capacity is not counted"
 
 
 def unjudged(capture: Capture) -> str:

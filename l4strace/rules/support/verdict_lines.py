@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import neighbors, short_flows
+from l4strace.derive import datagrams, neighbors, short_flows
 from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
@@ -176,7 +176,9 @@ def _alone(evidence: Evidence, short: str) -> str:
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
     # Both directions of one flow carry data: that is no neighbor.
     others = carried.filter(pl.col("flow") != first["flow"])
-    only = "is the only flow with data"
+    over_udp = datagrams.large(evidence)["flow"].n_unique()
+    beside = f", beside {count(over_udp, 'large flow')} over UDP" * bool(over_udp)
+    only = "is the only one over TCP with data" if over_udp else "is the only flow with data"
     if short:
         only = "sends beside short flows"
     elif others.height and first["payload_bytes"] < FEW_BYTES:
@@ -185,7 +187,7 @@ def _alone(evidence: Evidence, short: str) -> str:
         only = "carried most, and no other large one sent beside it for long"
     elif others.height:
         only = "is the only large flow"
-    return f"flow {first['flow']} {only}{rate}"
+    return f"flow {first['flow']} {only}{rate}{beside}"
 
 
 def _flows(flows: Sequence[int]) -> str:
