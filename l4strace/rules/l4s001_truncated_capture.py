@@ -109,7 +109,8 @@ def _severity(gone: int, records: int | None) -> Severity:
 
 
 def _lost(gone: int) -> str:
-    return f"; {gone:,} of these have none and are missing" if gone else ""
+    verbs = "has none and is" if gone == 1 else "have none and are"
+    return f"; {gone:,} of these {verbs} missing" if gone else ""
 
 
 def _detail(detail: str | None) -> str:
