@@ -90,7 +90,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What pairs runs, where the user says so: all shared parameters that vary do otherwise."""
+    """Parameters that pair runs: those that the user names, or all that are shared and vary."""
 
     by: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()

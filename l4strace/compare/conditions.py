@@ -57,7 +57,7 @@ def _fits(value: object, wanted: str) -> bool:
 def _ordered(value: object, test: str, wanted: str, condition: str) -> bool:
     limit = _number(wanted)
     if limit is None:
-        raise UsageError(f"--where {condition!r}: {wanted!r} is no number", FORMS)
+        raise UsageError(f"--where {condition!r}: {wanted!r} is not a number", FORMS)
     number = _number(value)
     if number is None:
         return False

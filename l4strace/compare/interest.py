@@ -50,7 +50,7 @@ def of(texts: Sequence[str], names: Sequence[str]) -> dict[str, Least]:
                     f"--at-least {text!r}: {one} is in {_unit(one) or 'no unit'}", EXAMPLE
                 )
         if not equals and not any(_least(value, one) for one in names):
-            raise UsageError(f"--at-least {text!r} is no number with a unit", EXAMPLE)
+            raise UsageError(f"--at-least {text!r} is not a number with a unit", EXAMPLE)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Flows over UDP beside those of TCP: what they take of a link is no change of the link."""
+"""Flows over UDP that take much of a link: its capacity does not change when they begin."""
 
 from __future__ import annotations
 

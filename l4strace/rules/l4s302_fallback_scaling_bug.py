@@ -115,7 +115,7 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
 
 
 def _by_accident(row: Row, score: Recorded) -> str:
-    """Behind a classic AQM the wrong thresholds do no harm: what correct ones would do."""
+    """Behind a classic AQM the fallback is right by accident: the share with correct thresholds."""
     if not cases.by_accident(row):
         return ""
     queue = subjects.hedged(row.place.confidence, SUITED[row.place.kind or ""])

@@ -53,7 +53,7 @@ class How:
     files: tuple[str, ...] = ()
     """Only files whose names match one of these patterns."""
     roles: elsewhere.Roles = field(default_factory=elsewhere.Roles)
-    """What columns of tables are, where the user says so."""
+    """Roles that the user gives to columns of tables: parameter, measure or repetition."""
 
 
 @dataclass

@@ -94,7 +94,7 @@ def _of_flows(planned: Planned, flows: pl.DataFrame) -> list[Row]:
 
 
 def judged(analysis: Analysis) -> str:
-    """Codes of the rules that found something or had all inputs: silence of others is no health."""
+    """Codes of the rules that found something or had all inputs; others did not judge the run."""
     found = {one.rule for one in analysis.findings}
     lacking = {one.rule for one in analysis.skipped} - found
     return " ".join(rule.code for rule in analysis.rules if rule.code not in lacking)

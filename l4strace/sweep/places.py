@@ -157,7 +157,7 @@ def remove(place: str) -> None:
 
 
 def names(place: str) -> list[str]:
-    """Names of the files in a folder at a URL, sorted; none where there is no folder."""
+    """Names of the files in a folder at a URL, sorted; empty without such a folder."""
     system, path = _system(place)
     if not system.isdir(path):
         return []
