@@ -34,7 +34,8 @@ def has_queue(row):
 def as_tc(name, row):
     """Return one qdisc with the keys of `tc -s -j qdisc`."""
     shown = {RENAMED.get(key, key): value for key, value in row.items() if key not in LEFT_OUT}
-    shown.update(row.get("statistics", {}), dev=name, handle=row["handle"].rstrip("0") or "0:")
+    major = row["handle"].partition(":")[0]
+    shown.update(row.get("statistics", {}), dev=name, handle=major + ":")
     return shown
 
 

@@ -206,7 +206,7 @@ def _order(runs: Runs, rules: Rules, work: Work) -> Order:
 
 
 def _show_plan(order: Order, wanted: Format) -> None:
-    """Prints what a sweep would do."""
+    """Prints the plan of a sweep."""
     from l4strace.sweep import discover, plan
 
     found = discover.discover(order.sources, order.how, order.options)

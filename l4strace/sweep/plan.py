@@ -1,4 +1,4 @@
-"""What a sweep would do, before minutes of measuring: runs, parameters, what did not fit."""
+"""The plan of a sweep before it measures: its runs, its parameters, what does not fit."""
 
 from __future__ import annotations
 
