@@ -31,7 +31,7 @@ class Maps(NamedTuple):
             "--measure",
             "-m",
             metavar="MEASURE",
-            help="Of a sweep: a heat map of this measure or rule; may be repeated.",
+            help="Of a sweep: a heat map of this measure or rule, or queue_delay_cdf; repeatable.",
         ),
     ] = None
     columns: Annotated[
@@ -42,7 +42,9 @@ class Maps(NamedTuple):
     ] = ""
     each: Annotated[
         list[str] | None,
-        typer.Option("--each", metavar="PARAMETER", help="Of a sweep: a map for each value."),
+        typer.Option(
+            "--each", metavar="PARAMETER", help="Of a sweep: a map, or a curve, for each value."
+        ),
     ] = None
     where: Annotated[
         list[str] | None,
@@ -130,23 +132,33 @@ def figures(
 def _heat_maps(tables: Tables, maps: Maps, output: str, force: bool) -> None:
     """One SVG a measure; by default of all that at least half of the runs have."""
     from l4strace.compare import sides
-    from l4strace.sweep import cells, figure
+    from l4strace.sweep import cells
 
     tables = sides.where(tables, maps.where or [])
     folder = Path(output)
     _make(folder)
     planned = []
     for name in maps.measure or cells.usual(tables):
-        asked = figure.Asked(
-            name, maps.columns, maps.rows, tuple(maps.each or ()), maps.statistic, maps.names
-        )
-        text = figure.svg(figure.figure(tables, asked))
+        text = _of_study(tables, name, maps)
         place = f"{name.replace(':', '-').replace('/', '-')}.svg"
         planned.append((text, Destination(str(folder / place), _ours, force)))
     for text, target in planned:
         with target.opened() as file:
             file.write(text.encode("utf-8", "replace"))
         console.emit(target.output)
+
+
+def _of_study(tables: Tables, name: str, maps: Maps) -> str:
+    """A heat map, or the curves of `queue_delay_cdf`, as SVG."""
+    from l4strace.page.drawing.svg import svg
+    from l4strace.sweep import delay_figure, figure
+
+    each = tuple(maps.each or ())
+    if name == delay_figure.NAME:
+        curves = delay_figure.drawn(tables, each)
+        return svg(curves.spec, maps.names.get("title", delay_figure.TITLE), curves.height)
+    asked = figure.Asked(name, maps.columns, maps.rows, each, maps.statistic, maps.names)
+    return figure.svg(figure.figure(tables, asked))
 
 
 def _make(folder: Path) -> None:

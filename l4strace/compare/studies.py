@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from l4strace.errors import UsageError
-from l4strace.sweep import cells, discover, figure, pool, study
+from l4strace.sweep import cells, delay_figure, discover, figure, pool, study
 from l4strace.sweep.dataset import Dataset, parameters_of
 from l4strace.sweep.parameters import PREFIX
 from l4strace.sweep.summary import by_rule, varied
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """Many runs: the tables `runs`, `flows`, `findings` and `measures`, as `l4strace sweep` keeps.
+    """Many runs: the tables `runs`, `flows`, `delays`, `findings` and `measures` of a sweep.
 
     `Study("results")` opens what a sweep kept; `l4strace.sweep_runs` makes one.
     """
 
     runs: pl.DataFrame
     flows: pl.DataFrame
+    delays: pl.DataFrame
     findings: pl.DataFrame
     measures: pl.DataFrame
 
@@ -83,6 +84,10 @@ class Study:
         """A heat map as SVG for a paper, with scale, units and numbers of runs."""
         asked = figure.Asked(measure, columns, rows, tuple(each), statistic, labels or {})
         return figure.svg(figure.figure(self.tables, asked))
+
+    def queue_delays(self, *each: str) -> go.Figure:
+        """The distribution of queue delay over the runs: a curve a class and value of ``each``."""
+        return delay_figure.drawn(self.tables, each).plotly()
 
     def __repr__(self) -> str:
         return f"Study({self.place}: {count(self.runs.height, 'run')})"

@@ -55,7 +55,20 @@ SWEEP_FLOWS = Table(
         Column("law", STR, "", "Law of the direction's reductions, as in table `laws` of the run."),
         Column("cuts", U64, "", "Reductions caused by CE whose law is known."),
         Column("classic_cuts", U64, "", "Reductions caused by CE whose law is `floor` (0.3125 in classic mode) or `half`."),
-        Column("time_classic", F64, "", "Share of the logged steps of the fallback's detector with a score of 8 or more; null without kernel log."),
+        Column("time_classic", F64, "", "Share of the logged steps of the fallback's detector in classic mode, with a score of 9 or more; null without kernel log."),
+        Column("time_transition", F64, "", "Share of the logged steps of the fallback's detector in transition, with a score between 8 and 9; null without kernel log."),
+    ),
+)
+
+SWEEP_DELAYS = Table(
+    "delays",
+    "One point of the distribution of queue delay over the acknowledged packets of one class of one run; runs without packets, and captures at receivers, have none.",
+    ("run", "l4s", "share"),
+    (
+        RUN,
+        Column("l4s", BOOL, "", "True for the directions that send ECT(1), false for all others."),
+        Column("share", F64, "", "Share of the acknowledged packets of the class whose queue delay is at most `queue_delay_us`, 0 to 1."),
+        Column("queue_delay_us", F64, "us", "Queue delay of the round that acknowledged them."),
     ),
 )
 
@@ -92,5 +105,5 @@ SWEEP_MEASURES = Table(
     ),
 )
 
-SWEEP_TABLES = {table.name: table for table in (RUNS, SWEEP_FLOWS, SWEEP_FINDINGS, SWEEP_MEASURES)}
+SWEEP_TABLES = {table.name: table for table in (RUNS, SWEEP_FLOWS, SWEEP_DELAYS, SWEEP_FINDINGS, SWEEP_MEASURES)}
 """The tables of a sweep by name; each is a folder of that name in the dataset."""

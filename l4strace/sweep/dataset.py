@@ -1,4 +1,4 @@
-"""The results of a sweep on disk: four tables as Apache Parquet, written as results come.
+"""The results of a sweep on disk: five tables as Apache Parquet, written as results come.
 
 A folder holds one folder per table, and in these parts with the same numbers. The part of `runs` is
 written last, so that a part counts when its `runs` exist; of a run in several parts the newest
@@ -24,7 +24,7 @@ import polars as pl
 from l4strace.errors import InputError, UsageError
 from l4strace.ingest import untrusted
 from l4strace.ingest.file_names import shown
-from l4strace.schema.sweep import RUNS, SWEEP_TABLES
+from l4strace.schema.sweep import RUNS, SWEEP_DELAYS, SWEEP_TABLES
 from l4strace.schema.table import Table
 from l4strace.sweep import places
 from l4strace.sweep.parameters import PREFIX
@@ -133,7 +133,7 @@ class Dataset:
         return found
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """All four tables; of a run in several parts the newest rows."""
+        """All five tables; of a run in several parts the newest rows."""
         found: dict[str, list[pl.DataFrame]] = {name: [] for name in SWEEP_TABLES}
         taken: set[str] = set()
         for number in reversed(self._parts()):
@@ -192,6 +192,9 @@ class Dataset:
 
     def _read(self, table: str, number: int) -> pl.DataFrame:
         part = _part(table, number)
+        # Sweeps of versions before this one did not keep distributions.
+        if table == SWEEP_DELAYS.name and part.rpartition("/")[2] not in self._store.names(table):
+            return SWEEP_DELAYS.empty()
         try:
             return _checked(SWEEP_TABLES[table], table_of(self._store.read(part)))
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:

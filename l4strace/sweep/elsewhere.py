@@ -240,7 +240,7 @@ def tables(
     rates = pl.DataFrame(
         {"run": runs["run"], "rate_bps": pl.Series(map(rate_bps, set_), dtype=pl.Float64)}
     )
-    own = measures.rows(runs.select("run", *columns.measures, *_states(columns)), columns.measures)
+    own = measures.rows(runs.select("run", *columns.measures), columns.measures)
     computed = measures.of_flows(flows, rates)
     return {
         "runs": whole,
@@ -293,7 +293,8 @@ def _flows(runs: pl.DataFrame, columns: Columns, base_us: Sequence[float | None]
                 goodput_bps=goodput,
                 rtt_mean_us=rtt,
                 queue_delay_us=pl.when(rtt >= pl.col("_base")).then(rtt - pl.col("_base")),
-                time_classic=_time_classic(columns) if scalable else none,
+                time_classic=_time_in(columns, "classic") if scalable else none,
+                time_transition=_time_in(columns, "transition") if scalable else none,
             )
         )
     if not parts:
@@ -309,15 +310,7 @@ def _scaled(of: Mapping[str, tuple[str, float]], label: str) -> pl.Expr:
     return pl.lit(None, pl.Float64)
 
 
-def _states(columns: Columns) -> list[pl.Expr]:
-    """The other states of the detector; time in classic mode is a property of flows."""
-    if not columns.detector:
-        return []
-    events = pl.sum_horizontal(DETECTOR, ignore_nulls=False)
-    return [(pl.col(name) / events).alias(f"{name}_state") for name in DETECTOR[1:]]
-
-
-def _time_classic(columns: Columns) -> pl.Expr:
+def _time_in(columns: Columns, state: str) -> pl.Expr:
     if not columns.detector:
         return pl.lit(None, pl.Float64)
-    return pl.col("classic") / pl.sum_horizontal(DETECTOR, ignore_nulls=False)
+    return pl.col(state) / pl.sum_horizontal(DETECTOR, ignore_nulls=False)

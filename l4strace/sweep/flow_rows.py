@@ -6,7 +6,7 @@ import polars as pl
 
 from l4strace.derive import marked, neighbors, queue_delay, vantage
 from l4strace.evidence import Evidence
-from l4strace.prague.constants import SCALABLE_THRESHOLD
+from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.sweep import SWEEP_FLOWS
 
@@ -87,10 +87,12 @@ def _laws(evidence: Evidence) -> pl.DataFrame:
 
 
 def _detector(evidence: Evidence) -> pl.DataFrame:
-    """Share of the logged steps at scores from 8 on, where the floor begins to act."""
+    """Shares of the logged steps in which the floor acts wholly, and in part."""
     logged = evidence.detector.filter(pl.col("score").is_not_null())
+    score = pl.col("score")
     return logged.group_by(DIRECTION).agg(
-        time_classic=(pl.col("score") >= SCALABLE_THRESHOLD).mean()
+        time_classic=(score >= CLASSIC_THRESHOLD).mean(),
+        time_transition=((score > SCALABLE_THRESHOLD) & (score < CLASSIC_THRESHOLD)).mean(),
     )
 
 

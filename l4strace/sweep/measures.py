@@ -183,6 +183,8 @@ def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
             losses=_sum_of_known(pl.col("losses")),
             classic_reductions=pl.col("classic_cuts").filter(l4s).sum() / cuts,
             classic_state=_weighted(pl.col("time_classic"), l4s),
+            transition_state=_weighted(pl.col("time_transition"), l4s),
+            scalable_state=_weighted(1 - pl.col("time_classic") - pl.col("time_transition"), l4s),
         )
     )
     return rows(wide)

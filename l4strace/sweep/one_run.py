@@ -15,7 +15,7 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.pipeline import Asked
-from l4strace.sweep import flow_rows, measures, results
+from l4strace.sweep import delay_rows, flow_rows, measures, results
 from l4strace.sweep.parameters import rate_bps
 from l4strace.sweep.planned import Options, Page, Planned, Result, Row, row
 from l4strace.sweep.store import Store
@@ -25,7 +25,7 @@ ONE_ROW = "A row of a sweep is one run: name each of them in a line of its own."
 
 
 def measure(planned: Planned, options: Options, page: Page | None = None) -> Result:
-    """Rows of the four tables; with ``page`` also its page in those results at that path.
+    """Rows of the five tables; with ``page`` also its page in those results at that path.
 
     Raises InputError for what cannot be read, UsageError for files of several runs.
     """
@@ -47,9 +47,12 @@ def measure(planned: Planned, options: Options, page: Page | None = None) -> Res
     opening = _opening(evidence, analysis)
     return Result(
         row(planned) | {"status": "ok", "origin": origin, "judged": judged(analysis)} | opening,
-        flows.to_dicts(),
-        [_finding(planned.name, number, one) for number, one in enumerate(analysis.findings)],
-        [
+        flows=flows.to_dicts(),
+        delays=delay_rows.table(evidence, planned.name).to_dicts(),
+        findings=[
+            _finding(planned.name, number, one) for number, one in enumerate(analysis.findings)
+        ],
+        measures=[
             *_of_flows(planned, flows),
             *own,
             *_of_findings(planned.name, analysis.findings),
@@ -62,9 +65,8 @@ def _from_results(planned: Planned, made: results.Made) -> Result:
     origin, flows = made.flows(planned.name)
     return Result(
         row(planned) | {"status": "ok", "origin": origin},
-        flows.to_dicts(),
-        [],
-        [*_of_flows(planned, flows), *_of_results(planned.name, made)],
+        flows=flows.to_dicts(),
+        measures=[*_of_flows(planned, flows), *_of_results(planned.name, made)],
     )
 
 

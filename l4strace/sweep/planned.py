@@ -51,10 +51,11 @@ class Planned:
 
 @dataclass
 class Result:
-    """Rows of the four tables that one run gives; `run` without its parameters."""
+    """Rows of the five tables that one run gives; `run` without its parameters."""
 
     run: Row
     flows: list[Row] = field(default_factory=list)
+    delays: list[Row] = field(default_factory=list)
     findings: list[Row] = field(default_factory=list)
     measures: list[Row] = field(default_factory=list)
 
