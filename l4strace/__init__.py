@@ -18,7 +18,7 @@ from l4strace.errors import CollectorError, InputError, L4straceError, UsageErro
 if TYPE_CHECKING:
     import polars as pl
 
-    from l4strace.compare.studies import Compared, Study
+    from l4strace.comparison.notebook import Compared, Study
     from l4strace.run import Run
 
 __all__ = [
@@ -28,11 +28,11 @@ __all__ = [
     "Run",
     "Study",
     "UsageError",
-    "compare_studies",
+    "compare",
     "dated",
     "open",
     "open_all",
-    "sweep_runs",
+    "sweep",
 ]
 
 
@@ -100,18 +100,18 @@ def dated(table: pl.DataFrame) -> pl.DataFrame:
     return run.dated(table)
 
 
-def sweep_runs(*sources: str | PathLike[str], **options: Any) -> Study:
-    """Measures many runs as `l4strace sweep` does; `l4strace.compare.studies` has the options."""
-    from l4strace.compare import studies
+def sweep(*sources: str | PathLike[str], **options: Any) -> Study:
+    """Measures many runs as `l4strace sweep` does, with the options of `notebook.sweep`."""
+    from l4strace.comparison import notebook
 
-    return studies.sweep(*map(_name, sources), **options)
+    return notebook.sweep(*map(_name, sources), **options)
 
 
-def compare_studies(*compared: Study | str | PathLike[str], **options: Any) -> Compared:
+def compare(*compared: Study | str | PathLike[str], **options: Any) -> Compared:
     """Compares two studies, or of one two values of a parameter (``by``, ``of``)."""
-    from l4strace.compare import studies
+    from l4strace.comparison import notebook
 
-    return studies.compare(*compared, **options)
+    return notebook.compare(*compared, **options)
 
 
 if not TYPE_CHECKING:
@@ -123,7 +123,7 @@ if not TYPE_CHECKING:
 
             return Run
         if name == "Study":
-            from l4strace.compare.studies import Study
+            from l4strace.comparison.notebook import Study
 
             return Study
         raise AttributeError(f"module 'l4strace' has no attribute {name!r}")

@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.sweep import discover, one_run, study
-from l4strace.sweep.planned import Limits, Options, Planned
-from l4strace.sweep.pool import Pages, Results
+from l4strace.studies import discover, one_run, study
+from l4strace.studies.planned import Limits, Options, Planned
+from l4strace.studies.pool import Pages, Results
 from tests.support.places import FIXTURES
 
 

@@ -12,9 +12,9 @@ from l4strace import console
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
-    from l4strace.compare.overlay import Side
-    from l4strace.compare.sides import Sides
-    from l4strace.sweep.pool import Measure
+    from l4strace.comparison.overlay import Side
+    from l4strace.comparison.sides import Sides
+    from l4strace.studies.pool import Measure
 
 
 class Correction(str, Enum):
@@ -90,10 +90,10 @@ def compare(
       l4strace compare before.sweep after.sweep -m l4s_share -m L4S301
     """
     from l4strace.commands.page_file import PageFile, ours
-    from l4strace.compare import libraries
+    from l4strace.comparison import libraries
 
     libraries.check()
-    from l4strace.compare import comparison, document, text
+    from l4strace.comparison import comparison, document, text
     from l4strace.output.json import dumps
 
     target = PageFile(output, ours, force) if output else None
@@ -103,7 +103,7 @@ def compare(
         sides, measure or [], correction.value, pairing=pairing, at_least=at_least or []
     )
     if target is not None:
-        from l4strace.compare import page
+        from l4strace.comparison import page
 
         with target.opened() as file:
             file.write(page.render(result, _overlaid(sources)).encode("utf-8", "replace"))
@@ -114,7 +114,7 @@ def compare(
 def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides:
     from dataclasses import replace
 
-    from l4strace.compare import sides
+    from l4strace.comparison import sides
 
     if by:
         if len(sources) != 1 or not of:
@@ -133,8 +133,8 @@ def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides
 
 def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
     """The two captures to overlay in charts; null when the sides are anything else."""
-    from l4strace.compare import overlay
-    from l4strace.compare.sides import is_capture
+    from l4strace.comparison import overlay
+    from l4strace.comparison.sides import is_capture
 
     if len(sources) != 2 or not all(map(is_capture, sources)):
         return None
@@ -143,6 +143,6 @@ def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
 
 
 def _on_cores() -> Measure:
-    from l4strace.sweep import pool
+    from l4strace.studies import pool
 
     return pool.on_cores(os.cpu_count() or 1)

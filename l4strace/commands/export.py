@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from l4strace.evidence import Capture
     from l4strace.ingest.selection import Selection
     from l4strace.pipeline import Judged
-    from l4strace.sweep.cells import Tables
+    from l4strace.studies.cells import Tables
 
 
 def export(
@@ -81,7 +81,7 @@ def export(
 
 def _of_study(kept: Tables, table: str, output: str, form: TableFormat | None, force: bool) -> None:
     """A table of a sweep; measures with the parameters of their runs."""
-    from l4strace.compare.studies import wide
+    from l4strace.comparison.notebook import wide
 
     if table not in kept:
         raise UsageError(f"a sweep has no table {table!r}", f"Tables: {', '.join(kept)}.")

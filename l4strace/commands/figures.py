@@ -16,7 +16,7 @@ from l4strace.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from l4strace.page.chart import Chart
     from l4strace.pipeline import Judged
-    from l4strace.sweep.cells import Tables
+    from l4strace.studies.cells import Tables
 
 HEAD_BYTES = 512
 """Bytes at the start of a file that hold the signature of charts of l4strace."""
@@ -131,8 +131,8 @@ def figures(
 
 def _heat_maps(tables: Tables, maps: Maps, output: str, force: bool) -> None:
     """One SVG a measure; by default of all that at least half of the runs have."""
-    from l4strace.compare import sides
-    from l4strace.sweep import cells
+    from l4strace.comparison import sides
+    from l4strace.studies import cells
 
     tables = sides.where(tables, maps.where or [])
     folder = Path(output)
@@ -151,7 +151,7 @@ def _heat_maps(tables: Tables, maps: Maps, output: str, force: bool) -> None:
 def _of_study(tables: Tables, name: str, maps: Maps) -> str:
     """A heat map, or the curves of `queue_delay_cdf`, as SVG."""
     from l4strace.page.drawing.svg import svg
-    from l4strace.sweep import delay_figure, figure
+    from l4strace.studies import delay_figure, figure
 
     each = tuple(maps.each or ())
     if name == delay_figure.NAME:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
-    from l4strace.sweep.cells import Tables
+    from l4strace.studies.cells import Tables
 
 MARK = "sweep.json"
-"""As in `l4strace/sweep/dataset.py`, which captures need not load."""
+"""As in `l4strace/studies/dataset.py`, which captures need not load."""
 
 
 def tables(paths: Sequence[str]) -> Tables | None:
@@ -22,7 +22,7 @@ def tables(paths: Sequence[str]) -> Tables | None:
         return None
     if len(paths) > 1:
         raise UsageError(f"{kept[0]}: a sweep stands alone", "Name one sweep.")
-    from l4strace.sweep.dataset import Dataset
+    from l4strace.studies.dataset import Dataset
 
     dataset = Dataset(kept[0])
     dataset.about()

@@ -14,10 +14,10 @@ from l4strace.commands.destination import Destination
 from l4strace.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from l4strace.sweep.cells import Tables
-    from l4strace.sweep.planned import Done
-    from l4strace.sweep.pool import Measure
-    from l4strace.sweep.study import Order
+    from l4strace.studies.cells import Tables
+    from l4strace.studies.planned import Done
+    from l4strace.studies.pool import Measure
+    from l4strace.studies.study import Order
 
 MEGABYTE = 1_000_000
 
@@ -88,7 +88,7 @@ class Runs(NamedTuple):
     @property
     def results(self) -> str:
         """Folder of the dataset."""
-        from l4strace.sweep import discover
+        from l4strace.studies import discover
 
         return self.output or f"{discover.stem(self.sources[0])}.sweep"
 
@@ -127,10 +127,10 @@ class Work(NamedTuple):
     def measure(self) -> Measure:
         """How runs are measured: on this machine or a cluster. Raises UsageError without Dask."""
         if self.scheduler:
-            from l4strace.sweep.cluster import on_cluster
+            from l4strace.studies.cluster import on_cluster
 
             return on_cluster(self.scheduler)
-        from l4strace.sweep import pool
+        from l4strace.studies import pool
 
         return pool.on_cores(self.workers or os.cpu_count() or 1)
 
@@ -170,7 +170,7 @@ def sweep(
       l4strace sweep runs/ --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}' -o results
       l4strace sweep patched/results.csv unpatched/results.csv --dry-run
     """
-    from l4strace.sweep import study
+    from l4strace.studies import study
 
     form = printed.form
     if dry_run:
@@ -190,8 +190,8 @@ def sweep(
 
 
 def _order(runs: Runs, rules: Rules, work: Work) -> Order:
-    from l4strace.sweep import discover, elsewhere, study
-    from l4strace.sweep.planned import Limits, Options
+    from l4strace.studies import discover, elsewhere, study
+    from l4strace.studies.planned import Limits, Options
 
     roles = elsewhere.Roles(tuple(runs.parameter or ()), tuple(runs.measure or ()), runs.repetition)
     return study.Order(
@@ -207,7 +207,7 @@ def _order(runs: Runs, rules: Rules, work: Work) -> Order:
 
 def _show_plan(order: Order, wanted: Format) -> None:
     """Prints the plan of a sweep."""
-    from l4strace.sweep import discover, plan
+    from l4strace.studies import discover, plan
 
     found = discover.discover(order.sources, order.how, order.options)
     if wanted is Format.json:
@@ -228,10 +228,10 @@ def _known(baseline: str, wanted: Format) -> Tables:
         return {}
     if wanted is Format.markdown:
         raise UsageError("a sweep has no form in Markdown", "Use text, json, sarif or junit.")
-    from l4strace.compare import libraries
+    from l4strace.comparison import libraries
 
     libraries.check()
-    from l4strace.compare import baseline as keeping
+    from l4strace.comparison import baseline as keeping
 
     return keeping.load(baseline)
 
@@ -240,9 +240,9 @@ def _keeper(place: str) -> Callable[[Tables], None]:
     """A function that writes the new baseline, if any. Raises the errors of Destination."""
     if not place:
         return lambda _: None
-    from l4strace.compare import baseline as keeping
-    from l4strace.sweep import places
-    from l4strace.sweep.store import Store
+    from l4strace.comparison import baseline as keeping
+    from l4strace.studies import places
+    from l4strace.studies.store import Store
 
     if places.is_url(place):
         folder, _, name = place.rpartition("/")
@@ -260,7 +260,7 @@ def _keeper(place: str) -> Callable[[Tables], None]:
 
 
 def _report(order: Order, done: Done, wanted: Format) -> None:
-    from l4strace.sweep import summary
+    from l4strace.studies import summary
 
     if wanted is Format.json:
         from l4strace.output.json import dumps
@@ -282,7 +282,7 @@ def _some_measured(done: Done) -> None:
 
 def _regressions(order: Order, done: Done, known: Tables, place: str, wanted: Format) -> int:
     """Prints what became worse; the exit code: SARIF always 0, else 1 for a regression."""
-    from l4strace.compare import baseline, document, text
+    from l4strace.comparison import baseline, document, text
     from l4strace.model import Severity
     from l4strace.output import json, junit, sarif
 

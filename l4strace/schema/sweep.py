@@ -97,7 +97,7 @@ SWEEP_MEASURES = Table(
     (
         RUN,
         Column("number", U32, "", "Number of the finding in table `findings`; null when the measure is of the run as a whole."),
-        Column("name", STR, "", "Name of the measure, such as `l4s_share`; `l4strace/sweep/measures.py` lists those of whole runs."),
+        Column("name", STR, "", "Name of the measure, such as `l4s_share`; `l4strace/studies/measures.py` lists those of whole runs."),
         Column("value", F64, "", "Value as a number; null when it is text."),
         Column("text", STR, "", "Value as text; null when it is a number."),
         Column("unit", STR, "", "Unit of the value, such as `bit/s`, `us`, `share` or `packet`; empty for none."),

@@ -19,7 +19,7 @@ from tests.support.places import REPOSITORY
 RECORDING = ("capture", "watch")
 """They need rights and traffic: their options are parsed, `tests/capture` runs them."""
 ELSEWHERE = re.compile(r"--scheduler|s3://")
-"""Runs on other machines: parsed; `tests/sweep/test_cluster.py` runs them."""
+"""Runs on other machines: parsed; `tests/studies/test_cluster.py` runs them."""
 WITH_CALLS = [page for page in pages.PAGES if any(pages.calls(b) for _, b in pages.blocks(page))]
 SESSIONS = [
     (words, shown)

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.compare import comparison, sides, text
-from l4strace.compare.comparison import Measured
-from l4strace.sweep import cells, pool, study
-from l4strace.sweep.cells import Tables
+from l4strace.comparison import comparison, sides, text
+from l4strace.comparison.comparison import Measured
+from l4strace.studies import cells, pool, study
+from l4strace.studies.cells import Tables
 
 UNPATCHED, PATCHED = "5.15.72-56eae305c-prague-91", "5.15.725.15-prague-lhagen+"
 TRACED = "5.15.72-tracepoints-with-patch"

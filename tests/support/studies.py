@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from l4strace.compare import statistics
+from l4strace.comparison import statistics
 
 SIZES = (
     (2, 2), (3, 3), (2, 5), (4, 4), (5, 5), (2, 10), (10, 2), (5, 30), (10, 10), (10, 30), (30, 30),

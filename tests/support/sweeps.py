@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from l4strace.sweep import pool, study, worker
-from l4strace.sweep.planned import Limits, Options, Planned, Result
+from l4strace.studies import pool, study, worker
+from l4strace.studies.planned import Limits, Options, Planned, Result
 
 
 def runs(folder: Path, count: int = 3) -> Path:

@@ -23,10 +23,10 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.compare import baseline
+from l4strace.comparison import baseline
 from l4strace.errors import InputError, L4straceError, UsageError
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.sweep import discover, study
+from l4strace.studies import discover, study
 from tests.support.hostile.batch import MOST_BYTES, MOST_SECONDS
 from tests.support.hostile.texts import NUMBERS, TEXTS, damaged, spoilt, value
 from tests.support.sweeps import failing
