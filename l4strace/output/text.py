@@ -46,7 +46,7 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
         "\n".join(_sources(capture, width)),
         "\n\n".join(_findings(capture, analysis, color, width)),
         "\n".join(_flows(traffic(capture), analysis, width)),
-        "\n".join(path_lines.lines(capture, width)),
+        "\n".join(path_lines.lines(traffic(capture), width)),
         "\n".join(wrapped(text, width) for text in qdiscs.sentences(capture)),
         "\n".join(_not_judged(analysis, width)),
     ]
@@ -86,8 +86,9 @@ def _sources(capture: Capture, width: int) -> Iterator[str]:
 
 def _findings(capture: Capture, analysis: Analysis, color: bool, width: int) -> Iterator[str]:
     names = {rule.code: rule.name for rule in analysis.rules}
-    accused = capture.flows["flow"].is_in([finding.flow for finding in analysis.findings])
-    flows = {row["flow"]: row for row in capture.flows.filter(accused).iter_rows(named=True)}
+    shown = traffic(capture).flows
+    accused = shown["flow"].is_in([finding.flow for finding in analysis.findings])
+    flows = {row["flow"]: row for row in shown.filter(accused).iter_rows(named=True)}
     for (_, rule), group in groupby(analysis.findings, key=lambda f: (f.severity, f.rule)):
         same: dict[str, list[Finding]] = {}
         for finding in group:

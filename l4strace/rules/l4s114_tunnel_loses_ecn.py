@@ -39,7 +39,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S114"
@@ -56,8 +56,9 @@ HIDDEN = 0.01
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each tunnelled flow direction and kind of fault."""
-    flows = evidence.flows.select("source", "flow", "mode", "tunnel")
-    tunnelled = evidence.directions.filter(
+    known = traffic(evidence)
+    flows = known.flows.select("source", "flow", "mode", "tunnel")
+    tunnelled = known.directions.filter(
         (pl.col("outer_ce") >= MIN_TUNNEL_MARKS)
         | (pl.col("outer_not_ect") > HIDDEN * pl.col("packets"))
     ).join(flows, on=["source", "flow"], how="left")
