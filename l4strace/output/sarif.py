@@ -96,7 +96,7 @@ def _result(
         place["logicalLocations"] = [
             {"name": f"flow {finding.flow}", "fullyQualifiedName": flows[finding.flow]}
         ]
-    kept = ("confidence", "action", "forward", "span_ns", "frames", "measures")
+    kept = ("headline", "confidence", "action", "forward", "span_ns", "frames", "measures")
     result = {
         "ruleId": finding.rule,
         "level": LEVELS[finding.severity],

@@ -194,4 +194,11 @@ def _finding(
     )
 
 
-RULE = Rule(CODE, "ecn-bleached", "The path clears the ECN field.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ecn-bleached",
+    "The path clears the ECN field.",
+    check,
+    __doc__,
+    ("The path bleaches ECN",),
+)

@@ -74,4 +74,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-RULE = Rule(CODE, "path-changes-codepoint", "The path changes ECN codepoints.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "path-changes-codepoint",
+    "The path changes ECN codepoints.",
+    check,
+    __doc__,
+    ("The path changes ECN codepoints",),
+)

@@ -185,4 +185,11 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "kernel-packets-disagree", "Kernel and packets disagree.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "kernel-packets-disagree",
+    "Kernel and packets disagree.",
+    check,
+    __doc__,
+    ("Kernel and packets disagree",),
+)

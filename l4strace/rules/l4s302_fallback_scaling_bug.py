@@ -131,4 +131,5 @@ RULE = Rule(
     "Fallback thresholds on the wrong scale (24-bit bug).",
     check,
     __doc__,
+    ("Prague's fallback has the scaling bug",),
 )

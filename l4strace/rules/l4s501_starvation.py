@@ -89,4 +89,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "starvation", "A flow starves beside another.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "starvation",
+    "A flow starves beside another.",
+    check,
+    __doc__,
+    ("{flow} starves beside another flow",),
+)

@@ -15,6 +15,7 @@ from l4strace.wording.moments import span
 from l4strace.wording.names import FANCY_ARROW, ends
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
+from l4strace.wording.verdict import verdict
 
 TITLE = "Findings"
 
@@ -58,8 +59,11 @@ class Card(NamedTuple):
     rule_name: str
     severity: str
     confidence: str
+    headline: str
     message: str
     action: str
+    told: bool
+    """The verdict holds its message and its action, which are empty here."""
     facts: tuple[Item, ...]
     caveats: tuple[str, ...]
     places: tuple[Place, ...] = ()
@@ -102,8 +106,9 @@ def build(case: Case) -> FindingsSection:
     more = len(findings) - len(keys)
     shown = [(findings[place], key) for place, key in keys.items()]
     doubts = _doubts(findings)
+    told = verdict(case.analysis, case.flow_count).told
     by_rule: dict[tuple[str, str], list[Card]] = {}
-    for card in _merged(case, shown, doubts):
+    for card in _merged(case, shown, doubts, told):
         by_rule.setdefault((card.severity, card.rule), []).append(card)
     groups = tuple(
         Group(tuple(cards[:OPEN_OF_A_RULE]), tuple(cards[OPEN_OF_A_RULE:]))
@@ -114,13 +119,17 @@ def build(case: Case) -> FindingsSection:
 
 
 def _merged(
-    case: Case, shown: Sequence[tuple[Finding, str]], doubts: Sequence[Finding]
+    case: Case,
+    shown: Sequence[tuple[Finding, str]],
+    doubts: Sequence[Finding],
+    told: Finding | None,
 ) -> list[Card]:
     """One card for findings that differ in their place alone."""
     names = {rule.code: rule.name for rule in case.analysis.rules}
     places: dict[Card, list[Place]] = {}
     for finding, key in shown:
-        card = _card(finding, names.get(finding.rule, ""), doubts)
+        said = told is not None and (finding.rule, finding.message) == (told.rule, told.message)
+        card = _card(finding, names.get(finding.rule, ""), doubts, said)
         places.setdefault(card, []).append(_place(case, finding, key))
     return [card._replace(places=tuple(found)) for card, found in places.items()]
 
@@ -149,14 +158,16 @@ def fact(measure: Measure) -> Item:
     return Item(measure.name, micro(measures.value(measure)), micro(measure.expected))
 
 
-def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding]) -> Card:
+def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding], told: bool) -> Card:
     return Card(
         rule=finding.rule,
         rule_name=rule_name,
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
-        message=typeset(finding.message),
-        action=typeset(finding.action),
+        headline=typeset(finding.headline),
+        message="" if told else typeset(finding.message),
+        action="" if told else typeset(finding.action),
+        told=told,
         facts=tuple(fact(measure) for measure in finding.measures),
         caveats=_caveats(doubts, finding),
     )
