@@ -40,6 +40,14 @@ class Measure(NamedTuple):
     expected: str = ""
 
 
+class Cause(NamedTuple):
+    """The finding that explains another one: its rule, flow and direction."""
+
+    rule: str
+    flow: int | None
+    forward: bool | None
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that a rule found.
@@ -49,7 +57,8 @@ class Finding:
     on what to do. ``flow`` and
     ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
     clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``. ``variant`` is a short
-    code where somebody must distinguish two findings of one rule.
+    code where somebody must distinguish two findings of one rule. ``cause`` names the finding that
+    explains this one, and whose remedy is the one for both.
     """
 
     rule: str
@@ -65,6 +74,7 @@ class Finding:
     measures: tuple[Measure, ...] = ()
     variant: str = ""
     headline: str = ""
+    cause: Cause | None = None
 
     def __post_init__(self) -> None:
         if len(self.frames) > MAX_FRAMES:

@@ -46,6 +46,7 @@ from l4strace.ingest.tracked import Progress
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.resources import timed
 from l4strace.rules.checklist import checklists
+from l4strace.rules.support.causes import linked
 from l4strace.rules.support.explained import explained
 from l4strace.rules.support.status import status
 from l4strace.rules.support.verdict_lines import verdict_lines
@@ -306,7 +307,7 @@ def judge(
         key=lambda finding: worst_first(finding, carried),
     )
     return Analysis(
-        tuple(findings),
+        linked(findings),
         tuple(skipped),
         asked,
         verdict_lines(evidence),

@@ -134,6 +134,7 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "frames": list(finding.frames),
         "measures": [_measure(measure) for measure in finding.measures],
         "variant": finding.variant or None,
+        "cause": finding.cause._asdict() if finding.cause else None,
     }
 
 

@@ -31,14 +31,15 @@ MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
     """The diagnosis as Markdown of at most ``most`` bytes; what does not fit is counted."""
     opening = verdict(analysis, conversations(capture))
+    action = opening.action(analysis)
     status = (("L4S", analysis.status.sentence),) if analysis.status else ()
     frame = (*status, *(opening.frame.lines if opening.frame else ()))
     blocks = [
         f"**{text(opening.headline)}**",
         text(opening.paragraph),
-        f"**Do:** {text(opening.action)}" if opening.action else "",
+        f"**Do:** {text(action)}" if action else "",
         "\n".join(f"- {label}: {text(sentence)}" for label, sentence in frame),
-        "\n".join(_findings(analysis, opening.told)),
+        "\n".join(_findings(analysis, opening.told, action)),
         "\n".join(_evidence(analysis)),
         text(" ".join(paths.statements(capture))),
         "\n".join(_sources(capture)),
@@ -60,7 +61,7 @@ def code(raw: str) -> str:
     return f"`{one_line(raw).replace('`', chr(39)).replace('|', '¦')}`"
 
 
-def _findings(analysis: Analysis, told: Finding | None) -> Iterator[str]:
+def _findings(analysis: Analysis, told: Finding | None, action: str) -> Iterator[str]:
     if not analysis.findings:
         return
     names = {rule.code: rule.name for rule in analysis.rules}
@@ -68,8 +69,9 @@ def _findings(analysis: Analysis, told: Finding | None) -> Iterator[str]:
     yield "|---|---|---|---|"
     shown = _shown(analysis)
     for finding in shown:
-        what = finding.headline if finding == told else f"{finding.message} {finding.action}"
-        yield f"| {' | '.join(_cells(finding, names.get(finding.rule, ''), what.strip()))} |"
+        what = finding.headline if finding == told else finding.message
+        what = what if finding.action in ("", action) else f"{what} {finding.action}"
+        yield f"| {' | '.join(_cells(finding, names.get(finding.rule, ''), what))} |"
     if (more := len(analysis.findings) - len(shown)) > 0:
         yield f"\n{count(more, 'more finding')} left out."
 

@@ -41,10 +41,10 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
     status = (("L4S", analysis.status.sentence),) if analysis.status else ()
     frame = opening.frame.lines if opening.frame else ()
     blocks = [
-        "\n".join(_opening(opening, color, width)),
+        "\n".join(_opening(opening, opening.action(analysis), color, width)),
         "\n".join(_labeled((*status, *frame), color, width)),
         "\n".join(_sources(capture, width)),
-        "\n\n".join(_findings(capture, analysis, opening.told, color, width)),
+        "\n\n".join(_findings(capture, analysis, opening, color, width)),
         "\n".join(_flows(traffic(capture), analysis, width)),
         "\n".join(path_lines.lines(traffic(capture), width)),
         "\n".join(wrapped(text, width) for text in qdiscs.sentences(capture)),
@@ -53,13 +53,13 @@ def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: 
     return "\n\n".join(block for block in blocks if block)
 
 
-def _opening(opening: Verdict, color: bool, width: int) -> Iterator[str]:
+def _opening(opening: Verdict, action: str, color: bool, width: int) -> Iterator[str]:
     """The headline, the paragraph below it, and the remedy."""
     yield _paint(wrapped(opening.headline, width), _style(opening), color)
     if opening.paragraph:
         yield wrapped(opening.paragraph, width, INDENT)
-    if opening.action:
-        yield wrapped(f"Do: {opening.action}", width, INDENT + INDENT, INDENT)
+    if action:
+        yield wrapped(f"Do: {action}", width, INDENT + INDENT, INDENT)
 
 
 def _style(opening: Verdict) -> str:
@@ -94,9 +94,10 @@ def _sources(capture: Capture, width: int) -> Iterator[str]:
 
 
 def _findings(
-    capture: Capture, analysis: Analysis, told: Finding | None, color: bool, width: int
+    capture: Capture, analysis: Analysis, opening: Verdict, color: bool, width: int
 ) -> Iterator[str]:
-    """Each finding; the one that the verdict has ``told`` without its message and remedy."""
+    """Each finding, without the message and the remedy that the verdict tells."""
+    told, action = opening.told, opening.action(analysis)
     names = {rule.code: rule.name for rule in analysis.rules}
     shown = traffic(capture).flows
     accused = shown["flow"].is_in([finding.flow for finding in analysis.findings])
@@ -110,7 +111,8 @@ def _findings(
             places = [_where(capture, finding, flows) for finding in findings[:PLACES_SHOWN]]
             if (more := len(findings) - PLACES_SHOWN) > 0:
                 places.append(f"and {count(more, 'more flow')}")
-            one = replace(findings[0], message="", action="") if told in findings else findings[0]
+            one = replace(findings[0], message="") if told in findings else findings[0]
+            one = replace(one, action="") if one.action == action else one
             yield "\n".join(_finding(one, names.get(rule, ""), places, color, width))
         if (more := sum(map(len, alike[FINDINGS_OF_A_RULE:]))) > 0:
             yield f"{INDENT}{rule}: {count(more, 'more finding')} of this rule (--json has all)."

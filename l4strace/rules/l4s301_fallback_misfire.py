@@ -70,7 +70,10 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.quantities import share
 
 CODE = "L4S301"
-ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
+ACTION = (
+    "Run `echo 0 > /sys/module/tcp_prague/parameters/prague_ecn_fallback` on this host, or a "
+    "kernel with the correct thresholds."
+)
 HIGH_INPUTS = (
     "queue delay or RTT deviation is above its threshold, and the bottleneck is not shown to be L4S"
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Severity, Unmet, VerdictLines
 from l4strace.wording.headlines import within
-from l4strace.wording.order import cause_first
+from l4strace.wording.order import cause_first, root
 from l4strace.wording.quantities import count, listed
 
 
@@ -35,10 +35,9 @@ class Verdict(NamedTuple):
         finding = self.finding
         return finding if finding is not None and finding.message in self.paragraph else None
 
-    @property
-    def action(self) -> str:
-        """What to do about the finding that it tells."""
-        return self.told.action if self.told else ""
+    def action(self, analysis: Analysis) -> str:
+        """What to do about the finding that it tells, or about the cause of it."""
+        return root(self.told, analysis.findings).action if self.told else ""
 
 
 def conversations(capture: Capture) -> int:

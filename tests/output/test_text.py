@@ -44,7 +44,9 @@ def test_the_verdict_comes_first_and_says_it_once():
     assert headline == BLEACHED.headline
     assert " ".join(" ".join(rest).split()) == f"{BLEACHED.message} Do: {BLEACHED.action}"
     assert " ".join(shown.split()).count(BLEACHED.message) == 1
-    milder = replace(BLEACHED, severity=Severity.WARNING, message="Another message.")
+    milder = replace(
+        BLEACHED, severity=Severity.WARNING, message="Another message.", action="Other."
+    )
     shown = text.render(RUN, Analysis((BLEACHED, milder)))
     assert shown.count("Another message.") == 1
     assert shown.count("Do: ") == 2

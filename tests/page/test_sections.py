@@ -303,3 +303,15 @@ def test_a_kernel_log_alone_shows_nothing_of_packets(logged: Case) -> None:
 def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
     filters = dict(findings.build(logged).cards[0].places[0].filters)
     assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"
+
+
+def test_a_story_is_linked_both_ways_and_has_one_remedy(case: Case) -> None:
+    html = fill(build(case))
+    by_rule = {card.rule: card for card in findings.build(case).cards}
+    story = {rule: card.places[0].story for rule, card in by_rule.items()}
+    assert [step.key for step in story["L4S501"].causes] == ["L4S301-flow-0"]
+    assert [step.key for step in story["L4S301"].causes] == ["L4S302-flow-0"]
+    assert [step.key for step in story["L4S301"].effects] == ["L4S501-flow-0"]
+    remedy = next(one.action for one in case.analysis.findings if one.rule == "L4S302")
+    assert html.count(remedy.rpartition("rebuild ")[2].split("(")[0]) == 1
+    assert by_rule["L4S501"].action == by_rule["L4S302"].action == ""

@@ -68,7 +68,7 @@ def build(case: Case) -> VerdictSection:
         status=_status(case),
         frame=tuple((label, typeset(text)) for label, text in frame),
         severity=_tone(opening),
-        action=typeset(opening.action),
+        action=typeset(opening.action(case.analysis)),
         link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
