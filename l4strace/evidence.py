@@ -26,7 +26,8 @@ class Capture:
     """Tables read from the inputs; each is declared under the same name in `l4strace.schema`.
 
     Here `flows` and `directions` hold TCP alone, which is what derived tables and rules read, and
-    `udp_flows` and `udp_directions` the rows of UDP; `traffic` puts them together.
+    `udp_flows` and `udp_directions` the rows of UDP; likewise `udp_kernel` holds what logs of
+    user-space senders say. `traffic` puts them together.
     """
 
     sources: pl.DataFrame
@@ -39,6 +40,7 @@ class Capture:
     qdiscs: pl.DataFrame
     udp_flows: pl.DataFrame = field(default_factory=_without_rows("flows"), kw_only=True)
     udp_directions: pl.DataFrame = field(default_factory=_without_rows("directions"), kw_only=True)
+    udp_kernel: pl.DataFrame = field(default_factory=_without_rows("kernel"), kw_only=True)
     host_files: tuple[dict[str, Any], ...] = field(default=())
     """Parsed `*.host.json` files, each with its `path`; the table `hosts` has their facts."""
     aggregates: dict[str, Any] = field(default_factory=dict)
@@ -126,4 +128,6 @@ def traffic(capture: C) -> C:
         ),
         udp_flows=capture.udp_flows.clear(),
         udp_directions=capture.udp_directions.clear(),
+        kernel=pl.concat([capture.kernel, capture.udp_kernel]),
+        udp_kernel=capture.udp_kernel.clear(),
     )

@@ -203,6 +203,13 @@ def first_acks(
     ``most`` packets of the capture are read; ``starts`` is as for `packets`.
     """
 
+def datagrams(path: str, flows: list[tuple[int, str, int, str, int]], most: int) -> ArrowTable:
+    """When datagrams of UDP conversations passed: `flow`, `forward`, `ts_ns`, `bytes`.
+
+    ``flows`` are number, client, its port, server and its port of each; ``most`` datagrams of each
+    direction are kept.
+    """
+
 def records(block: Block, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:
     """Lines of one JSON object each as rows, and how many lines do not fit.
 
@@ -230,6 +237,31 @@ class LogLines:
     def finish(self) -> ArrowTable | None: ...
     def counts(self) -> dict[str, int]:
         """`rows`, `unread`, `first_unread` (line, 0 when none), `lost`."""
+
+class QlogReader:
+    """A qlog, chunk by chunk: samples of its senders where their state changes."""
+
+    def __init__(self) -> None: ...
+    def feed(self, chunk: bytes) -> ArrowTable | None: ...
+    def finish(self) -> ArrowTable: ...
+    def traces(self) -> ArrowTable:
+        """One row per connection: header, ends, datagrams by codepoint."""
+
+    def datagrams(self) -> ArrowTable: ...
+    def counts(self) -> dict[str, int]:
+        """`events`, `unread`, `traces_left_out`, and whether the log is `whole`."""
+
+class QlogPieces:
+    """Splits a qlog into its parts; ``unread`` counts what was too long or broke off."""
+
+    unread: int
+
+    def __init__(self) -> None: ...
+    def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
+        """`header`, `event` or `record` with the JSON of each part that the chunk completes."""
+
+    def finish(self) -> bool:
+        """False when a bracket is still open."""
 
 L4S_MARK_US: float
 SPIKE_JOIN_NS: int

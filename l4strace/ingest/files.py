@@ -13,7 +13,10 @@ from l4strace.ingest import file_names
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dump", ".ntar")
-LOGS_BESIDE = (".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt", ".tc.txt")
+LOGS_BESIDE = (
+    *(".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt", ".tc.txt"),
+    *(".qlog", ".sqlog", ".prague.json", ".prague.txt", ".scream.csv"),
+)
 """Endings of logs that belong to a capture with the same stem."""
 HOST_BESIDE = ".host.json"
 HEAD_BYTES = 1 << 16

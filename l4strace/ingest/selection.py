@@ -132,8 +132,9 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     kernel = capture.kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     qdiscs = capture.qdiscs.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     lasts = (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
-    logged = pl.col("flow").is_in(kernel["flow"].unique().implode())
-    alive, udp = capture.flows.filter(lasts | logged), capture.udp_flows.filter(lasts)
+    of_senders = capture.udp_kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
+    logged = pl.col("flow").is_in(pl.concat([kernel["flow"], of_senders["flow"]]).implode())
+    alive, udp = (table.filter(lasts | logged) for table in (capture.flows, capture.udp_flows))
     if alive.is_empty() and udp.is_empty():
         raise UsageError(
             "no flow between --from and --to",
@@ -147,9 +148,10 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         rounds=rounds,
         kernel=kernel,
         qdiscs=qdiscs,
-        paths=capture.paths.filter(kept | pl.col("flow").is_in(udp["flow"].implode())),
+        paths=capture.paths.filter(kept),
         udp_flows=udp,
         udp_directions=capture.udp_directions.join(udp, on=["source", "flow"], how="semi"),
+        udp_kernel=of_senders,
     )
 
 

@@ -90,7 +90,7 @@ def _named(path: str) -> PurePath:
 
 def _by_flow(capture: Capture) -> list[list[int]]:
     """Sources that show the same flow, each set of them once."""
-    tables = (capture.flows, capture.udp_flows, capture.kernel)
+    tables = (capture.flows, capture.udp_flows, capture.kernel, capture.udp_kernel)
     seen = pl.concat([table.select("source", "flow") for table in tables])
     together = (
         seen.drop_nulls().unique().group_by("flow").agg(pl.col("source").sort())["source"].unique()
@@ -111,6 +111,7 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         directions=capture.directions.filter(ours),
         udp_flows=capture.udp_flows.filter(ours),
         udp_directions=capture.udp_directions.filter(ours),
+        udp_kernel=capture.udp_kernel.filter(ours),
         rounds=capture.rounds.filter(ours),
         kernel=capture.kernel.filter(ours),
         stats=capture.stats.filter(ours),

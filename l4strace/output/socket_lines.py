@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import polars as pl
 
 from l4strace.console import one_line
+from l4strace.derive import sender_logs
 from l4strace.evidence import Capture
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share
-from l4strace.wording.wrap import WIDTH, wrapped
+from l4strace.wording.sender_logs import sentence
+from l4strace.wording.wrap import WIDTH, whole, wrapped
 
 HEADS = ("flow", "from", "to", "cc", "samples", "window", "RTT", "least", "CE", "retx")
 NUMBERS = ("samples", "window", "RTT", "least", "CE", "retx")
@@ -23,7 +26,7 @@ WAITS = 2.0
 """Median RTT over the least from which most of it is waiting."""
 LEAST_WAIT_US = 1000.0
 """Below this hosts alone make as much. By eye."""
-COUNTED = "window: median, in packets; RTT: median; CE, retx: as the kernel counted."
+COUNTED = "window: median, in packets; RTT: median; CE, retx: as the {} counted."
 
 
 def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterator[str]:
@@ -35,10 +38,21 @@ def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterato
     sockets = logged.to_dicts()
     cells = [HEADS, *(_line(flows[row["flow"]], row) for row in sockets)]
     yield from _columns(cells, width)
-    yield wrapped(COUNTED, width)
+    kernels = all(flows[row["flow"]]["transport"] == "tcp" for row in sockets)
+    yield wrapped(COUNTED.format("kernel" if kernels else "sender"), width)
     for row in sockets:
         if said := _shown(row):
             yield wrapped(f"Flow {row['flow']}: {said}.", width)
+    yield from of_senders(capture, [row["flow"] for row in sockets], width)
+
+
+def of_senders(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterator[str]:
+    """What logs of user-space senders say of the flows, one sentence a log."""
+    logged = sender_logs.table(capture).filter(pl.col("flow").is_in(list(shown)))
+    for row in logged.iter_rows(named=True):
+        if said := sentence(row):
+            name = whole(PurePath(row["path"]).name)
+            yield wrapped(f"Flow {row['flow']}, log {name}: {said}.", width)
 
 
 def numbers(capture: Capture) -> pl.DataFrame:
@@ -47,18 +61,21 @@ def numbers(capture: Capture) -> pl.DataFrame:
     """
     known = capture.kernel.filter(pl.col("flow").is_not_null()).sort("ts_ns")
     counted = pl.col("extra").str.extract(RETRANSMITTED, 1).cast(pl.Int64, strict=False)
+    # UDP Prague and SCReAM state RTTs and no mean of them.
+    over_udp = capture.flows.filter(pl.col("transport") != "tcp")["flow"]
+    sampled = pl.when(pl.col("flow").is_in(over_udp.implode())).then("rs_rtt_us")
+    rtt = pl.coalesce("srtt_us", sampled.cast(pl.Float64))
     # ss leaves out what is zero; other logs that have no such number do not say so.
     polled = pl.col("extra").str.contains('"ss":').fill_null(value=False).any()
     return (
         known.group_by("flow")
         .agg(
+            pl.col("forward").first(),
             pl.col("cc").drop_nulls().last(),
             pl.len().alias("samples"),
             pl.col("snd_cwnd").median().alias("window"),
-            pl.col("srtt_us").median().alias("rtt_us"),
-            pl.min_horizontal(pl.col("min_rtt_us").min(), pl.col("srtt_us").min()).alias(
-                "least_us"
-            ),
+            rtt.median().alias("rtt_us"),
+            pl.min_horizontal(pl.col("min_rtt_us").min(), rtt.min()).alias("least_us"),
             _grown("delivered").alias("delivered"),
             _grown("delivered_ce").alias("marked"),
             pl.coalesce(counted.max(), pl.when(polled).then(0)).alias("retransmits"),
@@ -76,7 +93,7 @@ def _line(flow: dict[str, Any], row: dict[str, Any]) -> tuple[str, ...]:
     window, retransmits = row["window"], row["retransmits"]
     return (
         str(row["flow"]),
-        *ends(flow),
+        *ends(flow, row["forward"] if flow["transport"] != "tcp" else True),
         row["cc"] or UNKNOWN,
         f"{row['samples']:,}",
         UNKNOWN if window is None else f"{window:,.0f}",

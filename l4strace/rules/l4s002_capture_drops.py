@@ -71,11 +71,4 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "capture-drops",
-    "The capture itself dropped packets.",
-    check,
-    __doc__,
-    ("The capture dropped packets",),
-)
+RULE = Rule(CODE, "capture-drops", "The capture itself dropped packets.", check, __doc__)

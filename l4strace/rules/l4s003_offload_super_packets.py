@@ -70,10 +70,5 @@ def _finding(row: dict[str, int]) -> Finding:
 
 
 RULE = Rule(
-    CODE,
-    "offload-super-packets",
-    "Packets are larger than the MSS allows.",
-    check,
-    __doc__,
-    ("Offload merged packets in the capture",),
+    CODE, "offload-super-packets", "Packets are larger than the MSS allows.", check, __doc__
 )

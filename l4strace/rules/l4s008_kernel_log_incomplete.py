@@ -39,7 +39,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.schema.words import CAPTURES, Stat, lost_in
+from l4strace.schema.words import CAPTURES, SENDER_LOGS, Stat, lost_in
 from l4strace.wording.quantities import listed
 
 CODE = "L4S008"
@@ -55,6 +55,7 @@ REMEDIES = {
 }
 """Remedy by place of loss, as `collectors/FORMAT.md` names it."""
 ENDED = "Stop the collector with SIGINT, and let it write the end of its log."
+SENDER_ENDS = "Let the sender close its connections before it ends, so that it ends its log."
 RUN_AS_LONG = "Let the collector run as long as the capture."
 LEAST_AFTER_S, AFTER_SHARE = 1.0, 0.1
 """Time that a log lacks at its end, itself and as part of the time that its flows take: less is a
@@ -115,7 +116,7 @@ def _finding(log: dict[str, Any], lost: pl.DataFrame, after_s: float) -> Finding
         Severity.NOTICE,
         Confidence.HIGH,
         f"{log['path']} lacks {lacks}: an event that is not in this log may still have happened.",
-        _remedy(lost, complete, after_s),
+        _remedy(lost, complete, after_s, SENDER_ENDS if log["kind"] in SENDER_LOGS else ENDED),
         source=log["source"],
         measures=(
             *(
@@ -127,22 +128,15 @@ def _finding(log: dict[str, Any], lost: pl.DataFrame, after_s: float) -> Finding
     )
 
 
-def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float) -> str:
+def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float, ended: str) -> str:
     """One sentence for each kind of loss, the largest first."""
     names = lost.sort("count", descending=True)["name"].to_list()
     sentences = [REMEDIES[name] for name in names if name in REMEDIES]
     if complete is False or Stat.NO_TRAILER in names:
-        sentences.append(ENDED)
+        sentences.append(ended)
     if after_s:
         sentences.append(RUN_AS_LONG)
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 
-RULE = Rule(
-    CODE,
-    "kernel-log-incomplete",
-    "The kernel log lacks samples.",
-    check,
-    __doc__,
-    ("The kernel log lacks samples",),
-)
+RULE = Rule(CODE, "kernel-log-incomplete", "The kernel log lacks samples.", check, __doc__)

@@ -1,9 +1,10 @@
-"""No sample of the kernel log belongs to a flow of the capture.
+"""No sample of a log belongs to a flow of the capture.
 
 What it checks
 --------------
 Whether any sample of a kernel log belongs to a flow of the capture. The log joins a flow when their
-addresses or ports agree and the log's acknowledgements match the packets in number and time.
+addresses or ports agree and the log's acknowledgements match the packets in number and time; the
+log of a user-space sender (qlog, UDP Prague, SCReAM) when times and sizes of its datagrams match.
 
 Why it matters
 --------------
@@ -31,7 +32,7 @@ collectors/FORMAT.md, section "header"
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
@@ -41,6 +42,7 @@ UNKNOWN = "Log and capture differ in host, run or clock."
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each log none of whose samples found its flow."""
+    evidence = traffic(evidence)
     if evidence.kernel.is_empty():
         return []
     captured = evidence.directions["flow"].unique()
@@ -50,6 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )
     reasons = evidence.stats.filter(pl.col("name") == Stat.KERNEL_LOG_NOT_JOINED)
+    reasons = reasons.unique("source", keep="first", maintain_order=True)
     lone = (
         joined.filter(pl.col("joined") == 0)
         .join(evidence.sources.select("source", "path"), on="source", how="left")
@@ -70,11 +73,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "kernel-log-not-joined",
-    "Kernel log and capture do not match.",
-    check,
-    __doc__,
-    ("Kernel log and capture do not match",),
-)
+RULE = Rule(CODE, "kernel-log-not-joined", "Kernel log and capture do not match.", check, __doc__)

@@ -112,11 +112,4 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "packets-seen-twice",
-    "The capture contains packets twice.",
-    check,
-    __doc__,
-    ("The capture contains packets twice",),
-)
+RULE = Rule(CODE, "packets-seen-twice", "The capture contains packets twice.", check, __doc__)

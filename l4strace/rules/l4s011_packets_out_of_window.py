@@ -58,11 +58,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "packets-out-of-window",
-    "Packets do not fit their connection.",
-    check,
-    __doc__,
-    ("Some packets do not fit their connection",),
-)
+RULE = Rule(CODE, "packets-out-of-window", "Packets do not fit their connection.", check, __doc__)

@@ -109,11 +109,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ect1-without-accecn",
-    "ECT(1) without accurate feedback.",
-    check,
-    __doc__,
-    ("Data is ECT(1), but AccECN was not negotiated",),
-)
+RULE = Rule(CODE, "ect1-without-accecn", "ECT(1) without accurate feedback.", check, __doc__)

@@ -166,11 +166,4 @@ def _finding(
     )
 
 
-RULE = Rule(
-    CODE,
-    "ect1-remarked",
-    "The path swaps ECT(1) and ECT(0).",
-    check,
-    __doc__,
-    ("The path re-marks ECN",),
-)
+RULE = Rule(CODE, "ect1-remarked", "The path swaps ECT(1) and ECT(0).", check, __doc__)

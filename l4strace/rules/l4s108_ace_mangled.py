@@ -163,11 +163,4 @@ def _finding(
     )
 
 
-RULE = Rule(
-    CODE,
-    "ace-mangled",
-    "The ACE counter is zeroed, frozen or changed.",
-    check,
-    __doc__,
-    ("The ACE counter is mangled",),
-)
+RULE = Rule(CODE, "ace-mangled", "The ACE counter is zeroed, frozen or changed.", check, __doc__)

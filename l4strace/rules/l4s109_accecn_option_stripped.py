@@ -71,11 +71,4 @@ def _done(row: dict[str, Any]) -> str:
     return f"{what} of them"
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-stripped",
-    "The path changes AccECN options.",
-    check,
-    __doc__,
-    ("The path changes AccECN options",),
-)
+RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)

@@ -72,10 +72,5 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 RULE = Rule(
-    CODE,
-    "accecn-option-contradicts-ace",
-    "The AccECN option contradicts ACE.",
-    check,
-    __doc__,
-    ("AccECN option and ACE contradict each other",),
+    CODE, "accecn-option-contradicts-ace", "The AccECN option contradicts ACE.", check, __doc__
 )

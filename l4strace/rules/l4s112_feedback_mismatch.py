@@ -121,11 +121,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "feedback-mismatch",
-    "Feedback and CE packets do not match.",
-    check,
-    __doc__,
-    ("Feedback and CE packets do not match",),
-)
+RULE = Rule(CODE, "feedback-mismatch", "Feedback and CE packets do not match.", check, __doc__)

@@ -100,11 +100,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ecn-without-ect",
-    "ECN was negotiated, but the data is Not-ECT.",
-    check,
-    __doc__,
-    ("ECN was negotiated, but the data is Not-ECT",),
-)
+RULE = Rule(CODE, "ecn-without-ect", "ECN was negotiated, but the data is Not-ECT.", check, __doc__)

@@ -86,11 +86,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "no-response-to-ce",
-    "An AccECN sender ignores CE.",
-    check,
-    __doc__,
-    ("The sender does not respond to CE",),
-)
+RULE = Rule(CODE, "no-response-to-ce", "An AccECN sender ignores CE.", check, __doc__)

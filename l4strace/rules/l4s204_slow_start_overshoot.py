@@ -115,10 +115,5 @@ def _limit(fills: float, peak: int) -> str:
 
 
 RULE = Rule(
-    CODE,
-    "slow-start-overshoot",
-    "Slow start far beyond what the path holds.",
-    check,
-    __doc__,
-    ("Slow start overshot the path",),
+    CODE, "slow-start-overshoot", "Slow start far beyond what the path holds.", check, __doc__
 )

@@ -174,11 +174,4 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "alpha-starts-at-zero",
-    "The first CE caused no reduction.",
-    check,
-    __doc__,
-    ("The first CE caused no reduction",),
-)
+RULE = Rule(CODE, "alpha-starts-at-zero", "The first CE caused no reduction.", check, __doc__)

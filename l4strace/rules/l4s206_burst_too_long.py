@@ -105,11 +105,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "burst-too-long",
-    f"Bursts longer than {LIMIT_US:.0f} us.",
-    check,
-    __doc__,
-    ("An L4S sender sends long bursts",),
-)
+RULE = Rule(CODE, "burst-too-long", f"Bursts longer than {LIMIT_US:.0f} us.", check, __doc__)

@@ -66,11 +66,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results
 
 
-RULE = Rule(
-    CODE,
-    "alpha-stuck",
-    "Alpha does not follow the marks.",
-    check,
-    __doc__,
-    ("Alpha does not follow the marks",),
-)
+RULE = Rule(CODE, "alpha-stuck", "Alpha does not follow the marks.", check, __doc__)

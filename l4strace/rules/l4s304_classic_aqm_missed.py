@@ -91,10 +91,5 @@ def _score(score: Recorded) -> str:
 
 
 RULE = Rule(
-    CODE,
-    "classic-aqm-missed",
-    "A classic AQM that the detector did not detect.",
-    check,
-    __doc__,
-    ("Prague's detector missed a classic AQM",),
+    CODE, "classic-aqm-missed", "A classic AQM that the detector did not detect.", check, __doc__
 )

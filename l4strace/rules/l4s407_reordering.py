@@ -87,11 +87,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "reordering",
-    "The path delivers packets out of order.",
-    check,
-    __doc__,
-    ("The path reorders packets",),
-)
+RULE = Rule(CODE, "reordering", "The path delivers packets out of order.", check, __doc__)

@@ -102,11 +102,4 @@ def _least(evidence: Evidence, phase: Phase) -> str:
     return ""
 
 
-RULE = Rule(
-    CODE,
-    "marking-stopped",
-    "A path that marks stopped for a while.",
-    check,
-    __doc__,
-    ("The path stopped marking for a while",),
-)
+RULE = Rule(CODE, "marking-stopped", "A path that marks stopped for a while.", check, __doc__)

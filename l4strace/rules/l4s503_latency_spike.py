@@ -114,6 +114,4 @@ def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
     return CAUSES[row["cause"]] + (f" (flow {whose} runs {cc})" if cc else "")
 
 
-RULE = Rule(
-    CODE, "latency-spike", "A spike of queue delay.", check, __doc__, ("Queue delay spiked",)
-)
+RULE = Rule(CODE, "latency-spike", "A spike of queue delay.", check, __doc__)

@@ -64,10 +64,5 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 RULE = Rule(
-    CODE,
-    "tcp-ecn-cannot-negotiate",
-    "The tcp_ecn setting excludes AccECN.",
-    check,
-    __doc__,
-    ("This host's tcp_ecn setting excludes AccECN",),
+    CODE, "tcp-ecn-cannot-negotiate", "The tcp_ecn setting excludes AccECN.", check, __doc__
 )

@@ -18,7 +18,7 @@ SOURCES = Table(
     (
         SOURCE,
         Column("path", STR, "", "Path of the input as given; `-` for standard input."),
-        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `flent`, `siftr` or `host`."),
+        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `flent`, `siftr`, `qlog`, `udp-prague`, `scream` or `host`."),
         Column("compression", STR, "", "Compression of the input: `gz`, `xz` or `zst`; null when it is not compressed."),
         Column("link_types", STR, "", "Link types of all interfaces, comma-separated, as libpcap names them."),
         Column("snaplen", U32, "byte", "Largest snapshot length of the capture's interfaces; null when unlimited, and for logs."),
@@ -120,7 +120,7 @@ FLOWS = Table(
         Column("wscale_server", U8, "", "Window scale of the server."),
         Column("sack_permitted", BOOL, "", "True when both sides permitted SACK."),
         Column("timestamps", BOOL, "", "True when both sides use TCP timestamps."),
-        Column("vantage", STR, "", "Where the capture was taken: `client`, `server`, `middle` or `unknown`; from the RTT on either side of it, over UDP from TTLs that no router lowered and from the order in which captures saw the packets."),
+        Column("vantage", STR, "", "Where the capture was taken, from the RTT on either side of it: `client`, `server`, `middle` or `unknown`."),
         Column("tunnel", STR, "", "Tunnel around the flow: `gre`, `vxlan`, `geneve`, `ipip` or `gtp`; null without one."),
         Column("ended", STR, "", "How the flow ended: `fin`, `rst` or `open` (not closed in the capture)."),
         Column("first_ns", I64, "ns", "Time of the flow's first packet."),
@@ -288,9 +288,9 @@ PATHS = Table(
         FORWARD,
         Column("near", U16, "", "Input captured nearer to the sender: its `source` in table `sources`."),
         Column("far", U16, "", "Input captured nearer to the receiver: its `source` in table `sources`."),
-        Column("matched", U64, "", "Packets that both captures hold. Datagrams of UDP are compared by length and first 32 bytes, whatever a NAT makes of their addresses. A change is not counted where several packets match equally well (equal numbers or payload, no IP IDs)."),
-        Column("lost", U64, "", "Packets captured only near the sender, within the time that both captures ran; null where one capture shows several datagrams of UDP as one (segmentation or receive offload)."),
-        Column("appeared", U64, "", "Packets captured only near the receiver; null like `lost`."),
+        Column("matched", U64, "", "Packets that both captures hold. A change is not counted where several packets match equally well (equal sequence numbers, no IP IDs)."),
+        Column("lost", U64, "", "Packets captured only near the sender, within the time that both captures ran."),
+        Column("appeared", U64, "", "Packets captured only near the receiver."),
         *(
             Column(f"{a}_to_{b}", U64, "", f"Matched packets that left as {a} and arrived as {b}.")
             for a in ("not_ect", "ect1", "ect0", "ce")
@@ -314,7 +314,7 @@ PATHS = Table(
 
 KERNEL = Table(
     "kernel",
-    "One sample of kernel congestion-control state.",
+    "One sample of the congestion-control state of a kernel or of a user-space sender.",
     ("source", "ts_ns", "event"),
     (
         SOURCE,
@@ -334,6 +334,11 @@ KERNEL = Table(
         Column("data_len", U32, "byte", "Payload of the packet that the probe saw."),
         Column("delivered", U32, "packet", "Packets delivered on the socket since it opened."),
         Column("delivered_ce", U32, "packet", "Packets delivered with CE since the socket opened, as the kernel counts feedback."),
+        Column("delivered_ect1", U32, "packet", "Packets that the peer's feedback counts as arrived with ECT(1); logs of user-space senders."),
+        Column("delivered_ect0", U32, "packet", "Packets that the peer's feedback counts as arrived with ECT(0); logs of user-space senders."),
+        Column("lost_packets", U32, "packet", "Packets that the sender has declared lost since it began; logs of user-space senders."),
+        Column("ecn_state", STR, "", "State of the sender's ECN validation (RFC 9000 appendix A.4): `testing`, `unknown`, `capable` or `failed`; null where the log does not state it."),
+        Column("ecn_trigger", STR, "", "Why the sender changed `ecn_state`, in the words of its log."),
         Column("packets_out", U32, "packet", "Packets in flight, without retransmissions."),
         Column("alpha_raw", U64, "", "Alpha in the kernel's own scale (upscaled_alpha >> 4)."),
         Column("upscaled_alpha", U64, "", "Alpha times 16 in the kernel's own scale."),

@@ -29,6 +29,8 @@ CAPTURES = ("pcap", "pcapng")
 """`sources.kind` of inputs that hold packets."""
 LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent", "siftr")
 """`sources.kind` of inputs that hold kernel state."""
+SENDER_LOGS = ("qlog", "udp-prague", "scream")
+"""`sources.kind` of inputs that hold the state of user-space senders."""
 
 CLASSIC_OR_PER_FLOW = "classic-or-per-flow"
 """`bottlenecks.kind` of marks at classic delays where no other flow shows whether the queue is

@@ -8,11 +8,11 @@ from dataclasses import replace
 import polars as pl
 
 from l4strace.evidence import Capture
-from l4strace.ingest.join import clock, sockets
+from l4strace.ingest.join import clock, senders, sockets
 from l4strace.ingest.logs import open_log
 from l4strace.ingest.logs.samples import Log
 from l4strace.prague.scale import scaled, width
-from l4strace.schema.capture import KERNEL, QDISCS, SOURCES, STATS
+from l4strace.schema.capture import FLOWS, KERNEL, QDISCS, SOURCES, STATS
 from l4strace.schema.words import Stat
 
 Progress = Callable[[int, int], None]
@@ -26,7 +26,9 @@ def load_logs(capture: Capture, paths: Sequence[str], progress: Progress | None 
     Raises InputError for a file that cannot be read or is in no known dialect.
     """
     for done, path in enumerate(paths):
-        capture = _added(capture, open_log.read(path))
+        log = open_log.read(path)
+        added = _added if log.transport == "tcp" else _sender_added
+        capture = added(capture, log)
         if progress:
             progress(done + 1, len(paths))
     return capture
@@ -79,6 +81,31 @@ def _added(capture: Capture, log: Log) -> Capture:
     )
 
 
+def _sender_added(capture: Capture, log: Log) -> Capture:
+    """``capture`` with the log of a user-space sender, whose flows are over UDP."""
+    source = _next(capture.sources["source"])
+    lives = sockets.sockets(log.samples)
+    placed, joined = senders.place(log, lives, capture)
+    alone = lives.join(joined, on="sk", how="anti")
+    _state(log, placed, capture, joined, alone, None)
+    samples = log.samples
+    if joined.height:
+        samples = samples.join(alone, on="sk", how="anti")
+        alone = alone.clear()
+    first = max(_next(table["flow"]) for table in (capture.flows, capture.udp_flows))
+    own, keys = senders.own_flows(alone, log, source, first, placed.offset_ns)
+    kernel = sockets.identified(samples, pl.concat([joined, keys])).with_columns(
+        pl.col("ts_ns") + placed.offset_ns, source=pl.lit(source)
+    )
+    return replace(
+        capture,
+        sources=pl.concat([capture.sources, _source(log, source, placed)]),
+        udp_flows=pl.concat([capture.udp_flows, FLOWS.conform(own)]),
+        udp_kernel=pl.concat([capture.udp_kernel, KERNEL.conform(kernel)]),
+        stats=pl.concat([capture.stats, _stats(log, source)]),
+    )
+
+
 def _state(
     log: Log,
     placed: clock.Placement,
@@ -95,7 +122,8 @@ def _state(
         log.lose(
             Stat.ALPHA_SCALE_UNKNOWN, 1, "info", "Alpha fits several builds: left in its scale."
         )
-    if capture.flows.is_empty() or alone.is_empty():
+    flows = capture.flows if log.transport == "tcp" else capture.udp_flows
+    if flows.is_empty() or alone.is_empty():
         return
     if placed.refused:
         log.lose(Stat.KERNEL_LOG_NOT_JOINED, alone.height, "loss", f"Not joined: {placed.refused}.")

@@ -33,6 +33,12 @@ SAMPLES = pl.Schema(
 """`ts_ns` is on the log's own clock; what needs the run or the scale of the build comes later.
 `alpha` is that of DCTCP, whose scale is known; Prague's follows from `alpha_raw`."""
 
+DATAGRAMS = pl.Schema(
+    {"sk": pl.String(), "ts_ns": pl.Int64(), "along": pl.Boolean(), "bytes": pl.UInt32()}
+)
+"""Datagrams in a log, on its own clock: `along` the direction that its samples are about, or
+against it; `bytes` of the payload are null where the log has times only."""
+
 MAX_SCALED_VALUE = 1 << 48
 """Above what alpha, score and filters take in any build: 17 << 31, and 2^32 us << 10."""
 BOUNDS: dict[str, tuple[float, float]] = {
@@ -89,6 +95,10 @@ class Log:
     alpha_bits: int | None = None
     comment: str | None = None
     aggregates: dict[str, Any] = field(default_factory=dict)
+    transport: str = "tcp"
+    """What its flows speak, as in `flows.transport`."""
+    datagrams: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DATAGRAMS))
+    """What shows where the log of a user-space sender belongs in a capture."""
     bytes_sent: dict[str, int] = field(default_factory=dict)
     """Payload that a socket (`sk`) sent, where the log names no ports to know its flow by."""
     notes: int = 0

@@ -6,7 +6,18 @@ import re
 from collections.abc import Callable
 
 from l4strace.errors import InputError
-from l4strace.ingest.logs import bpftrace, flent, kernel_log, printed, ss, tc, trace_events
+from l4strace.ingest.logs import (
+    bpftrace,
+    flent,
+    kernel_log,
+    printed,
+    qlog,
+    scream,
+    ss,
+    tc,
+    trace_events,
+    udp_prague,
+)
 from l4strace.ingest.logs.samples import Log
 
 EVENT_LINE = re.compile(rb"^[^\n]*\[\d+\][^\n]*\s\d+\.\d{6,9}: +[\w:.]+:(?=\s)", re.MULTILINE)
@@ -25,6 +36,8 @@ JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
         bpftrace.read,
     ),
     (re.compile(rb'\A\s*\{\s*"metadata"\s*:\s*\{'), flent.read),
+    (udp_prague.JSON_BEGINS, udp_prague.read_json),
+    (qlog.BEGINS, qlog.read),
 )
 """First bytes of the first object of each JSON dialect."""
 
@@ -32,6 +45,8 @@ JSON_KINDS: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
 PRINTED: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
     (printed.SIFTR_BEGINS, printed.read_siftr),
     (printed.PROBE_BEGINS, printed.read_tcpprobe),
+    (scream.BEGINS, scream.read),
+    (udp_prague.BEGINS, udp_prague.read),
     (printed.TEXT_BEGINS, printed.read_bpftrace),
 )
 
@@ -54,7 +69,7 @@ def reader(path: str, head: bytes) -> Callable[[str], Log]:
         if pattern.search(head):
             return importer
     raise InputError(
-        f"{path}: neither a capture nor a kernel log that l4strace can read",
+        f"{path}: neither a capture nor a log that l4strace can read",
         "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace (-f json), ss, "
-        "tc -s qdisc, flent, /proc/net/tcpprobe, siftr.",
+        "tc -s qdisc, flent, /proc/net/tcpprobe, siftr, qlog, UDP Prague (-v, -j), SCReAM (-log).",
     )

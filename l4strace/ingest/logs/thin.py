@@ -32,6 +32,7 @@ CHANGES = (
     "ca_state",
     "ca_state_byte",
     "saw_ce",
+    "ecn_state",
     "g_srtt_shift",
 )
 """Columns of SAMPLES and, for raw batches, fields of the dialects."""

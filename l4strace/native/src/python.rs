@@ -10,6 +10,7 @@ mod given;
 mod measure;
 mod paths;
 mod prague;
+mod qlog;
 mod reading;
 mod redact;
 mod responses;
@@ -31,6 +32,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     measure::register(m)?;
     paths::register(m)?;
     prague::register(m)?;
+    qlog::register(m)?;
     reading::register(m)?;
     redact::register(m)?;
     responses::register(m)?;

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::digest::mix;
+use super::key::mix;
 
 /// Makes hashers with one random number.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ pub mod columns;
 pub mod event;
 pub mod fields;
 mod plain;
+pub mod qlog;
 pub mod reader;
 pub mod records;
 pub mod samples;

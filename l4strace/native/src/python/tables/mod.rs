@@ -20,7 +20,8 @@ use crate::workers;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ArrowTable>()?;
-    packets::register(m)
+    packets::register(m)?;
+    udp::register(m)
 }
 
 /// Rows of `flows` and `rounds` below which one thread makes them: with 37,000 a second one gained nothing.

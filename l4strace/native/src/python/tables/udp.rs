@@ -1,10 +1,60 @@
 //! Rows of UDP in the tables `flows` and `directions`: what only TCP has is null there.
 
-use super::arrow::Columns;
+use std::net::IpAddr;
+
+use pyo3::prelude::*;
+
+use super::arrow::{ArrowTable, Columns};
 use super::flows::address;
 use super::tunnel_name;
+use crate::datagrams::{Datagrams, Seen};
+use crate::packet::{Address, FlowKey, Network};
+use crate::python::seam::{caught, native};
+use crate::read::{self, Input};
 use crate::run::UdpView;
 use crate::track::{Tally, UdpSlot};
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(datagrams, m)?)
+}
+
+/// When datagrams of UDP conversations passed: `flow`, `forward`, `ts_ns` and `bytes` of their payload.
+///
+/// `flows`: number, client, its port, server and its port of each; `most`: datagrams of each direction, from the first.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as Python hands them over
+fn datagrams(
+    py: Python<'_>,
+    path: &str,
+    flows: Vec<(u32, String, u16, String, u16)>,
+    most: usize,
+) -> PyResult<ArrowTable> {
+    let key = |(flow, client, client_port, server, server_port): &(u32, String, u16, String, u16)| {
+        let (src, dst) = (mapped(client)?, mapped(server)?);
+        let network = Network::default();
+        Some((*flow, FlowKey { src, dst, src_port: *client_port, dst_port: *server_port, network }))
+    };
+    let keys: Vec<_> = flows.iter().filter_map(key).collect();
+    let mut found = Datagrams::new(native(py, || read::open(&Input::from(path)))?, &keys, most);
+    while native(py, || found.batch())? {
+        py.check_signals()?;
+    }
+    let fill = |table: &mut Columns, rows: &[Seen]| {
+        table
+            .u32("flow", rows.iter().map(|row| row.flow))
+            .bool("forward", rows.iter().map(|row| row.forward))
+            .i64("ts_ns", rows.iter().map(|row| row.ts_ns))
+            .u32("bytes", rows.iter().map(|row| row.bytes));
+    };
+    caught(|| Columns::blocks(found.rows(), fill).finish())
+}
+
+fn mapped(text: &str) -> Option<Address> {
+    Some(match text.parse().ok()? {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    })
+}
 
 pub fn flows(flows: &[UdpView<'_>]) -> Columns {
     Columns::blocks(flows, |t, flows| {
@@ -19,7 +69,6 @@ pub fn flows(flows: &[UdpView<'_>]) -> Columns {
         t.u16("server_port", key().map(|key| key.dst_port));
         t.str("network", key().map(|key| key.network.name()));
         t.str("initiator", flows.iter().map(|_| Some("port")));
-        t.str("vantage", flows.iter().map(|v| Some(v.vantage.name())));
         t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
         t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
         t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));

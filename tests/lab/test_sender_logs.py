@@ -1,0 +1,107 @@
+"""Logs of user-space senders beside recorded captures: the counts of the runs, and one clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from l4strace import pipeline
+from l4strace.derive import sender_logs
+from l4strace.evidence import Capture
+from l4strace.rules import l4s009_kernel_log_not_joined as not_joined
+
+LOGS = {
+    **dict.fromkeys(("pq1", "pqbleach"), ("sq.qlog.xz", "cq.qlog.xz")),
+    **dict.fromkeys(("qg1", "qgbleach"), ("sq.sqlog.xz", "cq.sqlog.xz")),
+    **{run: (f"{run}-send.log.xz", f"{run}-recv.log.xz") for run in ("up1", "up8888", "upbleach")},
+    **{run: (f"{run}-send.log.xz", f"{run}-recv.log.xz") for run in ("mixup", "mixreno")},
+    "sc1": ("sc1.csv.xz",),
+}
+SENDER = "10.9.0.1"
+"""The host that sends the data of every run."""
+
+
+def read(folder: Path, *names: str) -> Capture:
+    paths = [str(folder / name) for name in names]
+    return pipeline.read(paths, companions=False)
+
+
+def rows(capture: Capture) -> list[dict[str, Any]]:
+    return sender_logs.table(capture).to_dicts()
+
+
+@pytest.mark.parametrize("run", LOGS)
+@pytest.mark.parametrize("end", ["a", "b"])
+def test_every_log_joins_its_flow_and_direction(shared_data: Path, run: str, end: str) -> None:
+    folder = shared_data / "user-space" / run
+    for name in LOGS[run]:
+        capture = read(folder, f"{end}.pcap.xz", name)
+        (row,) = rows(capture)
+        flow = capture.udp_flows.filter(pl.col("flow") == row["flow"]).row(0, named=True)
+        of_client = name.startswith("cq")
+        sends = flow["client" if row["forward"] else "server"]
+        assert (sends == SENDER) is not of_client
+        assert capture.udp_kernel["flow"].null_count() == 0
+        assert capture.udp_flows.height == 1
+        if name.startswith(("cq.sq", "sq.sq")):
+            # The log states Unix time, and both ends of the run have one clock.
+            assert capture.sources["clock_offset_ns"][-1] == 0
+            assert capture.sources["clock_residual_ns"][-1] < 6_000_000
+
+
+@pytest.mark.parametrize("run", ["pq1", "pqbleach", "up1", "mixup"])
+def test_a_capture_at_either_end_gives_the_same_offset(shared_data: Path, run: str) -> None:
+    folder = shared_data / "user-space" / run
+    for name in LOGS[run]:
+        offsets = [read(folder, f"{e}.pcap.xz", name).sources["clock_offset_ns"][-1] for e in "ab"]
+        # The queue lies before one of them: their clocks are one within half a round trip.
+        assert abs(offsets[0] - offsets[1]) < 8_000_000
+        both = read(folder, "a.pcap.xz", "b.pcap.xz", name).sources
+        assert both["clock_residual_ns"][-1] < 100_000
+
+
+def test_a_log_of_another_run_is_not_joined(shared_data: Path) -> None:
+    folder = shared_data / "user-space"
+    for capture, log in (
+        ("up1/a.pcap.xz", "upbleach/upbleach-send.log.xz"),
+        ("mixup/a.pcap.xz", "up1/up1-send.log.xz"),
+        ("pq1/a.pcap.xz", "pqbleach/sq.qlog.xz"),
+        ("qg1/a.pcap.xz", "qgbleach/sq.sqlog.xz"),
+        ("up1/a.pcap.xz", "sc1/sc1.csv.xz"),
+    ):
+        seen = pipeline.derive(read(folder, capture, log))
+        (finding,) = not_joined.check(seen)
+        assert "none of its samples" in finding.message
+
+
+def test_counts_of_the_runs(shared_data: Path) -> None:
+    folder = shared_data / "user-space"
+    (sender,) = rows(read(folder / "pq1", "sq.qlog.xz"))
+    counted = ("delivered", "delivered_ect1", "delivered_ect0", "delivered_ce")
+    assert [sender[name] for name in counted] == [9967, 8651, 0, 1316]
+    assert 0.1 < sender["alpha"] < 0.2
+    near = read(folder / "pq1", "sq.qlog.xz").udp_kernel
+    # Counts of all packet number spaces; the last but some ACKs.
+    assert near.filter(delivered_ect1=8572, delivered_ce=1303).height
+    (sender,) = rows(read(folder / "qg1", "sq.sqlog.xz"))
+    assert [sender[name] for name in counted] == [13931, 0, 13880, 25]
+    assert sender["ecn_state"] == "capable"
+    (sender,) = rows(read(folder / "qgbleach", "sq.sqlog.xz"))
+    assert (sender["ecn_state"], sender["ecn_trigger"]) == (
+        "failed",
+        "ACK doesn't contain ECN marks",
+    )
+    (sender,) = rows(read(folder / "upbleach", "upbleach-send.log.xz"))
+    assert (sender["ecn_state"], sender["ecn_trigger"]) == ("failed", "error_L4S")
+    (row,) = read(folder / "pq1", "cq.qlog.xz").sources.to_dicts()
+    assert "received ECT(1) 8652, CE 1316" in row["comment"]
+
+
+def test_the_log_and_the_receivers_capture_count_the_same_marks(shared_data: Path) -> None:
+    """The log of SCReAM is cut: its feedback counts what had arrived by then."""
+    folder = shared_data / "user-space" / "sc1"
+    (row,) = rows(read(folder, "sc1.csv.xz"))
+    assert (row["delivered"], row["delivered_ce"]) == (3459, 398)
