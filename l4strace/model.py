@@ -40,14 +40,25 @@ class Measure(NamedTuple):
     expected: str = ""
 
 
+class Cause(NamedTuple):
+    """The finding that explains another one: its rule, flow and direction."""
+
+    rule: str
+    flow: int | None
+    forward: bool | None
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that a rule found.
 
-    ``message`` is one sentence that stands alone; ``action`` one on what to do. ``flow`` and
+    ``headline`` states it in a few words, as one of its rule's headlines; empty until it is judged
+    where that is the first of them. ``message`` is one sentence that stands alone; ``action`` one
+    on what to do. ``flow`` and
     ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
     clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``. ``variant`` is a short
-    code where somebody must distinguish two findings of one rule.
+    code where somebody must distinguish two findings of one rule. ``cause`` names the finding that
+    explains this one, and whose remedy is the one for both.
     """
 
     rule: str
@@ -62,6 +73,8 @@ class Finding:
     frames: tuple[int, ...] = ()
     measures: tuple[Measure, ...] = ()
     variant: str = ""
+    headline: str = ""
+    cause: Cause | None = None
 
     def __post_init__(self) -> None:
         if len(self.frames) > MAX_FRAMES:
@@ -84,6 +97,9 @@ class Rule(NamedTuple):
     summary: str
     check: Callable[[Evidence], list[Finding | Skipped]]
     doc: str = ""
+    headlines: tuple[str, ...] = ()
+    """What it may find, in at most nine words each, without a number that has no unit; ``{flow}``
+    stands for the finding's flow. The first is that of a finding that names none."""
 
 
 class VerdictLines(NamedTuple):

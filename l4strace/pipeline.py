@@ -46,11 +46,13 @@ from l4strace.ingest.tracked import Progress
 from l4strace.model import Analysis, Finding, Rule, Skipped
 from l4strace.resources import timed
 from l4strace.rules.checklist import checklists
+from l4strace.rules.support.causes import linked
 from l4strace.rules.support.explained import explained
 from l4strace.rules.support.status import status
 from l4strace.rules.support.verdict_lines import verdict_lines
 from l4strace.schema import TABLES
 from l4strace.schema.words import CAPTURES
+from l4strace.wording.headlines import headlined
 from l4strace.wording.order import worst_first
 from l4strace.wording.quantities import count
 
@@ -294,7 +296,7 @@ def judge(
     for rule in asked:
         for result in _ask(rule, evidence, strict):
             if isinstance(result, Finding):
-                found.setdefault(_what(result), result)
+                found.setdefault(_what(result), headlined(result, rule))
             else:
                 skipped.append(result)
     flows = [finding.flow for finding in found.values() if finding.flow is not None]
@@ -305,7 +307,7 @@ def judge(
         key=lambda finding: worst_first(finding, carried),
     )
     return Analysis(
-        tuple(findings),
+        linked(findings),
         tuple(skipped),
         asked,
         verdict_lines(evidence),

@@ -62,6 +62,6 @@ async function save(details, format) {
   const scale = format === "png" ? 2 : 1;
   const link = document.createElement("a");
   link.href = await Plotly.toImage({ data, layout }, { format, width, height, scale });
-  link.download = `${document.title.replace(/^l4strace: /, "").replace(/[^\w.-]+/g, "_")}-${key}.${format}`;
+  link.download = `${document.querySelector(".inputs").textContent.replace(/[^\w.-]+/g, "_")}-${key}.${format}`;
   link.click();
 }

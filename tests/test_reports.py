@@ -126,3 +126,4 @@ def test_repairs_without_sack_are_no_lower_capacity() -> None:
     """Recorded in namespaces: tbf of 50 Mbit/s, tcp_sack=0. The capacity "fell to 12.4 Mbit/s"."""
     found = {one.rule: one.message for one in analysis("repairs-without-sack").findings}
     assert not {"L4S408", "L4S504"} & set(found)
+    assert "L4S406" not in found, "the recording host stalled now and then: no period"

@@ -83,6 +83,8 @@ class Direction:
     """What jitter can add to a delay (us)."""
     late_share: float = nan
     """Share of the packets that arrived behind later ones."""
+    lost_between: float = nan
+    """Packets that left the sender's capture and never reached the receiver's."""
     floor_us: float = nan
     """Smallest RTT of the direction (us)."""
     base_us: float = nan

@@ -52,6 +52,11 @@ WITHIN = 2.0
 """Spread of the delays of a round, in times of that: packets wait for the next release and for no
 longer, while jitter that keeps their order gathers them behind one of many delays."""
 
+ALIKE = 1.5
+"""Median of the spreads of rounds in times of their lower quartile, up to which releases of a link
+explain them. Simulated, slots whose lengths differ by up to two: 1.04 to 1.27; recorded, a host
+that stalls now and then while slow start fills the queue: 2.2."""
+
 REORDERED = 0.001
 """Share of late packets that is noted (L4S407), and from which a retransmission need not mean a
 loss. By eye."""
@@ -124,6 +129,7 @@ def _verdict() -> list[pl.Expr]:
         & (pl.col("rtt_us") >= NOTED_US)
         # Released together, the last packet of a burst hardly waited; in order, all wait.
         & (pl.col("floor_us") < pl.col("usual_us") / 2)
+        & (pl.col("usual_us") <= ALIKE * pl.col("rtt_quiet"))
     )
     # A packet that overtakes others is reported with them only when the last of them arrives.
     released = (

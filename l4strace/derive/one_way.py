@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.derive import neighbors, noise, queue_delay
 from l4strace.derive.measured import measured
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture, kept, traffic
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import RANKS, distance
 
@@ -26,7 +26,8 @@ def end_to_end(capture: Capture) -> pl.DataFrame:
     Behind any other, such as a tap in front of the bottleneck, packets go on to wait, be marked and
     be lost: delays and counts up to there are not those of the path.
     """
-    places = capture.flows.select("flow", "vantage", far="source").unique(["far", "flow"])
+    flows = traffic(capture).flows
+    places = flows.select("flow", "vantage", far="source").unique(["far", "flow"])
     ways = capture.paths.join(places, on=["far", "flow"], how="left", maintain_order="left")
     return ways.filter(distance() >= RANKS.index("unknown")).select(capture.paths.columns)
 

@@ -132,4 +132,11 @@ def _carried(capture: Capture) -> pl.LazyFrame:
             pl.col("retransmits").fill_null(0).max().over(DIRECTION).alias("seen_losses"),
             (pl.col("ce_fed_back_hi") / pl.col("data_packets")).alias("possible_share"),
         )
+        .join(_lost_between(capture), on=KEY, how="left", maintain_order="left")
     )
+
+
+def _lost_between(capture: Capture) -> pl.LazyFrame:
+    """Packets lost between two captures, for the direction as the one near its sender has it."""
+    of = [pl.col("near").alias("source"), *DIRECTION]
+    return capture.paths.lazy().group_by(of).agg(lost_between=pl.max("lost"))

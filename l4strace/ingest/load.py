@@ -121,7 +121,7 @@ def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
         kernel=table("kernel"),
         stats=table("stats"),
         qdiscs=table("qdiscs"),
-        udp_flows=table("flows", "udp_").with_columns(vantage=pl.lit("unknown")),
+        udp_flows=table("flows", "udp_"),
         udp_directions=table("directions", "udp_"),
         udp_kernel=table("kernel"),
     )

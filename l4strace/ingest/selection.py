@@ -148,7 +148,7 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         rounds=rounds,
         kernel=kernel,
         qdiscs=qdiscs,
-        paths=capture.paths.filter(kept),
+        paths=capture.paths.filter(kept | pl.col("flow").is_in(udp["flow"].implode())),
         udp_flows=udp,
         udp_directions=capture.udp_directions.join(udp, on=["source", "flow"], how="semi"),
         udp_kernel=of_senders,

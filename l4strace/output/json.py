@@ -64,6 +64,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
 def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     opening = verdict(analysis, conversations(capture))
     return {
+        "headline": opening.headline,
         "sentence": opening.sentence,
         "severity": opening.severity.name.lower() if opening.severity is not None else None,
         "rule": opening.finding.rule if opening.finding else None,
@@ -123,6 +124,7 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "rule": finding.rule,
         "severity": finding.severity.name.lower(),
         "confidence": finding.confidence.name.lower(),
+        "headline": finding.headline,
         "message": finding.message,
         "action": finding.action,
         "source": finding.source,
@@ -132,6 +134,7 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "frames": list(finding.frames),
         "measures": [_measure(measure) for measure in finding.measures],
         "variant": finding.variant or None,
+        "cause": finding.cause._asdict() if finding.cause else None,
     }
 
 

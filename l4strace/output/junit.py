@@ -59,7 +59,7 @@ def _judge(case: Xml.Element, own: list[Finding], reason: str, fail_on: Severity
     """Fills the test case of one rule with its findings, or why there are none."""
     bad = [finding for finding in own if fail_on is not None and finding.severity >= fail_on]
     if bad:
-        failure = Xml.SubElement(case, "failure", message=_clean(bad[0].message))
+        failure = Xml.SubElement(case, "failure", message=_clean(bad[0].headline or bad[0].message))
         failure.text = _clean("\n".join(_line(finding) for finding in bad))
     elif reason and not own:
         Xml.SubElement(case, "skipped", message=_clean(reason))

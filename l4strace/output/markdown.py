@@ -31,16 +31,15 @@ MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
     """The diagnosis as Markdown of at most ``most`` bytes; what does not fit is counted."""
     opening = verdict(analysis, conversations(capture))
-    headline = f"**{text(opening.sentence)}**"
-    frame = "\n".join(
-        f"- {label}: {text(sentence)}"
-        for label, sentence in (opening.frame.lines if opening.frame else ())
-    )
-    status = f"**L4S:** {text(analysis.status.sentence)}" if analysis.status else ""
+    action = opening.action(analysis)
+    status = (("L4S", analysis.status.sentence),) if analysis.status else ()
+    frame = (*status, *(opening.frame.lines if opening.frame else ()))
     blocks = [
-        status,
-        *([headline, frame] if opening.leads else [frame, headline]),
-        "\n".join(_findings(analysis)),
+        f"**{text(opening.headline)}**",
+        text(opening.paragraph),
+        f"**Do:** {text(action)}" if action else "",
+        "\n".join(f"- {label}: {text(sentence)}" for label, sentence in frame),
+        "\n".join(_findings(analysis, opening.told, action)),
         "\n".join(_evidence(analysis)),
         text(" ".join(paths.statements(capture))),
         "\n".join(_sources(capture)),
@@ -62,7 +61,7 @@ def code(raw: str) -> str:
     return f"`{one_line(raw).replace('`', chr(39)).replace('|', '¦')}`"
 
 
-def _findings(analysis: Analysis) -> Iterator[str]:
+def _findings(analysis: Analysis, told: Finding | None, action: str) -> Iterator[str]:
     if not analysis.findings:
         return
     names = {rule.code: rule.name for rule in analysis.rules}
@@ -70,7 +69,9 @@ def _findings(analysis: Analysis) -> Iterator[str]:
     yield "|---|---|---|---|"
     shown = _shown(analysis)
     for finding in shown:
-        yield f"| {' | '.join(_cells(finding, names.get(finding.rule, '')))} |"
+        what = finding.headline if finding == told else finding.message
+        what = what if finding.action in ("", action) else f"{what} {finding.action}"
+        yield f"| {' | '.join(_cells(finding, names.get(finding.rule, ''), what))} |"
     if (more := len(analysis.findings) - len(shown)) > 0:
         yield f"\n{count(more, 'more finding')} left out."
 
@@ -80,11 +81,11 @@ def _shown(analysis: Analysis) -> list[Finding]:
     return [analysis.findings[place] for place in places]
 
 
-def _cells(finding: Finding, name: str) -> Iterator[str]:
+def _cells(finding: Finding, name: str, what: str) -> Iterator[str]:
     yield f"**{finding.severity.name.lower()}**, {finding.confidence.name.lower()} confidence"
     yield f"{finding.rule} {text(name)}"
     yield "" if finding.flow is None else str(finding.flow)
-    yield text(f"{finding.message} {finding.action}".strip())
+    yield text(what)
 
 
 def _evidence(analysis: Analysis) -> Iterator[str]:

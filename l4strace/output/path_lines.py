@@ -42,7 +42,7 @@ def _cells(row: dict[str, object]) -> tuple[str, ...]:
         str(row["flow"]),
         "to server" if row["forward"] else "to client",
         f"{row['matched']:,}",
-        f"{row['lost']:,}",
+        "-" if row["lost"] is None else f"{row['lost']:,}",
         f"{paths.marked(row):,}",
         f"{paths.changed(row):,}",
         *("-" if delay is None else quantity(delay, "us") for delay in delays),  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
 from l4strace.output.json import dumps, finding_value, tool
 from l4strace.wording.names import flow_name
@@ -46,7 +46,7 @@ def run(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     """The diagnosis as one SARIF run."""
     paths = dict(capture.sources.select("source", "path").iter_rows())
     rows: dict[int | None, dict[str, Any]] = {
-        row["flow"]: row for row in capture.flows.iter_rows(named=True)
+        row["flow"]: row for row in traffic(capture).flows.iter_rows(named=True)
     }
     flows = {flow: flow_name(row) for flow, row in rows.items() if flow is not None}
     index = {rule.code: number for number, rule in enumerate(analysis.rules)}
@@ -96,7 +96,7 @@ def _result(
         place["logicalLocations"] = [
             {"name": f"flow {finding.flow}", "fullyQualifiedName": flows[finding.flow]}
         ]
-    kept = ("confidence", "action", "forward", "span_ns", "frames", "measures")
+    kept = ("headline", "confidence", "action", "forward", "span_ns", "frames", "measures")
     result = {
         "ruleId": finding.rule,
         "level": LEVELS[finding.severity],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -37,20 +38,28 @@ LABEL = len("Bottleneck:")
 def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: int = WIDTH) -> str:
     """The summary of a diagnosis in lines of at most ``width`` columns, names never broken."""
     opening = verdict(analysis, conversations(capture))
-    headline = _paint(wrapped(opening.sentence, width), _style(opening), color)
-    frame = "\n".join(_labeled(opening.frame.lines if opening.frame else (), color, width))
     status = (("L4S", analysis.status.sentence),) if analysis.status else ()
+    frame = opening.frame.lines if opening.frame else ()
     blocks = [
-        "\n".join(_labeled(status, color, width)),
-        *([headline, frame] if opening.leads else [frame, headline]),
+        "\n".join(_opening(opening, opening.action(analysis), color, width)),
+        "\n".join(_labeled((*status, *frame), color, width)),
         "\n".join(_sources(capture, width)),
-        "\n\n".join(_findings(capture, analysis, color, width)),
+        "\n\n".join(_findings(capture, analysis, opening, color, width)),
         "\n".join(_flows(traffic(capture), analysis, width)),
-        "\n".join(path_lines.lines(capture, width)),
+        "\n".join(path_lines.lines(traffic(capture), width)),
         "\n".join(wrapped(text, width) for text in qdiscs.sentences(capture)),
         "\n".join(_not_judged(analysis, width)),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _opening(opening: Verdict, action: str, color: bool, width: int) -> Iterator[str]:
+    """The headline, the paragraph below it, and the remedy."""
+    yield _paint(wrapped(opening.headline, width), _style(opening), color)
+    if opening.paragraph:
+        yield wrapped(opening.paragraph, width, INDENT)
+    if action:
+        yield wrapped(f"Do: {action}", width, INDENT + INDENT, INDENT)
 
 
 def _style(opening: Verdict) -> str:
@@ -61,7 +70,7 @@ def _style(opening: Verdict) -> str:
 
 
 def _labeled(labels: Iterable[tuple[str, str]], color: bool, width: int) -> Iterator[str]:
-    """Sentences under one another, each behind its label: whether this is L4S, and the frame."""
+    """Sentences under one another, each behind its label."""
     for label, sentence in labels:
         title = whole(f"{label}:".ljust(LABEL))
         lines = wrapped(f"{title} {sentence}", width, " " * (LABEL + 1), "")
@@ -84,10 +93,15 @@ def _sources(capture: Capture, width: int) -> Iterator[str]:
             yield wrapped(f"note: {note}", width, INDENT, "  ")
 
 
-def _findings(capture: Capture, analysis: Analysis, color: bool, width: int) -> Iterator[str]:
+def _findings(
+    capture: Capture, analysis: Analysis, opening: Verdict, color: bool, width: int
+) -> Iterator[str]:
+    """Each finding, without the message and the remedy that the verdict tells."""
+    told, action = opening.told, opening.action(analysis)
     names = {rule.code: rule.name for rule in analysis.rules}
-    accused = capture.flows["flow"].is_in([finding.flow for finding in analysis.findings])
-    flows = {row["flow"]: row for row in capture.flows.filter(accused).iter_rows(named=True)}
+    shown = traffic(capture).flows
+    accused = shown["flow"].is_in([finding.flow for finding in analysis.findings])
+    flows = {row["flow"]: row for row in shown.filter(accused).iter_rows(named=True)}
     for (_, rule), group in groupby(analysis.findings, key=lambda f: (f.severity, f.rule)):
         same: dict[str, list[Finding]] = {}
         for finding in group:
@@ -97,7 +111,9 @@ def _findings(capture: Capture, analysis: Analysis, color: bool, width: int) -> 
             places = [_where(capture, finding, flows) for finding in findings[:PLACES_SHOWN]]
             if (more := len(findings) - PLACES_SHOWN) > 0:
                 places.append(f"and {count(more, 'more flow')}")
-            yield "\n".join(_finding(findings[0], names.get(rule, ""), places, color, width))
+            one = replace(findings[0], message="") if told in findings else findings[0]
+            one = replace(one, action="") if one.action == action else one
+            yield "\n".join(_finding(one, names.get(rule, ""), places, color, width))
         if (more := sum(map(len, alike[FINDINGS_OF_A_RULE:]))) > 0:
             yield f"{INDENT}{rule}: {count(more, 'more finding')} of this rule (--json has all)."
 
@@ -114,7 +130,8 @@ def _finding(
     yield _paint(head, COLORS.get(finding.severity, "1"), color) + beside + sure
     for place in filter(None, places):
         yield wrapped(place, width, INDENT + "  ", INDENT)
-    yield wrapped(finding.message, width, INDENT)
+    if finding.message:
+        yield wrapped(finding.message, width, INDENT)
     for measure in finding.measures if finding.severity > Severity.INFO else ():
         yield wrapped(measures.line(measure), width, INDENT + "    ", INDENT + "  ")
     if finding.action:

@@ -28,6 +28,11 @@ class Report:
     title: str
     sections: tuple[Section, ...]
 
+    @property
+    def headline(self) -> str:
+        """What the verdict says at a glance."""
+        return str(self["verdict"].headline)
+
     def __getitem__(self, name: str) -> Any:
         """Data of one section. Raises KeyError."""
         return {section.name: section.data for section in self.sections}[name]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from l4strace.derive.vantage import nearest
+from l4strace.evidence import traffic
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.thin import MAX_POINTS
@@ -67,7 +68,7 @@ class Case:
     def accused(self) -> dict[int, dict[str, Any]]:
         """Rows of `flows` that findings name, by flow."""
         named = {finding.flow for finding in self.analysis.findings} - {None}
-        rows = self.evidence.flows.filter(pl.col("flow").is_in(named))
+        rows = traffic(self.evidence).flows.filter(pl.col("flow").is_in(named))
         return {row["flow"]: row for row in reversed(rows.rows(named=True))}
 
     @cached_property

@@ -46,6 +46,7 @@ def encoded(report: Report) -> bytes:
     template = environment().get_template("page.html.j2")
     pieces = template.generate(
         title=report.title,
+        headline=report.headline,
         policy=POLICY,
         strokes=STROKES,
         figures=packed(embedded(figures)),

@@ -45,6 +45,8 @@ MOST_GONE = 0.01
 a few may be of other protocols in tunnels."""
 CUT_FILE = (Stat.TRUNCATED_FILE, Stat.DAMAGED_FILE)
 
+SNAPLEN = "The snapshot length cut TCP headers"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """Cut files, then cut packets."""
@@ -97,6 +99,7 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
             f"{count(row['count'], 'packet')}{_lost(gone.get(row['source'], 0))}.",
             "Capture at least 128 bytes of each packet (-s 128).",
             source=row["source"],
+            headline=SNAPLEN,
             measures=(Measure("packets with cut headers", row["count"], "", "0"),),
         )
         for row in cut.iter_rows(named=True)
@@ -117,4 +120,11 @@ def _detail(detail: str | None) -> str:
     return (detail or "the rest could not be read").rstrip(".")
 
 
-RULE = Rule(CODE, "truncated-capture", "An input or its packets are cut short.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "truncated-capture",
+    "An input or its packets are cut short.",
+    check,
+    __doc__,
+    ("An input is damaged or ends early", SNAPLEN),
+)

@@ -71,4 +71,11 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     )
 
 
-RULE = Rule(CODE, "capture-drops", "The capture itself dropped packets.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "capture-drops",
+    "The capture itself dropped packets.",
+    check,
+    __doc__,
+    ("The capture dropped packets",),
+)

@@ -70,5 +70,10 @@ def _finding(row: dict[str, int]) -> Finding:
 
 
 RULE = Rule(
-    CODE, "offload-super-packets", "Packets are larger than the MSS allows.", check, __doc__
+    CODE,
+    "offload-super-packets",
+    "Packets are larger than the MSS allows.",
+    check,
+    __doc__,
+    ("Offload merged packets in the capture",),
 )

@@ -70,4 +70,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "mid-stream-start", "The capture lacks the handshake.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "mid-stream-start",
+    "The capture lacks the handshake.",
+    check,
+    __doc__,
+    ("The capture lacks a handshake",),
+)

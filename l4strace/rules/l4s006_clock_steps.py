@@ -112,4 +112,11 @@ def _log(detail: str | None) -> str:
     return f"a clock was stepped while this log was recorded{amount}; its samples cannot be joined."
 
 
-RULE = Rule(CODE, "clock-steps", "A clock was stepped during the run.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "clock-steps",
+    "A clock was stepped during the run.",
+    check,
+    __doc__,
+    ("A clock was stepped during the run",),
+)

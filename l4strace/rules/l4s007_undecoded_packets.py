@@ -89,4 +89,11 @@ def _severity(row: dict[str, Any]) -> Severity:
     return Severity.WARNING if many and row["name"] != Stat.ODD_LENGTHS else Severity.NOTICE
 
 
-RULE = Rule(CODE, "undecoded-packets", "Some packets could not be decoded.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "undecoded-packets",
+    "Some packets could not be decoded.",
+    check,
+    __doc__,
+    ("Some packets could not be decoded",),
+)

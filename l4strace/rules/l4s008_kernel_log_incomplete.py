@@ -139,4 +139,11 @@ def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float, ended: st
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 
-RULE = Rule(CODE, "kernel-log-incomplete", "The kernel log lacks samples.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "kernel-log-incomplete",
+    "The kernel log lacks samples.",
+    check,
+    __doc__,
+    ("The kernel log lacks samples",),
+)

@@ -73,4 +73,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "kernel-log-not-joined", "Kernel log and capture do not match.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "kernel-log-not-joined",
+    "Kernel log and capture do not match.",
+    check,
+    __doc__,
+    ("Kernel log and capture do not match",),
+)

@@ -112,4 +112,11 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "packets-seen-twice", "The capture contains packets twice.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "packets-seen-twice",
+    "The capture contains packets twice.",
+    check,
+    __doc__,
+    ("The capture contains packets twice",),
+)

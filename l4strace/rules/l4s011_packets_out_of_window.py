@@ -58,4 +58,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "packets-out-of-window", "Packets do not fit their connection.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "packets-out-of-window",
+    "Packets do not fit their connection.",
+    check,
+    __doc__,
+    ("Some packets do not fit their connection",),
+)

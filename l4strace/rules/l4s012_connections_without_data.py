@@ -60,4 +60,5 @@ RULE = Rule(
     "Connections without data were too many to keep.",
     check,
     __doc__,
+    ("A flood of connections without data",),
 )

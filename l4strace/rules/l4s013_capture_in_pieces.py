@@ -78,4 +78,11 @@ def _pieces(evidence: Evidence) -> list[int]:
     return list(found)
 
 
-RULE = Rule(CODE, "capture-in-pieces", "One capture was given in pieces.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "capture-in-pieces",
+    "One capture was given in pieces.",
+    check,
+    __doc__,
+    ("One capture was given in pieces",),
+)

@@ -81,6 +81,11 @@ NO_HANDSHAKE = "no handshake packet shows whether AccECN was requested"
 MIN_PACKETS = 10
 """Data packets without ECT that are no accident: Prague retransmits as Not-ECT, and one window has
 ten packets (RFC 6928)."""
+REFUSED = "AccECN was requested, but not negotiated"
+UNUSABLE = "A Prague sender has no working AccECN"
+AS_RENO = "Prague runs as Reno: AccECN was not negotiated"
+CLASSIC_REFUSED = "Classic ECN was requested, but not negotiated"
+FINAL_ACK = "The handshake's final ACK carries no AccECN"
 L4S_CONTROLS = (*PRAGUE, "bbr3", "bbr2")
 
 
@@ -153,6 +158,7 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
         "7.0 or an L4S kernel).",
         source=row["source"],
         flow=row["flow"],
+        headline=UNUSABLE,
         measures=(Measure("data packets that are Not-ECT", packets, "packet", "0 with AccECN"),),
     )
 
@@ -177,6 +183,7 @@ def _as_reno(flow: int) -> Finding:
         "Set net.ipv4.tcp_ecn=3 on both hosts (Linux 7.0 or an L4S kernel). A capture of the "
         "handshake shows who refused it.",
         flow=flow,
+        headline=AS_RENO,
         measures=(Measure("congestion control", PRAGUE_AS_RENO, "", "prague"),),
     )
 
@@ -190,6 +197,7 @@ def _classic_dropped(row: dict[str, Any]) -> Finding:
         "Look for a firewall that drops SYNs with ECN flags (capture on both sides of it).",
         source=row["source"],
         flow=row["flow"],
+        headline=CLASSIC_REFUSED,
         frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
         measures=(Measure("SYNs", row["syn_count"], "packet", "1"),),
     )
@@ -209,6 +217,7 @@ def _final_ack(row: dict[str, Any]) -> Finding:
         "fault if it sent them as 0, else the path.",
         source=row["source"],
         flow=row["flow"],
+        headline=FINAL_ACK,
         frames=tuple(f for f in (row["synack_frame"], row["final_ack_frame"]) if f is not None),
         measures=(Measure("ACE of the final ACK", "000", "", "010, 011, 100 or 110"),),
     )
@@ -294,4 +303,11 @@ def _bits(ace: int | None) -> str:
     return "-" if ace is None else f"{ace:03b}"
 
 
-RULE = Rule(CODE, "accecn-not-negotiated", "AccECN was requested and refused.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "accecn-not-negotiated",
+    "AccECN was requested and refused.",
+    check,
+    __doc__,
+    (REFUSED, UNUSABLE, AS_RENO, CLASSIC_REFUSED, FINAL_ACK),
+)

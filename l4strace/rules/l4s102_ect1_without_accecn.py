@@ -109,4 +109,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ect1-without-accecn", "ECT(1) without accurate feedback.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ect1-without-accecn",
+    "ECT(1) without accurate feedback.",
+    check,
+    __doc__,
+    ("Data is ECT(1), but AccECN was not negotiated",),
+)

@@ -43,7 +43,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
-from l4strace.schema.words import ECN_FIELD, ECT0, ECT1, NOT_ECT
+from l4strace.schema.words import CODEPOINTS, ECN_FIELD, ECT0, ECT1, NOT_ECT
 from l4strace.wording.quantities import count, quantity
 
 CODE = "L4S104"
@@ -81,13 +81,22 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row["near"],
             Severity.ERROR,
             Confidence.HIGH,
-            f"{row['cleared']:,} of {count(row['matched'], 'packet')} left as ECT and arrived "
-            "as Not-ECT: the path bleaches ECN.",
+            _cleared(row),
             (row["first_change_frame_near"],),
             Measure("bleached packets", row["cleared"], "", "0"),
         )
         for row in rows.iter_rows(named=True)
     ]
+
+
+def _cleared(row: dict[str, Any]) -> str:
+    ways = [f"{sent}_to_{arrived}" for sent in ("ect1", "ect0") for arrived in CODEPOINTS]
+    left = sum(row[way] or 0 for way in ways)
+    what = f"{row['cleared']:,} of {count(row['matched'], 'packet')} left as ECT and arrived"
+    # A sender that gave up soon left few.
+    if 0 < 2 * left < row["matched"]:
+        what = f"{row['cleared']:,} of {count(left, 'ECT packet')} arrived"
+    return f"{what} as Not-ECT: the path bleaches ECN."
 
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:
@@ -185,4 +194,11 @@ def _finding(
     )
 
 
-RULE = Rule(CODE, "ecn-bleached", "The path clears the ECN field.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ecn-bleached",
+    "The path clears the ECN field.",
+    check,
+    __doc__,
+    ("The path bleaches ECN",),
+)

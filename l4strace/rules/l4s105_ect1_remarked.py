@@ -166,4 +166,11 @@ def _finding(
     )
 
 
-RULE = Rule(CODE, "ect1-remarked", "The path swaps ECT(1) and ECT(0).", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ect1-remarked",
+    "The path swaps ECT(1) and ECT(0).",
+    check,
+    __doc__,
+    ("The path re-marks ECN",),
+)

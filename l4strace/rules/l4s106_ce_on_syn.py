@@ -91,4 +91,11 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
     )
 
 
-RULE = Rule(CODE, "ce-on-syn", "A handshake packet carries CE.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ce-on-syn",
+    "A handshake packet carries CE.",
+    check,
+    __doc__,
+    ("A handshake packet carries CE",),
+)

@@ -18,8 +18,9 @@ Evidence
 
 When it is wrong
 ----------------
-l4strace matches packets by sequence number, IP id and timestamp option. If the path rewrites these,
-fewer packets match; the matches remain correct.
+l4strace matches packets of TCP by sequence number, IP id and timestamp option, those of UDP by
+length and first 32 bytes. If the path rewrites these, fewer packets match; the matches remain
+correct.
 
 What to do
 ----------
@@ -73,4 +74,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-RULE = Rule(CODE, "path-changes-codepoint", "The path changes ECN codepoints.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "path-changes-codepoint",
+    "The path changes ECN codepoints.",
+    check,
+    __doc__,
+    ("The path changes ECN codepoints",),
+)

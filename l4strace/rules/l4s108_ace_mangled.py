@@ -163,4 +163,11 @@ def _finding(
     )
 
 
-RULE = Rule(CODE, "ace-mangled", "The ACE counter is zeroed, frozen or changed.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ace-mangled",
+    "The ACE counter is zeroed, frozen or changed.",
+    check,
+    __doc__,
+    ("The ACE counter is mangled",),
+)

@@ -71,4 +71,11 @@ def _done(row: dict[str, Any]) -> str:
     return f"{what} of them"
 
 
-RULE = Rule(CODE, "accecn-option-stripped", "The path changes AccECN options.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "accecn-option-stripped",
+    "The path changes AccECN options.",
+    check,
+    __doc__,
+    ("The path changes AccECN options",),
+)

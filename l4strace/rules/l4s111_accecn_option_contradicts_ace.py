@@ -72,5 +72,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 RULE = Rule(
-    CODE, "accecn-option-contradicts-ace", "The AccECN option contradicts ACE.", check, __doc__
+    CODE,
+    "accecn-option-contradicts-ace",
+    "The AccECN option contradicts ACE.",
+    check,
+    __doc__,
+    ("AccECN option and ACE contradict each other",),
 )

@@ -121,4 +121,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "feedback-mismatch", "Feedback and CE packets do not match.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "feedback-mismatch",
+    "Feedback and CE packets do not match.",
+    check,
+    __doc__,
+    ("Feedback and CE packets do not match",),
+)

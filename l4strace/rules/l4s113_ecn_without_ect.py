@@ -100,4 +100,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ecn-without-ect", "ECN was negotiated, but the data is Not-ECT.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ecn-without-ect",
+    "ECN was negotiated, but the data is Not-ECT.",
+    check,
+    __doc__,
+    ("ECN was negotiated, but the data is Not-ECT",),
+)

@@ -39,7 +39,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 CODE = "L4S114"
@@ -53,11 +53,14 @@ CLEARLY_LOST_SHARE = 0.5
 HIDDEN = 0.01
 """Share of packets with a hidden ECT from which it is no single fault. By eye."""
 
+HIDES = "A tunnel hides ECN from its queues"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each tunnelled flow direction and kind of fault."""
-    flows = evidence.flows.select("source", "flow", "mode", "tunnel")
-    tunnelled = evidence.directions.filter(
+    known = traffic(evidence)
+    flows = known.flows.select("source", "flow", "mode", "tunnel")
+    tunnelled = known.directions.filter(
         (pl.col("outer_ce") >= MIN_TUNNEL_MARKS)
         | (pl.col("outer_not_ect") > HIDDEN * pl.col("packets"))
     ).join(flows, on=["source", "flow"], how="left")
@@ -116,6 +119,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
+        headline=HIDES,
         measures=(Measure("packets with a hidden ECT", row["outer_not_ect"], "", "0"),),
     )
 
@@ -125,4 +129,11 @@ def _tunnel(row: dict[str, Any]) -> str:
     return f"{names[row['tunnel']]} tunnel" if row["tunnel"] in names else "tunnel"
 
 
-RULE = Rule(CODE, "tunnel-loses-ecn", "A tunnel loses or hides ECN.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "tunnel-loses-ecn",
+    "A tunnel loses or hides ECN.",
+    check,
+    __doc__,
+    ("A tunnel loses congestion marks", HIDES),
+)

@@ -72,6 +72,8 @@ one within a round trip. By eye."""
 SHARE_OF_MARKS = ("dctcp", "prague")
 """Controls whose law is alpha/2 (RFC 8257 section 3.3)."""
 
+LESS = "The sender reduces by less than half at ECE"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose data in flight did not fall after most echoes."""
@@ -130,6 +132,7 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
         flow=row["flow"],
         forward=row["forward"],
         span_ns=(row["first_ns"], row["last_ns"]),
+        headline=LESS if scalable else "",
         measures=(
             Measure("echoes without a reduction", row["ignored"], "share", "0"),
             Measure("packets with CWR", row["cwr_packets"] or 0, "packet", "one for each echo"),
@@ -137,4 +140,11 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ece-ignored", "A classic sender ignores ECE.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ece-ignored",
+    "A classic sender ignores ECE.",
+    check,
+    __doc__,
+    ("The sender ignores ECE", LESS),
+)

@@ -86,4 +86,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "no-response-to-ce", "An AccECN sender ignores CE.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "no-response-to-ce",
+    "An AccECN sender ignores CE.",
+    check,
+    __doc__,
+    ("The sender does not respond to CE",),
+)

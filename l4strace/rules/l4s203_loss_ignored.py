@@ -142,4 +142,11 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
     )
 
 
-RULE = Rule(CODE, "loss-ignored", "No reduction after loss.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "loss-ignored",
+    "No reduction after loss.",
+    check,
+    __doc__,
+    ("The sender does not slow down after loss",),
+)

@@ -115,5 +115,10 @@ def _limit(fills: float, peak: int) -> str:
 
 
 RULE = Rule(
-    CODE, "slow-start-overshoot", "Slow start far beyond what the path holds.", check, __doc__
+    CODE,
+    "slow-start-overshoot",
+    "Slow start far beyond what the path holds.",
+    check,
+    __doc__,
+    ("Slow start overshot the path",),
 )

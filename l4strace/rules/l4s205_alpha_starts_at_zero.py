@@ -174,4 +174,11 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "alpha-starts-at-zero", "The first CE caused no reduction.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "alpha-starts-at-zero",
+    "The first CE caused no reduction.",
+    check,
+    __doc__,
+    ("The first CE caused no reduction",),
+)

@@ -105,4 +105,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "burst-too-long", f"Bursts longer than {LIMIT_US:.0f} us.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "burst-too-long",
+    f"Bursts longer than {LIMIT_US:.0f} us.",
+    check,
+    __doc__,
+    ("An L4S sender sends long bursts",),
+)

@@ -66,4 +66,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results
 
 
-RULE = Rule(CODE, "alpha-stuck", "Alpha does not follow the marks.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "alpha-stuck",
+    "Alpha does not follow the marks.",
+    check,
+    __doc__,
+    ("Alpha does not follow the marks",),
+)

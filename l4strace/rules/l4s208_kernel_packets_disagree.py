@@ -157,7 +157,7 @@ def _ce_finding(row: dict[str, Any]) -> Finding:
         Confidence.MEDIUM,
         f"Kernel and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
         f"feedback on the wire in the same time allows {bounds}.",
-        "Check the join of log and capture (L4S009) and capture drops (L4S002) first.",
+        "Rule out a log of another run, and packets that the capture dropped.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -173,7 +173,7 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
         f"Kernel and packets disagree on the window: the median of snd_cwnd is "
         f"{count(round(row['snd_cwnd']), 'packet')}, that of the packets in flight "
         f"{row['inflight_max_packets']:,.0f}.",
-        "Check the join of log and capture (L4S009), and what else limits the sender.",
+        "Rule out a log of another run, then look at what else limits the sender.",
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -185,4 +185,11 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "kernel-packets-disagree", "Kernel and packets disagree.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "kernel-packets-disagree",
+    "Kernel and packets disagree.",
+    check,
+    __doc__,
+    ("Kernel and packets disagree",),
+)

@@ -57,6 +57,8 @@ MIN_PAIRS = 20
 FRESH_NS = 1_000_000_000
 """Age up to which a sample stands for a round: polls come a few times per second."""
 
+CORRECTED = "The log's scale of alpha was corrected"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose recorded alpha has the wrong scale."""
@@ -82,6 +84,7 @@ def _corrected(row: dict[str, Any]) -> Finding:
         f"{row['detail']} Alpha and score are shown with the width of the samples.",
         "Record with a collector that determines the width of alpha from its updates.",
         source=row["source"],
+        headline=CORRECTED,
     )
 
 
@@ -140,4 +143,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "alpha-scale-misread", "Alpha in the log on the wrong scale.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "alpha-scale-misread",
+    "Alpha in the log on the wrong scale.",
+    check,
+    __doc__,
+    ("The log shows alpha on the wrong scale", CORRECTED),
+)

@@ -70,10 +70,17 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.quantities import share
 
 CODE = "L4S301"
-ACTION = "Run a kernel with the correct thresholds, or set prague_ecn_fallback=0 on this host."
+ACTION = (
+    "Run `echo 0 > /sys/module/tcp_prague/parameters/prague_ecn_fallback` on this host, or a "
+    "kernel with the correct thresholds."
+)
 HIGH_INPUTS = (
     "queue delay or RTT deviation is above its threshold, and the bottleneck is not shown to be L4S"
 )
+MISFIRED = "Prague's fallback misfired"
+BUG = f"{MISFIRED}: scaling bug"
+UNUSED = "Prague's detector misfired, without effect"
+UNKNOWN_AQM = "Prague's fallback acts; the AQM is unknown"
 NONE = "0 on an L4S AQM"
 
 
@@ -117,6 +124,7 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
             high_deviation(score, f"at least {MDEV} when classic"),
             correct_steps(score),
         ),
+        headline=UNUSED if _harmless(row) else BUG if score.buggy else MISFIRED,
         variant="unused" if _harmless(row) else "misfire",
     )
 
@@ -184,8 +192,16 @@ def _half_known(row: Row, cuts: Zones, made: Measure) -> Finding:
         "misfire, but the counters do not show the AQM.",
         "Record the packets or the detector's inputs of the same run.",
         measures=(made,),
+        headline=UNKNOWN_AQM,
         variant="unknown-aqm",
     )
 
 
-RULE = Rule(CODE, "fallback-misfire", "Classic-ECN fallback behind an L4S AQM.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-misfire",
+    "Classic-ECN fallback behind an L4S AQM.",
+    check,
+    __doc__,
+    (MISFIRED, BUG, UNUSED, UNKNOWN_AQM),
+)

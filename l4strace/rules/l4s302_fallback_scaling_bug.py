@@ -55,8 +55,8 @@ from l4strace.wording.quantities import count, share
 
 CODE = "L4S302"
 ACTION = (
-    "Rebuild tcp_prague with V0_LG (160234941ULL >> V) and D0_LG (183975331ULL >> D), or set "
-    "prague_ecn_fallback=0."
+    "Run `echo 0 > /sys/module/tcp_prague/parameters/prague_ecn_fallback`, or rebuild tcp_prague "
+    "with V0_LG (160234941ULL >> V) and D0_LG (183975331ULL >> D)."
 )
 REPLAY = (
     "a replay with these thresholds matches the recorded score, and with the correct ones it never "
@@ -131,4 +131,5 @@ RULE = Rule(
     "Fallback thresholds on the wrong scale (24-bit bug).",
     check,
     __doc__,
+    ("Prague's fallback has the scaling bug",),
 )

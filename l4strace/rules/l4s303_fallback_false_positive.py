@@ -80,6 +80,9 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.quantities import milliseconds, share
 
 CODE = "L4S303"
+TAKEN = "Prague's detector took an L4S AQM for classic"
+ANY_AQM = "Prague's detector takes any AQM here for classic"
+WOULD = "Prague's detector would take this path for classic"
 SHORT_QUEUE = f"below {DEPTH}"
 UNUSED = " No reduction used the score."
 
@@ -131,6 +134,7 @@ def _logged(row: Row, score: Recorded) -> Finding:
             *([] if hidden else [high_depth(score, SHORT_QUEUE)]),
             *([] if row.justified_by == "long queue" else [_why(row)]),
         ),
+        headline=ANY_AQM if hidden else TAKEN,
         variant=variant(row),
     )
 
@@ -259,6 +263,7 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
             if long
             else _why(row),
         ),
+        headline=WOULD,
         variant=variant(row),
     )
 
@@ -288,4 +293,5 @@ RULE = Rule(
     "L4S AQM taken for classic because of the path.",
     check,
     __doc__,
+    (TAKEN, ANY_AQM, WOULD),
 )

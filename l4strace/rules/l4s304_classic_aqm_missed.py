@@ -91,5 +91,10 @@ def _score(score: Recorded) -> str:
 
 
 RULE = Rule(
-    CODE, "classic-aqm-missed", "A classic AQM that the detector did not detect.", check, __doc__
+    CODE,
+    "classic-aqm-missed",
+    "A classic AQM that the detector did not detect.",
+    check,
+    __doc__,
+    ("Prague's detector missed a classic AQM",),
 )

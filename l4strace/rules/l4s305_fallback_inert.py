@@ -91,4 +91,11 @@ def _finding(evidence: Evidence, row: Row, why: str, variant: str) -> Finding:
     )
 
 
-RULE = Rule(CODE, "fallback-inert", "Fallback does not act behind a classic AQM.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-inert",
+    "Fallback does not act behind a classic AQM.",
+    check,
+    __doc__,
+    ("Prague's fallback does not act where it should",),
+)

@@ -44,6 +44,7 @@ from l4strace.prague.constants import DCTCP
 from l4strace.rules.support import subjects
 
 CODE = "L4S306"
+NEEDS_ONE = "Prague without fallback behind a classic AQM"
 ABSENT = "Prague in this kernel has no classic-ECN fallback"
 
 
@@ -80,7 +81,15 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
         "Use a classic congestion control behind this AQM." if needed else "",
         flow=row.flow,
         forward=row.forward,
+        headline=NEEDS_ONE if needed else "",
     )
 
 
-RULE = Rule(CODE, "fallback-absent", "No fallback in this build of Prague.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-absent",
+    "No fallback in this build of Prague.",
+    check,
+    __doc__,
+    ("This Prague has no classic-ECN fallback", NEEDS_ONE),
+)

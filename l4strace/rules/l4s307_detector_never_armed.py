@@ -66,4 +66,11 @@ def _finding(row: Row, samples: Sampled) -> Finding:
     )
 
 
-RULE = Rule(CODE, "detector-never-armed", "No CE, so the detector never ran.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "detector-never-armed",
+    "No CE, so the detector never ran.",
+    check,
+    __doc__,
+    ("Prague's detector never ran: no CE mark",),
+)

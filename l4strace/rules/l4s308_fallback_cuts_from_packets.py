@@ -72,6 +72,13 @@ from l4strace.rules.support.fallback_words import (
 
 CODE = "L4S308"
 
+ACTS = "Prague's fallback acts, as the packets show"
+IDLE = "The classic-ECN fallback does not act"
+NOT_FALLING_BACK = "An ECT(1) sender does not fall back"
+TOO_DEEP = "Reductions under ECT(1) are deeper than alpha asks"
+MISFIRED = "Prague's fallback misfired, as the packets show"
+CLASSIC_SENDER = "An ECT(1) sender reduces like a classic one"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose reductions follow one law."""
@@ -119,6 +126,7 @@ def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
         forward=row.forward,
         span_ns=(response.first_ns, response.last_ns),
         measures=tuple(_measures(row, response)),
+        headline=_headline(evidence, row),
         variant=what,
     )
 
@@ -131,6 +139,16 @@ def _variant(row: Row) -> str:
         return "deep"
     cause = row.justified_by or "unknown"
     return "misfire" if cause == "nothing" else cause.replace(" ", "-")
+
+
+def _headline(evidence: Evidence, row: Row) -> str:
+    if row.state == "idle":
+        return NOT_FALLING_BACK if not_falling_back(row) else IDLE
+    if cases.deep(row):
+        return TOO_DEEP
+    if row.justified_by == "nothing":
+        return MISFIRED if runs_prague(evidence, row) else CLASSIC_SENDER
+    return ACTS
 
 
 def _severity(evidence: Evidence, row: Row) -> Severity:
@@ -215,4 +233,5 @@ RULE = Rule(
     "Fallback as the reductions on the wire show it.",
     check,
     __doc__,
+    (ACTS, IDLE, NOT_FALLING_BACK, TOO_DEEP, MISFIRED, CLASSIC_SENDER),
 )

@@ -63,6 +63,8 @@ MARKING = {
 }
 """Bottlenecks behind which the fallback is meant to act."""
 
+FOLLOWS = "Prague's detector follows its inputs"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score is high where it should be."""
@@ -117,6 +119,7 @@ def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         forward=row.forward,
         span_ns=subjects.span(score.since_ns, score.last_ns),
         measures=(steps_above(score),),
+        headline=FOLLOWS,
         variant="changed-path" if cases.after_change(row) else "inputs",
     )
 
@@ -131,5 +134,10 @@ def _open(evidence: Evidence, row: Row) -> str:
 
 
 RULE = Rule(
-    CODE, "fallback-justified", "Fallback behind a classic AQM, as intended.", check, __doc__
+    CODE,
+    "fallback-justified",
+    "Fallback behind a classic AQM, as intended.",
+    check,
+    __doc__,
+    ("Prague's detector works as intended", FOLLOWS),
 )

@@ -64,6 +64,13 @@ from l4strace.wording.quantities import marking_delay, quantity
 CODE = "L4S401"
 NAMES = BOTTLENECKS
 
+LIMITS = {
+    kind: f"{label[0].upper()}{label[1:]} at the bottleneck"
+    for kind, label in BOTTLENECKS.items()
+    if kind not in ("none", "unknown")
+} | {"none": "No bottleneck on this path"}
+"""Headline of each kind."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose bottleneck can be determined."""
@@ -151,6 +158,7 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
+        headline=LIMITS.get(row["kind"], ""),
         variant=row["kind"],
         measures=(*map(_sign, signs), *_measures(row, [sign["value"] for sign in signs])),
     )
@@ -181,4 +189,4 @@ def _confidence(value: float) -> Confidence:
 
 DOC = (__doc__ or "").format(kinds=kinds.listed())
 
-RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, DOC)
+RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, DOC, tuple(LIMITS.values()))

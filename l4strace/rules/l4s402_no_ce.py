@@ -103,4 +103,4 @@ def _where(row: dict[str, Any]) -> str:
     return f" {at_delay(milliseconds(row['loss_delay_us']))}"
 
 
-RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__)
+RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__, ("The queue never marks",))

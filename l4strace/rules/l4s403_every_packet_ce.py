@@ -223,4 +223,11 @@ def _action(standing: bool, slow: bool) -> str:
     return "Find the hop that sets CE on everything; disable ECN on this path until then."
 
 
-RULE = Rule(CODE, "every-packet-ce", "Nearly every packet is CE.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "every-packet-ce",
+    "Nearly every packet is CE.",
+    check,
+    __doc__,
+    ("Nearly every packet is CE",),
+)

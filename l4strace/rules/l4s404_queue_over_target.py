@@ -46,6 +46,8 @@ from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import listed, milliseconds
 
 CODE = "L4S404"
+FAR_ABOVE = "The queue is far above its target"
+STANDS = "The queue does not drain"
 TARGET_US = {
     **dict.fromkeys(("l4s", "shallow"), 1_000.0),
     **dict.fromkeys(("classic", "per-flow", CLASSIC_OR_PER_FLOW), 15_000.0),
@@ -153,6 +155,7 @@ def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
+        headline=STANDS if stands else FAR_ABOVE,
         measures=(
             Measure(
                 "queue delay, median",
@@ -173,4 +176,11 @@ def _shared(row: dict[str, Any], others: tuple[dict[str, Any], ...]) -> str:
     return f"; {flows} wait{'s' * (len(also) == 1)} in it, too"
 
 
-RULE = Rule(CODE, "queue-over-target", "Queue well above its target.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "queue-over-target",
+    "Queue well above its target.",
+    check,
+    __doc__,
+    (FAR_ABOVE, STANDS),
+)

@@ -102,4 +102,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "path-jitter", "The path adds jitter that no queue causes.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "path-jitter",
+    "The path adds jitter that no queue causes.",
+    check,
+    __doc__,
+    ("The path adds jitter that no queue causes",),
+)

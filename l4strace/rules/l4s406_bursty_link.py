@@ -78,4 +78,11 @@ def _measures(row: dict[str, Any]) -> Iterator[Measure]:
         yield Measure("jitter within a round trip", row["common_us"], "us", BELOW)
 
 
-RULE = Rule(CODE, "bursty-link", "A link releases packets in bursts.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "bursty-link",
+    "A link releases packets in bursts.",
+    check,
+    __doc__,
+    ("A link releases packets in bursts",),
+)

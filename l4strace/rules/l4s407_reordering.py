@@ -87,4 +87,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "reordering", "The path delivers packets out of order.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "reordering",
+    "The path delivers packets out of order.",
+    check,
+    __doc__,
+    ("The path reorders packets",),
+)

@@ -47,6 +47,8 @@ CLEAR_RATIO = 1.6
 MOST_NAMED = 3
 """Changes that a message names one by one."""
 
+RTT = "The path's base RTT changed"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """At most one finding for the capacity and one for the base RTT of each path."""
@@ -137,6 +139,7 @@ def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
         source=after["source"],
         flow=after["flow"],
         forward=after["forward"],
+        headline=RTT,
         span_ns=(after["start_ns"], after["end_ns"]),
         measures=(
             Measure("base RTT before", before["base_rtt_us"], "us"),
@@ -145,4 +148,11 @@ def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
     )
 
 
-RULE = Rule(CODE, "path-changed", "The path's capacity or base RTT changed.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "path-changed",
+    "The path's capacity or base RTT changed.",
+    check,
+    __doc__,
+    ("The path's capacity changed", RTT),
+)

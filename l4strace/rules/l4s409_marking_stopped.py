@@ -102,4 +102,11 @@ def _least(evidence: Evidence, phase: Phase) -> str:
     return ""
 
 
-RULE = Rule(CODE, "marking-stopped", "A path that marks stopped for a while.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "marking-stopped",
+    "A path that marks stopped for a while.",
+    check,
+    __doc__,
+    ("The path stopped marking for a while",),
+)

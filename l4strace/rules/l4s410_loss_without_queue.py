@@ -57,6 +57,8 @@ BLUR_US = 2000.0
 RANDOM = "The path loses packets without congestion"
 LOOK = "Look at the error counters of the links, and for a policer; capture at both ends."
 
+POLICED = "A policer drops packets"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each idle path that loses packets, on the flow that lost most."""
@@ -97,6 +99,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
+        headline=POLICED if policed else "",
         measures=(
             Measure("lost packets", lost, "packet"),
             Measure("queue delay at loss, median", row["loss_delay_us"], "us"),
@@ -113,4 +116,11 @@ def _policer(row: dict[str, Any]) -> tuple[str, str]:
     return f"A policer drops what exceeds {limits}", "Shape to its rate in front of the policer."
 
 
-RULE = Rule(CODE, "loss-without-queue", "Packets are lost on an idle path.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "loss-without-queue",
+    "Packets are lost on an idle path.",
+    check,
+    __doc__,
+    ("Packets are lost although no queue stands", POLICED),
+)

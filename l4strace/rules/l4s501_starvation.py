@@ -15,7 +15,8 @@ misfired (Prague starves) or is missing (the classic flow starves).
 Evidence
 --------
 `coexistence.starved_since_ns`, `starved_share`, `starved_rate_bps` and `starved_other_rate_bps`
-describe the time since the starvation began; `share`, `start_ns` and `end_ns` the whole overlap.
+describe the time since the starvation began; `share`, `start_ns` and `end_ns` the whole overlap;
+`bottlenecks.kind` chooses the remedy.
 
 When it is wrong
 ----------------
@@ -25,7 +26,8 @@ classic flows goes with 1/RTT. Flows to different hosts may not share the bottle
 
 What to do
 ----------
-Check the bottleneck (L4S401) and the fallback (L4S3xx) of both flows.
+Mend the cause where a finding names one. Else compare base RTT, marks and reductions of both flows;
+behind a FIFO or one classic queue the congestion controls decide the shares.
 
 References
 ----------
@@ -47,6 +49,15 @@ CODE = "L4S501"
 LASTING = 0.5
 """Part of the overlap from which a starvation is sure to be no dip: most of it."""
 
+COMPARE = "Compare base RTT, marks and reductions of both flows."
+ACTIONS = {
+    "fifo": "Compare base RTTs and congestion controls: a FIFO leaves the shares to the senders.",
+    "l4s": "Compare the reductions of both flows, and the coupling of the AQM's two queues.",
+    "classic": "Use congestion controls that take equal shares of one queue, or a queue per flow.",
+    "shallow": "Use congestion controls that take equal shares of one queue, or a queue per flow.",
+}
+"""What to do behind each kind of bottleneck."""
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow that starves, beside the flow that leaves it the smallest share."""
@@ -67,9 +78,6 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     since = subjects.moment(evidence, row["starved_since_ns"])
     lasted = row["end_ns"] - row["starved_since_ns"]
-    scalable = set(subjects.scalable(evidence)["flow"])
-    prague = bool(scalable & {row["flow"], row["other_flow"]})
-    fallback = " and what the fallback did (L4S3xx)" if prague else ""
     lasting = lasted >= LASTING * (row["end_ns"] - row["start_ns"])
     return Finding(
         CODE,
@@ -77,7 +85,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         Confidence.HIGH if lasting else Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
         f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
-        f"Check what the bottleneck is (L4S401){fallback}.",
+        _action(evidence, row),
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -89,4 +97,18 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "starvation", "A flow starves beside another.", check, __doc__)
+def _action(evidence: Evidence, row: dict[str, Any]) -> str:
+    """By what shares the queue; a fault of a sender that explains it has a finding of its own."""
+    key = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
+    kinds = evidence.bottlenecks.filter(key)["kind"].drop_nulls()
+    return ACTIONS.get(kinds[0] if kinds.len() else "", COMPARE)
+
+
+RULE = Rule(
+    CODE,
+    "starvation",
+    "A flow starves beside another.",
+    check,
+    __doc__,
+    ("{flow} starves beside another flow",),
+)

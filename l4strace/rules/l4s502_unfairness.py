@@ -87,4 +87,11 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "unfairness", "Unequal rates on one path.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "unfairness",
+    "Unequal rates on one path.",
+    check,
+    __doc__,
+    ("Flows of one path have unequal rates",),
+)

@@ -114,4 +114,6 @@ def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
     return CAUSES[row["cause"]] + (f" (flow {whose} runs {cc})" if cc else "")
 
 
-RULE = Rule(CODE, "latency-spike", "A spike of queue delay.", check, __doc__)
+RULE = Rule(
+    CODE, "latency-spike", "A spike of queue delay.", check, __doc__, ("Queue delay spiked",)
+)

@@ -183,4 +183,11 @@ def _capacity(phase: dict[str, Any], noisy: bool) -> str:
     return f"about {paths.rates(paths.capacity_bps(phase), most)}, as packet trains show"
 
 
-RULE = Rule(CODE, "under-utilisation", "Flows left capacity unused.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "under-utilisation",
+    "Flows left capacity unused.",
+    check,
+    __doc__,
+    ("The path was not full",),
+)

@@ -124,4 +124,11 @@ def _carried_most() -> pl.Expr:
     return carried == carried.max()
 
 
-RULE = Rule(CODE, "slow-ramp", "A flow took long to fill a free path.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "slow-ramp",
+    "A flow took long to fill a free path.",
+    check,
+    __doc__,
+    ("A flow took long to fill the path",),
+)

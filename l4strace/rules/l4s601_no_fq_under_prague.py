@@ -60,4 +60,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "no-fq-under-prague", "Prague without the fq qdisc.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "no-fq-under-prague",
+    "Prague without the fq qdisc.",
+    check,
+    __doc__,
+    ("Prague runs on an interface without fq",),
+)

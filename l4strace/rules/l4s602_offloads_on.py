@@ -59,4 +59,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "offloads-on", "Offloads were on during the capture.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "offloads-on",
+    "Offloads were on during the capture.",
+    check,
+    __doc__,
+    ("Offloads were on during the capture",),
+)

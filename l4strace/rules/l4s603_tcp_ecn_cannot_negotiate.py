@@ -64,5 +64,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 RULE = Rule(
-    CODE, "tcp-ecn-cannot-negotiate", "The tcp_ecn setting excludes AccECN.", check, __doc__
+    CODE,
+    "tcp-ecn-cannot-negotiate",
+    "The tcp_ecn setting excludes AccECN.",
+    check,
+    __doc__,
+    ("This host's tcp_ecn setting excludes AccECN",),
 )

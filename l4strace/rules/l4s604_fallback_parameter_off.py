@@ -58,4 +58,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "fallback-parameter-off", "The classic-ECN fallback is off.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "fallback-parameter-off",
+    "The classic-ECN fallback is off.",
+    check,
+    __doc__,
+    ("Prague's classic-ECN fallback does not act",),
+)

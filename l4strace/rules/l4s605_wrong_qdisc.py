@@ -73,4 +73,11 @@ def _finding(host: hosts.Host, interface: str, kind: str, dropped: int) -> Findi
     )
 
 
-RULE = Rule(CODE, "wrong-qdisc", "A queue without an L4S AQM dropped packets.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "wrong-qdisc",
+    "A queue without an L4S AQM dropped packets.",
+    check,
+    __doc__,
+    ("This host dropped packets without an L4S AQM",),
+)

@@ -54,4 +54,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(CODE, "accecn-option-off", "The host sends no AccECN option.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "accecn-option-off",
+    "The host sends no AccECN option.",
+    check,
+    __doc__,
+    ("This host sends no AccECN option",),
+)

@@ -120,7 +120,7 @@ FLOWS = Table(
         Column("wscale_server", U8, "", "Window scale of the server."),
         Column("sack_permitted", BOOL, "", "True when both sides permitted SACK."),
         Column("timestamps", BOOL, "", "True when both sides use TCP timestamps."),
-        Column("vantage", STR, "", "Where the capture was taken, from the RTT on either side of it: `client`, `server`, `middle` or `unknown`."),
+        Column("vantage", STR, "", "Where the capture was taken: `client`, `server`, `middle` or `unknown`; from the RTT on either side of it, over UDP from TTLs that no router lowered and from the order in which captures saw the packets."),
         Column("tunnel", STR, "", "Tunnel around the flow: `gre`, `vxlan`, `geneve`, `ipip` or `gtp`; null without one."),
         Column("ended", STR, "", "How the flow ended: `fin`, `rst` or `open` (not closed in the capture)."),
         Column("first_ns", I64, "ns", "Time of the flow's first packet."),
@@ -288,9 +288,9 @@ PATHS = Table(
         FORWARD,
         Column("near", U16, "", "Input captured nearer to the sender: its `source` in table `sources`."),
         Column("far", U16, "", "Input captured nearer to the receiver: its `source` in table `sources`."),
-        Column("matched", U64, "", "Packets that both captures hold. A change is not counted where several packets match equally well (equal sequence numbers, no IP IDs)."),
-        Column("lost", U64, "", "Packets captured only near the sender, within the time that both captures ran."),
-        Column("appeared", U64, "", "Packets captured only near the receiver."),
+        Column("matched", U64, "", "Packets that both captures hold. Datagrams of UDP are compared by length and first 32 bytes, whatever a NAT makes of their addresses. A change is not counted where several packets match equally well (equal numbers or payload, no IP IDs)."),
+        Column("lost", U64, "", "Packets captured only near the sender, within the time that both captures ran; null where one capture shows several datagrams of UDP as one (segmentation or receive offload)."),
+        Column("appeared", U64, "", "Packets captured only near the receiver; null like `lost`."),
         *(
             Column(f"{a}_to_{b}", U64, "", f"Matched packets that left as {a} and arrived as {b}.")
             for a in ("not_ect", "ect1", "ect0", "ce")

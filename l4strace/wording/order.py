@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from l4strace.model import Finding
+from l4strace.model import Cause, Finding
 
 PATH_FAULTS = ("L4S104", "L4S105", "L4S107", "L4S114")
 """A path that changes the ECN field explains what a sender or a receiver then seems to do wrong."""
@@ -41,6 +41,14 @@ def cause_first(finding: Finding) -> tuple[int, int, str]:
     """Sort key of the headline: worst first, then what explains most."""
     family = (place for place, codes in enumerate(HEADLINE_ORDER) if finding.rule.startswith(codes))
     return (-finding.severity, next(family, len(HEADLINE_ORDER)), finding.rule)
+
+
+def root(finding: Finding, findings: Iterable[Finding]) -> Finding:
+    """The finding at the beginning of the story that ``finding`` belongs to."""
+    named = {Cause(one.rule, one.flow, one.forward): one for one in reversed(list(findings))}
+    while finding.cause is not None and (cause := named.get(finding.cause)) is not None:
+        finding = cause
+    return finding
 
 
 def readable(findings: Iterable[Finding], of_a_rule: int, most: int) -> list[int]:

@@ -56,7 +56,7 @@ def sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         matched[way] = min(row["matched"], matched.get(way, row["matched"]))
     seen = sum(matched.values())
     lost, changes, marks = (
-        sum(part(row) for row in rows) for part in (lambda row: row["lost"], changed, marked)
+        sum(part(row) for row in rows) for part in (lambda row: row["lost"] or 0, changed, marked)
     )
     return (
         f"{count(seen, 'packet')} at both ends: {lost:,} lost, {changes:,} re-marked, "

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, traffic
 from l4strace.schema.vantage import receiver, sender
 
 PLACES = {
@@ -48,8 +48,9 @@ def of_direction(flow: Mapping[str, Any], forward: bool) -> str:
 
 def of_sources(capture: Capture) -> dict[int, str]:
     """Vantage by source, of the flows that carried nearly all data; absent where it is mixed."""
-    joined = capture.directions.select("source", "flow", "forward", "payload_bytes").join(
-        capture.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
+    known = traffic(capture)
+    joined = known.directions.select("source", "flow", "forward", "payload_bytes").join(
+        known.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )
     carried = joined.group_by("source", place().alias("place")).agg(pl.col("payload_bytes").sum())
     part = pl.col("payload_bytes") / pl.col("payload_bytes").sum().over("source")

@@ -8,16 +8,20 @@ from typing import NamedTuple
 
 from l4strace.evidence import Capture
 from l4strace.model import Analysis, Confidence, Finding, Severity, Unmet, VerdictLines
-from l4strace.wording.order import cause_first
+from l4strace.wording.headlines import within
+from l4strace.wording.order import cause_first, root
 from l4strace.wording.quantities import count, listed
 
 
 class Verdict(NamedTuple):
-    """``sentence`` stands alone; ``severity`` is null when nothing at all was found.
+    """``headline`` is read at a glance, ``paragraph`` below it; ``sentence`` stands alone.
 
-    ``frame`` states what limits the traffic, how it is shared and what the fallback does.
+    ``severity`` is null when nothing at all was found; ``frame`` states what limits the traffic,
+    how it is shared and what the fallback does.
     """
 
+    headline: str
+    paragraph: str
     sentence: str
     severity: Severity | None
     finding: Finding | None = None
@@ -26,9 +30,14 @@ class Verdict(NamedTuple):
     """False where nothing was there to judge or only some rules were asked: no all-clear."""
 
     @property
-    def leads(self) -> bool:
-        """An error comes before the frame, anything milder after it."""
-        return self.severity is Severity.ERROR
+    def told(self) -> Finding | None:
+        """The finding whose message and remedy stand in the verdict: a list need not repeat it."""
+        finding = self.finding
+        return finding if finding is not None and finding.message in self.paragraph else None
+
+    def action(self, analysis: Analysis) -> str:
+        """What to do about the finding that it tells, or about the cause of it."""
+        return root(self.told, analysis.findings).action if self.told else ""
 
 
 def conversations(capture: Capture) -> int:
@@ -39,47 +48,86 @@ def conversations(capture: Capture) -> int:
 
 def verdict(analysis: Analysis, flows: int) -> Verdict:
     """The opening of ``analysis`` over ``flows`` conversations."""
-    top = headline(analysis)
-    frame = analysis.frame
+    top = leading(analysis)
     if analysis.unmet:
-        sentence = " ".join(map(_expected, analysis.unmet))
-        return Verdict(sentence, Severity.ERROR, None, frame)
-    message = "" if top is None else _whose(analysis, top, flows) + top.message
-    if top is not None and top.severity >= Severity.WARNING:
-        return Verdict(message, top.severity, top, frame)
-    unjudged = analysis.status.unjudged if analysis.status else ""
+        names = ", ".join(unmet.expectation for unmet in analysis.unmet)
+        text = " ".join(map(_expected, analysis.unmet))
+        headline = f"Expected {names}: not so"
+        return Verdict(headline, text, text, Severity.ERROR, None, analysis.frame)
+    if top is not None and (top.severity >= Severity.WARNING or not flows):
+        text = _whose(analysis, top, flows) + top.message
+        sure = top.severity >= Severity.WARNING
+        return Verdict(_words(top), text, text, top.severity, top, analysis.frame, sure)
     if not flows:
-        sentence = (unjudged or "No TCP flow found: nothing to judge.") if top is None else message
-        return Verdict(sentence, top.severity if top else None, top, frame, judged=False)
-    judged = f"in {count(flows, 'TCP flow' if unjudged else 'flow')}"
+        text = analysis.status.unjudged if analysis.status else ""
+        return Verdict(NO_FLOW, text, text or f"{NO_FLOW}.", None, None, analysis.frame, False)
+    return _all_clear(analysis, flows, top)
+
+
+def _all_clear(analysis: Analysis, flows: int, top: Finding | None) -> Verdict:
+    """That no error and no warning leads, and the worst notice."""
+    sentence, words = _clear(analysis)
+    tcp = analysis.status is not None and analysis.status.unjudged
+    where = f"in {count(flows, 'TCP flow' if tcp else 'flow')}"
+    opening = _of_the_rules(analysis, f"{sentence} {where}")
     unsure = len({skipped.rule for skipped in analysis.skipped})
-    limits = f"; {unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
-    whole = len(analysis.rules) >= analysis.known_rules
-    packets = analysis.status is None or analysis.status.flows > 0
-    doubts = any(finding.severity >= Severity.WARNING for finding in analysis.findings)
+    limits = f"{unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
+    alone = f"{opening}; {limits}." if limits else f"{opening}."
+    judged = _asked_all(analysis) and _packets(analysis)
+    limits = f"{limits}." if limits else ""
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
-        nothing = "nothing found" if worst is None and not whole else "nothing wrong found"
-        nothing = nothing if packets else LOGGED
-        sentence = _of_the_rules(analysis, f"{DOUBTED if doubts else nothing} {judged}{limits}.")
         mild = None if worst is None else min(worst, Severity.NOTICE)
-        return Verdict(sentence, mild, _fact(analysis), frame, whole and packets)
-    starves = frame is not None and frame.starves
-    calm = "no error and no warning" if starves else "nothing seriously wrong"
-    calm = calm if packets else LOGGED
-    opening = f"{DOUBTED if doubts else calm} {judged}{limits}"
+        headline = _of_the_rules(analysis, words if sentence == LOGGED else f"{words} {where}")
+        return Verdict(
+            headline, limits, alone, mild, _fact(analysis), analysis.frame, judged=judged
+        )
+    message = _whose(analysis, top, flows) + top.message
+    calm = words == CALM and _asked_all(analysis)
     return Verdict(
-        _of_the_rules(analysis, f"{opening}. {message}"),
+        f"{CALM}; {within(_words(top))}" if calm else _words(top),
+        f"{message} {limits}".rstrip(),
+        f"{alone} {message}",
         top.severity,
         top,
-        frame,
-        whole and packets,
+        analysis.frame,
+        judged,
     )
+
+
+def _words(top: Finding) -> str:
+    """Headline of a finding; the message of one that no rule made."""
+    return top.headline or top.message
+
+
+def _clear(analysis: Analysis) -> tuple[str, str]:
+    if any(finding.severity >= Severity.WARNING for finding in analysis.findings):
+        return DOUBTED, "nothing certain found"
+    if not _packets(analysis):
+        return LOGGED, LOGGED
+    if leading(analysis) is None:
+        some = analysis.findings or _asked_all(analysis)
+        return (NOTHING_WRONG, NOTHING_WRONG) if some else ("nothing found", "nothing found")
+    if analysis.frame is not None and analysis.frame.starves:
+        return "no error and no warning", ""
+    return CALM[0].lower() + CALM[1:], CALM
+
+
+def _asked_all(analysis: Analysis) -> bool:
+    return len(analysis.rules) >= analysis.known_rules
+
+
+def _packets(analysis: Analysis) -> bool:
+    return analysis.status is None or analysis.status.flows > 0
 
 
 def _expected(unmet: Unmet) -> str:
     return f"Expected {unmet.expectation}, which is not so. {unmet.reason} Do: {unmet.action}"
 
+
+NO_FLOW = "No TCP flow found: nothing to judge"
+NOTHING_WRONG = "nothing wrong found"
+CALM = "Nothing seriously wrong"
 
 DOUBTED = "no error or warning of more than low confidence"
 """Replaces an all-clear where possible faults are too uncertain to lead."""
@@ -122,7 +170,7 @@ def _of_the_rules(analysis: Analysis, sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def headline(analysis: Analysis) -> Finding | None:
+def leading(analysis: Analysis) -> Finding | None:
     """The finding that explains most: worst first, causes before consequences.
 
     What is of low confidence and mere information do not lead: the frame has what they add.

@@ -18,10 +18,10 @@ GENERATOR = '<meta name="generator" content="l4strace'
 
 
 def headline(text: str) -> str:
-    """The verdict of a summary as one line: what follows the status line."""
-    status, verdict = text.split("\n\n")[:2]
+    """The verdict of a summary as one line: what stands between its headline and its remedy."""
+    verdict, status = text.split("\n\n")[:2]
     assert status.startswith("L4S: ")
-    return " ".join(verdict.split())
+    return " ".join(" ".join(verdict.splitlines()[1:]).split()).partition(" Do: ")[0]
 
 
 @pytest.fixture

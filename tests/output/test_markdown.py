@@ -23,10 +23,15 @@ def test_opens_with_the_verdict_and_lists_findings():
     assert "`frame.number in {4, 5}`" in shown
 
 
-def test_whether_this_is_l4s_comes_first():
+def test_headline_then_paragraph_then_whether_this_is_l4s():
     status = Status("no", "No: flow 0 did not request AccECN.")
-    shown = markdown.render(RUN, Analysis((finding("bleached here"),), status=status))
-    assert shown.startswith("**L4S:** No: flow 0 did not request AccECN.\n\n**bleached here**")
+    found = replace(finding("bleached here"), headline="The path is odd", action="Mend it.")
+    shown = markdown.render(RUN, Analysis((found,), status=status))
+    assert shown.startswith(
+        "**The path is odd**\n\nbleached here\n\n**Do:** Mend it.\n\n"
+        "- L4S: No: flow 0 did not request AccECN."
+    )
+    assert (shown.count("bleached here"), shown.count("Mend it.")) == (1, 1)
 
 
 def test_markup_in_names_shows_as_it_is():

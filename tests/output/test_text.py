@@ -29,6 +29,7 @@ BLEACHED = Finding(
     span_ns=(1_500_000_000, 2_000_000_000),
     frames=tuple(range(1, 10)),
     measures=(Measure("queue depth", 412.0, "us", "under 2 ms"),),
+    headline="The path bleaches ECN",
 )
 RUN = evidence(
     sources=frame("sources", records=1000, first_ns=0, last_ns=2 * 10**9),
@@ -37,18 +38,26 @@ RUN = evidence(
 )
 
 
-def test_the_verdict_comes_first():
+def test_the_verdict_comes_first_and_says_it_once():
     shown = text.render(RUN, Analysis((BLEACHED,)))
-    assert " ".join(shown.split("\n\n")[0].split()) == BLEACHED.message
+    headline, *rest = shown.split("\n\n")[0].splitlines()
+    assert headline == BLEACHED.headline
+    assert " ".join(" ".join(rest).split()) == f"{BLEACHED.message} Do: {BLEACHED.action}"
+    assert " ".join(shown.split()).count(BLEACHED.message) == 1
+    milder = replace(
+        BLEACHED, severity=Severity.WARNING, message="Another message.", action="Other."
+    )
+    shown = text.render(RUN, Analysis((BLEACHED, milder)))
+    assert shown.count("Another message.") == 1
+    assert shown.count("Do: ") == 2
 
 
 STATUS = Status("no", "No: flow 0 did not request AccECN.")
 
 
-def test_whether_this_is_l4s_stands_above_the_verdict():
+def test_whether_this_is_l4s_stands_below_the_verdict():
     shown = text.render(RUN, Analysis((BLEACHED,), status=STATUS))
-    assert shown.splitlines()[0] == "L4S:        No: flow 0 did not request AccECN."
-    assert " ".join(shown.split("\n\n")[1].split()) == BLEACHED.message
+    assert shown.split("\n\n")[1] == "L4S:        No: flow 0 did not request AccECN."
 
 
 def test_an_empty_capture_is_not_green():
@@ -163,12 +172,10 @@ def test_a_codepoint_is_one_that_packets_carry(counted: dict[str, int], sends: s
 FRAME = VerdictLines("L4S AQM.", "Flow 0 without another large flow.", "Unknown: no kernel log.")
 
 
-@pytest.mark.parametrize(("severity", "order"), [(Severity.ERROR, 1), (Severity.WARNING, -1)])
-def test_the_frame_stands_beside_the_worst_finding(severity: Severity, order: int):
-    worst = replace(BLEACHED, severity=severity)
-    shown = text.render(RUN, Analysis((worst,), frame=FRAME)).split("\n\n")
-    assert [block.split()[0] for block in shown[:2]][::order] == ["The", "Bottleneck:"]
-    assert "Sharing:    Flow 0 without another large flow." in shown[0] + shown[1]
+def test_the_frame_stands_below_the_verdict():
+    shown = text.render(RUN, Analysis((BLEACHED,), frame=FRAME)).split("\n\n")
+    assert [block.split()[0] for block in shown[:2]] == ["The", "Bottleneck:"]
+    assert "Sharing:    Flow 0 without another large flow." in shown[1]
 
 
 def test_the_congestion_control_has_a_column_where_it_is_known_and_there_is_room() -> None:

@@ -21,12 +21,9 @@ from l4strace.page.sections import (
     provenance,
     quality,
     rules,
-    sharing,
-    status,
     timelines,
     verdict,
 )
-from l4strace.wording.amounts import typeset
 from tests.support import synthetic
 
 
@@ -38,43 +35,6 @@ def case() -> Case:
 @pytest.fixture(scope="module")
 def quiet() -> Case:
     return Case(synthetic.healthy(), Analysis(()))
-
-
-def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
-    section = verdict.build(case)
-    worst = case.analysis.findings[0]
-    assert section.sentence == typeset(f"Flow 0: {worst.message}")
-    assert (section.severity, section.link) == ("error", "L4S301-flow-0")
-    assert [fact.name for fact in section.facts] == [m.name for m in worst.measures[:4]]
-    assert [fact.value for fact in section.facts if "µs" in fact.value] == ["408 µs", "123 µs"]
-    assert [tally.text for tally in section.tally] == ["2 errors", "2 warnings", "1 info"]
-
-
-def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
-    section = verdict.build(quiet)
-    assert (section.severity, section.facts) == ("none", ())
-    assert section.sentence.startswith("Nothing wrong found")
-
-
-def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
-    section = status.build(case)
-    assert section.answer == "yes"
-    assert section.sentence.startswith("Yes: ")
-    html = fill(build(case))
-    assert html.index('id="status"') < html.index('id="verdict"')
-    assert status.build(quiet).sentence == ""
-
-
-def test_an_empty_capture_is_grey(quiet: Case) -> None:
-    assert verdict.build(quiet).severity == "none"
-    run = quiet.evidence
-    tables = {
-        name: table.clear() for name, table in vars(run).items() if isinstance(table, pl.DataFrame)
-    }
-    empty = dataclasses.replace(run, **tables)
-    nothing = Case(empty, Analysis(()))
-    assert verdict.build(nothing).severity == "unjudged"
-    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
 
 
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:
@@ -240,17 +200,6 @@ def test_rules_carry_their_manual(case: Case) -> None:
     assert headings >= {"What it checks", "What to do", "References"}
 
 
-def test_sharing_needs_two_flows(case: Case) -> None:
-    (chart,) = sharing.build(case).charts
-    assert [trace["name"] for trace in chart.spec["data"]] == [
-        "flow 0 (prague, ECT(1))",
-        "flow 1 (ECT(0))",
-    ]
-    run = case.evidence
-    one = dataclasses.replace(run, directions=run.directions.filter(pl.col("flow") == 0))
-    assert sharing.build(Case(one, case.analysis)).charts == ()
-
-
 def test_every_section_is_on_the_page(case: Case) -> None:
     html = fill(build(case))
     navigation = html[html.index("<nav ") : html.index("</nav>")]
@@ -347,9 +296,22 @@ def test_a_kernel_log_alone_shows_nothing_of_packets(logged: Case) -> None:
     assert (row.payload.text, row.goodput.text, row.codepoints) == ("\N{EN DASH}", "", ())
     assert row.payload.value is None
     assert paths.build(logged).absent.startswith("No capture among the inputs")
-    assert sharing.build(logged).charts == ()
+    (chart,) = verdict.build(logged).charts
+    assert chart.title != "Goodput"
 
 
 def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None:
     filters = dict(findings.build(logged).cards[0].places[0].filters)
     assert filters["this flow"] == "tcp.port == 40001 && tcp.port == 5201"
+
+
+def test_a_story_is_linked_both_ways_and_has_one_remedy(case: Case) -> None:
+    html = fill(build(case))
+    by_rule = {card.rule: card for card in findings.build(case).cards}
+    story = {rule: card.places[0].story for rule, card in by_rule.items()}
+    assert [step.key for step in story["L4S501"].causes] == ["L4S301-flow-0"]
+    assert [step.key for step in story["L4S301"].causes] == ["L4S302-flow-0"]
+    assert [step.key for step in story["L4S301"].effects] == ["L4S501-flow-0"]
+    remedy = next(one.action for one in case.analysis.findings if one.rule == "L4S302")
+    assert html.count(remedy.rpartition("rebuild ")[2].split("(")[0]) == 1
+    assert by_rule["L4S501"].action == by_rule["L4S302"].action == ""

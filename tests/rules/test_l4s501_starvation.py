@@ -2,7 +2,7 @@
 
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s501_starvation import check
-from tests.support.frames import MS, evidence
+from tests.support.frames import MS, evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, starving
 
 
@@ -33,10 +33,15 @@ def test_skips_a_lone_flow() -> None:
     assert isinstance(check(evidence())[0], Skipped)
 
 
-def test_no_fallback_is_to_be_checked_where_no_flow_is_l4s() -> None:
-    """Lab run s2501-101: Reno beside CUBIC, neither with ECT(1)."""
-    plain = DIRECTIONS.with_columns(data_ect1=0)
-    for directions, words in ((DIRECTIONS, "what the fallback did"), (plain, "(L4S401).")):
-        (found,) = check(evidence(flows=FLOWS, directions=directions, coexistence=starving(1, 0)))
-        assert words in found.action
-    assert "fallback" not in found.action
+def test_the_remedy_follows_from_what_shares_the_queue() -> None:
+    """No finding sends its reader to another one: the bottleneck is known here."""
+    actions = set()
+    for kind in ("fifo", "l4s", "classic", "unknown"):
+        necks = frame("bottlenecks", flow=[1], forward=[True], kind=kind)
+        scene = evidence(
+            flows=FLOWS, directions=DIRECTIONS, coexistence=starving(1, 0), bottlenecks=necks
+        )
+        (found,) = check(scene)
+        assert "L4S4" not in found.action
+        actions.add(found.action)
+    assert len(actions) == 4

@@ -9,6 +9,7 @@ from l4strace import rules
 from l4strace.errors import UsageError
 from l4strace.model import Rule
 from l4strace.schema import TABLES
+from l4strace.wording.headlines import MAX_OF_A_RULE
 from l4strace.wording.rule_text import passages
 from tests.support.rule_reads import reads
 
@@ -49,6 +50,25 @@ def test_every_rule_belongs_to_a_family_and_fits_a_line(rule: Rule):
     assert re.fullmatch(r"L4S[0-6]\d\d", rule.code)
     assert rule.code[3] in rules.FAMILIES
     assert len(rule.summary) <= 60
+
+
+UNITLESS = re.compile(r"(?<![\w(])\d[\d.,]*(?! ?[\w%])")
+"""A number that is no part of a word such as L4S or ECT(1), and has no unit behind it."""
+
+
+@every_rule
+def test_every_rule_has_short_headlines_without_bare_numbers(rule: Rule):
+    assert rule.headlines
+    for headline in rule.headlines:
+        assert len(headline.replace("{flow}", "flow 1").split()) <= MAX_OF_A_RULE, headline
+        assert not UNITLESS.search(headline), headline
+        assert not headline.endswith(".")
+
+
+def test_a_bare_number_is_found():
+    assert UNITLESS.search("a score of 8")
+    for fine in ("L4S AQM", "An ECT(1) sender", "15 % of the path", "3 ms"):
+        assert not UNITLESS.search(fine)
 
 
 @every_rule

@@ -110,6 +110,17 @@ def test_it_is_drawn_offline_and_hostile_names_do_nothing(browser: chromium.Chro
     assert svg.count("<rect") == 81
 
 
+def test_on_a_phone_only_tables_are_wider_than_the_window(browser: chromium.Chromium, path: Path):
+    browser.size(360)
+    try:
+        browser.load(path)
+        wide = browser.evaluate("document.querySelector('#differs table').scrollWidth")
+        assert wide > 360, "the test needs a table that does not fit"
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 360
+    finally:
+        browser.size(1280)
+
+
 def test_a_cell_opens_its_runs(browser: chromium.Chromium, path: Path):
     browser.load(path)
     browser.evaluate("document.querySelector('.map button').click()")

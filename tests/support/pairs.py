@@ -19,8 +19,11 @@ NEEDS_BOTH = {"L4S104", "L4S105", "L4S107", "L4S109", "L4S112"}
 RECEIVED = {"L4S403"}
 """Marks that arrive, where the path mangles what the sender hears of them."""
 
-OF_ONE_CAPTURE = {"L4S006"}
-"""A fault of the receiver's capture itself."""
+OF_ONE_CAPTURE = {"L4S006", "L4S407"}
+"""Faults of the receiver's capture itself, and what shows where packets arrive."""
+
+OF_A_PATH = {"L4S503"}
+"""An event of all flows of a path is said of one of them: of the one that it hit hardest."""
 
 EXPLAINED = {"L4S102": "L4S105", "L4S113": "L4S104"}
 """What the receiver alone leaves open, and the fault of the path that both ends show."""
@@ -63,7 +66,11 @@ def answer(*captures: Path) -> Answer:
     analysis = pipeline.judge(evidence, strict=True)
     judged = vantage.once(evidence, evidence.bottlenecks)
     return Answer(
-        {(one.rule, one.flow) for one in analysis.findings if one.severity >= Severity.NOTICE},
+        {
+            (one.rule, None if one.rule in OF_A_PATH else one.flow)
+            for one in analysis.findings
+            if one.severity >= Severity.NOTICE
+        },
         {
             (row["flow"], row["forward"]): row["kind"]
             for row in judged.filter(pl.col("kind").is_not_null()).iter_rows(named=True)

@@ -48,7 +48,7 @@ def test_what_was_expected_leads_the_verdict_before_an_error() -> None:
     analysis = Analysis((found("L4S204", Severity.ERROR),), status=NOBODY, unmet=missing)
     opening = verdict(analysis, 1)
     assert opening.sentence == "Expected l4s, which is not so. No: nobody asked. Do: Set tcp_ecn."
-    assert (opening.severity, opening.leads) == (Severity.ERROR, True)
+    assert (opening.severity, opening.headline) == (Severity.ERROR, "Expected l4s: not so")
 
 
 def test_without_expectation_the_setting_that_excludes_l4s_leads_the_overshoot() -> None:

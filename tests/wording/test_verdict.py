@@ -29,7 +29,7 @@ def test_low_confidence_does_not_lead():
         alone = verdict(Analysis((weak,)), 3)
         doubted = "No error or warning of more than low confidence in 3 flows."
         assert (alone.sentence, alone.severity) == (doubted, Severity.NOTICE)
-        assert not alone.leads
+        assert alone.told is None
         mild = verdict(Analysis((weak, finding("L4S405", Severity.NOTICE))), 3)
         assert mild.sentence == f"{doubted} message of L4S405"
 
@@ -102,10 +102,14 @@ def test_information_is_linked_and_does_not_lead():
     assert verdict(Analysis((unsure,)), 1).finding is None
 
 
-def test_an_error_comes_before_the_frame_and_the_rest_after_it():
-    error = verdict(Analysis((finding("L4S301", Severity.ERROR),), frame=FRAME), 2)
-    assert (error.leads, error.frame) == (True, FRAME)
-    assert not verdict(Analysis((finding("L4S501", Severity.WARNING),), frame=FRAME), 2).leads
+def test_a_verdict_tells_its_finding_and_carries_the_frame():
+    found = finding("L4S301", Severity.ERROR)
+    error = verdict(Analysis((found,), frame=FRAME), 2)
+    assert (error.told, error.frame) == (found, FRAME)
+    assert error.paragraph == f"Flow {found.flow}: {found.message}" or found.flow is None
+    info = verdict(Analysis((finding("L4S401", Severity.INFO),), frame=FRAME), 2)
+    assert info.finding is not None
+    assert info.told is None
 
 
 def test_nothing_is_called_fine_above_a_flow_that_starves():

@@ -6,6 +6,10 @@ from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, at_least, is_so, sign
 from l4strace.derive.noise import REORDERED
 
+MOSTLY_LOST = 0.5
+"""Packets lost between two captures as part of those retransmitted, from which retransmissions are
+repairs: most."""
+
 
 @sign("its packets are ECT(1)")
 def ect1(d: Direction) -> Shown:
@@ -35,4 +39,6 @@ def erased(d: Direction) -> Shown:
 
 @sign("packets arrive late", "share", "derive/noise", says="{value} of the packets arrive late")
 def reordered(d: Direction) -> Shown:
-    return at_least(d.late_share, REORDERED)
+    """Where both ends show that most retransmissions are repairs, lateness casts no doubt."""
+    lost = d.lost_between >= MOSTLY_LOST * d.losses
+    return at_least(d.late_share, REORDERED) & is_so(not lost)

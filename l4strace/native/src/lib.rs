@@ -4,6 +4,7 @@ pub mod acks;
 pub mod chart;
 pub mod datagrams;
 pub mod decode;
+pub mod digest;
 pub mod evidence_packets;
 pub mod measure;
 pub mod numbered;

@@ -23,17 +23,13 @@ from l4strace.page.sections import (
     qdiscs,
     quality,
     rules,
-    sharing,
-    status,
     timelines,
     traffic,
     verdict,
 )
 
 SECTIONS: tuple[ModuleType, ...] = (
-    status,
     verdict,
-    sharing,
     findings,
     packets,
     flows,

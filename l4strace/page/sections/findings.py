@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from l4strace.model import Finding, Measure, Severity
+from l4strace.model import Cause, Finding, Measure, Severity
 from l4strace.page.case import Case
 from l4strace.wording import measures
 from l4strace.wording.amounts import micro, typeset
@@ -15,6 +15,7 @@ from l4strace.wording.moments import span
 from l4strace.wording.names import FANCY_ARROW, ends
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
+from l4strace.wording.verdict import Verdict, verdict
 
 TITLE = "Findings"
 
@@ -28,6 +29,8 @@ MAX_OF_A_RULE = 20
 OPEN_OF_A_RULE = 3
 """Cards of one rule that need no click, as many as the terminal shows in full."""
 MAX_CAVEATS = 3
+MAX_EFFECTS = 6
+"""Consequences that a finding links to."""
 
 
 class Item(NamedTuple):
@@ -36,6 +39,20 @@ class Item(NamedTuple):
     name: str
     value: str
     expected: str
+
+
+class Step(NamedTuple):
+    """Another finding of the same story; ``key`` is its id on the page, empty without a card."""
+
+    key: str
+    text: str
+
+
+class Story(NamedTuple):
+    """What a finding follows from, and what follows from it."""
+
+    causes: tuple[Step, ...] = ()
+    effects: tuple[Step, ...] = ()
 
 
 class Place(NamedTuple):
@@ -49,6 +66,7 @@ class Place(NamedTuple):
     window: str
     frames: tuple[int, ...]
     filters: tuple[tuple[str, str], ...]
+    story: Story
 
 
 class Card(NamedTuple):
@@ -58,8 +76,11 @@ class Card(NamedTuple):
     rule_name: str
     severity: str
     confidence: str
+    headline: str
     message: str
     action: str
+    told: bool
+    """The verdict holds its message, which is empty here; likewise an action that it states."""
     facts: tuple[Item, ...]
     caveats: tuple[str, ...]
     places: tuple[Place, ...] = ()
@@ -100,10 +121,12 @@ def build(case: Case) -> FindingsSection:
     findings = case.analysis.findings
     keys = shown_ids(findings)
     more = len(findings) - len(keys)
-    shown = [(findings[place], key) for place, key in keys.items()]
+    stories = _stories(findings, keys)
+    shown = [(findings[place], key, stories[place]) for place, key in keys.items()]
     doubts = _doubts(findings)
+    opening = verdict(case.analysis, case.flow_count)
     by_rule: dict[tuple[str, str], list[Card]] = {}
-    for card in _merged(case, shown, doubts):
+    for card in _merged(case, shown, doubts, opening):
         by_rule.setdefault((card.severity, card.rule), []).append(card)
     groups = tuple(
         Group(tuple(cards[:OPEN_OF_A_RULE]), tuple(cards[OPEN_OF_A_RULE:]))
@@ -114,15 +137,45 @@ def build(case: Case) -> FindingsSection:
 
 
 def _merged(
-    case: Case, shown: Sequence[tuple[Finding, str]], doubts: Sequence[Finding]
+    case: Case,
+    shown: Sequence[tuple[Finding, str, Story]],
+    doubts: Sequence[Finding],
+    opening: Verdict,
 ) -> list[Card]:
     """One card for findings that differ in their place alone."""
     names = {rule.code: rule.name for rule in case.analysis.rules}
+    told, action = opening.told, opening.action(case.analysis)
     places: dict[Card, list[Place]] = {}
-    for finding, key in shown:
-        card = _card(finding, names.get(finding.rule, ""), doubts)
-        places.setdefault(card, []).append(_place(case, finding, key))
+    for finding, key, story in shown:
+        said = told is not None and (finding.rule, finding.message) == (told.rule, told.message)
+        card = _card(finding, names.get(finding.rule, ""), doubts, said)
+        card = card._replace(action="") if finding.action == action else card
+        places.setdefault(card, []).append(_place(case, finding, key, story))
     return [card._replace(places=tuple(found)) for card, found in places.items()]
+
+
+def _stories(findings: Sequence[Finding], keys: dict[int, str]) -> list[Story]:
+    """The links of each finding, in both directions."""
+    places: dict[Cause, int] = {}
+    for place, one in enumerate(findings):
+        places.setdefault(Cause(one.rule, one.flow, one.forward), place)
+    causes = [places.get(one.cause) if one.cause else None for one in findings]
+    effects: dict[int, list[int]] = {}
+    for effect, cause in enumerate(causes):
+        if cause is not None:
+            effects.setdefault(cause, []).append(effect)
+
+    def step(place: int) -> Step:
+        one = findings[place]
+        return Step(keys.get(place, ""), typeset(f"{one.rule} {one.headline}"))
+
+    return [
+        Story(
+            () if cause is None else (step(cause),),
+            tuple(map(step, effects.get(place, ())[:MAX_EFFECTS])),
+        )
+        for place, cause in enumerate(causes)
+    ]
 
 
 def shown_ids(findings: Sequence[Finding]) -> dict[int, str]:
@@ -149,20 +202,22 @@ def fact(measure: Measure) -> Item:
     return Item(measure.name, micro(measures.value(measure)), micro(measure.expected))
 
 
-def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding]) -> Card:
+def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding], told: bool) -> Card:
     return Card(
         rule=finding.rule,
         rule_name=rule_name,
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
-        message=typeset(finding.message),
-        action=typeset(finding.action),
+        headline=typeset(finding.headline),
+        message="" if told else typeset(finding.message),
+        action="" if finding.cause else typeset(finding.action),
+        told=told,
         facts=tuple(fact(measure) for measure in finding.measures),
         caveats=_caveats(doubts, finding),
     )
 
 
-def _place(case: Case, finding: Finding, key: str) -> Place:
+def _place(case: Case, finding: Finding, key: str, story: Story) -> Place:
     flow, flow_key, conversation = _flow(case, finding)
     time, window = _time(case, finding)
     filters = [("these frames", frames_filter(finding.frames)), ("this flow", conversation)]
@@ -175,6 +230,7 @@ def _place(case: Case, finding: Finding, key: str) -> Place:
         window=window,
         frames=finding.frames,
         filters=tuple((name, text) for name, text in filters if text),
+        story=story,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from l4strace.evidence import traffic
 from l4strace.page.case import Case
 from l4strace.schema.words import CAPTURES, CODEPOINTS
 from l4strace.wording import paths as wording
@@ -78,14 +79,14 @@ def _absent(case: Case) -> str:
         return "No capture among the inputs: a kernel log has no packets to follow."
     if captures < 2:
         return "One capture: only feedback and handshakes show what the path did to packets."
-    if case.evidence.flows["flow"].is_unique().all():
+    if traffic(case.evidence).flows["flow"].is_unique().all():
         return "No flow was seen by more than one capture."
     return "No packet of one capture appears in another."
 
 
 def _row(case: Case, row: dict[str, Any]) -> PathRow:
     here = (pl.col("flow") == row["flow"]) & (pl.col("source") == row["near"])
-    flow = case.evidence.flows.filter(here).row(0, named=True)
+    flow = traffic(case.evidence).flows.filter(here).row(0, named=True)
     inputs = case.inputs
     offset = row["clock_offset_ns"]
     return PathRow(

@@ -64,8 +64,11 @@ def ect1(capture: Capture) -> pl.DataFrame:
     return flows(capture).filter(pl.col("codepoint") == CODEPOINTS["ect1"])
 
 
-def clause(capture: Capture) -> str:
-    """`2 of 3 flows over UDP (QUIC, RTP) send ECT(1), up to 8.0 % of their packets are CE`."""
+def clause(capture: Capture, *, arrives: bool = True) -> str:
+    """`2 of 3 flows over UDP (QUIC, RTP) send ECT(1), up to 8.0 % of their packets are CE`.
+
+    The marks are left out where ECT(1) does not arrive.
+    """
     known, sent = flows(capture), ect1(capture)
     if sent.is_empty():
         if known.height > 1:
@@ -80,7 +83,7 @@ def clause(capture: Capture) -> str:
         verb = "sends" if sent.height == 1 else "send"
         part = "of its packets" if sent.height == 1 else "of the packets of one"
     marked = f", {share(most)} {part} are CE" if most else ", and no packet of it is CE here"
-    return f"{who} {verb} ECT(1){marked}"
+    return f"{who} {verb} ECT(1){marked if arrives else ''}"
 
 
 def shared(evidence: Evidence, source: int) -> str:
@@ -105,10 +108,13 @@ def unjudged(capture: Capture) -> str:
         if counted[name]
     ]
     why = listed([UNREAD[name] for name in UNREAD if name in known["transport"]])
+    followed = known.join(capture.paths, on="flow", how="semi").height == known.height
+    what = "" if followed else "Loss, "
+    more = "" if followed else " A capture at the other end too shows losses and path changes."
     return (
         f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
         f"{count(counted['packets'], 'packet')}, {listed(shares)}. "
-        f"Loss, RTT, queue and response to marks are not judged: {why}."
+        f"{what}RTT, queue and response to marks are not judged: {why}.{more}"
     )
 
 

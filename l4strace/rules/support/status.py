@@ -30,6 +30,8 @@ CE = CODEPOINTS["ce"]
 BLEACHED, REMARKED = "L4S104", "L4S105"
 ON_THE_WAY = {BLEACHED: "erases ECT(1)", REMARKED: "re-marks ECT(1)"}
 """What a path does to ECT(1), by the rule that finds it."""
+Faults = dict[str, frozenset[int]]
+"""Conversations of which the path does not leave ECT(1) alone, by the rule that finds it."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,7 @@ class Steps:
     """Conversations by step: one row each, with the columns of `_conversations`."""
 
     flows: pl.DataFrame
-    path_faults: dict[str, frozenset[int]]
-    """Conversations of which the path does not leave ECT(1) alone, by the rule that finds it."""
+    path_faults: Faults
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -88,7 +89,7 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
     steps = Steps(_conversations(evidence), faults)
     if steps.flows.is_empty():
         why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
-        return _over_udp(evidence, Status("unknown", why))
+        return _over_udp(evidence, Status("unknown", why), faults)
     clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps.flows)]
     of_tcp = Status(
         steps.answer,
@@ -99,16 +100,17 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
         ect1=steps.ect1.height,
         l4s_queue=steps.met.height,
     )
-    return _over_udp(evidence, of_tcp)
+    return _over_udp(evidence, of_tcp, faults)
 
 
-def _over_udp(evidence: Evidence, of_tcp: Status) -> Status:
+def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
     """Adds the flows over UDP; ``of_tcp.sentence`` is that of TCP alone, without its opening."""
     known, ect1 = datagrams.flows(evidence), datagrams.ect1(evidence)
     answer, sentence = of_tcp.answer, of_tcp.sentence
     if known.height:
-        clause = datagrams.clause(evidence)
-        if ect1.height and answer != "yes":
+        arrives, change = _changed_on_the_way(ect1, faults)
+        clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
+        if arrives and answer != "yes":
             answer = "partly"
             meets = "it meets" if ect1.height == 1 else "they meet"
             clause += f"; which queue {meets} is not judged"
@@ -126,6 +128,19 @@ def _over_udp(evidence: Evidence, of_tcp: Status) -> Status:
         udp_ect1=ect1.height,
         unjudged=datagrams.unjudged(evidence),
     )
+
+
+def _changed_on_the_way(ect1: pl.DataFrame, faults: Faults) -> tuple[bool, str]:
+    """Whether ECT(1) of any of these flows may arrive as it left, and what the path does to it."""
+    sent = set(ect1["flow"])
+    changed = {rule: sent & faults[rule] for rule in ON_THE_WAY}
+    arrives = bool(sent.difference(*changed.values()))
+    for rule, hit in changed.items():
+        if hit and not arrives:
+            return False, f", but the path {ON_THE_WAY[rule].replace('ECT(1)', 'it')} ({rule})"
+        if hit:
+            return True, f"; the path {ON_THE_WAY[rule]} of {count(len(hit), 'flow')} ({rule})"
+    return arrives, ""
 
 
 def _conversations(evidence: Evidence) -> pl.DataFrame:

@@ -24,6 +24,11 @@ from l4strace.bottleneck.signs import sent
         ),
         (sent.erased, {"erased": True}, {}),
         (sent.reordered, {"late_share": 0.001}, {"late_share": 0.0009}),
+        (
+            sent.reordered,
+            {"late_share": 0.06, "losses": 21, "lost_between": 10},
+            {"late_share": 0.06, "losses": 21, "lost_between": 11},
+        ),
     ],
 )
 def test_a_sign(sign: Sign, shown: dict[str, object], denied: dict[str, object]) -> None:

@@ -13,8 +13,9 @@ import pytest
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.sections import sharing, traffic
+from l4strace.page.sections import traffic
 from l4strace.page.sections.traffic.link import quantiles
+from l4strace.page.sections.verdict import glance
 from tests.support import synthetic
 from tests.support.frames import MS, ROUND_NS, evidence, frame
 
@@ -112,9 +113,10 @@ def test_flows_are_compared_over_several_rounds_of_the_slowest() -> None:
     """Lab run s1401-093: peaks of 490 Mbit/s on a link of 44.5, as rounds took 157 ms."""
     run = shared()
     long = pl.col("start_ns") + pl.when(pl.col("flow") == 1).then(157 * MS).otherwise(ROUND_NS)
-    (chart,) = sharing.build(
+    chart = glance.chart(
         Case(dataclasses.replace(run, rounds=run.rounds.with_columns(end_ns=long)), Analysis(()))
-    ).charts
+    )
+    assert chart is not None
     assert "over intervals of 628 ms" in chart.caption
 
 

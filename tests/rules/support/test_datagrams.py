@@ -1,8 +1,11 @@
 import polars as pl
 
 from l4strace.evidence import Evidence
+from l4strace.model import Finding, Status
+from l4strace.rules.l4s104_ecn_bleached import check
 from l4strace.rules.support import datagrams
 from l4strace.rules.support.status import status
+from l4strace.schema.words import CODEPOINTS
 from tests.support.frames import evidence, frame, stack
 
 
@@ -35,7 +38,8 @@ def test_one_flow_is_named_with_its_marks() -> None:
     )
     assert found.unjudged == (
         "1 flow over UDP (QUIC): 100 packets, 90 % ECT(1) and 10 % CE. "
-        "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback."
+        "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback. "
+        "A capture at the other end too shows losses and path changes."
     )
 
 
@@ -90,3 +94,29 @@ def test_the_capture_near_the_sender_shows_the_codepoint_and_the_other_the_marks
 def test_without_udp_nothing_is_said() -> None:
     assert datagrams.unjudged(evidence()) == ""
     assert datagrams.flows(evidence()).is_empty()
+
+
+def path(number: int, **counts: int) -> pl.DataFrame:
+    matched = sum(counts.values())
+    plain = {f"{a}_to_{b}": 0 for a in CODEPOINTS for b in CODEPOINTS}
+    return frame("paths", flow=number, near=0, far=1, matched=matched, lost=0, **(plain | counts))
+
+
+def judged(found: Evidence) -> Status:
+    return status(found, [one for one in check(found) if isinstance(one, Finding)])
+
+
+def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
+    erased = {"paths": path(0, ect1_to_not_ect=90)}
+    found = judged(over_udp(flow(0, "quic", ect1=90), **erased))
+    assert found.sentence == "No: flow 0 (QUIC) sends ECT(1), but the path erases it (L4S104)."
+    assert found.unjudged.endswith(" RTT, queue and response to marks are not judged: "
+                                   "QUIC encrypts its feedback.")  # fmt: skip
+    two = judged(over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), **erased))
+    assert two.answer == "partly"
+    assert "; the path erases ECT(1) of 1 flow (L4S104); which queue they meet" in two.sentence
+
+
+def test_an_intact_path_changes_nothing_about_the_answer() -> None:
+    intact = {"paths": path(0, ect1_to_ect1=90)}
+    assert judged(over_udp(flow(0, "quic", ect1=90), **intact)).answer == "partly"

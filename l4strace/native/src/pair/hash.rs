@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::key::mix;
+use crate::digest::mix;
 
 /// Makes hashers with one random number.
 #[derive(Clone, Debug)]

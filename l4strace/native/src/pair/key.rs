@@ -1,5 +1,7 @@
 //! What of a packet stays the same between two capture points, as a 64-bit key.
 
+use super::plan::Leg;
+use crate::digest::mix;
 use crate::packet::{flag, Packet};
 
 /// ECN is what may change; PSH and FIN move to the last segment when offloads cut a packet up.
@@ -7,6 +9,29 @@ const STABLE_FLAGS: u16 = flag::SYN | flag::RST | flag::ACK | flag::URG;
 
 /// More segments than the largest super-packet has (BIG TCP, 512 KiB); a longer one is a lie.
 const MOST_SEGMENTS: u32 = 1024;
+
+/// A packet with what identifies it at another capture point.
+pub trait Keyed {
+    fn packet(&self) -> &Packet;
+
+    /// Calls `each(segment number, key)` for the packet, or for every segment of a super-packet; `side` is that of
+    /// its sender, 0 for the client.
+    fn keys(&self, leg: &Leg, side: usize, each: impl FnMut(u16, u64));
+}
+
+/// One packet of TCP.
+pub struct Segment<'p>(pub &'p Packet);
+
+impl Keyed for Segment<'_> {
+    fn packet(&self) -> &Packet {
+        self.0
+    }
+
+    #[inline]
+    fn keys(&self, leg: &Leg, side: usize, each: impl FnMut(u16, u64)) {
+        keys(self.0, leg.paths[side], leg.segment_size[side], each);
+    }
+}
 
 /// What the other capture must have seen too.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +71,7 @@ impl Sighting {
 /// Calls `each(segment number, key)` for the packet, or for every segment of a super-packet, so that
 /// a capture before segmentation offload can be matched with one after it.
 #[inline]
-pub fn keys(packet: &Packet, direction: u32, segment_size: Option<u32>, mut each: impl FnMut(u16, u64)) {
+fn keys(packet: &Packet, direction: u32, segment_size: Option<u32>, mut each: impl FnMut(u16, u64)) {
     let cut = segment_size.filter(|&size| size > 0 && packet.payload_len / size < MOST_SEGMENTS);
     let size = cut.unwrap_or(u32::MAX);
     let mut done = 0;
@@ -69,13 +94,6 @@ fn key(packet: &Packet, direction: u32, seq: u32, length: u32) -> u64 {
     let flags = packet.flags & STABLE_FLAGS | fin;
     let a = mix(u64::from(seq) << 32 | u64::from(packet.ack), u64::from(tsval) << 32 | u64::from(tsecr));
     mix(a, u64::from(direction) << 40 ^ u64::from(length) << 12 ^ u64::from(flags))
-}
-
-/// Two words as one, of which each bit depends on both.
-#[inline]
-pub fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xc2b2_ae3d_27d4_eb4f);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

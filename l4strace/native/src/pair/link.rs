@@ -5,7 +5,7 @@ use super::key::Sighting;
 use super::window::{Taken, Waiting, Window};
 
 /// How long a packet may wait to be seen by the other capture.
-const PATIENCE_NS: i64 = 3_000_000_000;
+pub const PATIENCE_NS: i64 = 3_000_000_000;
 
 /// A packet seen this shortly before the other capture ended may have arrived after it.
 const MARGIN_NS: i64 = 200_000_000;

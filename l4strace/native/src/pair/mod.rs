@@ -5,6 +5,7 @@
 //! share and where each capture stood. Memory is bounded by the packets on their way between them.
 
 mod clock;
+mod datagram;
 mod delay;
 mod hash;
 mod histogram;
@@ -13,6 +14,7 @@ mod link;
 mod order;
 mod path;
 mod plan;
+mod shared;
 mod window;
 
 pub use clock::Offset;
@@ -21,17 +23,19 @@ pub use link::Span;
 pub use order::Halves;
 pub use path::Path;
 pub use plan::Facts;
+pub use shared::{shared, Shared};
 
 use std::collections::HashMap;
 
-use key::Sighting;
+use datagram::Datagram;
+use key::{Keyed, Segment, Sighting};
 use link::{Match, Seen};
 use plan::{spread, Plan, Way};
 use window::Waiting;
 
 use crate::packet::Packet;
-use crate::read::{self, Input, PacketStream, ReadError};
-use crate::track::Retrace;
+use crate::read::{self, Input, PacketStream, ReadError, Sink};
+use crate::track::{Retrace, UdpRetrace};
 
 /// Packets that must have kept their IP id before another id means another packet.
 const KEPT_IDS: u64 = 8;
@@ -42,10 +46,11 @@ const RECENT_IDS: u64 = 1024;
 pub struct Tracked {
     pub input: Input,
     pub span: Span,
-    /// By local flow.
+    /// By local flow; those of UDP follow those of TCP.
     pub facts: Vec<Facts>,
-    /// First frame of each local flow.
+    /// First frame of each local flow of TCP.
     pub starts: Vec<(u64, u32)>,
+    pub udp: UdpRetrace,
     pub rounds: Rounds,
 }
 
@@ -63,6 +68,7 @@ pub struct Pairing {
 struct Reader {
     stream: PacketStream,
     flows: Retrace,
+    udp: UdpRetrace,
     /// Timestamp of the last packet, on the capture's own clock; `None` at the end.
     reached_ns: Option<i64>,
     rough_clock_ns: i64,
@@ -90,6 +96,7 @@ impl Pairer {
             readers.push(Reader {
                 stream: read::open(&input.input)?,
                 flows: Retrace::new(std::mem::take(&mut input.starts)),
+                udp: std::mem::take(&mut input.udp),
                 reached_ns: Some(input.span.first_ns),
                 rough_clock_ns,
             });
@@ -104,17 +111,11 @@ impl Pairer {
         let readers = self.readers.iter().enumerate();
         let next = readers.filter_map(|(s, reader)| behind(reader).map(|ns| (ns, s))).min();
         let Some((_, source)) = next else { return Ok(false) };
-        let Reader { stream, flows, reached_ns, .. } = &mut self.readers[source];
+        let Reader { stream, flows, udp, reached_ns, .. } = &mut self.readers[source];
         let (plan, rounds) = (&mut self.plan, &mut self.rounds);
-        let mut reached = *reached_ns;
-        let more = stream.next_batch(&mut |packets: &[Packet]| {
-            for packet in packets {
-                reached = reached.max(Some(packet.ts_ns));
-                if let Some(at) = flows.place(packet) {
-                    see(plan, rounds, source as u16, packet, at.flow, at.forward);
-                }
-            }
-        })?;
+        let mut sight = Sight { plan, rounds, source: source as u16, flows, udp, reached: *reached_ns };
+        let more = stream.next_batch(&mut sight)?;
+        let reached = sight.reached;
         *reached_ns = if more { reached } else { None };
         self.expire(source as u16);
         Ok(true)
@@ -178,25 +179,54 @@ impl Pairer {
     }
 }
 
-/// One packet on every link of its conversation.
-#[inline]
-fn see(plan: &mut Plan, rounds: &mut [Rounds], source: u16, packet: &Packet, flow: u32, forward: bool) {
-    let Some(legs) = plan.legs[usize::from(source)].get(flow as usize) else { return };
-    let side = usize::from(!forward);
-    for leg in legs {
-        let link = &mut plan.links[leg.link as usize];
-        let path = leg.paths[side];
-        let way = &mut plan.ways[path as usize];
-        let link_side = link.side(source);
-        let size = leg.segment_size[side];
-        key::keys(packet, path, size, |segment, key| {
-            let waiting = Waiting { seen: Sighting::new(packet, segment, size), path };
-            match link.see(link_side, key, waiting, way.keeps_ids()) {
-                Seen::Twice(found) => way.matched(link, &found, rounds),
-                Seen::OtherId => way.learn_id(false),
-                Seen::Once => {}
+/// The packets of one capture, each on every link of its conversation.
+struct Sight<'p> {
+    plan: &'p mut Plan,
+    rounds: &'p mut [Rounds],
+    source: u16,
+    flows: &'p mut Retrace,
+    udp: &'p mut UdpRetrace,
+    reached: Option<i64>,
+}
+
+impl Sink for Sight<'_> {
+    fn packets(&mut self, packets: &[Packet]) {
+        for packet in packets {
+            self.reached = self.reached.max(Some(packet.ts_ns));
+            if let Some(at) = self.flows.place(packet) {
+                self.see(&Segment(packet), at.flow, at.forward);
             }
-        });
+        }
+    }
+
+    fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
+        self.reached = self.reached.max(Some(packet.ts_ns));
+        if let Some((flow, forward)) = self.udp.place(packet) {
+            self.see(&Datagram(packet, payload), flow, forward);
+        }
+    }
+}
+
+impl Sight<'_> {
+    #[inline]
+    fn see(&mut self, keyed: &impl Keyed, flow: u32, forward: bool) {
+        let Sight { plan, rounds, source, .. } = self;
+        let Some(legs) = plan.legs[usize::from(*source)].get(flow as usize) else { return };
+        let side = usize::from(!forward);
+        for leg in legs {
+            let link = &mut plan.links[leg.link as usize];
+            let path = leg.paths[side];
+            let way = &mut plan.ways[path as usize];
+            let link_side = link.side(*source);
+            keyed.keys(leg, side, |segment, key| {
+                let seen = Sighting::new(keyed.packet(), segment, leg.segment_size[side]);
+                match link.see(link_side, key, Waiting { seen, path }, way.keeps_ids()) {
+                    Seen::Twice(found) => way.matched(link, &found, rounds),
+                    Seen::OtherId => way.learn_id(false),
+                    Seen::Once => {}
+                }
+            });
+        }
     }
 }
 

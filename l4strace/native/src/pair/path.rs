@@ -14,6 +14,8 @@ pub struct Path {
     pub matched: u64,
     pub lost: u64,
     pub appeared: u64,
+    /// Of trains of datagrams that one capture shows as one, the first alone is compared: what is missing is not known.
+    pub in_part: bool,
     /// `codepoints[near][far]`, as on the wire.
     pub codepoints: [[u64; 4]; 4],
     pub ace_changed: u64,

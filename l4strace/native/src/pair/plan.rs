@@ -12,23 +12,29 @@ use super::path::Path;
 pub struct Facts {
     /// Number of the conversation over all captures.
     pub number: u32,
-    /// Time of its first packet when that is the SYN, so that it can be compared between captures.
-    pub syn_ns: Option<i64>,
+    /// Time of a packet that the other captures show as well: its SYN where that is the first, or a datagram that
+    /// nothing else can be taken for.
+    pub shared_ns: Option<i64>,
     pub halves: Halves,
+    pub udp: bool,
     /// By side of the sender, client first: largest payload seen, whether it is a super-packet, and
     /// the payload that one packet on the wire can hold.
     pub max_payload: [u32; 2],
     pub offloaded: [bool; 2],
     pub segment: [u32; 2],
+    /// Over UDP, the bytes that datagrams are compared by: what the capture holds of each.
+    pub digest_bytes: [u8; 2],
 }
 
 /// One conversation of one capture on one link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Leg {
     pub link: u32,
     /// Paths of the two directions, client to server first.
     pub paths: [u32; 2],
     pub segment_size: [Option<u32>; 2],
+    /// Of each datagram, what all captures hold.
+    pub digest_bytes: [u8; 2],
 }
 
 /// A path and the local directional ids of its two captures.
@@ -79,14 +85,25 @@ impl Plan {
         let order = from_client(halves);
         let place = |source: u16| *places.iter().find(|p| p.0 == source).unwrap_or(&places[0]);
         let segment_size = [0, 1].map(|side| segment_size(places.iter().map(facts), side));
+        let held = |side: usize| places.iter().map(|place| facts(place).digest_bytes[side]).min();
+        let digest_bytes = [0, 1].map(|side| held(side).unwrap_or_default());
         for (at, pair) in order.windows(2).enumerate() {
             let (client_side, server_side) = (place(pair[0]), place(pair[1]));
             let link = self.link(pair[0], pair[1], spans);
             let paths = [self.ways.len() as u32, self.ways.len() as u32 + 1];
             self.way(number, true, [client_side, server_side], at + 2 == order.len());
             self.way(number, false, [server_side, client_side], at == 0);
+            for (path, side) in paths.into_iter().zip([0, 1]) {
+                let parts = facts(&client_side).udp && segment_size[side].is_some();
+                self.ways[path as usize].path.in_part = parts;
+            }
             for (source, flow) in [client_side, server_side] {
-                self.legs[usize::from(source)][flow as usize].push(Leg { link, paths, segment_size });
+                self.legs[usize::from(source)][flow as usize].push(Leg {
+                    link,
+                    paths,
+                    segment_size,
+                    digest_bytes,
+                });
             }
         }
     }
@@ -107,14 +124,14 @@ impl Plan {
         at as u32
     }
 
-    /// Lines captures up by the SYNs that both saw; captures without any are taken to agree.
+    /// Lines captures up by packets that both saw; captures without any are taken to agree.
     fn rough_offsets(&mut self, sources: &[Vec<Facts>]) {
         for link in &mut self.links {
-            let syns = |side: usize| {
+            let shared = |side: usize| {
                 let facts = &sources[usize::from(link.sources[side])];
-                facts.iter().filter_map(|f| f.syn_ns.map(|ns| (f.number, ns))).collect::<BTreeMap<_, _>>()
+                facts.iter().filter_map(|f| f.shared_ns.map(|ns| (f.number, ns))).collect::<BTreeMap<_, _>>()
             };
-            let (left, right) = (syns(0), syns(1));
+            let (left, right) = (shared(0), shared(1));
             let differences = left.iter().filter_map(|(n, a)| right.get(n).map(|b| b.wrapping_sub(*a)));
             link.rough_offset_ns = median(differences.collect()).unwrap_or(0);
         }

@@ -3,7 +3,7 @@
 use crate::pair::{Facts, Halves, Offset, RoundDelay, Rounds, Span, Tracked};
 use crate::read::{Input, SourceInfo};
 use crate::stats::{Loss, StatRow, Stats};
-use crate::track::{Flow, Initiator, Member, Totals, Tracker, UdpFlow, UdpFlows};
+use crate::track::{Flow, Initiator, Member, Totals, Tracker, UdpFlow, UdpFlows, UdpRetrace};
 
 /// One capture, read and tracked.
 pub struct Capture {
@@ -82,7 +82,7 @@ impl Capture {
     }
 
     /// What matching needs of it.
-    pub fn tracked(&self, input: &Input, numbers: &[u32]) -> Tracked {
+    pub fn tracked(&self, input: &Input, numbers: &[u32], udp: Vec<Facts>) -> Tracked {
         let tracker = &self.tracker;
         let facts = tracker.flows.iter().zip(numbers).map(|(flow, &number)| self.facts(flow, number));
         Tracked {
@@ -91,8 +91,9 @@ impl Capture {
                 first_ns: self.info.first_ns.unwrap_or_default(),
                 last_ns: self.info.last_ns.unwrap_or_default(),
             },
-            facts: facts.collect(),
+            facts: facts.chain(udp).collect(),
             starts: tracker.starts(),
+            udp: UdpRetrace::new(self.udp.kept(), tracker.flows.len() as u32),
             rounds: Rounds::new(tracker.rounds.iter().map(|r| (r.flow, r.forward, r.start_ns, r.end_ns))),
         }
     }
@@ -102,11 +103,13 @@ impl Capture {
         let [to_server_ns, to_client_ns] = flow.halves();
         Facts {
             number,
-            syn_ns: syn.then_some(flow.first_ns),
+            shared_ns: syn.then_some(flow.first_ns),
             halves: Halves { to_server_ns, to_client_ns },
             max_payload: [0, 1].map(|side| flow.dirs[side].totals.max_payload),
             offloaded: [0, 1].map(|side| flow.dirs[side].totals.super_packets > 0),
             segment: [0, 1].map(|side| flow.segment(side)),
+            digest_bytes: [0; 2],
+            udp: false,
         }
     }
 }

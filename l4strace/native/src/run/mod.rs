@@ -6,6 +6,7 @@ mod capture;
 mod follow;
 mod open;
 mod pair;
+mod udp_vantage;
 mod view;
 
 pub use capture::Capture;
@@ -14,7 +15,7 @@ pub use view::{DirectionView, FlowView, RoundView, UdpView};
 
 use crate::pair::Path;
 use crate::read::{Input, ReadError};
-use crate::track::{unify, Member, Threads};
+use crate::track::{by_content, unify, Member, Threads};
 
 /// Captures that were read, and what they show together.
 #[derive(Default)]
@@ -58,8 +59,9 @@ pub fn run<W: Watcher>(inputs: &[Input], threads: Threads, watcher: &mut W) -> R
     let mut captures = open::all(inputs, threads, watcher)?;
     let tcp: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
     let udp: Vec<Vec<Member>> = captures.iter().map(Capture::udp_members).collect();
-    let [numbers, udp_numbers] = numbered(&tcp, &udp);
-    let paths = pair::pair(&mut captures, inputs, &numbers, watcher)?;
+    let [numbers, mut udp_numbers] = numbered(&tcp, &udp);
+    by_content(captures.iter_mut().map(|capture| &mut capture.udp).collect(), &mut udp_numbers);
+    let paths = pair::pair(&mut captures, inputs, [&numbers, &udp_numbers], watcher)?;
     Ok(Run { captures, numbers, udp_numbers, paths })
 }
 
@@ -73,3 +75,5 @@ fn numbered(tcp: &[Vec<Member>], udp: &[Vec<Member>]) -> [Vec<Vec<u32>>; 2] {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod udp_tests;

@@ -1,9 +1,12 @@
 //! Several captures of the same conversations: from tracked captures to matched ones on one clock.
 
+use std::collections::BTreeMap;
+
 use super::capture::Capture;
 use super::Watcher;
-use crate::pair::{Pairer, Pairing, Path};
+use crate::pair::{shared, Facts, Pairer, Pairing, Path, Shared};
 use crate::read::Input;
+use crate::track::{Tally, UdpFlow};
 
 /// Buffers (256 KiB each) between two looks at the watcher.
 const STEPS: u32 = 32;
@@ -13,14 +16,16 @@ const STEPS: u32 = 32;
 pub fn pair<W: Watcher>(
     captures: &mut [Capture],
     inputs: &[Input],
-    numbers: &[Vec<u32>],
+    [numbers, udp_numbers]: [&[Vec<u32>]; 2],
     watcher: &mut W,
 ) -> Result<Vec<Path>, W::Error> {
     if captures.len() < 2 {
         return Ok(Vec::new());
     }
-    let named = captures.iter().zip(inputs).zip(numbers);
-    let tracked = named.map(|((capture, input), numbers)| capture.tracked(input, numbers)).collect();
+    let udp = datagrams(captures, udp_numbers);
+    let named = captures.iter().zip(inputs).zip(numbers).zip(udp);
+    let tracked =
+        named.map(|(((capture, input), numbers), udp)| capture.tracked(input, numbers, udp)).collect();
     let Some(mut pairer) = Pairer::new(tracked)? else { return Ok(Vec::new()) };
     let mut more = true;
     while more {
@@ -35,4 +40,40 @@ pub fn pair<W: Watcher>(
         capture.shift(clock);
     }
     Ok(paths)
+}
+
+/// What matching needs of the conversations over UDP, by capture.
+fn datagrams(captures: &[Capture], numbers: &[Vec<u32>]) -> Vec<Vec<Facts>> {
+    let kept: Vec<Vec<&UdpFlow>> = captures.iter().map(|capture| capture.udp.kept().collect()).collect();
+    let mut places: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    for (source, numbers) in numbers.iter().enumerate() {
+        for (flow, &number) in numbers.iter().enumerate() {
+            places.entry(number).or_default().push((source, flow));
+        }
+    }
+    let mut facts: Vec<Vec<Facts>> = kept.iter().map(|flows| vec![Facts::default(); flows.len()]).collect();
+    for (number, places) in places {
+        let samples: Vec<_> = places.iter().map(|&(source, flow)| &kept[source][flow].samples).collect();
+        // Datagrams as long at every capture passed no offload, however long they are.
+        let dirs: Vec<&[Tally; 2]> = places.iter().map(|&(source, flow)| &kept[source][flow].dirs).collect();
+        let cut =
+            [0, 1].map(|side| dirs.iter().any(|dir| dir[side].max_payload != dirs[0][side].max_payload));
+        for (&(source, flow), shared) in places.iter().zip(shared(&samples)) {
+            facts[source][flow] = of_datagrams(kept[source][flow], number, shared, cut);
+        }
+    }
+    facts
+}
+
+fn of_datagrams(flow: &UdpFlow, number: u32, shared: Shared, cut: [bool; 2]) -> Facts {
+    Facts {
+        number,
+        shared_ns: shared.shared_ns,
+        halves: shared.halves,
+        max_payload: flow.dirs.map(|dir| dir.max_payload),
+        offloaded: [0, 1].map(|side| cut[side] && flow.dirs[side].super_packets > 0),
+        segment: [0; 2],
+        udp: true,
+        digest_bytes: flow.held,
+    }
 }

@@ -1,6 +1,7 @@
 //! Rows of the tables `flows`, `directions` and `rounds`: what was tracked, with what else a row needs.
 
 use super::capture::Capture;
+use super::udp_vantage::Orders;
 use super::Run;
 use crate::pair::RoundDelay;
 use crate::track::{reflected, Direction, Flow, Initiator, Mode, RoundRow, UdpFlow, Vantage};
@@ -20,6 +21,7 @@ pub struct UdpView<'a> {
     pub source: u16,
     pub number: u32,
     pub flow: &'a UdpFlow,
+    pub vantage: Vantage,
 }
 
 /// One direction that showed packets.
@@ -56,11 +58,15 @@ impl Run {
 
     /// Those of UDP, likewise.
     pub fn udp_flows(&self) -> Vec<UdpView<'_>> {
+        let orders = &Orders::new(&self.paths);
         let captures = self.captures.iter().zip(&self.udp_numbers).zip(0..);
         let mut flows: Vec<UdpView<'_>> = captures
             .flat_map(|((capture, numbers), source)| {
                 let kept = capture.udp.kept().zip(numbers);
-                kept.map(move |(flow, &number)| UdpView { source, number, flow })
+                kept.map(move |(flow, &number)| {
+                    let vantage = orders.vantage(flow, number, source);
+                    UdpView { source, number, flow, vantage }
+                })
             })
             .collect();
         flows.sort_by_key(|v| (v.source, v.number));

@@ -45,6 +45,13 @@ impl Feedback {
         self.extra = self.extra.saturating_add(packets);
     }
 
+    /// A repeated acknowledgement without SACK: a packet came behind the hole at which the last one stood.
+    #[inline]
+    pub fn behind_hole(&mut self) {
+        self.expect(1);
+        self.ce.at_hole();
+    }
+
     /// An ACK that shows nothing new: it may be older than the last, or repeat it without the SACK blocks
     /// that the snaplen cut off. Only IP ids without a gap show it to be newer. Where they do not and the
     /// counter moved, or an ACK is missing before it, one feedback packet no longer reports all since the last.
@@ -62,10 +69,10 @@ impl Feedback {
 
     /// A newer ACE value.
     #[inline]
-    pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool) -> Step {
+    pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool, hidden: bool) -> Step {
         // A super-packet is received, and marked by a veth or a virtual queue, as one.
         let gapless = gapless && !got.merged && !std::mem::take(&mut self.skipped);
-        let arrived = Arrived { delivered: got.packets, extra: self.extra, gapless };
+        let arrived = Arrived { delivered: got.packets, extra: self.extra, hidden, gapless };
         let step = self.ce.feed(ace, arrived);
         self.sum(step);
         self.extra_since = self.extra_since.saturating_add(self.extra);

@@ -33,7 +33,9 @@ pub use rounds::rows::Rows;
 pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};
-pub use udp::{Slot as UdpSlot, Tally, Transport, UdpFlow, UdpFlows};
+pub use udp::{
+    by_content, Sample, Sampled, Slot as UdpSlot, Tally, Transport, UdpFlow, UdpFlows, UdpRetrace,
+};
 
 use crate::packet::Packet;
 use crew::lanes::Limits;

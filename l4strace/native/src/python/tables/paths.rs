@@ -20,8 +20,8 @@ pub fn table(paths: &[Path]) -> PyResult<ArrowTable> {
     t.u16("near", rows().map(|p| p.near));
     t.u16("far", rows().map(|p| p.far));
     t.u64("matched", rows().map(|p| p.matched));
-    t.u64("lost", rows().map(|p| p.lost));
-    t.u64("appeared", rows().map(|p| p.appeared));
+    t.u64("lost", rows().map(|p| (!p.in_part).then_some(p.lost)));
+    t.u64("appeared", rows().map(|p| (!p.in_part).then_some(p.appeared)));
     // In the order of the declared columns: Not-ECT, ECT(1), ECT(0), CE.
     for (near, left_as) in CODEPOINTS.into_iter().enumerate() {
         for (far, arrived_as) in CODEPOINTS.into_iter().enumerate() {

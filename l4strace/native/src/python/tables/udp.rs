@@ -69,6 +69,7 @@ pub fn flows(flows: &[UdpView<'_>]) -> Columns {
         t.u16("server_port", key().map(|key| key.dst_port));
         t.str("network", key().map(|key| key.network.name()));
         t.str("initiator", flows.iter().map(|_| Some("port")));
+        t.str("vantage", flows.iter().map(|v| Some(v.vantage.name())));
         t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
         t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
         t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));

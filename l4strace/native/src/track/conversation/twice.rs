@@ -11,6 +11,9 @@ const REMEMBERED: usize = 16;
 /// A host repeats a SYN after a second at the earliest (RFC 6298 section 2.1): half of it separates the two.
 const SYN_PATIENCE_NS: i64 = 500_000_000;
 
+/// No sender times out before (TCP_RTO_MIN of Linux; RFC 6298 section 2.4 wants a second).
+const TIMEOUT_NS: i64 = 200_000_000;
+
 /// What makes two packets without data the same one. ECN may change between two interfaces of a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sight {
@@ -32,6 +35,9 @@ pub struct Remembered {
     at: usize,
     /// Between the last two sightings of one packet.
     apart_ns: i64,
+    /// Data: where the copies go on, and the bytes that have one.
+    next: i64,
+    bytes: i64,
 }
 
 impl Sight {
@@ -61,6 +67,17 @@ impl Remembered {
         self.sights[self.at] = (p.ts_ns, sight);
         self.at = (self.at + 1) % REMEMBERED;
         None
+    }
+
+    /// Most of what was acknowledged has its copy, and this is the next one: a queue between the interfaces keeps the
+    /// order, while a retransmission comes behind copies that later packets have, or after a timeout.
+    fn go_on(&self, data: &Data, acked: i64) -> bool {
+        acked > 0 && 2 * self.bytes >= acked && data.start >= self.next && self.apart_ns >= 0
+    }
+
+    fn copied(&mut self, data: &Data) {
+        self.next = self.next.max(data.end);
+        self.bytes += data.end - data.start;
     }
 }
 
@@ -95,8 +112,10 @@ impl Flow {
             print: print_of(p),
             weight: 1,
         };
-        let apart_ns = self.remembered.as_ref().map_or(0, |sides| sides[side].apart_ns);
-        let patience = Patience { ns: self.patience_ns, apart_ns };
+        let copies = self.remembered.as_ref().map(|sides| sides[side]).unwrap_or_default();
+        let (apart_ns, acked) = (copies.apart_ns, self.dirs[side].acked);
+        let longest_ns = if copies.go_on(&data, acked) { TIMEOUT_NS } else { apart_ns };
+        let patience = Patience { ns: self.patience_ns, apart_ns: longest_ns };
         let newest = self.dirs[side].echoes.last();
         let segments = &mut self.dirs[side].sender.as_mut()?.segments;
         // Sent anew it would carry the timestamp, or the id, that follows those of later packets.
@@ -107,7 +126,9 @@ impl Flow {
             return Some(p.ts_ns.wrapping_sub(apart_ns));
         }
         let id_moved = data.ip_id != 0 && segments.newest_id != 0 && data.ip_id != segments.newest_id;
-        segments.copy_of(&data, patience, stale || id_moved)
+        let before_ns = segments.copy_of(&data, patience, stale || id_moved)?;
+        self.remembered.get_or_insert_default()[side].copied(&data);
+        Some(before_ns)
     }
 
     #[cold]

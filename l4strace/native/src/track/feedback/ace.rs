@@ -40,6 +40,8 @@ pub struct Arrived {
     pub delivered: u32,
     /// Packets that can have arrived without moving the acknowledgement: pure ACKs, second copies.
     pub extra: u32,
+    /// One more packet, if a hole begins here: without SACK the ACK does not show it.
+    pub hidden: bool,
     /// No feedback packet was lost in between: the receiver's IP ids are consecutive.
     pub gapless: bool,
 }
@@ -81,6 +83,9 @@ pub struct CeCount {
     /// the ACKs last showed no marks.
     ruled_out: u32,
     ruled_out_lately: u32,
+    /// Eight marks that only a hidden packet allows: in the last step, and in one whose hole showed since.
+    hidden: bool,
+    shown: bool,
 }
 
 impl CeCount {
@@ -115,7 +120,12 @@ impl CeCount {
         self.ace = ace;
         let most = arrived.delivered.saturating_add(arrived.extra);
         let possible = most.saturating_sub(delta) / 8;
-        let mut extra = 0;
+        let mut extra = 8 * u32::from(std::mem::take(&mut self.shown));
+        let with_hidden = most.saturating_add(u32::from(arrived.hidden));
+        self.hidden = with_hidden.saturating_sub(delta) / 8 > possible;
+        if self.hidden {
+            self.rule_out(8);
+        }
         let wraps = if possible == 0 {
             0
         } else if self.tells_all(delta, arrived) {
@@ -123,18 +133,24 @@ impl CeCount {
             0
         } else {
             // Marks began to come in runs before the running means could show it.
-            extra = std::mem::take(&mut self.ruled_out_lately);
+            extra += std::mem::take(&mut self.ruled_out_lately);
             possible
         };
         // More marks than packets: the field was mangled, or the capture missed packets.
         let hi = (delta + 8 * wraps).saturating_add(extra);
-        let step = Step { lo: delta.min(most), hi, best: self.guess(delta, wraps, arrived) };
+        let step = Step { lo: delta.min(with_hidden), hi, best: self.guess(delta, wraps, arrived) };
         self.learn(delta, most, arrived);
         self.option_extra = self.option_extra.saturating_add(arrived.extra);
         self.lo += u64::from(step.lo);
         self.hi += u64::from(step.hi);
         self.best += u64::from(step.best);
         step
+    }
+
+    /// The last ACK stood at the beginning of a hole.
+    #[inline]
+    pub fn at_hole(&mut self) {
+        self.shown |= std::mem::take(&mut self.hidden);
     }
 
     /// A feedback packet that is newer than the last by its IP id alone: what it delivers is not known yet.
@@ -218,7 +234,7 @@ impl CeCount {
         let before = (self.lo, self.hi, self.best);
         // Most options report no mark, which needs no division.
         let least = if ce.bytes == 0 { 0 } else { u64::from(ce.bytes.div_ceil(ce.longest.max(1))) };
-        self.allow(self.option_lo + least);
+        self.allow(self.option_hi + least);
         if ce.shortest > 0 && self.hi > self.lo {
             let mean = (ce.shortest + ce.longest) / 2;
             let most = u64::from(ce.bytes / ce.shortest) + u64::from(self.option_extra);
@@ -287,6 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_behind_a_hole_is_counted_before_it_is_acknowledged() {
+        let seven_and_one = Arrived { hidden: true, ..of(7) };
+        let mut c = started();
+        // Seven that the ACK covers and one that it does not, or none at all.
+        assert_eq!(c.feed(5, seven_and_one), Step::default());
+        c.at_hole();
+        assert_eq!(c.feed(6, of(1)), Step { lo: 1, hi: 9, best: 1 });
+        // No hole showed: nothing was hidden.
+        c.feed(6, seven_and_one);
+        assert_eq!(c.feed(7, of(1)), Step { lo: 1, hi: 1, best: 1 });
+        // One packet acknowledged, and two marks.
+        assert_eq!(c.feed(1, Arrived { hidden: true, ..of(1) }).lo, 2);
+    }
+
+    #[test]
+    fn ce_bytes_show_what_was_hidden_behind_a_hole() {
+        let mut c = started();
+        c.feed(5, Arrived { hidden: true, ..of(7) });
+        c.narrow(CeBytes { bytes: 8000, shortest: 1000, longest: 1000 });
+        assert_eq!((c.lo, c.hi, c.best), (8, 8, 8));
+    }
+
+    #[test]
     fn lost_acks_leave_bounds() {
         let mut c = started();
         assert_eq!(c.feed(7, of(20)), Step { lo: 2, hi: 18, best: 2 });
@@ -294,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_stretch_ack_after_no_loss_is_exact_unless_marks_come_in_runs() {
-        let stretch = Arrived { delivered: 20, extra: 0, gapless: true };
+        let stretch = Arrived { delivered: 20, gapless: true, ..Arrived::default() };
         let mut c = started();
         feed(&mut c, 20, of(2));
         assert_eq!(c.feed(7, stretch), Step { lo: 2, hi: 2, best: 2 });
@@ -319,7 +358,7 @@ mod tests {
             sent += delivered;
             size = 10 + (size * 7 + 3) % 35;
             let ace = (u32::from(c.ace) + delivered) as u8 & 7;
-            c.feed(ace, Arrived { delivered, extra: 0, gapless: true });
+            c.feed(ace, Arrived { delivered, gapless: true, ..Arrived::default() });
         }
         (c.lo, c.hi, c.best)
     }
@@ -336,7 +375,7 @@ mod tests {
         let mut c = started();
         // Marks are known to be rare for a long time.
         feed(&mut c, 500, of(2));
-        feed(&mut c, 500, Arrived { delivered: 20, extra: 0, gapless: true });
+        feed(&mut c, 500, Arrived { delivered: 20, gapless: true, ..Arrived::default() });
         assert_eq!((c.lo, c.hi), (0, 0));
         let (lo, hi, _) = merged(&mut c, 6000);
         assert!(lo <= 6000 && 6000 <= hi, "{lo}..{hi}");
@@ -386,7 +425,7 @@ mod tests {
             c.feed(5, of(2));
         }
         // Eight marked packets, one ACK, nothing lost: ACE stands still.
-        assert_eq!(c.feed(5, Arrived { delivered: 8, extra: 0, gapless: true }), Step::default());
+        assert_eq!(c.feed(5, Arrived { delivered: 8, gapless: true, ..Arrived::default() }), Step::default());
         let moved = c.narrow(CeBytes { bytes: 8 * 1436, shortest: 1436, longest: 1436 });
         assert_eq!((c.lo, c.hi, c.best), (8, 8, 8));
         assert_eq!(moved, (8, 8, 8));

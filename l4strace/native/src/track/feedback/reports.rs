@@ -5,6 +5,7 @@ use crate::packet::{flag, AccEcnOption, Packet};
 use crate::track::conversation::flow::Flow;
 use crate::track::handshake::Mode;
 use crate::track::sending::segments::Delivered;
+use crate::track::sending::sender::Sender;
 
 /// ACE, read as a number, where ECE is set without AE and CWR.
 const ECE_ALONE: u8 = 0b001;
@@ -43,11 +44,18 @@ impl Flow {
     /// A repeated acknowledgement without SACK: a packet came that only a later one covers.
     #[inline]
     pub(in crate::track) fn expect_behind_hole(&mut self, p: &Packet, side: usize, moved: bool) {
-        let peer = &mut self.dirs[side ^ 1];
-        let open = peer.sender.as_ref().is_some_and(|s| s.segments.inflight_packets() > 0);
-        if !moved && open && p.payload_len == 0 && !self.handshake.has_sack() {
-            peer.feedback.expect(1);
+        if !moved && self.hides(p, side) {
+            self.dirs[side ^ 1].feedback.behind_hole();
         }
+    }
+
+    /// Packets may have come that the ACK does not cover, and could not show.
+    #[inline]
+    fn hides(&self, p: &Packet, side: usize) -> bool {
+        let open = |s: &Sender| s.segments.inflight_packets() > 0;
+        p.payload_len == 0
+            && self.dirs[side ^ 1].sender.as_deref().is_some_and(open)
+            && !self.handshake.has_sack()
     }
 
     #[inline(always)]
@@ -123,6 +131,7 @@ impl Flow {
     fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
         let ace = p.ace();
         let from_start = self.from_start;
+        let hidden = got.packets > 0 && self.hides(p, side);
         let [client, server] = &mut self.dirs;
         let (me, peer) = if side == 0 { (client, server) } else { (server, client) };
         me.carried.ace(ace);
@@ -130,8 +139,11 @@ impl Flow {
         ce.start(if from_start { ACE_START } else { ace });
         ce.sum_naively(ace);
         let gapless = me.totals.gapless;
-        let step =
-            if newer { peer.feedback.ace(ace, got, gapless) } else { peer.feedback.repeated(ace, gapless) };
+        let step = if newer {
+            peer.feedback.ace(ace, got, gapless, hidden)
+        } else {
+            peer.feedback.repeated(ace, gapless)
+        };
         if step.best > 0 {
             peer.totals.first_ce.get_or_insert((p.ts_ns, p.frame));
         }

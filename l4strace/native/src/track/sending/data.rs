@@ -2,8 +2,8 @@
 
 use crate::packet::Packet;
 
-/// Packets on the wire that one data packet can stand for: 14 bits, above which a segment keeps its marks.
-pub const MOST_WEIGHT: u16 = (1 << 14) - 1;
+/// Packets on the wire that one data packet can stand for: 13 bits, above which a segment keeps its marks.
+pub const MOST_WEIGHT: u16 = (1 << 13) - 1;
 
 /// One data packet, unwrapped.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +34,13 @@ pub fn first_byte(start: i64, acked: i64, mss: u32) -> i64 {
 }
 
 /// A host repeats nothing within half a round trip: by then it cannot know of a loss. Where the queue lies
-/// between two interfaces, the round trip is longer by what separates the copies.
+/// between two interfaces, the round trip is longer by what separates the copies, and what has no copy yet
+/// may wait that long for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Patience {
     pub ns: i64,
-    /// Time between the last two sightings of one packet; negative where the second clock is behind.
+    /// Time between the last two sightings of one packet, or the longest there can be; negative where the
+    /// second clock is behind.
     pub apart_ns: i64,
 }
 
@@ -46,6 +48,11 @@ impl Patience {
     pub fn covers(self, then_ns: i64, now_ns: i64) -> bool {
         let least = self.apart_ns.saturating_mul(2).min(0);
         (least..self.ns.saturating_add(self.apart_ns.max(0))).contains(&now_ns.saturating_sub(then_ns))
+    }
+
+    /// The same of a packet that has its copy.
+    pub fn without_queue(self) -> Self {
+        Patience { apart_ns: self.apart_ns.min(0), ..self }
     }
 }
 

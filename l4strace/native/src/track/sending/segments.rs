@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::data::{Data, Patience, MOST_WEIGHT};
+use super::data::{Data, MOST_WEIGHT};
 use super::holes::Holes;
 use crate::track::prefetch::prefetch;
 use parts::Parts;
 
+mod copies;
 mod parts;
 
 /// What a data packet turned out to be.
@@ -21,6 +22,8 @@ pub enum Sent {
 
 const SACKED: u16 = 1 << 15;
 const RETRANSMITTED: u16 = 1 << 14;
+/// A second interface showed it.
+const COPIED: u16 = 1 << 13;
 
 /// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
 /// let the list grow without end; the oldest are then forgotten.
@@ -40,7 +43,7 @@ struct Segment {
     ts_ns: i64,
     len: u32,
     print: u16,
-    /// Weight below, SACKED and RETRANSMITTED above.
+    /// Weight below; SACKED, RETRANSMITTED and COPIED above.
     marks: u16,
 }
 
@@ -207,7 +210,7 @@ impl Segments {
                 break;
             }
             self.looks -= 1;
-            s.marks |= RETRANSMITTED;
+            s.marks = (s.marks | RETRANSMITTED) & !COPIED;
             if data.start <= s.start && s.end() <= data.end {
                 // Without an RTT sample, these distinguish a second sighting from another retransmission.
                 (s.ts_ns, s.print) = (data.ts_ns, data.print);
@@ -225,34 +228,6 @@ impl Segments {
             self.push(&fresh, RETRANSMITTED);
         }
         Sent::Retransmit
-    }
-
-    /// When the capture showed these bytes before, in one packet or in several, so lately that they cannot
-    /// be a retransmission; or the same packet by its print, where `certain`, whenever that was.
-    pub fn copy_of(&mut self, data: &Data, patience: Patience, certain: bool) -> Option<i64> {
-        if let Some(part) = self.parts.as_ref().and_then(|parts| parts.hold(data, patience)) {
-            return Some(part);
-        }
-        let at = self.ring.partition_point(|s| s.end() <= data.start);
-        let mut covered = data.start;
-        for s in self.ring.range(at..) {
-            if s.start > covered || self.looks == 0 {
-                return None;
-            }
-            self.looks -= 1;
-            if s.start == data.start && s.end() == data.end {
-                let same = s.print == data.print && (certain || patience.covers(s.ts_ns, data.ts_ns));
-                return same.then_some(s.ts_ns);
-            }
-            if !patience.covers(s.ts_ns, data.ts_ns) {
-                return None;
-            }
-            covered = s.end();
-            if covered >= data.end {
-                return Some(s.ts_ns);
-            }
-        }
-        None
     }
 
     /// None of the segments in flight gives an RTT: the clock was set.

@@ -51,6 +51,13 @@ impl Content {
         }
     }
 
+    /// Takes each side for the other.
+    pub fn turn(&mut self) {
+        self.quic.turn();
+        self.rtp.swap(0, 1);
+        self.prague.swap(0, 1);
+    }
+
     /// `packets` of each direction.
     pub fn transport(&self, packets: [u64; 2]) -> Transport {
         if self.quic.is_shown() {

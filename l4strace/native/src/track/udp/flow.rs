@@ -1,6 +1,7 @@
 //! One UDP conversation: what each direction carried, and which transport it is.
 
 use super::content::{Content, Transport};
+use super::sample::Sample;
 use super::series::{Series, Slot};
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
 
@@ -9,6 +10,9 @@ use crate::packet::{ecn, FlowKey, Packet, Tunnel};
 const ETHERNET_MTU: u32 = 1500;
 const HEADERS_V4: u32 = 20 + 8;
 const HEADERS_V6: u32 = 40 + 8;
+
+/// Bytes of a payload that tell datagrams apart: no two of 100,000 of each transport tried had these in common.
+const COMPARED: u8 = 32;
 
 /// Counters of one direction; names as in the `directions` table.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +25,8 @@ pub struct Tally {
     pub data_ecn: [u64; 4],
     pub ce_payload_bytes: u64,
     pub max_payload: u32,
+    /// Largest TTL or hop limit.
+    pub max_ttl: u8,
     pub super_packets: u64,
     pub outer_differs: u64,
     pub outer_ce: u64,
@@ -46,6 +52,7 @@ impl Tally {
         self.ecn[codepoint] += 1;
         self.data_ecn[codepoint] += data;
         self.max_payload = self.max_payload.max(p.payload_len);
+        self.max_ttl = self.max_ttl.max(p.ttl);
         let headers = if p.ip_version == 6 { HEADERS_V6 } else { HEADERS_V4 };
         self.super_packets += u64::from(p.payload_len + headers > ETHERNET_MTU);
         if p.ip_ecn == ecn::CE {
@@ -74,6 +81,9 @@ pub struct UdpFlow {
     /// Client to server [0] and server to client [1].
     pub dirs: [Tally; 2],
     series: [Series; 2],
+    pub samples: [Sample; 2],
+    /// Of each datagram of a direction, so many of the first bytes of its payload were captured, or all of it.
+    pub held: [u8; 2],
     /// What was subtracted from all times.
     shift_ns: i64,
     content: Content,
@@ -89,6 +99,8 @@ impl UdpFlow {
             last_ns: first.ts_ns,
             dirs: Default::default(),
             series: Default::default(),
+            samples: Default::default(),
+            held: [COMPARED; 2],
             shift_ns: 0,
             content: Content::default(),
         }
@@ -98,6 +110,10 @@ impl UdpFlow {
         self.last_ns = packet.ts_ns;
         self.dirs[side].add(packet);
         self.series[side].add(packet);
+        self.samples[side].add(packet, payload);
+        if payload.len() < usize::from(self.held[side]) && (payload.len() as u32) < packet.payload_len {
+            self.held[side] = payload.len() as u8;
+        }
         self.content.look(payload, packet.payload_len, side);
     }
 
@@ -121,6 +137,16 @@ impl UdpFlow {
     /// Begin, end and what a side sent, of slots with traffic.
     pub fn slots(&self, side: usize) -> impl Iterator<Item = (i64, i64, &Slot)> {
         self.series[side].slots(self.shift_ns)
+    }
+
+    /// Takes the server for the client and the client for the server.
+    pub(super) fn turn(&mut self) {
+        self.key = self.key.reversed();
+        self.dirs.swap(0, 1);
+        self.series.swap(0, 1);
+        self.samples.swap(0, 1);
+        self.held.swap(0, 1);
+        self.content.turn();
     }
 
     pub(super) fn shift(&mut self, ns: i64) {

@@ -5,11 +5,17 @@ mod content;
 mod flow;
 mod prague;
 mod quic;
+mod retrace;
 mod rtp;
+mod same;
+mod sample;
 mod series;
 
 pub use content::Transport;
 pub use flow::{Tally, UdpFlow};
+pub use retrace::UdpRetrace;
+pub use same::by_content;
+pub use sample::{Sample, Sampled};
 pub use series::Slot;
 
 use super::table::keys::Keys;
@@ -93,6 +99,10 @@ impl UdpFlows {
     /// The conversations that are long enough, in the order of their first datagrams.
     pub fn kept(&self) -> impl Iterator<Item = &UdpFlow> {
         self.flows.iter().filter(|flow| !flow.is_short())
+    }
+
+    fn kept_mut(&mut self) -> impl Iterator<Item = &mut UdpFlow> {
+        self.flows.iter_mut().filter(|flow| !flow.is_short())
     }
 
     /// Datagrams of all others.

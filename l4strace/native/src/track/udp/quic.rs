@@ -40,6 +40,11 @@ impl Quic {
         }
     }
 
+    /// Takes each side for the other.
+    pub fn turn(&mut self) {
+        self.short.swap(0, 1);
+    }
+
     pub fn is_shown(&self) -> bool {
         self.version.is_some() || (!self.odd && self.short.iter().any(Short::is_shown))
     }

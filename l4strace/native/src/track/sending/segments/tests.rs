@@ -1,6 +1,7 @@
 //! Segments by hand.
 
 use super::*;
+use crate::track::sending::data::Patience;
 
 const MS: i64 = 1_000_000;
 
@@ -147,14 +148,17 @@ fn the_same_packet_twice_is_a_duplicate() {
     assert!(is_copy(&Data { start: 150, ..data(100, 10) }, 0));
     assert!(!is_copy(&data(100, 12), 0));
     assert!(!is_copy(&Data { end: 301, ..data(100, 10) }, 0));
-    // A queue lies between the two sightings, or a second clock that is behind.
-    assert!(is_copy(&data(100, 30), 20));
-    assert!(!is_copy(&data(100, 32), 20));
-    assert!(is_copy(&data(100, 5), -5));
+    // A second clock is behind, or a queue lies between the two sightings: once.
     assert!(!is_copy(&data(100, 5), 0));
+    assert!(is_copy(&data(100, 5), -5));
+    assert!(!is_copy(&data(100, 30), 20));
+    assert!(!is_copy(&data(200, 32), 20));
+    assert!(is_copy(&data(200, 30), 20));
+    assert!(!is_copy(&data(200, 30), 20));
     // The second sighting of a retransmission is no second retransmission.
-    assert_eq!(s.send(&data(100, 50), MS), Sent::Retransmit);
-    assert_eq!(s.copy_of(&data(100, 50), PATIENCE, false), Some(50 * MS));
+    assert_eq!(s.send(&data(200, 50), MS), Sent::Retransmit);
+    assert_eq!(s.copy_of(&data(200, 70), Patience { apart_ns: 20 * MS, ..PATIENCE }, false), Some(50 * MS));
+    assert_eq!(s.copy_of(&data(200, 50), PATIENCE, false), Some(50 * MS));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""The verdict: one sentence and its most important numbers."""
+"""The verdict: headline, remedy, one chart, and what stands behind it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import polars as pl
 
 from l4strace.model import Severity
 from l4strace.page.case import Case
+from l4strace.page.chart import Chart
 from l4strace.page.sections.findings import Item, fact, shown_ids
+from l4strace.page.sections.verdict import glance
 from l4strace.wording.amounts import number, typeset
 from l4strace.wording.quantities import count
 from l4strace.wording.verdict import Verdict, verdict
@@ -25,22 +27,31 @@ class Tally(NamedTuple):
     text: str
 
 
+class Status(NamedTuple):
+    """``answer`` as in `model.Status`; ``sentence`` is empty where nobody asked."""
+
+    answer: str
+    sentence: str
+
+
 class VerdictSection(NamedTuple):
     """``severity`` is ``none`` when nothing was found; ``link`` leads to the finding.
 
-    ``frame`` holds the three lines of each verdict, with their labels; the sentence ``leads`` them
-    when it is an error.
+    ``frame`` holds the three lines of each verdict, with their labels, below ``status``.
     """
 
-    sentence: str
+    headline: str
+    paragraph: str
+    status: Status
     frame: tuple[tuple[str, str], ...]
-    leads: bool
     severity: str
     action: str
     link: str
     facts: tuple[Item, ...]
     tally: tuple[Tally, ...]
     scope: str
+    charts: tuple[Chart, ...]
+    """The one that shows it at a glance, if there is something to draw."""
 
 
 def build(case: Case) -> VerdictSection:
@@ -49,19 +60,27 @@ def build(case: Case) -> VerdictSection:
     finding = opening.finding
     ids = shown_ids(case.analysis.findings)
     place = case.analysis.findings.index(finding) if finding is not None else -1
+    frame = opening.frame.lines if opening.frame else ()
+    seen = glance.chart(case)
     return VerdictSection(
-        sentence=typeset(opening.sentence),
-        frame=tuple((label, typeset(text)) for label, text in opening.frame.lines)
-        if opening.frame
-        else (),
-        leads=opening.leads,
+        headline=typeset(opening.headline),
+        paragraph=typeset(opening.paragraph),
+        status=_status(case),
+        frame=tuple((label, typeset(text)) for label, text in frame),
         severity=_tone(opening),
-        action=typeset(finding.action) if finding else "",
+        action=typeset(opening.action(case.analysis)),
         link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
-        scope=_scope(case, opening.sentence),
+        scope=_scope(case, opening.paragraph),
+        charts=(seen,) if seen else (),
     )
+
+
+def _status(case: Case) -> Status:
+    """Whether this is L4S at all."""
+    status = case.analysis.status
+    return Status(status.answer, typeset(status.sentence)) if status else Status("unknown", "")
 
 
 def _tone(opening: Verdict) -> str:
@@ -83,12 +102,12 @@ def _tally(case: Case) -> tuple[Tally, ...]:
     )
 
 
-def _scope(case: Case, sentence: str) -> str:
+def _scope(case: Case, paragraph: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
     packets = count(int(captures["tcp_packets"].sum()), "TCP packet")
     where = f" in {captures.height} captures" if captures.height > 1 else ""
     parts = [count(case.flow_count, "flow"), packets + where, f"{number(case.axis.length)} s"]
     rules = len({skipped.rule for skipped in case.analysis.skipped})
-    if rules and "could not judge" not in sentence:
+    if rules and "could not judge" not in paragraph:
         parts.append(f"{count(rules, 'rule')} could not judge")
     return " · ".join(parts)

@@ -1,0 +1,36 @@
+//! Second sightings of what was sent: from another interface, or from another stage of an offload.
+
+use super::{Segments, COPIED};
+use crate::track::sending::data::{Data, Patience};
+
+impl Segments {
+    /// When the capture showed these bytes before, in one packet or in several, so lately that they cannot
+    /// be a retransmission; or the same packet by its print, where `certain`, whenever that was.
+    pub fn copy_of(&mut self, data: &Data, patience: Patience, certain: bool) -> Option<i64> {
+        if let Some(part) = self.parts.as_ref().and_then(|parts| parts.hold(data, patience)) {
+            return Some(part);
+        }
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let mut covered = data.start;
+        for s in self.ring.range_mut(at..) {
+            if s.start > covered || self.looks == 0 {
+                return None;
+            }
+            self.looks -= 1;
+            if s.start == data.start && s.end() == data.end {
+                let patience = if s.is(COPIED) { patience.without_queue() } else { patience };
+                let same = s.print == data.print && (certain || patience.covers(s.ts_ns, data.ts_ns));
+                s.marks |= if same { COPIED } else { 0 };
+                return same.then_some(s.ts_ns);
+            }
+            if !patience.covers(s.ts_ns, data.ts_ns) {
+                return None;
+            }
+            covered = s.end();
+            if covered >= data.end {
+                return Some(s.ts_ns);
+            }
+        }
+        None
+    }
+}

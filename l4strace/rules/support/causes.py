@@ -1,0 +1,90 @@
+"""Findings as one story: which finding explains which, so that one remedy stands for both.
+
+A rule judges alone; that the starvation of a flow follows from its misfire is seen where all
+findings are there. An effect names its cause in place of a remedy of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from l4strace.model import Cause, Confidence, Finding, Severity
+from l4strace.wording.headlines import within
+
+Place = Callable[[Finding, Finding], bool]
+
+
+def _itself(effect: Finding, cause: Finding) -> bool:
+    """A fault of the sender that the effect is about."""
+    return (effect.flow, effect.forward) == (cause.flow, cause.forward)
+
+
+def _other(effect: Finding, cause: Finding) -> bool:
+    """A fault of another sender, which takes what the effect's flow lacks."""
+    return None not in (effect.flow, cause.flow) and effect.flow != cause.flow
+
+
+class Link(NamedTuple):
+    """``effect`` follows from ``cause`` (of this ``variant``, if any) where ``place`` agrees."""
+
+    effect: str
+    cause: str
+    variant: str = ""
+    place: Place = _itself
+
+
+SHARES = ("L4S501", "L4S502")
+GREEDY = ("L4S304", "L4S305", "L4S306", "L4S201", "L4S202", "L4S203")
+"""Faults of a sender that take from the flows beside it."""
+
+LINKS = (
+    Link("L4S301", "L4S302"),
+    *(Link(effect, cause, "misfire") for effect in SHARES for cause in ("L4S301", "L4S308")),
+    *(Link(effect, cause, place=_other) for effect in SHARES for cause in GREEDY),
+    Link("L4S404", "L4S402"),
+    Link("L4S111", "L4S108"),
+    Link("L4S112", "L4S108"),
+)
+"""Links, those first whose cause is named where several explain a finding."""
+
+WORKING = ("L4S402",)
+"""Rules whose mere information explains: a queue that never marks is no fault by itself."""
+
+
+def linked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """``findings`` in their order; each effect with its cause, and the remedy that this has."""
+    causes = {place: _cause(finding, findings) for place, finding in enumerate(findings)}
+    return tuple(
+        finding if (cause := causes[place]) is None else _effect(finding, cause)
+        for place, finding in enumerate(findings)
+    )
+
+
+def _effect(finding: Finding, cause: Finding) -> Finding:
+    where = "" if cause.flow in (None, finding.flow) else f" of flow {cause.flow}"
+    likely = "" if cause.confidence is Confidence.HIGH else "likely "
+    action = f"Mend the {likely}cause, {cause.rule}{where}: {within(cause.headline)}."
+    return replace(finding, action=action, cause=_named(cause))
+
+
+def _named(finding: Finding) -> Cause:
+    return Cause(finding.rule, finding.flow, finding.forward)
+
+
+def _cause(effect: Finding, findings: Sequence[Finding]) -> Finding | None:
+    links = [link for link in LINKS if link.effect == effect.rule]
+    explains = (one for link in links for one in findings if _explains(link, one, effect))
+    return next(explains, None)
+
+
+def _explains(link: Link, cause: Finding, effect: Finding) -> bool:
+    """Sure enough, a fault, at the right place, and not after the effect."""
+    if cause.rule != link.cause or link.variant not in ("", cause.variant):
+        return False
+    least = Severity.INFO if cause.rule in WORKING else Severity.WARNING
+    if cause.confidence is Confidence.LOW or cause.severity < least:
+        return False
+    late = effect.span_ns and cause.span_ns and cause.span_ns[0] > effect.span_ns[1]
+    return not late and link.place(effect, cause)

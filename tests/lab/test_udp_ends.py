@@ -1,0 +1,69 @@
+"""Both ends of flows over UDP against the truth of their runs."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from l4strace import pipeline
+from l4strace.evidence import Evidence
+from l4strace.model import Analysis, Finding
+
+RUNS = ("pq1", "pqbleach", "qg1", "qgbleach", "up1", "up8888", "upbleach", "sc1")
+BLEACHED = {"pqbleach": 5691, "qgbleach": 10, "upbleach": 1}
+PATH_RULES = ("L4S104", "L4S105", "L4S107", "L4S114")
+
+
+def both(folder: Path, run: str) -> tuple[Evidence, Analysis]:
+    captures = sorted(str(path) for path in (folder / "user-space" / run).glob("*.pcap.xz"))
+    assert len(captures) == 2
+    evidence = pipeline.derive(pipeline.read(captures, companions=False), strict=True)
+    return evidence, pipeline.judge(evidence, strict=True)
+
+
+def of_the_path(analysis: Analysis) -> list[Finding]:
+    return [one for one in analysis.findings if one.rule in PATH_RULES]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_packet_that_both_captures_hold_is_matched(shared_data: Path, run: str) -> None:
+    evidence, analysis = both(shared_data, run)
+    truth = json.loads((shared_data / "user-space" / "truth.json").read_text())[run]
+    flow = evidence.udp_flows.row(0, named=True)
+    for row in evidence.paths.to_dicts():
+        sender = flow["client"] if row["forward"] else flow["server"]
+        near, far = (truth[end][f"udp from {sender}"] for end in ("a", "b"))
+        # One program ended a little later than one of the captures.
+        assert (row["matched"], row["lost"]) == (min(sum(near), sum(far)), 0)
+        marked = abs(row["ect1_to_ce"] + row["ect0_to_ce"] - far[3])
+        assert marked <= abs(sum(near) - sum(far))
+    assert evidence.paths.height == 2
+    cleared = {one.measures[0].value for one in of_the_path(analysis)}
+    assert cleared == ({BLEACHED[run]} if run in BLEACHED else set())
+    places = set(evidence.udp_flows["vantage"])
+    assert places == {"client", "server"}
+    heavier = evidence.udp_directions.sort("payload_bytes").tail(1)["forward"].item()
+    at_sender = evidence.udp_flows.filter(source=0)["vantage"].item()
+    assert at_sender == ("client" if heavier else "server")
+
+
+def test_the_status_says_that_the_path_erases_it(shared_data: Path) -> None:
+    _, analysis = both(shared_data, "pqbleach")
+    assert analysis.status is not None
+    assert analysis.status.answer == "no"
+    assert "the path erases it (L4S104)" in analysis.status.sentence
+
+
+def test_the_receiver_alone_accuses_nobody(shared_data: Path) -> None:
+    for run in BLEACHED:
+        (path,) = (shared_data / "user-space" / run).glob("b.pcap.xz")
+        evidence = pipeline.derive(pipeline.read([str(path)], companions=False), strict=True)
+        assert evidence.paths.is_empty()
+        assert not of_the_path(pipeline.judge(evidence, strict=True))
+
+
+def test_udp_beside_tcp_is_matched_too(shared_data: Path) -> None:
+    evidence, _ = both(shared_data, "mixup")
+    over_udp = evidence.paths.filter(pl.col("flow").is_in(evidence.udp_flows["flow"].implode()))
+    assert over_udp.select("matched", "lost", "ect1_to_ce").rows() == [(2856, 0, 726), (2856, 0, 0)]

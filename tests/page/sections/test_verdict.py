@@ -1,0 +1,99 @@
+"""The opening of the page: headline, remedy, a chart, and each thing once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import polars as pl
+import pytest
+from markupsafe import escape
+
+from l4strace.model import Analysis
+from l4strace.page.build import build
+from l4strace.page.case import Case
+from l4strace.page.fill import fill
+from l4strace.page.sections import findings, verdict
+from l4strace.wording.amounts import typeset
+from tests.support import synthetic
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case(synthetic.misfire(), synthetic.misfire_analysis(), "l4strace diagnose a.pcap")
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Case:
+    return Case(synthetic.healthy(), Analysis(()))
+
+
+def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
+    section = verdict.build(case)
+    worst = case.analysis.findings[0]
+    assert section.headline == worst.headline
+    assert section.paragraph == typeset(f"Flow 0: {worst.message}")
+    assert (section.severity, section.link) == ("error", "L4S301-flow-0")
+    assert [fact.name for fact in section.facts] == [m.name for m in worst.measures[:4]]
+    assert [fact.value for fact in section.facts if "µs" in fact.value] == ["408 µs", "123 µs"]
+    assert [tally.text for tally in section.tally] == ["2 errors", "2 warnings", "1 info"]
+
+
+def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
+    section = verdict.build(quiet)
+    assert (section.severity, section.facts) == ("none", ())
+    assert section.headline.startswith("Nothing wrong found")
+
+
+def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
+    status = verdict.build(case).status
+    assert status.answer == "yes"
+    assert status.sentence.startswith("Yes: ")
+    html = fill(build(case))
+    assert html.index('id="verdict"') < html.index('id="status"') < html.index('id="findings"')
+    assert verdict.build(quiet).status.sentence == ""
+    assert 'id="status"' not in fill(build(quiet))
+
+
+def test_the_verdict_is_told_once(case: Case) -> None:
+    """Its paragraph and its remedy stand above the list of findings, which has its numbers."""
+    html = fill(build(case))
+    worst = case.analysis.findings[0]
+    message = str(escape(typeset(worst.message)))
+    assert html.count(message) == 1
+    card = findings.build(case).cards[0]
+    assert (card.headline, card.message, card.action, card.told) == (worst.headline, "", "", True)
+    assert [card.told for card in findings.build(case).cards[1:]] == [False] * 4
+
+
+def test_the_title_of_the_page_is_the_headline(case: Case) -> None:
+    html = fill(build(case))
+    title = html[html.index("<title>") : html.index("</title>")]
+    assert str(escape(case.analysis.findings[0].headline)) in title
+
+
+def test_an_empty_capture_is_grey(quiet: Case) -> None:
+    assert verdict.build(quiet).severity == "none"
+    run = quiet.evidence
+    tables = {
+        field.name: getattr(run, field.name).clear()
+        for field in dataclasses.fields(run)
+        if field.init and isinstance(getattr(run, field.name), pl.DataFrame)
+    }
+    empty = dataclasses.replace(run, **tables)
+    nothing = Case(empty, Analysis(()))
+    assert verdict.build(nothing).severity == "unjudged"
+    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
+
+
+def test_flows_are_shown_against_each_other_at_a_glance(case: Case) -> None:
+    (chart,) = verdict.build(case).charts
+    assert chart.title == "Goodput, flow against flow"
+    assert [trace["name"] for trace in chart.spec["data"]] == [
+        "flow 0 (prague, ECT(1))",
+        "flow 1 (ECT(0))",
+    ]
+    run = case.evidence
+    one = dataclasses.replace(run, directions=run.directions.filter(pl.col("flow") == 0))
+    (chart,) = verdict.build(Case(one, case.analysis)).charts
+    assert chart.title == "Goodput"
+    assert len(chart.spec["data"]) == 1
