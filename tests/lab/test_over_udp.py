@@ -66,3 +66,60 @@ def test_what_a_flow_over_udp_takes_is_no_change_of_the_link(shared_data: Path) 
     assert not [one for one in judged.findings if "capacity" in one.message]
     (skipped,) = (one for one in judged.skipped if one.rule == "L4S408")
     assert skipped.reason.startswith("flow 1 (QUIC) shares the link over UDP")
+
+
+@pytest.mark.parametrize("end", ["a", "b"])
+@pytest.mark.parametrize(
+    ("run", "packets", "ce", "most", "interval_ms"),
+    [
+        ("up1", 12_861, 1519, 1519, 0.629),
+        ("up8888", 6132, 292, 292, 25.05),
+        ("mixup", 2856, 726, 726, 2.80),
+        # Of 148 bytes of a report the capture holds 100: the last one's end is not known.
+        ("sc1", 11_640, 871, 893, 19.81),
+    ],
+)
+def test_feedback_in_clear_counts_what_the_receiver_saw(
+    shared_data: Path, run: str, end: str, packets: int, ce: int, most: int, interval_ms: float
+) -> None:
+    """Both ends show the same reports; the truth is what arrived: 1,519, 292, 726 and 872 marks."""
+    captured = pipeline.read([str(shared_data / "user-space" / run / f"{end}.pcap.xz")])
+    (row,) = traffic(captured).directions.filter(pl.col("reported_packets") > 0).to_dicts()
+    assert (row["reported_packets"], row["reported_lost"]) == (packets, 0)
+    assert (row["ce_fed_back_lo"], row["ce_fed_back_best"]) == (ce, ce)
+    assert row["ce_fed_back_hi"] == most
+    assert row["report_interval_us"] / 1000 == pytest.approx(interval_ms, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("run", "least_ms", "mean_ms"),
+    [("up1", 10.475, 11.33), ("up8888", 10.285, 11.19), ("sc1", 10.338, 11.63)],
+)
+def test_the_sender_sees_the_round_trip_and_the_receiver_none(
+    shared_data: Path, run: str, least_ms: float, mean_ms: float
+) -> None:
+    """Two times 5 ms of path and the queue; at the receiver a report follows at once."""
+    ends = [str(shared_data / "user-space" / run / f"{end}.pcap.xz") for end in ("a", "b")]
+    everything = traffic(pipeline.read(ends, companions=False))
+    near, far = everything.directions.filter(pl.col("reported_packets") > 0).to_dicts()
+    assert near["rtt_min_us"] / 1000 == pytest.approx(least_ms, abs=0.01)
+    assert near["rtt_mean_us"] / 1000 == pytest.approx(mean_ms, abs=0.01)
+    assert far["rtt_min_us"] < 100
+    receiver = "server" if near["forward"] else "client"
+    assert everything.flows["vantage"].to_list()[1] == receiver
+
+
+def test_a_sender_that_waits_for_its_reports(shared_data: Path) -> None:
+    """Block acknowledgements every 25 ms and a window of one round trip of 11 ms: half the time."""
+    for run, waits, share in (("up8888", 311, 0.51), ("up1", 0, 0.0), ("sc1", 0, 0.0)):
+        captured = pipeline.read([str(shared_data / "user-space" / run / "a.pcap.xz")])
+        (row,) = traffic(captured).directions.filter(pl.col("reported_packets") > 0).to_dicts()
+        lasted_us = (row["last_ns"] - row["first_ns"]) / 1000
+        assert row["report_waits"] == waits
+        assert row["report_wait_us"] / lasted_us == pytest.approx(share, abs=0.01)
+
+
+def test_an_error_bit_ends_ect1_for_good(shared_data: Path) -> None:
+    run = shared_data / "user-space" / "upbleach"
+    (row,) = pipeline.read([str(run / "a.pcap.xz")]).udp_directions.filter("forward").to_dicts()
+    assert (row["ect1"], row["l4s_error_frame"]) == (1, 2)

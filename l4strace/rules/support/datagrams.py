@@ -1,7 +1,7 @@
 """What flows over UDP carry: counted to the packet, and not judged.
 
 Codepoints, sizes and times stand in clear in every packet. Losses, RTT and the response to marks
-are in feedback that QUIC encrypts and that l4strace does not read of the others.
+are in feedback that QUIC and SRTCP encrypt; that of UDP Prague and of RTP (RFC 8888) is read.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from l4strace.wording.quantities import count, listed, share
 
 UNREAD = {
     "quic": "QUIC encrypts its feedback",
-    "rtp": "the feedback of RTP is not read",
-    "udp-prague": "the feedback of UDP Prague is not read",
+    "rtp": "no feedback of RTP (RFC 8888) stands in clear",
+    "udp-prague": "no feedback of UDP Prague was captured",
     "udp": "what runs over plain UDP is not known",
 }
 """Why a transport is not judged."""
@@ -28,7 +28,7 @@ def flows(capture: Capture) -> pl.DataFrame:
 
     Columns: `flow`, `transport`, `packets`, `bytes`; the codepoints with which they arrived at the
     capture with most marks; `codepoint` that most of them left with, null where all are CE;
-    `share` of CE.
+    `share` of CE; whether the receiver's feedback is read (`reported`).
     """
     counted = capture.udp_directions.select(
         "source", "flow", "forward", "packets", *CODEPOINTS, bytes="payload_bytes"
@@ -43,11 +43,19 @@ def flows(capture: Capture) -> pl.DataFrame:
     )
     larger = ways.sort("bytes", "packets", descending=True).unique("flow", keep="first")
     named = capture.udp_flows.select("flow", "transport").unique("flow", keep="first")
+    reported = pl.col("flow").is_in(_reported(capture)["flow"].implode())
     return (
         larger.join(named, on="flow")
-        .select("flow", "transport", "packets", "bytes", *CODEPOINTS, "codepoint", "share")
+        .with_columns(reported=reported)
+        .select(
+            "flow", "transport", "packets", "bytes", *CODEPOINTS, "codepoint", "share", "reported"
+        )
         .sort("bytes", "flow", descending=[True, False])
     )
+
+
+def _reported(capture: Capture) -> pl.DataFrame:
+    return capture.udp_directions.filter(pl.col("reported_packets") > 0).select("flow")
 
 
 def _most() -> pl.Expr:
@@ -107,15 +115,23 @@ def unjudged(capture: Capture) -> str:
         for name, label in CODEPOINTS.items()
         if counted[name]
     ]
-    why = listed([UNREAD[name] for name in UNREAD if name in known["transport"]])
+    return (
+        f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
+        f"{count(counted['packets'], 'packet')}, {listed(shares)}. {_why(capture, known)}"
+    )
+
+
+def _why(capture: Capture, known: pl.DataFrame) -> str:
+    """What is not judged, of flows whose feedback is read and of the others."""
+    read, unread = known.filter("reported"), known.filter(~pl.col("reported"))
+    if unread.is_empty():
+        return "Queue and response to marks are not judged."
+    why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     followed = known.join(capture.paths, on="flow", how="semi").height == known.height
     what = "" if followed else "Loss, "
     more = "" if followed else " A capture at the other end too shows losses and path changes."
-    return (
-        f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
-        f"{count(counted['packets'], 'packet')}, {listed(shares)}. "
-        f"{what}RTT, queue and response to marks are not judged: {why}.{more}"
-    )
+    other = f" Of {_transports(read)}, queue and response to marks are not." if read.height else ""
+    return f"{what}RTT, queue and response to marks are not judged: {why}.{more}{other}"
 
 
 def _transports(rows: pl.DataFrame) -> str:

@@ -44,6 +44,7 @@ fn capture<E: From<ReadError>>(
         }
         Ok::<_, E>(())
     })?;
+    udp.finish();
     let capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker, udp);
     Ok((capture, stream.progress().read))
 }

@@ -64,7 +64,10 @@ impl Run {
             .flat_map(|((capture, numbers), source)| {
                 let kept = capture.udp.kept().zip(numbers);
                 kept.map(move |(flow, &number)| {
-                    let vantage = orders.vantage(flow, number, source);
+                    let vantage = match flow.vantage() {
+                        Vantage::Unknown => orders.vantage(flow, number, source),
+                        shown => shown,
+                    };
                     UdpView { source, number, flow, vantage }
                 })
             })

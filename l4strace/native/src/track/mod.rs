@@ -30,11 +30,13 @@ pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use rounds::round::RoundRow;
 pub use rounds::rows::Rows;
+pub use sending::sender::RttTotals;
 pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};
 pub use udp::{
-    by_content, Sample, Sampled, Slot as UdpSlot, Tally, Transport, UdpFlow, UdpFlows, UdpRetrace,
+    by_content, Counts, Sample, Sampled, Sending, Slot as UdpSlot, Tally, Transport, UdpFlow, UdpFlows,
+    UdpRetrace,
 };
 
 use crate::packet::Packet;

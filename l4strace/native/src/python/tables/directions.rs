@@ -66,9 +66,23 @@ fn feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("ce_fed_back_hi", dirs.iter().map(DirectionView::fed_back_hi));
     t.u64("ce_fed_back_best", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.best)));
     t.u64("ce_fed_back_naive", dirs.iter().map(|d| d.fed_back(|d| d.feedback.ce.naive)));
+    over_udp(t, dirs.len());
     t.u64("ceb_bytes", dirs.iter().map(|d| d.option_bytes(CEB)));
     t.u64("e0b_bytes", dirs.iter().map(|d| d.option_bytes(E0B)));
     t.u64("e1b_bytes", dirs.iter().map(|d| d.option_bytes(E1B)));
+}
+
+/// What only transports over UDP report.
+fn over_udp(t: &mut Columns, rows: usize) {
+    let none = || (0..rows).map(|_| None::<u64>);
+    for name in ["reported_packets", "reported_lost", "reports", "reports_hidden"] {
+        t.u64(name, none());
+    }
+    t.f64("report_interval_us", (0..rows).map(|_| None::<f64>));
+    t.u64("report_waits", none());
+    t.f64("report_wait_us", (0..rows).map(|_| None::<f64>));
+    t.i64("l4s_error_ns", (0..rows).map(|_| None::<i64>));
+    t.u64("l4s_error_frame", none());
 }
 
 fn options(t: &mut Columns, dirs: &[DirectionView<'_>]) {

@@ -12,7 +12,7 @@ use crate::packet::{Address, FlowKey, Network};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input};
 use crate::run::UdpView;
-use crate::track::{Tally, UdpSlot};
+use crate::track::{Counts, RttTotals, Sending, Tally, UdpSlot};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(datagrams, m)?)
@@ -76,39 +76,107 @@ pub fn flows(flows: &[UdpView<'_>]) -> Columns {
     })
 }
 
+/// One direction that showed packets.
+struct Direction<'a> {
+    view: &'a UdpView<'a>,
+    forward: bool,
+    tally: &'a Tally,
+    sending: Option<&'a Sending>,
+}
+
+impl Direction<'_> {
+    /// A count of what carries data: none where the transport's messages only acknowledge.
+    fn data(&self, count: u64) -> u64 {
+        let carries = self.sending.is_none_or(|sending| sending.counts.sent > 0);
+        if carries {
+            count
+        } else {
+            0
+        }
+    }
+
+    /// Of what the receiver reports in clear.
+    fn reported<T>(&self, value: impl Fn(&Counts) -> T) -> Option<T> {
+        self.sending.map(|sending| &sending.counts).filter(|counts| counts.is_reported()).map(value)
+    }
+
+    /// Of reports, whose content may be encrypted.
+    fn reports<T>(&self, value: impl Fn(&Counts) -> T) -> Option<T> {
+        self.sending.map(|sending| &sending.counts).filter(|counts| counts.reports > 0).map(value)
+    }
+
+    fn rtt<T>(&self, value: impl Fn(&RttTotals) -> T) -> Option<T> {
+        self.reported(|counts| counts.rtt).filter(|rtt| rtt.samples > 0).map(|rtt| value(&rtt))
+    }
+}
+
 pub fn directions(flows: &[UdpView<'_>]) -> Columns {
-    let mut dirs: Vec<(&UdpView<'_>, bool, &Tally)> = Vec::with_capacity(flows.len() * 2);
+    let mut dirs: Vec<Direction<'_>> = Vec::with_capacity(flows.len() * 2);
     for view in flows {
         let sides = [true, false].into_iter().zip(&view.flow.dirs).filter(|(_, dir)| dir.packets > 0);
-        dirs.extend(sides.map(|(forward, dir)| (view, forward, dir)));
+        dirs.extend(sides.map(|(forward, tally)| Direction {
+            view,
+            forward,
+            tally,
+            sending: view.flow.sending(usize::from(!forward)),
+        }));
     }
     Columns::blocks(&dirs, |t, dirs| {
-        t.u16("source", dirs.iter().map(|d| d.0.source));
-        t.u32("flow", dirs.iter().map(|d| d.0.number));
-        t.bool("forward", dirs.iter().map(|d| d.1));
-        let tally = || dirs.iter().map(|d| d.2);
-        t.u64("packets", tally().map(|n| n.packets));
-        t.u64("data_packets", tally().map(|n| n.data_packets));
-        t.u64("payload_bytes", tally().map(|n| n.payload_bytes));
-        for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
-            t.u64(name, tally().map(|n| n.ecn[i]));
-        }
-        for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
-            t.u64(name, tally().map(|n| n.data_ecn[i]));
-        }
-        t.u64("ce_payload_bytes", tally().map(|n| n.ce_payload_bytes));
-        t.u32("max_payload", tally().map(|n| n.max_payload));
-        t.u64("super_packets", tally().map(|n| n.super_packets));
-        t.u64("outer_inner_differ", tally().map(|n| n.outer_differs));
-        t.u64("outer_ce", tally().map(|n| n.outer_ce));
-        t.u64("outer_not_ect", tally().map(|n| n.outer_not_ect));
-        t.u64("first_frame", tally().map(|n| n.first_frame));
-        t.u64("last_frame", tally().map(|n| n.last_frame));
-        t.i64("first_ns", tally().map(|n| n.first_ns));
-        t.i64("last_ns", tally().map(|n| n.last_ns));
-        t.i64("first_ce_ns", tally().map(|n| n.first_ce.map(|c| c.0)));
-        t.u64("first_ce_frame", tally().map(|n| n.first_ce.map(|c| c.1)));
+        t.u16("source", dirs.iter().map(|d| d.view.source));
+        t.u32("flow", dirs.iter().map(|d| d.view.number));
+        t.bool("forward", dirs.iter().map(|d| d.forward));
+        counts(t, dirs);
+        feedback(t, dirs);
     })
+}
+
+fn counts(t: &mut Columns, dirs: &[Direction<'_>]) {
+    let tally = || dirs.iter().map(|d| d.tally);
+    t.u64("packets", tally().map(|n| n.packets));
+    t.u64("data_packets", dirs.iter().map(|d| d.data(d.tally.data_packets)));
+    t.u64("data_segments", dirs.iter().map(|d| d.reported(|_| d.tally.data_packets)));
+    t.u64("payload_bytes", dirs.iter().map(|d| d.data(d.tally.payload_bytes)));
+    for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
+        t.u64(name, tally().map(|n| n.ecn[i]));
+    }
+    for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
+        t.u64(name, dirs.iter().map(|d| d.data(d.tally.data_ecn[i])));
+    }
+    t.u64("ce_segments", dirs.iter().map(|d| d.reported(|_| d.tally.data_ecn[3])));
+    t.u64("ce_payload_bytes", tally().map(|n| n.ce_payload_bytes));
+    t.u32("max_payload", tally().map(|n| n.max_payload));
+    t.u64("super_packets", tally().map(|n| n.super_packets));
+    t.u64("outer_inner_differ", tally().map(|n| n.outer_differs));
+    t.u64("outer_ce", tally().map(|n| n.outer_ce));
+    t.u64("outer_not_ect", tally().map(|n| n.outer_not_ect));
+    t.u64("first_frame", tally().map(|n| n.first_frame));
+    t.u64("last_frame", tally().map(|n| n.last_frame));
+    t.i64("first_ns", tally().map(|n| n.first_ns));
+    t.i64("last_ns", tally().map(|n| n.last_ns));
+    t.i64("first_ce_ns", tally().map(|n| n.first_ce.map(|c| c.0)));
+    t.u64("first_ce_frame", tally().map(|n| n.first_ce.map(|c| c.1)));
+}
+
+fn feedback(t: &mut Columns, dirs: &[Direction<'_>]) {
+    let us = |ns: i64| ns as f64 / 1e3;
+    t.u64("acked_bytes", dirs.iter().map(|d| d.reported(|n| n.acked_bytes)));
+    t.u64("out_of_order", dirs.iter().map(|d| d.reported(|n| n.out_of_order)));
+    t.f64("rtt_min_us", dirs.iter().map(|d| d.rtt(|rtt| us(rtt.min_ns))));
+    t.f64("rtt_mean_us", dirs.iter().map(|d| d.rtt(|rtt| rtt.sum_ns as f64 / rtt.samples as f64 / 1e3)));
+    t.f64("rtt_max_us", dirs.iter().map(|d| d.rtt(|rtt| us(rtt.max_ns))));
+    t.u64("rtt_samples", dirs.iter().map(|d| d.reported(|n| n.rtt.samples)));
+    t.u64("ce_fed_back_lo", dirs.iter().map(|d| d.reported(|n| n.ce)));
+    t.u64("ce_fed_back_hi", dirs.iter().map(|d| d.reported(|_| ()).and(d.sending).map(Sending::most_ce)));
+    t.u64("ce_fed_back_best", dirs.iter().map(|d| d.reported(|n| n.ce)));
+    t.u64("reported_packets", dirs.iter().map(|d| d.reported(|n| n.received)));
+    t.u64("reported_lost", dirs.iter().map(|d| d.reported(|n| n.lost.max(0) as u64)));
+    t.u64("reports", dirs.iter().map(|d| d.reports(|n| n.reports)));
+    t.u64("reports_hidden", dirs.iter().map(|d| d.reports(|n| n.hidden)));
+    t.f64("report_interval_us", dirs.iter().map(|d| d.reports(Counts::interval_ns).flatten().map(us)));
+    t.u64("report_waits", dirs.iter().map(|d| d.reported(|n| n.waits)));
+    t.f64("report_wait_us", dirs.iter().map(|d| d.reported(|n| us(n.waited_ns))));
+    t.i64("l4s_error_ns", dirs.iter().map(|d| d.reported(|n| n.error.map(|e| e.0)).flatten()));
+    t.u64("l4s_error_frame", dirs.iter().map(|d| d.reported(|n| n.error.map(|e| e.1)).flatten()));
 }
 
 /// What each direction carried over time: rows as of `rounds`, of which UDP shows no RTT and no window.

@@ -114,7 +114,7 @@ const MAY_WAIT_NS: i64 = 35_000_000;
 const MOST_SAMPLES: usize = 4096;
 
 /// The sums of the round that runs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Round {
     pub open: bool,
     pub start_ns: i64,

@@ -5,7 +5,7 @@
 const CLOSE: f64 = 0.1;
 
 /// Follows the gaps between data packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bursts {
     last_ns: i64,
     bytes: u32,

@@ -23,7 +23,7 @@ pub struct RttTotals {
 }
 
 impl RttTotals {
-    fn add(&mut self, ns: i64) {
+    pub fn add(&mut self, ns: i64) {
         if self.samples == 0 {
             (self.min_ns, self.max_ns) = (ns, ns);
         }

@@ -5,7 +5,7 @@
 const SPAN: usize = 8;
 
 /// Follows what arrives, packet by packet or ACK by ACK.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Trains {
     /// Time and bytes so far of the last events, a ring.
     seen: [(i64, u64); SPAN],

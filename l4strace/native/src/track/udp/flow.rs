@@ -1,9 +1,11 @@
 //! One UDP conversation: what each direction carried, and which transport it is.
 
 use super::content::{Content, Transport};
+use super::feedback::{Feedback, Sending};
 use super::sample::Sample;
 use super::series::{Series, Slot};
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
+use crate::track::handshake::vantage::Vantage;
 
 /// Bytes of an IP packet on Ethernet (RFC 894). A longer datagram that no fragments brought is what segmentation
 /// offload sends, or receive offload merged.
@@ -87,6 +89,8 @@ pub struct UdpFlow {
     /// What was subtracted from all times.
     shift_ns: i64,
     content: Content,
+    pub(super) feedback: Feedback,
+    last_frame: u64,
 }
 
 impl UdpFlow {
@@ -103,6 +107,8 @@ impl UdpFlow {
             held: [COMPARED; 2],
             shift_ns: 0,
             content: Content::default(),
+            feedback: Feedback::default(),
+            last_frame: 0,
         }
     }
 
@@ -115,6 +121,8 @@ impl UdpFlow {
             self.held[side] = payload.len() as u8;
         }
         self.content.look(payload, packet.payload_len, side);
+        self.feedback.take(packet, payload, side);
+        self.last_frame = packet.frame;
     }
 
     pub fn packets(&self) -> u64 {
@@ -134,6 +142,22 @@ impl UdpFlow {
         (self.transport() == Transport::Quic).then(|| self.content.quic.version()).flatten()
     }
 
+    /// What a side sent and what was reported of it, where the feedback is read.
+    pub fn sending(&self, side: usize) -> Option<&Sending> {
+        self.feedback.sending(self.transport()).map(|sides| &sides[side])
+    }
+
+    /// Where the capture stands, as far as the feedback shows it.
+    pub fn vantage(&self) -> Vantage {
+        self.feedback.vantage(self.transport())
+    }
+
+    /// Ends the rounds that still run.
+    pub(super) fn finish(&mut self) {
+        let (last_ns, last_frame) = (self.last_ns, self.last_frame);
+        self.feedback.sides().for_each(|side| side.finish(last_ns, last_frame));
+    }
+
     /// Begin, end and what a side sent, of slots with traffic.
     pub fn slots(&self, side: usize) -> impl Iterator<Item = (i64, i64, &Slot)> {
         self.series[side].slots(self.shift_ns)
@@ -147,10 +171,12 @@ impl UdpFlow {
         self.samples.swap(0, 1);
         self.held.swap(0, 1);
         self.content.turn();
+        self.feedback.turn();
     }
 
     pub(super) fn shift(&mut self, ns: i64) {
         self.shift_ns = self.shift_ns.saturating_add(ns);
+        self.feedback.sides().for_each(|side| side.shift(ns));
         let off = |stamp: &mut i64| *stamp = stamp.saturating_sub(ns);
         [&mut self.first_ns, &mut self.last_ns].into_iter().for_each(off);
         for dir in &mut self.dirs {

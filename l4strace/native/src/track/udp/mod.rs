@@ -2,6 +2,7 @@
 //! datagrams; those that stay short (DNS, scans) are counted and not kept.
 
 mod content;
+mod feedback;
 mod flow;
 mod prague;
 mod quic;
@@ -12,12 +13,14 @@ mod sample;
 mod series;
 
 pub use content::Transport;
+pub use feedback::{Counts, Sending};
 pub use flow::{Tally, UdpFlow};
 pub use retrace::UdpRetrace;
 pub use same::by_content;
 pub use sample::{Sample, Sampled};
 pub use series::Slot;
 
+use super::rounds::thin::ALL_ROWS;
 use super::table::keys::Keys;
 use crate::packet::{FlowKey, Packet};
 
@@ -26,6 +29,12 @@ const ENOUGH: u64 = 8;
 
 /// Short conversations that are kept while more datagrams may come: as many as of TCP without data.
 const MOST_SHORT: usize = 1 << 16;
+
+/// Rows of rounds that all conversations have together, and those that each direction may have at least; datagrams from
+/// one count of them to the next.
+const MOST_ROWS: usize = ALL_ROWS / 4;
+const LEAST_ROWS: usize = 512;
+const BETWEEN_COUNTS: u32 = 1 << 16;
 
 /// The UDP conversations of one capture.
 #[derive(Default)]
@@ -38,6 +47,8 @@ pub struct UdpFlows {
     kept: u32,
     /// Datagrams of those that were dropped.
     dropped: u64,
+    /// Datagrams since rows were counted.
+    uncounted: u32,
 }
 
 impl UdpFlows {
@@ -54,6 +65,27 @@ impl UdpFlows {
             flow.serial = self.kept;
             self.kept += 1;
         }
+        self.uncounted += 1;
+        if self.uncounted == BETWEEN_COUNTS {
+            self.thin();
+        }
+    }
+
+    /// Puts rounds together where all conversations have too many.
+    #[cold]
+    fn thin(&mut self) {
+        self.uncounted = 0;
+        let mut sides: Vec<&mut Sending> = self
+            .flows
+            .iter_mut()
+            .flat_map(|flow| flow.feedback.sides())
+            .filter(|side| !side.rows.is_empty())
+            .collect();
+        if sides.iter().map(|side| side.rows.len()).sum::<usize>() < MOST_ROWS {
+            return;
+        }
+        let each = (MOST_ROWS / 2 / sides.len().max(1)).max(LEAST_ROWS);
+        sides.iter_mut().filter(|side| side.rows.len() > each).for_each(|side| side.thin(each as u32));
     }
 
     fn intern(&mut self, packet: &Packet) -> u32 {
@@ -108,6 +140,11 @@ impl UdpFlows {
     /// Datagrams of all others.
     pub fn left_out(&self) -> u64 {
         self.dropped + self.flows.iter().filter(|flow| flow.is_short()).map(UdpFlow::packets).sum::<u64>()
+    }
+
+    /// Ends the rounds that still run; call once after the last datagram.
+    pub fn finish(&mut self) {
+        self.flows.iter_mut().for_each(UdpFlow::finish);
     }
 
     /// Subtracts an offset from every timestamp.

@@ -1,17 +1,12 @@
-//! UDP Prague by the types, exact lengths and sequence numbers of its messages (`pkt_format.h` of L4STeam/udp_prague).
+//! UDP Prague by its messages and their sequence numbers.
 
-/// Data, frame data, acknowledgement of a packet, acknowledgement of a block.
-const DATA: [u8; 2] = [1, 2];
-const ACK: u8 = 17;
-const BLOCK: u8 = 18;
-const ACK_BYTES: u32 = 26;
-/// Of a block without its reports, which have two bytes each.
-const BLOCK_BYTES: u32 = 7;
-/// Least data of a sender (option `-m`), and bytes before the payload of a frame.
-const LEAST_DATA: u32 = 25;
+use super::feedback::Message;
+
 /// Messages that fit; one in so many may not.
 const FIT: u32 = 6;
 const ODD_ONE_IN: u32 = 4;
+/// Numbers that one may skip.
+const NEAR: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prague {
@@ -23,27 +18,18 @@ pub(super) struct Prague {
 
 impl Prague {
     pub fn look(&mut self, payload: &[u8], length: u32) {
-        let be32 = |at: usize| Some(u32::from_be_bytes(payload.get(at..at + 4)?.try_into().ok()?));
-        let fits = match payload[0] {
-            kind if DATA.contains(&kind) && length >= LEAST_DATA => be32(9).map(|number| {
-                let follows = self.last.is_none_or(|last| number.wrapping_sub(last).wrapping_sub(1) < 64);
+        match Message::parse(payload, length) {
+            Some(Message::Data(data)) => {
+                let number = data.number;
+                let follows = self.last.is_none_or(|last| number.wrapping_sub(last).wrapping_sub(1) < NEAR);
                 self.last = Some(number);
                 self.data += u32::from(follows);
-                follows
-            }),
-            ACK if length == ACK_BYTES => {
-                self.acks += 1;
-                Some(true)
+                self.odd += u32::from(!follows);
             }
-            BLOCK => payload.get(5..7).map(|n| {
-                let reports = u32::from(u16::from_be_bytes([n[0], n[1]]));
-                let exact = length == BLOCK_BYTES + 2 * reports;
-                self.acks += u32::from(exact);
-                exact
-            }),
-            _ => Some(false),
-        };
-        self.odd += u32::from(fits == Some(false));
+            Some(Message::Ack(_) | Message::Block(_)) => self.acks += 1,
+            // What the snapshot length cut off cannot contradict.
+            None => self.odd += u32::from(payload.len() == length as usize),
+        }
     }
 
     /// Data one way and acknowledgements the other, as far as both were captured.

@@ -1,0 +1,81 @@
+//! What the receiver of data over UDP reports of it, where that stands in clear: UDP Prague, and RTP with RFC 8888.
+
+mod message;
+mod numbers;
+mod prague;
+mod rtcp;
+mod rtp;
+mod sending;
+
+pub use sending::{Counts, Sending};
+
+pub(super) use message::Message;
+use prague::Prague;
+use rtp::Rtp;
+
+use super::content::Transport;
+use crate::packet::Packet;
+use crate::track::handshake::vantage::Vantage;
+
+/// Reads the feedback of one conversation from its first message on; what is no such message costs a look.
+#[derive(Clone, Debug, Default)]
+pub struct Feedback {
+    prague: Option<Box<Prague>>,
+    rtp: Option<Box<Rtp>>,
+}
+
+impl Feedback {
+    #[inline]
+    pub fn take(&mut self, packet: &Packet, payload: &[u8], side: usize) {
+        // The first two bits part them (RFC 9443 section 3).
+        match payload.first().map(|first| first >> 6) {
+            Some(0) => {
+                if let Some(message) = Message::parse(payload, packet.payload_len) {
+                    self.prague.get_or_insert_default().take(packet, &message, side);
+                }
+            }
+            Some(2) => self.rtp.get_or_insert_default().take(packet, payload, side),
+            _ => {}
+        }
+    }
+
+    /// What each side sent as this transport, and what was reported of it.
+    pub fn sending(&self, transport: Transport) -> Option<&[Sending; 2]> {
+        match transport {
+            Transport::UdpPrague => self.prague.as_ref().map(|prague| &prague.sides),
+            Transport::Rtp => self.rtp.as_ref().map(|rtp| &rtp.sides),
+            Transport::Quic | Transport::Udp => None,
+        }
+    }
+
+    /// Where the capture stands, where echoed timestamps show it.
+    pub fn vantage(&self, transport: Transport) -> Vantage {
+        let shown = match transport {
+            Transport::UdpPrague => self.prague.as_ref().map(|prague| prague.vantage()),
+            Transport::Rtp => self.rtp.as_ref().map(|rtp| rtp.vantage()),
+            Transport::Quic | Transport::Udp => None,
+        };
+        shown.unwrap_or_default()
+    }
+
+    /// Takes the server for the client and the client for the server.
+    pub fn turn(&mut self) {
+        if let Some(prague) = &mut self.prague {
+            prague.turn();
+        }
+        if let Some(rtp) = &mut self.rtp {
+            rtp.sides.swap(0, 1);
+        }
+        self.sides().for_each(Sending::turn);
+    }
+
+    /// All that may have rows, whatever the transport turns out to be.
+    pub fn sides(&mut self) -> impl Iterator<Item = &mut Sending> {
+        let prague = self.prague.iter_mut().flat_map(|prague| &mut prague.sides);
+        let rtp = self.rtp.iter_mut().flat_map(|rtp| &mut rtp.sides);
+        prague.chain(rtp)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The numbered packets of one source, from when they are sent until they are reported, and a little longer.
+
+use std::collections::VecDeque;
+
+/// Packets kept: 10 Gbit/s for 75 ms. While nothing reports on a source, what a report may cover at most.
+const MOST: usize = 1 << 16;
+const UNREPORTED: usize = 1 << 10;
+/// Packets kept behind the highest that was reported: a late report may say that one arrived after all.
+const BEHIND: i64 = 1 << 10;
+/// Numbers that a source may skip, or run back by; beyond, it began anew.
+const MOST_SKIPPED: i64 = 1 << 10;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// Not captured.
+    #[default]
+    Unseen,
+    Sent,
+    Received,
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent {
+    pub ns: i64,
+    /// Packets of the direction before it.
+    pub serial: u64,
+    pub bytes: u32,
+    pub fate: Fate,
+}
+
+/// Packets and bytes, of those that were captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub packets: u32,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// Number of the first that is kept.
+    first: i64,
+    kept: VecDeque<Sent>,
+    /// Last number that was sent, and the highest that was reported.
+    last: Option<i64>,
+    highest: Option<i64>,
+    /// Sent behind the highest that was reported.
+    pub flying: Amount,
+    /// Dropped although reports cover them, of which the capture did not hold what they say.
+    unread: u64,
+}
+
+impl Numbers {
+    /// A number of so many bits on the wire as the nearest to those before.
+    pub fn unwrap(&self, wire: u32, bits: u32) -> i64 {
+        match self.last.or(self.highest) {
+            Some(near) => {
+                let step = wire.wrapping_sub(near as u32) << (32 - bits);
+                near + i64::from((step as i32) >> (32 - bits))
+            }
+            None => i64::from(wire),
+        }
+    }
+
+    /// A packet leaves. False where it comes out of order, or once more.
+    pub fn sent(&mut self, number: i64, sent: Sent) -> bool {
+        let next = self.first + self.kept.len() as i64;
+        if self.kept.is_empty() || number - next > MOST_SKIPPED || self.first - number > MOST_SKIPPED {
+            self.restart(number, sent);
+            return true;
+        }
+        if number < next {
+            return self.late(number, sent);
+        }
+        let skipped = (number - next) as usize;
+        self.kept.extend(std::iter::repeat_n(Sent::default(), skipped));
+        self.kept.push_back(sent);
+        self.last = Some(number);
+        self.count(number, &sent);
+        self.drop_old();
+        true
+    }
+
+    fn restart(&mut self, number: i64, sent: Sent) {
+        let began = self.highest.filter(|highest| (number - highest).abs() <= MOST_SKIPPED);
+        let (first, last, unread) = (number, Some(number), self.unread());
+        *self = Numbers { first, last, highest: began, unread, ..Numbers::default() };
+        self.kept.push_back(sent);
+        self.count(number, &sent);
+    }
+
+    fn late(&mut self, number: i64, sent: Sent) -> bool {
+        if let Some(kept) = self.get(number).filter(|kept| kept.fate == Fate::Unseen) {
+            *kept = sent;
+            self.count(number, &sent);
+        }
+        false
+    }
+
+    fn count(&mut self, number: i64, sent: &Sent) {
+        if self.highest.is_none_or(|highest| number > highest) {
+            self.flying.packets += 1;
+            self.flying.bytes += u64::from(sent.bytes);
+        }
+    }
+
+    fn drop_old(&mut self) {
+        let most = if self.highest.is_some() { MOST } else { UNREPORTED };
+        let behind = self.highest.map_or(i64::MIN, |highest| highest - BEHIND);
+        while self.kept.len() > most || self.first < behind {
+            let Some(old) = self.kept.pop_front() else { break };
+            if old.fate == Fate::Sent {
+                if self.highest.is_none_or(|highest| self.first > highest) {
+                    self.take_off(&old);
+                } else {
+                    self.unread += 1;
+                }
+            }
+            self.first += 1;
+        }
+    }
+
+    fn take_off(&mut self, sent: &Sent) {
+        self.flying.packets = self.flying.packets.saturating_sub(1);
+        self.flying.bytes = self.flying.bytes.saturating_sub(u64::from(sent.bytes));
+    }
+
+    pub fn get(&mut self, number: i64) -> Option<&mut Sent> {
+        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.kept.get_mut(at)
+    }
+
+    /// Whether a number was or may have been sent: a report of others is none.
+    pub fn may_be(&self, number: i64) -> bool {
+        self.last.is_none_or(|last| number <= last && last - number <= MOST as i64)
+    }
+
+    /// Everything up to a number is reported: what that newly covers.
+    pub fn reported_up_to(&mut self, number: i64) -> Amount {
+        let before = self.flying;
+        let from = self.highest.map_or(self.first, |highest| highest.saturating_add(1).max(self.first));
+        for at in from..=number.min(self.first + self.kept.len() as i64 - 1) {
+            if let Some(sent) = self.get(at).copied().filter(|sent| sent.fate != Fate::Unseen) {
+                self.take_off(&sent);
+            }
+        }
+        self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
+        Amount { packets: before.packets - self.flying.packets, bytes: before.bytes - self.flying.bytes }
+    }
+
+    /// Packets that reports cover without a word on them that the capture holds.
+    pub fn unread(&self) -> u64 {
+        let highest = self.highest.unwrap_or(i64::MIN);
+        let covered = (self.first..).zip(&self.kept).take_while(|(number, _)| *number <= highest);
+        self.unread + covered.filter(|(_, sent)| sent.fate == Fate::Sent).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(serial: u64) -> Sent {
+        Sent { ns: serial as i64, serial, bytes: 100, fate: Fate::Sent }
+    }
+
+    #[test]
+    fn what_flies_is_what_no_report_covers() {
+        let mut numbers = Numbers::default();
+        (0..10).for_each(|n| assert!(numbers.sent(1 + n, sent(n as u64))));
+        assert_eq!(numbers.flying, Amount { packets: 10, bytes: 1000 });
+        assert_eq!(numbers.reported_up_to(4), Amount { packets: 4, bytes: 400 });
+        assert_eq!(numbers.reported_up_to(2), Amount::default(), "an older report");
+        assert_eq!(numbers.flying, Amount { packets: 6, bytes: 600 });
+        assert_eq!(numbers.get(4).map(|sent| sent.serial), Some(3));
+    }
+
+    #[test]
+    fn numbers_wrap_and_come_late() {
+        let mut numbers = Numbers::default();
+        for (serial, wire) in [(0, 65_534u32), (1, 65_535), (2, 1), (3, 0)] {
+            let number = numbers.unwrap(wire, 16);
+            assert_eq!(numbers.sent(number, sent(serial)), wire != 0);
+        }
+        assert_eq!(numbers.get(65_536).map(|sent| sent.serial), Some(3));
+        assert_eq!(numbers.unwrap(5, 16), 65_541);
+        assert_eq!(numbers.unwrap(65_530, 16), 65_530);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_is_sent() {
+        let mut numbers = Numbers::default();
+        (0..10_000).for_each(|n| drop(numbers.sent(n, sent(n as u64))));
+        assert_eq!((numbers.kept.len(), numbers.flying.packets), (UNREPORTED, UNREPORTED as u32));
+        numbers.reported_up_to(9_000);
+        (10_000..1_000_000).for_each(|n| drop(numbers.sent(n, sent(n as u64))));
+        assert_eq!((numbers.kept.len(), numbers.flying.packets), (MOST, MOST as u32));
+        numbers.sent(1 << 40, sent(7));
+        assert_eq!((numbers.kept.len(), numbers.flying.packets), (1, 1), "it began anew");
+    }
+}

@@ -1,0 +1,496 @@
+//! A direction that sends over UDP: its packets, what is reported of them, and the rounds that this makes.
+
+use super::numbers::{Amount, Fate, Numbers, Sent};
+use crate::packet::{ecn, Packet};
+use crate::track::rounds::round::{Limit, Round, RoundRow};
+use crate::track::rounds::rows::Rows;
+use crate::track::rounds::thin::MOST_ROWS;
+use crate::track::sending::burst::Bursts;
+use crate::track::sending::sender::RttTotals;
+use crate::track::sending::train::Trains;
+
+/// Sources of one direction that are followed: sound, picture, their repairs.
+const MOST_SOURCES: usize = 4;
+/// Packets that one report may cover (RFC 8888 section 3.1).
+pub(super) const MOST_REPORTED: usize = 16_384;
+/// A packet that leaves so soon after a report was let go by it: see `track::sending::window`.
+const PROMPT_NS: i64 = 200_000;
+/// What the times in reports count in.
+const COARSE_NS: i64 = 1_024_000;
+/// A sender waits for its report when nothing leaves for so many of its usual distances between packets.
+const PAUSE: i64 = 4;
+
+/// What was sent and what was reported of it; names as in the `directions` table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub sent: u64,
+    pub received: u64,
+    pub lost: i64,
+    pub ce: u64,
+    /// Reports that encryption hides.
+    pub hidden: u64,
+    pub acked_bytes: u64,
+    pub reports: u64,
+    pub first_report_ns: i64,
+    pub last_report_ns: i64,
+    pub rtt: RttTotals,
+    pub out_of_order: u64,
+    /// Time in which the sender waited for a report, and how often it did.
+    pub waited_ns: i64,
+    pub waits: u64,
+    /// The receiver reported a packet with neither ECT(1) nor CE: when, and in which frame.
+    pub error: Option<(i64, u64)>,
+}
+
+impl Counts {
+    pub fn rtt_min_ns(&self) -> Option<i64> {
+        (self.rtt.samples > 0).then_some(self.rtt.min_ns)
+    }
+
+    /// Mean time (ns) between reports.
+    pub fn interval_ns(&self) -> Option<i64> {
+        let steps = i64::try_from(self.reports).ok()?.checked_sub(1).filter(|&steps| steps > 0)?;
+        Some((self.last_report_ns - self.first_report_ns) / steps)
+    }
+
+    /// Something of what was sent was reported in clear.
+    pub fn is_reported(&self) -> bool {
+        self.sent > 0 && self.received > 0
+    }
+
+    fn report(&mut self, packet: &Packet) {
+        if self.reports == 0 {
+            self.first_report_ns = packet.ts_ns;
+        }
+        self.reports += 1;
+        self.last_report_ns = packet.ts_ns;
+    }
+}
+
+/// What a report says of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    pub received: bool,
+    pub ecn: u8,
+    /// Time from its arrival to the report.
+    held_ns: Option<i64>,
+}
+
+impl Report {
+    /// One bit, two of ECN, 13 of time (RFC 8888 section 3.1); from `longest` on they are no time.
+    pub fn new(report: u16, unit_ns: i64, longest: u16) -> Self {
+        let held = report & 0x1fff;
+        Report {
+            received: report & 0x8000 != 0,
+            ecn: (report >> 13 & 3) as u8,
+            held_ns: (held < longest).then(|| i64::from(held) * unit_ns),
+        }
+    }
+}
+
+/// Send side of one direction.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    forward: bool,
+    pub counts: Counts,
+    pub rows: Rows,
+    /// Round trip from here to the sender, where the capture stands away from it.
+    pub(super) far_ns: Option<i64>,
+    sources: Vec<(u32, Numbers)>,
+    from_start: bool,
+    /// Reports count time in ms: a shorter round trip is none.
+    is_coarse: bool,
+    round: Round,
+    number: u32,
+    /// Packets of the direction that reports cover: all before this one.
+    covered: u64,
+    ends_ns: Option<i64>,
+    last_frame: u64,
+    drained_ns: i64,
+    ended_row: Option<u32>,
+    bursts: Bursts,
+    trains: Trains,
+    pace: Pace,
+}
+
+/// What was sent since the last report.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    first_ns: i64,
+    last_ns: i64,
+    packets: i64,
+    /// When a report came after a pause, and how long that was.
+    paused: Option<(i64, i64)>,
+}
+
+impl Sending {
+    pub(super) fn new(forward: bool) -> Self {
+        Sending {
+            forward,
+            counts: Counts::default(),
+            rows: Rows::default(),
+            far_ns: None,
+            sources: Vec::new(),
+            from_start: false,
+            is_coarse: false,
+            round: Round::default(),
+            number: 0,
+            covered: 0,
+            ends_ns: None,
+            last_frame: 0,
+            drained_ns: 0,
+            ended_row: None,
+            bursts: Bursts::default(),
+            trains: Trains::default(),
+            pace: Pace::default(),
+        }
+    }
+
+    pub(super) fn pair() -> [Sending; 2] {
+        [true, false].map(Sending::new)
+    }
+
+    /// The capture holds its first packet: numbers begin at 1.
+    pub(super) fn is_from_start(&self) -> bool {
+        self.from_start
+    }
+
+    /// Reports come at once, or the path is shorter than their clock can tell: no queue of the path shows.
+    pub(super) fn is_at_receiver(&self) -> bool {
+        self.is_coarse && self.counts.rtt_min_ns().is_some_and(|ns| ns < 2 * COARSE_NS)
+    }
+
+    /// A packet with a number of so many bits.
+    pub(super) fn send(&mut self, packet: &Packet, source: u32, wire: u32, bits: u32) {
+        if self.ends_ns.is_some_and(|ns| packet.ts_ns >= ns) {
+            self.end_round(packet.ts_ns, packet.frame);
+        }
+        self.settle(packet.ts_ns);
+        self.last_frame = packet.frame;
+        if self.counts.sent == 0 {
+            self.from_start = wire == 1;
+        }
+        let serial = self.counts.sent;
+        self.counts.sent += 1;
+        if !self.round.open {
+            self.round.begin(packet.ts_ns, packet.frame, self.counts.sent as i64, None);
+        }
+        let bytes = packet.payload_len;
+        let sent = Sent { ns: packet.ts_ns, serial, bytes, fate: Fate::Sent };
+        let in_order = self.numbers(source).is_none_or(|numbers| {
+            let number = numbers.unwrap(wire, bits);
+            numbers.sent(number, sent)
+        });
+        self.counts.out_of_order += u64::from(!in_order);
+        let flying = self.flying();
+        let round = &mut self.round;
+        round.sent_packets += 1;
+        round.sent_bytes += u64::from(bytes);
+        round.ecn[usize::from(packet.ip_ecn & 3)] += 1;
+        round.out_of_order += u32::from(!in_order);
+        round.inflight_max_packets = round.inflight_max_packets.max(flying.packets);
+        round.inflight_max_bytes = round.inflight_max_bytes.max(flying.bytes);
+        self.bursts.send(packet.ts_ns, bytes, packet.frame);
+        self.pace(packet.ts_ns);
+    }
+
+    fn pace(&mut self, ns: i64) {
+        let pace = &mut self.pace;
+        if let Some((_, pause_ns)) = pace.paused.take().filter(|(at, _)| ns - at <= PROMPT_NS) {
+            self.counts.waited_ns = self.counts.waited_ns.saturating_add(pause_ns);
+            self.counts.waits += 1;
+        }
+        if pace.packets == 0 {
+            pace.first_ns = ns;
+        }
+        pace.last_ns = ns;
+        pace.packets += 1;
+    }
+
+    /// A report comes: nothing may have been sent for long before it.
+    fn pause(&mut self, now_ns: i64) {
+        let pace = self.pace;
+        let pause_ns = now_ns - pace.last_ns;
+        let distance_ns = (pace.last_ns - pace.first_ns) / (pace.packets - 1).max(1);
+        let paused = pace.packets > 1 && pause_ns > PAUSE * distance_ns.max(PROMPT_NS);
+        self.pace = Pace { paused: paused.then_some((now_ns, pause_ns - distance_ns)), ..Pace::default() };
+    }
+
+    /// Followed numbers of a source; `None` where there are too many sources.
+    fn numbers(&mut self, source: u32) -> Option<&mut Numbers> {
+        let known = self.sources.iter().position(|(of, _)| *of == source);
+        let at = known.unwrap_or(self.sources.len());
+        if at == MOST_SOURCES {
+            return None;
+        }
+        if known.is_none() {
+            self.sources.push((source, Numbers::default()));
+        }
+        self.sources.get_mut(at).map(|(_, numbers)| numbers)
+    }
+
+    fn known(&mut self, source: u32) -> Option<&mut Numbers> {
+        self.sources.iter_mut().find(|(of, _)| *of == source).map(|(_, numbers)| numbers)
+    }
+
+    /// Most CE marks that the reports allow: what none covers may be marked too.
+    pub fn most_ce(&self) -> u64 {
+        let open = if self.counts.ce > 0 { u64::from(self.flying().packets) } else { 0 };
+        // Counters have no single reports that could be cut off.
+        let numbers = self.sources.iter().filter(|_| self.is_coarse).map(|(_, numbers)| numbers);
+        self.counts.ce + numbers.map(Numbers::unread).sum::<u64>() + open
+    }
+
+    fn flying(&self) -> Amount {
+        self.sources.iter().fold(Amount::default(), |sum, (_, numbers)| Amount {
+            packets: sum.packets.saturating_add(numbers.flying.packets),
+            bytes: sum.bytes + numbers.flying.bytes,
+        })
+    }
+
+    /// Whether a report may be on this number; where no data was captured, it may.
+    pub(super) fn may_be(&mut self, source: u32, wire: u32, bits: u32) -> bool {
+        self.known(source).is_none_or(|numbers| numbers.may_be(numbers.unwrap(wire, bits)))
+    }
+
+    /// An acknowledgement of one packet: by how much the counters of what was received, marked and lost rose.
+    pub(super) fn counters(&mut self, packet: &Packet, wire: u32, [received, ce, lost]: [i64; 3]) {
+        self.report(packet);
+        let (received, ce) = (received.clamp(0, i64::from(u32::MAX)), ce.clamp(0, received));
+        self.counts.received += received as u64;
+        self.counts.ce += ce as u64;
+        self.counts.lost = self.counts.lost.saturating_add(lost);
+        self.round.ce.iter_mut().for_each(|sum| *sum += ce);
+        self.round.retransmits = self.round.retransmits.saturating_add(lost.clamp(0, 1 << 20) as u32);
+        let Some(numbers) = self.known(0) else { return };
+        let number = numbers.unwrap(wire, 32);
+        let passed = numbers.reported_up_to(number);
+        let sent = numbers.get(number).filter(|sent| sent.fate == Fate::Sent).map(|sent| {
+            sent.fate = Fate::Received;
+            *sent
+        });
+        // Of packets passed over, lost ones are none that arrived.
+        let bytes = match u64::from(passed.packets) {
+            0 => 0,
+            packets => passed.bytes * packets.min(received as u64) / packets,
+        };
+        self.arrived(packet.ts_ns, received.min(1 << 20) as u32, bytes);
+        self.trains.add(packet.ts_ns, bytes);
+        if let Some(sent) = sent {
+            self.covered = self.covered.max(sent.serial + 1);
+            self.sample(packet.ts_ns - sent.ns, packet.ts_ns, received as u32, ce > 0);
+        }
+        self.end_report(packet);
+    }
+
+    fn arrived(&mut self, now_ns: i64, packets: u32, bytes: u64) {
+        self.counts.acked_bytes += bytes;
+        self.round.acked_packets = self.round.acked_packets.saturating_add(packets);
+        self.round.acked_bytes += bytes;
+        if packets > 0 && self.flying().packets == 0 {
+            (self.round.drained, self.drained_ns) = (true, now_ns);
+        }
+    }
+
+    fn sample(&mut self, ns: i64, now_ns: i64, packets: u32, marked: bool) {
+        if ns < 0 {
+            return;
+        }
+        self.counts.rtt.add(ns);
+        self.round.rtt(ns, now_ns, packets);
+        if marked {
+            self.round.marked_rtt(ns);
+        }
+    }
+
+    /// A report begins.
+    pub(super) fn report(&mut self, packet: &Packet) {
+        self.last_frame = packet.frame;
+        self.counts.report(packet);
+        self.pause(packet.ts_ns);
+    }
+
+    /// A report whose content is encrypted.
+    pub(super) fn hidden(&mut self, packet: &Packet) {
+        self.counts.report(packet);
+        self.counts.hidden += 1;
+    }
+
+    pub(super) fn error(&mut self, packet: &Packet) {
+        self.counts.error.get_or_insert((packet.ts_ns, packet.frame));
+    }
+
+    /// A report covers everything up to a number; what it says of each follows, as far as the capture holds it.
+    pub(super) fn covers(&mut self, source: u32, wire: u32, bits: u32) {
+        self.is_coarse = true;
+        let Some(numbers) = self.known(source) else { return };
+        let number = numbers.unwrap(wire, bits);
+        if !numbers.may_be(number) {
+            return;
+        }
+        numbers.reported_up_to(number);
+        if let Some(sent) = numbers.get(number).copied().filter(|sent| sent.fate != Fate::Unseen) {
+            self.covered = self.covered.max(sent.serial + 1);
+        }
+    }
+
+    /// What a report says of one packet.
+    pub(super) fn reported(
+        &mut self,
+        packet: &Packet,
+        source: u32,
+        (wire, bits): (u32, u32),
+        report: &Report,
+    ) {
+        let Some(numbers) = self.known(source) else { return };
+        let number = numbers.unwrap(wire, bits);
+        let Some(sent) = numbers.get(number) else { return };
+        let was =
+            std::mem::replace(&mut sent.fate, if report.received { Fate::Received } else { Fate::Lost });
+        let sent = *sent;
+        match (was, report.received) {
+            (Fate::Received, true) => return,
+            (Fate::Received, false) => {
+                // A later report may leave out what an earlier one had.
+                numbers.get(number).into_iter().for_each(|sent| sent.fate = Fate::Received);
+                return;
+            }
+            (Fate::Lost, true) => self.counts.lost -= 1,
+            (Fate::Lost, false) => return,
+            (_, false) => {
+                self.counts.lost += 1;
+                self.round.retransmits += 1;
+                return;
+            }
+            (_, true) => {}
+        }
+        self.received(packet, &sent, was, report);
+    }
+
+    fn received(&mut self, packet: &Packet, sent: &Sent, was: Fate, report: &Report) {
+        let marked = report.ecn == ecn::CE;
+        self.counts.received += 1;
+        self.counts.ce += u64::from(marked);
+        self.round.ce.iter_mut().for_each(|sum| *sum += i64::from(marked));
+        self.arrived(packet.ts_ns, 1, u64::from(sent.bytes));
+        if was == Fate::Unseen {
+            return;
+        }
+        self.covered = self.covered.max(sent.serial + 1);
+        if let Some(held_ns) = report.held_ns.filter(|_| was == Fate::Sent) {
+            self.sample(packet.ts_ns - held_ns - sent.ns, packet.ts_ns, 1, marked);
+        }
+    }
+
+    /// All of a report is read.
+    pub(super) fn end_report(&mut self, packet: &Packet) {
+        if !self.round.open || (self.covered as i64) < self.round.mark || self.ends_ns.is_some() {
+            return;
+        }
+        match self.far_ns {
+            // What the report lets go has yet to come here.
+            Some(ns) => self.ends_ns = Some(packet.ts_ns.saturating_add(ns)),
+            None => self.end_round(packet.ts_ns, packet.frame),
+        }
+    }
+
+    /// Data follows a round that had drained: if it follows at once, the sender had waited for the report.
+    fn settle(&mut self, now_ns: i64) {
+        let Some(at) = self.ended_row.take_if(|_| !self.round.open) else { return };
+        let went_on = self.counts.rtt_min_ns().is_some_and(|rtt| (now_ns - self.drained_ns) * 2 <= rtt);
+        if went_on && self.rows.at(at).limited_by == Limit::App {
+            self.rows.at(at).limited_by = Limit::Cwnd;
+        }
+    }
+
+    fn end_round(&mut self, now_ns: i64, frame: u64) {
+        self.ends_ns = None;
+        self.ended_row = None;
+        if !self.round.is_empty() {
+            let row = self.row(now_ns);
+            self.ended_row = self.rows.push(row);
+            if self.rows.len() >= MOST_ROWS as usize {
+                self.thin(MOST_ROWS);
+            }
+        }
+        self.bursts.round(self.round.acked_bytes, now_ns - self.round.start_ns);
+        self.trains.round();
+        let flying = self.flying();
+        if flying.packets > 0 {
+            self.round.begin(now_ns, frame, self.counts.sent as i64, None);
+            self.round.inflight_max_packets = flying.packets;
+            self.round.inflight_max_bytes = flying.bytes;
+        } else {
+            self.round.open = false;
+        }
+    }
+
+    fn row(&mut self, end_ns: i64) -> RoundRow {
+        let round = &self.round;
+        let limited_by = match (self.far_ns, round.drained) {
+            (Some(_), _) => Limit::Unknown,
+            (None, true) => Limit::App,
+            (None, false) => Limit::Cwnd,
+        };
+        let row = RoundRow {
+            forward: self.forward,
+            round: self.number,
+            round_trips: 1,
+            start_ns: round.start_ns,
+            end_ns,
+            first_frame: round.first_frame,
+            last_frame: round.first_frame.max(self.last_frame),
+            sent_packets: round.sent_packets,
+            sent_bytes: round.sent_bytes,
+            ecn: round.ecn,
+            acked_packets: round.acked_packets,
+            acked_bytes: round.acked_bytes,
+            ce: round.ce_range(),
+            rtt: round.rtt_summary(),
+            rtt_samples: round.rtt_samples(),
+            rtt_prompt_max_us: round.rtt_prompt_max_us(),
+            rtt_jitter_us: round.rtt_jitter_us(),
+            marked_rtt: round.marked_summary(),
+            inflight_max_bytes: round.inflight_max_bytes,
+            inflight_max_packets: round.inflight_max_packets,
+            limited_by,
+            goodput_bps: round.goodput_bps(end_ns),
+            train_bps: self.trains.fastest_bps(),
+            retransmits: round.retransmits,
+            out_of_order: round.out_of_order,
+            burst_bytes: self.bursts.largest,
+            burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
+            ..RoundRow::default()
+        };
+        self.number += 1;
+        row
+    }
+
+    /// Puts rounds together until half of `most` rows are left, or little more.
+    pub(in crate::track::udp) fn thin(&mut self, most: u32) {
+        self.ended_row = None;
+        self.rows.thin(0, self.forward, most);
+    }
+
+    pub(in crate::track::udp) fn finish(&mut self, last_ns: i64, last_frame: u64) {
+        if self.round.open {
+            self.end_round(last_ns, last_frame);
+        }
+    }
+
+    /// Its sender is the server and not the client, or the other way round.
+    pub(super) fn turn(&mut self) {
+        self.forward = !self.forward;
+        self.rows.iter_mut().for_each(|row| row.forward = !row.forward);
+    }
+
+    pub(in crate::track::udp) fn shift(&mut self, ns: i64) {
+        let off = |stamp: &mut i64| *stamp = stamp.saturating_sub(ns);
+        let counts = &mut self.counts;
+        [&mut counts.first_report_ns, &mut counts.last_report_ns].into_iter().for_each(off);
+        counts.error.iter_mut().for_each(|(stamp, _)| off(stamp));
+        for row in self.rows.iter_mut() {
+            [&mut row.start_ns, &mut row.end_ns].into_iter().for_each(off);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+use super::message::{Ack, Message};
+use super::rtcp::{find, sources, Found};
+use super::*;
+use crate::packet::{ecn, FlowKey};
+use crate::track::udp::{UdpFlow, UdpFlows};
+
+const MS: i64 = 1_000_000;
+
+/// A conversation whose client (side 0) sends data.
+#[derive(Default)]
+struct Talk {
+    flows: UdpFlows,
+    frame: u64,
+}
+
+impl Talk {
+    /// A datagram of `length`, of which the capture holds the payload.
+    fn say(&mut self, ms: f64, side: usize, length: u32, payload: &[u8]) {
+        self.frame += 1;
+        let key = FlowKey { src_port: 50_000, dst_port: 8080, ..FlowKey::default() };
+        let packet = Packet {
+            frame: self.frame,
+            ts_ns: (ms * MS as f64) as i64,
+            key: if side == 0 { key } else { key.reversed() },
+            ip_version: 4,
+            ip_ecn: ecn::ECT1,
+            payload_len: length,
+            ..Packet::default()
+        };
+        self.flows.datagram(&packet, payload);
+    }
+
+    fn data(&mut self, ms: f64, number: u32, echoed: u32) {
+        let stamp = (ms * 1000.0) as u32;
+        let fields = [stamp, echoed, number].map(u32::to_be_bytes).concat();
+        self.say(ms, 0, 1400, &[&[1][..], &fields].concat());
+    }
+
+    fn ack(&mut self, ms: f64, [number, stamp, received, ce, lost]: [u32; 5]) {
+        let fields = [number, stamp, 0, received, ce, lost].map(u32::to_be_bytes).concat();
+        self.say(ms, 1, 26, &[&[17][..], &fields, &[0]].concat());
+    }
+
+    fn block(&mut self, ms: f64, begin: u32, reports: &[u16], held: usize) {
+        let count = reports.len() as u16;
+        let reports = reports.iter().take(held).flat_map(|report| report.to_be_bytes());
+        let payload: Vec<u8> =
+            [18].into_iter().chain(begin.to_be_bytes()).chain(count.to_be_bytes()).chain(reports).collect();
+        self.say(ms, 1, 7 + 2 * u32::from(count), &payload);
+    }
+
+    fn rtp(&mut self, ms: f64, number: u16) {
+        let head = [&[0x80, 98][..], &number.to_be_bytes(), &[0, 0, 0, 1, 0, 0, 0, 7]].concat();
+        self.say(ms, 0, 1212, &head);
+    }
+
+    fn rtcp(&mut self, ms: f64, payload: &[u8]) {
+        self.say(ms, 1, payload.len() as u32, payload);
+    }
+
+    fn flow(&mut self) -> UdpFlow {
+        self.flows.finish();
+        self.flows.kept().next().expect("a flow").clone()
+    }
+}
+
+fn received(ecn: u8, held: u16) -> u16 {
+    0x8000 | u16::from(ecn) << 13 | held
+}
+
+/// A report of RFC 8888 on source 7.
+fn ccfb(begin: u16, reports: &[u16]) -> Vec<u8> {
+    let mut body =
+        [&[0, 0, 0, 9, 0, 0, 0, 7][..], &begin.to_be_bytes(), &(reports.len() as u16).to_be_bytes()].concat();
+    body.extend(reports.iter().flat_map(|report| report.to_be_bytes()));
+    body.resize(body.len().next_multiple_of(4) + 4, 0);
+    let words = (body.len() / 4) as u16;
+    [&[0x8b, 205][..], &words.to_be_bytes(), &body].concat()
+}
+
+#[test]
+fn each_acknowledgement_counts_and_times_its_packet() {
+    let mut talk = Talk::default();
+    for n in 1..=20u32 {
+        talk.data(f64::from(n), n, 0);
+        let acked = n.saturating_sub(5);
+        // Packets 8 and 9 do not arrive, and one of them comes after 11.
+        if acked > 0 && !(8..10).contains(&acked) {
+            let lost = u32::from(acked > 9) + u32::from((10..12).contains(&acked));
+            talk.ack(f64::from(n) + 0.5, [acked, n * 1000, acked - lost, acked / 4, lost]);
+        }
+    }
+    let flow = talk.flow();
+    let sending = flow.sending(0).expect("UDP Prague");
+    let counts = &sending.counts;
+    assert_eq!((counts.sent, counts.received, counts.lost, counts.ce, counts.reports), (20, 14, 1, 3, 13));
+    assert_eq!((counts.rtt.min_ns, counts.rtt.max_ns), (5 * MS + MS / 2, 5 * MS + MS / 2));
+    assert_eq!(sending.most_ce(), 3 + 5, "five packets are not acknowledged yet");
+    assert_eq!(sending.rows.iter().map(|row| row.acked_packets).sum::<u32>(), 14);
+    assert_eq!(sending.rows.iter().map(|row| row.ce.best).sum::<u32>(), 3);
+    assert!(flow.sending(1).is_some_and(|other| other.counts.sent == 0));
+}
+
+#[test]
+fn an_older_acknowledgement_changes_nothing() {
+    let mut talk = Talk::default();
+    (1..=10).for_each(|n| talk.data(f64::from(n), n, 0));
+    talk.ack(12.0, [3, 1, 3, 1, 0]);
+    talk.ack(12.1, [2, 1, 2, 1, 0]);
+    talk.ack(12.2, [4, 1, 4, 0, 0]);
+    talk.ack(12.3, [400, 1, 5, 1, 0]);
+    (0..6).for_each(|n| talk.ack(13.0 + f64::from(n), [4 + n, 1, 4 + n, 1, 0]));
+    let counts = talk.flow().sending(0).expect("UDP Prague").counts;
+    assert_eq!((counts.received, counts.ce, counts.reports), (9, 1, 7), "400 was never sent");
+}
+
+#[test]
+fn echoed_times_show_where_the_capture_stands() {
+    // 10 ms to the receiver and back, 0.1 ms to the sender; then the other way round.
+    for (there, here, vantage) in [(10.0, 0.1, Vantage::Client), (0.1, 10.0, Vantage::Server)] {
+        let mut talk = Talk::default();
+        let (mut ms, mut echoed) = (0.0, 0);
+        for n in 1..=20 {
+            talk.data(ms, n, echoed);
+            let stamp = 7_000 + n * 30_000;
+            talk.ack(ms + there, [n, stamp, n, 0, 0]);
+            // The sender holds the acknowledgement for 3 ms.
+            (ms, echoed) = (ms + there + here + 3.0, stamp + 3_000);
+        }
+        assert_eq!(talk.flow().vantage(), vantage);
+    }
+}
+
+#[test]
+fn blocks_report_each_packet_with_its_time_and_the_wait_for_it() {
+    let mut talk = Talk::default();
+    for block in 0..20u32 {
+        let ms = f64::from(block) * 25.0;
+        (0..10).for_each(|n| talk.data(ms + f64::from(n), block * 10 + n + 1, 0));
+        // Each arrives after 10.24 ms and is held until 20.48 ms; the second is marked and the third lost.
+        let reports: Vec<u16> =
+            (0..10u16).map(|n| [received(if n == 1 { 3 } else { 1 }, 10), 0][usize::from(n == 2)]).collect();
+        talk.block(ms + 24.95, block * 10 + 1, &reports, reports.len());
+    }
+    let flow = talk.flow();
+    let counts = flow.sending(0).expect("UDP Prague").counts;
+    assert_eq!((counts.received, counts.lost, counts.ce, counts.reports), (180, 20, 20, 20));
+    assert_eq!(counts.rtt.max_ns, 24_950_000 - 10 * 1_024_000);
+    assert_eq!(
+        (counts.waits, counts.waited_ns / MS),
+        (19, 19 * 14 + 18),
+        "16 ms, less one distance, but for the last"
+    );
+    assert_eq!(flow.vantage(), Vantage::Unknown);
+}
+
+#[test]
+fn what_the_capture_cut_off_may_be_marked() {
+    let mut talk = Talk::default();
+    (1..=40).for_each(|n| talk.data(f64::from(n), n, 0));
+    (0..8u32).for_each(|n| talk.block(50.0 + f64::from(n), 5 * n + 1, &[received(3, 1); 5], 3));
+    let sending = talk.flow().sending(0).expect("UDP Prague").clone();
+    assert_eq!((sending.counts.ce, sending.most_ce()), (24, 40));
+}
+
+#[test]
+fn reports_of_rtp_overlap_and_correct_each_other() {
+    let mut talk = Talk::default();
+    (0..30u16).for_each(|n| talk.rtp(f64::from(n), 65_530u16.wrapping_add(n)));
+    talk.rtcp(31.0, &ccfb(65_530, &[received(1, 20), 0, received(3, 18)]));
+    talk.rtcp(32.0, &ccfb(65_531, &[received(1, 20), received(3, 19), received(3, 18), received(1, 0x1fff)]));
+    let flow = talk.flow();
+    let counts = flow.sending(0).expect("RTP").counts;
+    assert_eq!((counts.received, counts.lost, counts.ce, counts.reports), (5, 0, 2, 2));
+    assert_eq!(counts.rtt.samples, 3, "one came late, and one has no time");
+}
+
+#[test]
+fn encryption_hides_all_but_times() {
+    let mut talk = Talk::default();
+    (0..30u16).for_each(|n| talk.rtp(f64::from(n), n));
+    let mut hidden = ccfb(0, &[received(1, 20); 20]);
+    hidden[8..].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    hidden.extend([0x80; 14]);
+    (0..10).for_each(|n| talk.rtcp(40.0 + f64::from(n) * 20.0, &hidden));
+    let counts = talk.flow().sending(0).expect("RTP").counts;
+    assert_eq!((counts.reports, counts.hidden, counts.received), (10, 10, 0));
+    assert_eq!(counts.interval_ns(), Some(20 * MS));
+}
+
+#[test]
+fn a_report_is_found_behind_others_and_its_sources_fill_it() {
+    let report = ccfb(7, &[received(1, 1); 3]);
+    let compound = [&[0x80, 201, 0, 1, 0, 0, 0, 9][..], &report].concat();
+    let Some(Found::Report(bytes)) = find(&compound, compound.len() as u32) else { panic!("no report") };
+    let found: Vec<_> = sources(bytes).map(|source| (source.ssrc, source.begin, source.count)).collect();
+    assert_eq!(found, [(7, 7, 3)]);
+    let mut longer = report.clone();
+    longer[15] = 9;
+    assert_eq!(find(&longer, longer.len() as u32), Some(Found::Hidden), "nine reports do not fit");
+    assert!(matches!(find(&report[..20], report.len() as u32), Some(Found::Report(_))), "cut off");
+}
+
+#[test]
+fn messages_have_exact_lengths() {
+    let ack = [&[17][..], &[0; 25]].concat();
+    assert_eq!(Message::parse(&ack, 26), Some(Message::Ack(Ack::default())));
+    assert_eq!(Message::parse(&ack, 27), None);
+    assert_eq!(Message::parse(&ack[..25], 26), None, "cut off");
+    assert!(Message::parse(&[18, 0, 0, 0, 1, 0, 2], 11).is_some());
+    assert_eq!(Message::parse(&[18, 0, 0, 0, 1, 0, 2], 12), None);
+    assert_eq!(Message::parse(&[1; 25], 24), None);
+}
+
+#[test]
+fn whatever_the_bytes_are_nothing_breaks() {
+    let mut seed = 3u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 40) as u32
+    };
+    for _ in 0..50 {
+        let mut talk = Talk::default();
+        for _ in 0..400 {
+            let kind = [1, 2, 17, 18, 0x80, 0x8b][random() as usize % 6];
+            let mut payload: Vec<u8> = (0..random() % 80).map(|_| random() as u8).collect();
+            payload.splice(0..0, [kind, [205, 98][random() as usize % 2], 0, (random() % 20) as u8]);
+            let length = [26, payload.len() as u32, random() % 2000][random() as usize % 3];
+            talk.say(f64::from(random() % 1_000_000), random() as usize % 2, length, &payload);
+        }
+        talk.flow().shift(i64::MAX);
+    }
+}
