@@ -1,13 +1,16 @@
 //! What the receiver of data over UDP reports of it, where that stands in clear: UDP Prague, and RTP with RFC 8888.
 
+mod counts;
 mod message;
 mod numbers;
+mod pace;
 mod prague;
 mod rtcp;
 mod rtp;
 mod sending;
 
-pub use sending::{Counts, Sending};
+pub use counts::Counts;
+pub use sending::Sending;
 
 pub(super) use message::Message;
 use prague::Prague;

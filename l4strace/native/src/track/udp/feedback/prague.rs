@@ -1,7 +1,8 @@
 //! UDP Prague: what its acknowledgements report, packet by packet or in blocks.
 
+use super::counts::Report;
 use super::message::{Ack, Block, Data, Message};
-use super::sending::{Report, Sending, MOST_REPORTED};
+use super::sending::{Sending, MOST_REPORTED};
 use crate::packet::{ecn, Packet};
 use crate::track::handshake::vantage::Vantage;
 

@@ -1,8 +1,9 @@
 //! RTP: its numbered packets, and what RFC 8888 reports of them.
 
+use super::counts::Report;
 use super::prague::{larger, receiver_of};
 use super::rtcp::{self, Found};
-use super::sending::{Report, Sending, MOST_REPORTED};
+use super::sending::{Sending, MOST_REPORTED};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
 

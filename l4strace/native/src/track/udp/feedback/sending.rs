@@ -1,92 +1,21 @@
 //! A direction that sends over UDP: its packets, what is reported of them, and the rounds that this makes.
 
+use super::counts::{Counts, Report};
 use super::numbers::{Amount, Fate, Numbers, Sent};
+use super::pace::Pace;
 use crate::packet::{ecn, Packet};
 use crate::track::rounds::round::{Limit, Round, RoundRow};
 use crate::track::rounds::rows::Rows;
 use crate::track::rounds::thin::MOST_ROWS;
 use crate::track::sending::burst::Bursts;
-use crate::track::sending::sender::RttTotals;
 use crate::track::sending::train::Trains;
 
 /// Sources of one direction that are followed: sound, picture, their repairs.
 const MOST_SOURCES: usize = 4;
 /// Packets that one report may cover (RFC 8888 section 3.1).
 pub(super) const MOST_REPORTED: usize = 16_384;
-/// A packet that leaves so soon after a report was let go by it: see `track::sending::window`.
-const PROMPT_NS: i64 = 200_000;
 /// What the times in reports count in.
 const COARSE_NS: i64 = 1_024_000;
-/// A sender waits for its report when nothing leaves for so many of its usual distances between packets.
-const PAUSE: i64 = 4;
-
-/// What was sent and what was reported of it; names as in the `directions` table.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub sent: u64,
-    pub received: u64,
-    pub lost: i64,
-    pub ce: u64,
-    /// Reports that encryption hides.
-    pub hidden: u64,
-    pub acked_bytes: u64,
-    pub reports: u64,
-    pub first_report_ns: i64,
-    pub last_report_ns: i64,
-    pub rtt: RttTotals,
-    pub out_of_order: u64,
-    /// Time in which the sender waited for a report, and how often it did.
-    pub waited_ns: i64,
-    pub waits: u64,
-    /// The receiver reported a packet with neither ECT(1) nor CE: when, and in which frame.
-    pub error: Option<(i64, u64)>,
-}
-
-impl Counts {
-    pub fn rtt_min_ns(&self) -> Option<i64> {
-        (self.rtt.samples > 0).then_some(self.rtt.min_ns)
-    }
-
-    /// Mean time (ns) between reports.
-    pub fn interval_ns(&self) -> Option<i64> {
-        let steps = i64::try_from(self.reports).ok()?.checked_sub(1).filter(|&steps| steps > 0)?;
-        Some((self.last_report_ns - self.first_report_ns) / steps)
-    }
-
-    /// Something of what was sent was reported in clear.
-    pub fn is_reported(&self) -> bool {
-        self.sent > 0 && self.received > 0
-    }
-
-    fn report(&mut self, packet: &Packet) {
-        if self.reports == 0 {
-            self.first_report_ns = packet.ts_ns;
-        }
-        self.reports += 1;
-        self.last_report_ns = packet.ts_ns;
-    }
-}
-
-/// What a report says of one packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
-    pub received: bool,
-    pub ecn: u8,
-    /// Time from its arrival to the report.
-    held_ns: Option<i64>,
-}
-
-impl Report {
-    /// One bit, two of ECN, 13 of time (RFC 8888 section 3.1); from `longest` on they are no time.
-    pub fn new(report: u16, unit_ns: i64, longest: u16) -> Self {
-        let held = report & 0x1fff;
-        Report {
-            received: report & 0x8000 != 0,
-            ecn: (report >> 13 & 3) as u8,
-            held_ns: (held < longest).then(|| i64::from(held) * unit_ns),
-        }
-    }
-}
 
 /// Send side of one direction.
 #[derive(Clone, Debug)]
@@ -111,16 +40,6 @@ pub struct Sending {
     bursts: Bursts,
     trains: Trains,
     pace: Pace,
-}
-
-/// What was sent since the last report.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pace {
-    first_ns: i64,
-    last_ns: i64,
-    packets: i64,
-    /// When a report came after a pause, and how long that was.
-    paused: Option<(i64, i64)>,
 }
 
 impl Sending {
@@ -191,29 +110,9 @@ impl Sending {
         round.inflight_max_packets = round.inflight_max_packets.max(flying.packets);
         round.inflight_max_bytes = round.inflight_max_bytes.max(flying.bytes);
         self.bursts.send(packet.ts_ns, bytes, packet.frame);
-        self.pace(packet.ts_ns);
-    }
-
-    fn pace(&mut self, ns: i64) {
-        let pace = &mut self.pace;
-        if let Some((_, pause_ns)) = pace.paused.take().filter(|(at, _)| ns - at <= PROMPT_NS) {
-            self.counts.waited_ns = self.counts.waited_ns.saturating_add(pause_ns);
-            self.counts.waits += 1;
-        }
-        if pace.packets == 0 {
-            pace.first_ns = ns;
-        }
-        pace.last_ns = ns;
-        pace.packets += 1;
-    }
-
-    /// A report comes: nothing may have been sent for long before it.
-    fn pause(&mut self, now_ns: i64) {
-        let pace = self.pace;
-        let pause_ns = now_ns - pace.last_ns;
-        let distance_ns = (pace.last_ns - pace.first_ns) / (pace.packets - 1).max(1);
-        let paused = pace.packets > 1 && pause_ns > PAUSE * distance_ns.max(PROMPT_NS);
-        self.pace = Pace { paused: paused.then_some((now_ns, pause_ns - distance_ns)), ..Pace::default() };
+        let waited_ns = self.pace.sent(packet.ts_ns);
+        self.counts.waits += u64::from(waited_ns > 0);
+        self.counts.waited_ns = self.counts.waited_ns.saturating_add(waited_ns);
     }
 
     /// Followed numbers of a source; `None` where there are too many sources.
@@ -307,7 +206,7 @@ impl Sending {
     pub(super) fn report(&mut self, packet: &Packet) {
         self.last_frame = packet.frame;
         self.counts.report(packet);
-        self.pause(packet.ts_ns);
+        self.pace.report(packet.ts_ns);
     }
 
     /// A report whose content is encrypted.
