@@ -136,12 +136,22 @@ function themeButton() {
 }
 
 // A table that is wider than the screen scrolls by keyboard too, once it can have the focus.
+// It says so, too: a phone shows no scroll bar.
+const widths = new ResizeObserver((changes) => {
+  for (const { target } of changes) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
+});
+
 function reachTables() {
   for (const box of document.querySelectorAll(".scroll")) {
     const heading = box.closest("section")?.querySelector("h2")?.firstChild.textContent.trim();
     box.tabIndex = 0;
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", `Table of the section ${heading}`);
+    const hint = document.createElement("p");
+    hint.className = "scrolls";
+    hint.textContent = "This table scrolls sideways.";
+    box.before(hint);
+    widths.observe(box);
   }
 }
 
@@ -225,6 +235,8 @@ async function main() {
   figures = JSON.parse(await unpacked("figures"));
   wire();
   await wireTable();
+  wireSearch();
+  wireMarkdown();
   visit();
   if (Object.keys(figures).length) {
     await loadPlotly();
@@ -233,6 +245,7 @@ async function main() {
   } else {
     root.dataset.drawn = root.dataset.complete = now();
   }
+  wireTerms();
 }
 
 main().catch((error) => {

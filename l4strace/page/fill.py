@@ -31,7 +31,7 @@ PACKED_LEVEL = 6
 """Level of gzip; level 9 saves only 1 % on the rows of 5,000 flows."""
 
 
-SCRIPTS = ("zoom.js", "save.js", "table.js", "page.js")
+SCRIPTS = ("zoom.js", "save.js", "table.js", "terms.js", "find.js", "page.js")
 """Parts of the page's script; the last starts it."""
 
 

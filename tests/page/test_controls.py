@@ -175,9 +175,9 @@ def test_flows_are_sorted_filtered_and_paged(opened: chromium.Chromium) -> None:
     click(opened, "#flow-on")
     click(opened, "#flow-on")
     assert opened.evaluate(RANGE) == f"51\N{EN DASH}75 of {FLOWS:,}"
-    click(opened, "#flow-table th:nth-child(3) button")
+    click(opened, "#flow-table th:nth-child(4) button")
     assert opened.evaluate(SHOWN)[:3] == [1, 0, FLOWS - 1]
-    click(opened, "#flow-table th:nth-child(3) button")
+    click(opened, "#flow-table th:nth-child(4) button")
     assert opened.evaluate(SHOWN)[:3] == [2, 3, 4]
     assert opened.evaluate("document.querySelectorAll('[aria-sort]').length") == 1
     opened.evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 
 import polars as pl
@@ -17,6 +18,7 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
+    glossary,
     paths,
     provenance,
     quality,
@@ -24,6 +26,7 @@ from l4strace.page.sections import (
     timelines,
     verdict,
 )
+from l4strace.wording.glossary import GLOSSARY
 from tests.support import synthetic
 
 
@@ -189,15 +192,38 @@ def test_provenance_names_inputs_clocks_and_versions(case: Case) -> None:
 
 def test_rules_carry_their_manual(case: Case) -> None:
     section = rules.build(case)
-    assert [entry.code for entry in section.entries if entry.found] == [
+    assert [entry.code for entry in section.found] == [
         "L4S002",
         "L4S301",
         "L4S302",
         "L4S401",
         "L4S501",
     ]
-    headings = {passage.heading for passage in section.entries[0].passages}
+    headings = {passage.heading for passage in section.found[0].passages}
     assert headings >= {"What it checks", "What to do", "References"}
+
+
+def test_rules_are_grouped_by_what_came_of_them(case: Case) -> None:
+    section = rules.build(case)
+    groups = [{one.code for one in group} for group in section]
+    assert sum(map(len, groups)) == len(set().union(*groups)) == len(case.analysis.rules)
+    assert all(entry.missing for entry in section.unjudged)
+    assert "L4S601" in groups[1]
+    html = fill(build(case))
+    assert all(html.count(f'id="rule-{code}"') == 1 for code in set().union(*groups))
+
+
+def test_every_term_of_the_glossary_is_on_the_page(case: Case) -> None:
+    terms = glossary.build(case).terms
+    assert [(term.name, term.meaning) for term in terms] == list(GLOSSARY.items())
+    assert len({term.key for term in terms}) == len(terms)
+
+
+def test_every_title_of_a_table_says_what_it_is_the_title_of(case: Case) -> None:
+    html = fill(build(case))
+    titles = re.findall(r"<th[ >][^>]*", html)
+    assert len(titles) > 30
+    assert [title for title in titles if "scope=" not in title] == []
 
 
 def test_every_section_is_on_the_page(case: Case) -> None:

@@ -15,6 +15,7 @@ from l4strace.page.sections import (
     detector,
     findings,
     flows,
+    glossary,
     handshakes,
     hosts,
     packets,
@@ -44,4 +45,5 @@ SECTIONS: tuple[ModuleType, ...] = (
     quality,
     provenance,
     rules,
+    glossary,
 )

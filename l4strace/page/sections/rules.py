@@ -1,7 +1,8 @@
-"""The text of every rule that found something or could not judge, as `l4strace explain` has it."""
+"""Every rule that ran, by what came of it; where it matters with the text of `l4strace explain`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from l4strace.model import Rule
@@ -17,27 +18,34 @@ class RuleEntry(NamedTuple):
     code: str
     name: str
     summary: str
-    found: bool
+    missing: str
+    """Why it could not judge, or empty."""
     passages: tuple[Passage, ...]
 
 
 class RulesSection(NamedTuple):
-    """``silent`` are the rules that looked and found nothing: their texts are not shown."""
+    """``passed`` are the rules that looked and found nothing: their texts are not shown."""
 
-    entries: tuple[RuleEntry, ...]
-    silent: tuple[Rule, ...]
+    found: tuple[RuleEntry, ...]
+    unjudged: tuple[RuleEntry, ...]
+    passed: tuple[Rule, ...]
 
 
 def build(case: Case) -> RulesSection:
     """Rules in the order of their codes."""
     found = {finding.rule for finding in case.analysis.findings}
-    unsure = {skipped.rule for skipped in case.analysis.skipped}
+    missing: dict[str, list[str]] = {}
+    for skipped in case.analysis.skipped:
+        missing.setdefault(skipped.rule, []).append(skipped.reason)
     rules = case.analysis.rules
+    unjudged = [rule for rule in rules if rule.code in missing and rule.code not in found]
     return RulesSection(
-        tuple(_entry(rule, rule.code in found) for rule in rules if rule.code in found | unsure),
-        tuple(rule for rule in rules if rule.code not in found | unsure),
+        tuple(_entry(rule, missing.get(rule.code, ())) for rule in rules if rule.code in found),
+        tuple(_entry(rule, missing[rule.code]) for rule in unjudged),
+        tuple(rule for rule in rules if rule.code not in found | missing.keys()),
     )
 
 
-def _entry(rule: Rule, found: bool) -> RuleEntry:
-    return RuleEntry(rule.code, rule.name, rule.summary, found, passages(rule.doc))
+def _entry(rule: Rule, missing: Sequence[str]) -> RuleEntry:
+    reasons = "; ".join(dict.fromkeys(missing))
+    return RuleEntry(rule.code, rule.name, rule.summary, reasons, passages(rule.doc))
