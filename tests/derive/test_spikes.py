@@ -107,7 +107,7 @@ def test_less_in_flight_than_fills_the_path_is_a_burst() -> None:
 def test_what_waits_is_packets_not_rounds() -> None:
     """Prague at 5 Mbit/s and 160 ms: an initial window, over in 12 ms, lasted for "0.2 s"."""
 
-    def found(train_bps: float | None, least_us: float) -> pl.DataFrame:
+    def found(train_bps: float | None, least_us: float, most_us: float = 50e3) -> pl.DataFrame:
         trains = [50e6] * 10 + [train_bps] + [50e6] * 9
         return table(
             rounds(
@@ -115,8 +115,8 @@ def test_what_waits_is_packets_not_rounds() -> None:
                 start_ns=[200 * MS * n for n in range(20)],
                 end_ns=[200 * MS * (n + 1) for n in range(20)],
                 rtt_min_us=[10_000.0] * 10 + [least_us] + [10_000.0] * 9,
-                rtt_mean_us=[10_400.0] * 10 + [(least_us + 50e3) / 2] + [10_400.0] * 9,
-                rtt_max_us=[10_400.0] * 10 + [50_000.0] + [10_400.0] * 9,
+                rtt_mean_us=[10_400.0] * 10 + [(least_us + most_us) / 2] + [10_400.0] * 9,
+                rtt_max_us=[10_400.0] * 10 + [most_us] + [10_400.0] * 9,
                 acked_bytes=14_480,
                 acked_packets=10,
                 train_bps=trains,
@@ -126,6 +126,8 @@ def test_what_waits_is_packets_not_rounds() -> None:
     assert found(5e6, 10_000.0).is_empty(), "24 ms of packets, of which two thirds waited"
     assert found(None, 10_000.0)["end_ns"].to_list() == [2_123 * MS]
     assert found(5e6, 40_000.0)["end_ns"].to_list() == [2_200 * MS], "all waited"
+    released = found(30e9, 10_000.0, 150e3)
+    assert released["end_ns"].item() == 2_124_600_000, "a burst of a link is no rate of the path"
 
 
 def test_packets_that_fill_the_path_are_segments_whatever_offloads_hand_over() -> None:

@@ -152,7 +152,9 @@ fn above_ns(rounds: &Rounds<'_>, row: usize, one_way: bool, beyond_us: f64) -> i
     }
     let train_bps = rounds.train_bps.get(row).filter(|bps| *bps > 0.0);
     let carried_ns = train_bps.map(|bps| rounds.acked_bytes.or_zero(row) as f64 * 8e9 / bps);
-    (length_ns.min(carried_ns.unwrap_or(length_ns)) * beyond_us / spread_us) as i64
+    // Each waits longer than the one before: trains that a link released together do not show that.
+    let took_ns = carried_ns.unwrap_or(length_ns).max(spread_us * 1000.0);
+    (length_ns.min(took_ns) * beyond_us / spread_us) as i64
 }
 
 /// Peaks of all flows of a path as the spikes that they belong to.
