@@ -104,7 +104,9 @@ dist: build ## wheel (abi3, manylinux), sdist and SBOM (CycloneDX) in dist/
 	rm -f dist/*.whl dist/*.tar.gz
 	$(BIN)/maturin sdist --out dist
 	# maturin audits the libraries that the wheel needs, and names the oldest manylinux that has them.
-	L4STRACE_PREPARED=$(CURDIR)/build/prepared $(BIN)/maturin build --quiet --release --locked --out dist
+	rm -rf l4strace/share && mkdir l4strace/share && cp -r build/prepared l4strace/share/
+	rm -rf l4strace/share/prepared/*/__pycache__
+	$(BIN)/maturin build --quiet --release --locked --out dist; built=$$?; rm -rf l4strace/share; exit $$built
 	$(BIN)/python .ci/sbom.py > dist/l4strace.cdx.json
 
 lock: $(VENV)/.dev ## rewrite .ci/requirements.txt from pyproject.toml (needs pip-tools)

@@ -7,8 +7,6 @@ use std::{env, fs, io};
 const FOLDERS: [&str; 2] = ["reports", "collectors"];
 /// Left behind: by-products, and what only documents the folder.
 const LEFT: [&str; 2] = ["__pycache__", "examples"];
-/// Names the folder of what `python -m l4strace.page.prepare` made, where the wheel shall have it.
-const PREPARED: &str = "L4STRACE_PREPARED";
 
 fn main() -> io::Result<()> {
     let crate_dir = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
@@ -24,11 +22,6 @@ fn main() -> io::Result<()> {
         if source.is_dir() {
             stage(&source, &share.join(folder))?;
         }
-    }
-    println!("cargo:rerun-if-env-changed={PREPARED}");
-    if let Some(prepared) = env::var_os(PREPARED) {
-        println!("cargo:rerun-if-changed={}", Path::new(&prepared).display());
-        stage(Path::new(&prepared), &share.join("prepared"))?;
     }
     Ok(())
 }
