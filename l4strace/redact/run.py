@@ -16,9 +16,12 @@ from l4strace.ingest.logs import flent as read_flent
 from l4strace.ingest.logs import kernel_log as read_kernel_log
 from l4strace.ingest.logs import open_log, sniff, trace_events
 from l4strace.ingest.logs import printed as read_printed
+from l4strace.ingest.logs import qlog as read_qlog
+from l4strace.ingest.logs import scream as read_scream
 from l4strace.ingest.logs import ss as read_ss
 from l4strace.ingest.logs import tc as read_tc
-from l4strace.redact import bpftrace, flent, host, kernel_log, printed, ss, tc, trace
+from l4strace.ingest.logs import udp_prague as read_udp_prague
+from l4strace.redact import bpftrace, flent, host, kernel_log, printed, qlog, senders, ss, tc, trace
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 
@@ -36,6 +39,9 @@ BY_LINE: dict[Callable[[str], Any], Lines] = {
     read_printed.read_bpftrace: printed.bpftrace,
     read_printed.read_tcpprobe: printed.tcpprobe,
     read_printed.read_siftr: printed.siftr,
+    read_udp_prague.read: senders.udp_prague,
+    read_udp_prague.read_json: senders.udp_prague_json,
+    read_scream.read: senders.scream,
 }
 """Importer of a dialect -> what redacts its lines."""
 
@@ -113,6 +119,9 @@ def _log(path: str, mask: Mask) -> Pieces:
     if importer is read_flent.read:
         yield from _document(path, mask, flent.redacted, read_flent.MOST_BYTES)
         return
+    if importer is read_qlog.read:
+        yield from _chunks(path, mask)
+        return
     if importer not in BY_LINE:
         raise InputError(f"{path}: a log of a kind that redact does not know")
     lines = untrusted.lines(path, BLOCK)
@@ -123,6 +132,15 @@ def _log(path: str, mask: Mask) -> Pieces:
     yield packer.add(b"-\n" * lines.long)
     # The copy of a log that breaks off breaks off.
     yield packer.finish(cut=lines.error is not None)
+
+
+def _chunks(path: str, mask: Mask) -> Pieces:
+    """The copy of a qlog, whose lines may be as long as the file."""
+    chunks = _native.read_text(file_names.opened(path))
+    packer = _native.Packer(chunks.compression)
+    for block in qlog.redacted(chunks, mask):
+        yield packer.add(block)
+    yield packer.finish(cut=chunks.error is not None)
 
 
 def _checked(path: str, lines: Iterable[bytes], importer: Callable[[str], Any]) -> Pieces:

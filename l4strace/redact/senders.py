@@ -1,0 +1,75 @@
+"""Logs of UDP Prague and SCReAM: lines of numbers, and the address that the first line names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from l4strace.ingest import untrusted
+from l4strace.ingest.logs.scream import BEGINS as SCREAM_BEGINS
+from l4strace.ingest.logs.udp_prague import ANY, FIRST_LINE, REPORT
+from l4strace.redact.mask import Mask
+
+UNREAD = "-"
+"""Stands for a line that holds no numbers alone."""
+PACKET = re.compile(
+    r"(?:[sr]|NORMAL_ACK_r|RFC8888_ACK_r): -?\d{1,20}(?:,[ ,]*-?\d{1,20}){2,24}[, ]*"
+)
+COLUMNS = re.compile(r"(?:[sr]|NORMAL_ACK_r|RFC8888_ACK_r): time(?:,[ ,]*[a-zA-Z_0-9]{1,24}){2,24}")
+ROW = re.compile(r"[-\d.eE+]{1,24}(?:, ?[-\d.eE+]{0,24}){0,24}")
+NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
+NAMES = (
+    '"Time [s]","Estimated queue delay [s]","RTT [s]","Congestion window [byte]",'
+    '"Bytes in flight [byte]","Fast increase mode","Total transmit bitrate [bps]","Stream ID",'
+    '"RTP SN","Bytes newly ACKed","Bytes newly ACKed and CE marked"'
+)
+
+
+def udp_prague(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
+    """Blocks of whole lines that `-v` printed -> the same, redacted."""
+
+    def line(text: str) -> str:
+        if found := FIRST_LINE.match(text):
+            role, way, host, port = found.groups()
+            shown = host if host in ANY else mask.host(host)
+            return f"UDP Prague {role} {way} {shown} on port {port} with max packet size 0 bytes."
+        return text if PACKET.fullmatch(text) or COLUMNS.fullmatch(text) else UNREAD
+
+    yield from _lines(blocks, line)
+
+
+def udp_prague_json(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
+    """Reports of `-j`: quoted numbers, and another name."""
+    kept = dict.fromkeys((*REPORT, "time_since_start", "sent_rate", "rcvd_rate"))
+
+    def line(text: str) -> str:
+        record = untrusted.record(text.encode())
+        if record is None:
+            return UNREAD
+        numbers = {
+            name: value
+            for name, value in record.items()
+            if name in kept and isinstance(value, str) and NUMBER.fullmatch(value)
+        }
+        name = {"name": mask.name(str(record["name"]))} if "name" in record else {}
+        return json.dumps(name | numbers, separators=(",", ":"))
+
+    yield from _lines(blocks, line)
+
+
+def scream(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:  # noqa: ARG001 - no addresses
+    """Rows of numbers under the names that show what they are."""
+
+    def line(text: str) -> str:
+        if SCREAM_BEGINS.match(text.encode()):
+            return NAMES
+        return text if ROW.fullmatch(text) else UNREAD
+
+    yield from _lines(blocks, line)
+
+
+def _lines(blocks: Iterable[bytes], made: Callable[[str], str]) -> Iterator[bytes]:
+    for block in blocks:
+        lines = block.decode("utf-8", "replace").split("\n")
+        yield "\n".join(made(line.rstrip("\r")) if line.strip() else "" for line in lines).encode()
