@@ -9,6 +9,7 @@ use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
 use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
+use l4strace_native::text_logs::qlog::Qlog;
 use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
 use l4strace_native::track::{Retrace, RoundRow, Threads, Tracker};
 
@@ -123,6 +124,25 @@ pub fn text_logs(data: &[u8]) {
     let (counts, columns) = read(usize::from(choice >> 1) + 1);
     assert!(columns.iter().all(|(_, values)| values.len() as u64 == counts.rows));
     assert_eq!((counts, columns), read(text.len().max(1)));
+}
+
+/// A qlog in pieces of any size: the same samples, traces and counts; what is read of a sample fits.
+pub fn qlog(data: &[u8]) {
+    let [size, text @ ..] = data else { return };
+    let read = |size: usize| {
+        let mut qlog = Qlog::default();
+        text.chunks(size).for_each(|piece| qlog.feed(piece));
+        qlog.finish();
+        let traces: Vec<_> =
+            qlog.traces().map(|(trace, ends, sent)| format!("{trace:?} {ends:?} {sent:?}")).collect();
+        (qlog.take(), qlog.datagrams().to_vec(), traces, qlog.counts())
+    };
+    let found = read(usize::from(*size) + 1);
+    let (samples, _, traces, counts) = &found;
+    assert!(samples.iter().all(|sample| (sample.trace as usize) < traces.len()));
+    assert!(samples.iter().all(|sample| sample.alpha.is_none_or(|alpha| (0.0..=1.0).contains(&alpha))));
+    assert!(samples.len() as u64 <= counts.events);
+    assert_eq!(found, read(text.len().max(1)));
 }
 
 /// A log of one JSON object a line: every line is a row or counted, and no value is behind the last row.

@@ -99,6 +99,20 @@ fn text_logs() {
 }
 
 #[test]
+fn qlogs_survive_damage() {
+    let contained = r#"{"qlog_version":"draft-00","traces":[{"event_fields":["time","category","event","data"],
+        "configuration":{"time_units":"us"},"events":[[1,"recovery","metrics_updated",{"cwnd":15360}],
+        [2,"transport","datagram_sent",{"byte_length":1252,"ecn":"ECT(1)"}],
+        [3,"info","message",{"message":"Prague: 1,2,3,512,5,6"}]]}]}"#;
+    let sequence = "\u{1e}{\"qlog_version\":\"0.3\",\"trace\":{\"common_fields\":{\"reference_time\":{}}}}\n\
+        \u{1e}{\"time\":1.5,\"name\":\"transport:packet_received\",\"data\":{\"frames\":[{\"frame_type\":\"ack\",\
+        \"acked_ranges\":[[1,3]],\"ect1\":3,\"ce\":1}]}}\n\u{1e}{\"time\":2,\"name\":\"recovery:ecn_state_updated\",\
+        \"data\":{\"new\":\"failed\"}}\n";
+    let logs = [contained, sequence].map(|log| format!("\u{9}{log}").into_bytes());
+    each(&logs, bodies::qlog);
+}
+
+#[test]
 fn json_records_survive_damage() {
     let lines = [
         r#"{"type": "sample", "ts_ns": 8460266495852, "u": 18446744073709551615, "x": 1.5e3, "b": true, "s": "a\u00e9\n"}"#,

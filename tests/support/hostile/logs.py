@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from tests.support.hostile import senders
 from tests.support.hostile.texts import NUMBERS, TEXTS, damaged, nested, spoilt
 
 START_NS = 1_795_256_270_000_000_000
@@ -214,6 +215,7 @@ KINDS: dict[str, Callable[[Random], bytes]] = {
     "bpftrace.txt": printed,
     "siftr.log": siftr,
     "host.json": host,
+    **senders.KINDS,
 }
 """Ending of the file -> what makes one."""
 
