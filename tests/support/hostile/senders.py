@@ -27,7 +27,7 @@ def _data(name: str, chance: Random) -> Any:
         "ecn_state_updated": {"new": chance.choice(TEXTS), "trigger": chance.choice(TEXTS)},
         "l4s_weight_update": {"weight": number, "new_ce": number},
         "message": {"message": chance.choice(MESSAGES)},
-        "connection_started": {"local": ends, "remote": {"address_v4": {"ip": "::", "port": number}}},
+        "connection_started": {"local": ends, "remote": {"address_v4": ends}},
         "x": nested(chance.choice((1, 100, 400)), chance.random() < 0.5),
     }[name]  # fmt: skip
 
@@ -42,7 +42,8 @@ NAMES = (
 def _events(chance: Random) -> list[tuple[Any, str, Any]]:
     count = chance.choice((0, 1, 20, 300))
     names = [chance.choice(NAMES) for _ in range(count)]
-    return [(at * chance.choice((1, 1, 1e3)), name, _data(name, chance)) for at, name in enumerate(names)]  # fmt: skip
+    step = chance.choice((1, 1, 1e3))
+    return [(at * step, name, _data(name, chance)) for at, name in enumerate(names)]
 
 
 def _header(chance: Random) -> dict[str, Any]:
@@ -121,7 +122,8 @@ def scream(chance: Random) -> bytes:
     rows = []
     for i in range(chance.choice((0, 1, 200))):
         odd = chance.choice(NUMBERS) if chance.random() < 0.05 else 37500
-        row = [f"{i / 100:.4f}", "0.0", odd, odd, 5, 0, 0, 0, i, 1212, odd, *[0] * chance.choice((0, 6, 9))]  # fmt: skip
+        rest = [0] * chance.choice((0, 6, 9))
+        row = [f"{i / 100:.4f}", "0.0", odd, odd, 5, 0, 0, 0, i, 1212, odd, *rest]
         rows.append(",".join(map(str, row)))
     return "\n".join([names, *rows]).encode()
 
