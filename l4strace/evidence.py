@@ -27,7 +27,8 @@ class Capture:
 
     Here `flows` and `directions` hold TCP alone, which is what derived tables and rules read, and
     `udp_flows` and `udp_directions` the rows of UDP; likewise `udp_kernel` holds what logs of
-    user-space senders say. `traffic` puts them together.
+    user-space senders say. `traffic` puts them together. `udp_rounds` has what UDP sent over time,
+    in those columns of `rounds` that it fills.
     """
 
     sources: pl.DataFrame
@@ -41,6 +42,7 @@ class Capture:
     udp_flows: pl.DataFrame = field(default_factory=_without_rows("flows"), kw_only=True)
     udp_directions: pl.DataFrame = field(default_factory=_without_rows("directions"), kw_only=True)
     udp_kernel: pl.DataFrame = field(default_factory=_without_rows("kernel"), kw_only=True)
+    udp_rounds: pl.DataFrame = field(default_factory=_without_rows("rounds"), kw_only=True)
     host_files: tuple[dict[str, Any], ...] = field(default=())
     """Parsed `*.host.json` files, each with its `path`; the table `hosts` has their facts."""
     aggregates: dict[str, Any] = field(default_factory=dict)
@@ -130,4 +132,5 @@ def traffic(capture: C) -> C:
         udp_directions=capture.udp_directions.clear(),
         kernel=pl.concat([capture.kernel, capture.udp_kernel]),
         udp_kernel=capture.udp_kernel.clear(),
+        udp_rounds=capture.udp_rounds.clear(),
     )

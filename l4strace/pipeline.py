@@ -196,8 +196,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
     evidence = with_fallback(Evidence(**values | tables | undecided), strict=strict)
-    # Both follow from `flows` and `directions` and are as small as these.
-    for kept in (neighbors.directions, vantage.nearest):
+    # They follow from what both have, and are small.
+    for kept in (neighbors.directions, vantage.nearest, phases.found):
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.
     hand_on(vantage.nearest, capture, given)

@@ -287,9 +287,12 @@ of a packet."""
 class Measured:
     """Rounds by direction and `round`, and the directions of a run, each known by its row."""
 
-    def __init__(self, rounds: ArrowRows, directions: ArrowRows) -> None:
+    def __init__(
+        self, rounds: ArrowRows, directions: ArrowRows, sent: ArrowRows, senders: ArrowRows
+    ) -> None:
         """``directions`` with `at` (number of the path), `near`, `scalable` and `prague`.
 
+        ``sent`` has what flows over UDP sent over time, ``senders`` their directions with `at`.
         Tables in one chunk. Raises ValueError where rounds of a direction do not stand together, by
         `round`.
         """

@@ -1,14 +1,47 @@
-"""Flows over UDP that take much of a link: its capacity does not change when they begin."""
+"""Flows over UDP beside TCP: which path each takes, and which of them take much of a link."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive import neighbors, numbers
 from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY, PATH
 
 LEAST_SHARE = 1 / 20
-"""Part of the fastest TCP direction's mean rate from which a flow over UDP counts: a queue at 95 %
-of its link is no other queue than at 100 %."""
+"""Part of a rate from which a flow over UDP counts beside it: a queue at 95 % of its link is no
+other queue than at 100 %."""
+
+
+@kept
+def directions(capture: Capture) -> pl.DataFrame:
+    """Directions over UDP that share their path with others.
+
+    Columns: KEY, `path` and its number `at`, `first_ns`, `last_ns` and `bps`, the mean rate. A path
+    inside one network has both ways of its flows: there only those count that travel as most of its
+    data does.
+    """
+    over_udp = neighbors.datagrams(capture)
+    placed = over_udp.with_columns(_receiver(), at=numbers.placed(capture, over_udp), bps=_rate())
+    over_tcp = neighbors.directions(capture).with_columns(_receiver())
+    ends = (*PATH, "sender", "receiver")
+    most = [
+        table.sort("payload_bytes", descending=True, nulls_last=True).select(ends)
+        for table in (over_tcp, placed)
+    ]
+    main = pl.concat(most).unique(PATH, keep="first", maintain_order=True)
+    ways = placed.join(main, on=PATH, how="left", maintain_order="left", suffix="_of_most")
+    same = {end: pl.col(end) == pl.col(f"{end}_of_most") for end in ("sender", "receiver")}
+    back = (pl.col("sender") == pl.col("receiver_of_most")) | (
+        pl.col("receiver") == pl.col("sender_of_most")
+    )
+    one_way = pl.col("near") != pl.col("far")
+    shared = one_way | ((same["sender"] | same["receiver"]) & ~back)
+    return ways.filter(shared).select(*KEY, "path", "at", "first_ns", "last_ns", "bps")
+
+
+def _receiver() -> pl.Expr:
+    return pl.when("forward").then("server").otherwise("client").alias("receiver")
 
 
 @kept
@@ -20,8 +53,12 @@ def large(capture: Capture) -> pl.DataFrame:
     return found.select("source", "flow").unique(maintain_order=True)
 
 
-def _rates(directions: pl.DataFrame) -> pl.DataFrame:
+def _rates(sent: pl.DataFrame) -> pl.DataFrame:
     """Mean rate of each direction while it sent."""
-    seconds = (pl.col("last_ns") - pl.col("first_ns")) / 1e9
-    sent = directions.filter(pl.col("payload_bytes") > 0, seconds > 0)
-    return sent.select("source", "flow", bps=8 * pl.col("payload_bytes") / seconds)
+    rates = sent.select("source", "flow", bps=_rate())
+    return rates.filter(pl.col("bps") > 0)
+
+
+def _rate() -> pl.Expr:
+    length = pl.col("last_ns") - pl.col("first_ns")
+    return pl.when(length > 0).then(8e9 * pl.col("payload_bytes") / length)

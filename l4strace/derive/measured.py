@@ -5,15 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import neighbors, numbers, vantage
+from l4strace.derive import datagrams, neighbors, numbers, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 from l4strace.schema.vantage import receiver
 
+SENT = ("start_ns", "end_ns", "sent_packets", "sent_bytes", "limited_by")
+"""What is known of a flow over UDP over time."""
+
 
 @kept
 def measured(capture: Capture) -> _native.Measured:
-    """Rounds by direction and `round`, and the directions, numbered by row."""
+    """Rounds by direction and `round`, and the directions, numbered by row; and those over UDP."""
     ect1 = vantage.scalable(capture).lazy().select(*KEY, scalable=pl.lit(True))
     known = (
         neighbors.directions(capture).lazy().join(ect1, on=KEY, how="left", maintain_order="left")
@@ -29,9 +32,11 @@ def measured(capture: Capture) -> _native.Measured:
 
 
 def _made(capture: Capture, directions: pl.DataFrame) -> _native.Measured:
+    senders = datagrams.directions(capture).select(*KEY, "at").rechunk()
+    over_udp = capture.udp_rounds.select(*KEY, *SENT).rechunk(), senders
     rounds = capture.rounds.rechunk()
     try:
-        return _native.Measured(rounds, directions)
+        return _native.Measured(rounds, directions, *over_udp)
     except ValueError:  # those of a direction do not stand together
         rounds = rounds.sort(numbers.directions(capture), "round", maintain_order=True)
-        return _native.Measured(rounds, directions)
+        return _native.Measured(rounds, directions, *over_udp)

@@ -11,6 +11,7 @@ networks, as at a provider's edge (one path taken for two).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_address, ip_network
 
 import polars as pl
@@ -63,6 +64,13 @@ def directions(capture: Capture) -> pl.DataFrame:
         carried().alias("marked_as"),
     )
     return named.collect()
+
+
+@kept
+def datagrams(capture: Capture) -> pl.DataFrame:
+    """The same of directions over UDP."""
+    over_udp = replace(capture, flows=capture.udp_flows, directions=capture.udp_directions)
+    return directions(over_udp)
 
 
 def carried() -> pl.Expr:

@@ -25,7 +25,12 @@ def directions(capture: Capture) -> pl.Series:
 @kept
 def paths(capture: Capture) -> pl.Series:
     """For each row of `neighbors.directions`: the number of its path in the order of `PATH`."""
-    of = neighbors.directions(capture).lazy().select(PATH)
+    return placed(capture, neighbors.directions(capture))
+
+
+def placed(capture: Capture, directions: pl.DataFrame) -> pl.Series:
+    """For each row of ``directions``, which have `PATH`: the number of its path."""
+    of = directions.lazy().select(PATH)
     found = of.join(named(capture).lazy(), on=PATH, how="left", maintain_order="left")
     return found.select("at").collect()["at"]
 
@@ -33,7 +38,8 @@ def paths(capture: Capture) -> pl.Series:
 @kept
 def named(capture: Capture) -> pl.DataFrame:
     """`PATH` of each number (`at`) of `paths`."""
-    known = neighbors.directions(capture).lazy().select(PATH).unique().sort(PATH)
+    tables = (neighbors.directions(capture), neighbors.datagrams(capture))
+    known = pl.concat([table.lazy().select(PATH) for table in tables]).unique().sort(PATH)
     return known.with_row_index("at").collect()
 
 

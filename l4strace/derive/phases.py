@@ -14,6 +14,9 @@ from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY, PATH
 
+CHANGED = 1.25
+"""Ratio of two capacities that is a change: `ALIKE` in `measure/phases.rs`."""
+
 FULL_SHARE = _native.FULL_SHARE
 """Part of the capacity at which a ramp ends: `measure/usage.rs`."""
 
@@ -38,6 +41,30 @@ def _noise(capture: Capture) -> pl.DataFrame:
     of_paths = noise.table(capture).lazy().group_by(PATH).agg(added)
     named = numbers.named(capture).lazy().join(of_paths, on=PATH).select("at", "noise_us")
     return named.collect().rechunk()
+
+
+@kept
+def beside(capture: Capture) -> pl.DataFrame:
+    """What flows over UDP took of each phase, and what that leaves unsure; no rows without UDP.
+
+    Columns: PATH, `phase`, `beside_bps` (part of `capacity_bps`) and `sure`: the capacity changed
+    at the start of the phase, however much of UDP was lost on the way or took another link.
+    """
+    schema = TABLES["phases"].schema
+    if capture.udp_flows.is_empty():
+        columns = {name: schema[name] for name in (*PATH, "phase")}
+        return pl.DataFrame(schema={**columns, "beside_bps": pl.Float64(), "sure": pl.Boolean()})
+    named = numbers.named(capture).lazy().select("at", *PATH)
+    rows = pl.LazyFrame(found(capture).table())
+    most, least = pl.col("capacity_bps"), pl.col("capacity_bps") - pl.col("beside_bps")
+    before_most, before_least = (of.shift().over("at") for of in (most, least))
+    fell, rose = before_least >= CHANGED * most, least >= CHANGED * before_most
+    alone = (pl.col("beside_bps") + pl.col("beside_bps").shift().over("at")) == 0
+    return (
+        named.join(rows, on="at", maintain_order="right")
+        .select(*PATH, "phase", "beside_bps", sure=(alone | fell | rose).fill_null(True))
+        .collect()
+    )
 
 
 def capacities(capture: Capture) -> pl.DataFrame:

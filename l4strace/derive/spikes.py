@@ -37,7 +37,8 @@ def table(capture: Capture) -> pl.DataFrame:
     if events.is_empty():
         return schema.empty()
     events = events.join(_rates(events, capture), on=EVENT, how="left", maintain_order="left")
-    events = _with_room(events, capture).with_columns(_cause().alias("cause"))
+    events = _with_datagrams(_with_room(events, capture), capture)
+    events = events.with_columns(_cause().alias("cause"))
     started = pl.col("cause").is_in(["slow-start", "new-flow"]) | _burst()
     blamed = (pl.when(started).then(name).alias(name) for name in ("culprit", "peak_packets"))
     return schema.conform(events.with_columns(*blamed)).sort(schema.key)
@@ -52,19 +53,20 @@ def _events(capture: Capture) -> pl.DataFrame:
 
 def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Whether the path got slower: a change of phase, or what as many flows delivered before."""
-    slots = capacity.slots(capture).select(*PATH, "flows", at="start_ns", bps="delivered_bps")
+    slots = capacity.slots(capture).select(
+        *PATH, "flows", "beside_bps", at="start_ns", bps="delivered_bps"
+    )
     near = events.select(*EVENT, "start_ns", "end_ns").join(slots, on=PATH)
     before = pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1)
     inside = pl.col("at").is_between(pl.col("start_ns"), pl.col("end_ns"))
     rates = near.group_by(EVENT).agg(
-        pl.col("bps").filter(before).median().alias("was"),
+        # What a flow over UDP took is not taken by the link.
+        (pl.col("bps") - pl.col("beside_bps")).filter(before).median().alias("was"),
         pl.col("bps").filter(inside).median().alias("is"),
         # A flow that ends leaves the rest to the others, which need time to take it.
         (pl.col("flows").filter(inside).min() >= pl.col("flows").filter(before).max()).alias("all"),
     )
-    # What a flow over UDP takes is not taken by the link.
-    shared = pl.col("source").is_in(datagrams.large(capture)["source"].implode())
-    less = (pl.col("is") < RATE_DROP * pl.col("was")) & pl.col("all") & ~shared
+    less = (pl.col("is") < RATE_DROP * pl.col("was")) & pl.col("all")
     slower = less.fill_null(False)
     return rates.select(*EVENT, slower.alias("slower")).join(
         _falls(events, capture), on=EVENT, how="left", maintain_order="left"
@@ -73,12 +75,16 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Whether the capacity fell in the second before the event began or after it."""
-    alone = ~pl.col("source").is_in(datagrams.large(capture)["source"].implode())
-    found = phases.table(capture).sort("start_ns").filter(alone)
-    fell = found.filter(
-        pl.col("changed") == "capacity",
-        pl.col("capacity_bps") < pl.col("capacity_bps").shift().over(PATH),
-    ).select(*PATH, fell_ns="start_ns")
+    unsure = phases.beside(capture).filter(~pl.col("sure"))
+    found = phases.table(capture).sort("start_ns")
+    fell = (
+        found.filter(
+            pl.col("changed") == "capacity",
+            pl.col("capacity_bps") < pl.col("capacity_bps").shift().over(PATH),
+        )
+        .join(unsure, on=[*PATH, "phase"], how="anti", maintain_order="left")
+        .select(*PATH, fell_ns="start_ns")
+    )
     first, last = pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") + LOOK_BACK_NS
     at = pl.col("fell_ns").is_between(first, pl.min_horizontal(last, "end_ns"))
     return (
@@ -119,9 +125,35 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     )
 
 
+def _with_datagrams(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Flows over UDP that take much of the path: whether any sent (`beside`).
+
+    One that began in the second before, where no flow over TCP did, is the `culprit`.
+    """
+    known = datagrams.directions(capture).select(*PATH, "bps", "first_ns", "last_ns", begun="flow")
+    met = (
+        events.select(*EVENT, "start_ns", "end_ns", "capacity_bps")
+        .join(known, on=PATH)
+        .filter(
+            pl.col("bps") >= datagrams.LEAST_SHARE * pl.col("capacity_bps"),
+            pl.col("first_ns") <= pl.col("end_ns"),
+            pl.col("last_ns") >= pl.col("start_ns"),
+        )
+        .sort("bps", "begun", descending=[True, False])
+    )
+    before = pl.col("start_ns") - pl.col("first_ns")
+    began = pl.col("begun").filter(before.is_between(0, LOOK_BACK_NS)).first()
+    found = met.group_by(EVENT).agg(began, beside=pl.lit(True))
+    grew = pl.col("grew").fill_null(False)
+    return events.join(found, on=EVENT, how="left", maintain_order="left").with_columns(
+        pl.col("beside").fill_null(False),
+        culprit=pl.when(~grew).then(pl.coalesce("culprit", "begun")).otherwise("culprit"),
+    )
+
+
 def _cause() -> pl.Expr:
     """The likeliest cause, most specific first. Loss follows from queue and is never its cause."""
-    grew = pl.col("grew").fill_null(False)
+    grew = pl.col("grew").fill_null(False) & ~_of_others()
     return (
         pl.when(pl.col("fell").fill_null(False))
         .then(pl.lit("rate-drop"))
@@ -129,7 +161,7 @@ def _cause() -> pl.Expr:
         .then(pl.lit("burst"))
         .when(grew & (pl.col("peak_packets") > INITIAL_WINDOW))
         .then(pl.lit("slow-start"))
-        .when(~grew & pl.col("culprit").is_not_null())
+        .when(~pl.col("grew").fill_null(False) & pl.col("culprit").is_not_null())
         .then(pl.lit("new-flow"))
         .when(pl.col("slower").fill_null(False))
         .then(pl.lit("rate-drop"))
@@ -137,6 +169,15 @@ def _cause() -> pl.Expr:
         .then(pl.lit("burst"))
         .otherwise(pl.lit("unknown"))
     )
+
+
+def _of_others() -> pl.Expr:
+    """A flow over UDP sent, and the packets of the one that grew are too few for the queue.
+
+    They take twice as long as alone where the other has half of the path.
+    """
+    own_us = 2 * pl.col("peak_packets") / pl.col("fills_packets") * pl.col("rtt_us")
+    return pl.col("beside") & (pl.col("height_us") > own_us).fill_null(False)
 
 
 def _burst() -> pl.Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture, kept, traffic
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import at_sender as at_sender
 from l4strace.schema.vantage import distance
@@ -38,11 +38,12 @@ def nearest(capture: Capture) -> pl.DataFrame:
 
 def once(capture: Capture, table: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``table`` from the capture nearest to each direction's sender."""
-    if table.is_empty() or capture.directions.is_empty():
+    everything = traffic(capture)
+    if table.is_empty() or everything.directions.is_empty():
         return table
-    if _alone(capture) and capture.kernel.is_empty():
+    if _alone(everything) and capture.kernel.is_empty():
         return table
-    return table.join(nearest(capture), on=KEY, how="semi")
+    return table.join(nearest(everything), on=KEY, how="semi")
 
 
 def first(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:

@@ -88,7 +88,14 @@ def _tables(packets: Tracked) -> Capture:
     capture = _capture(frames)
     flows = _placed(pl.concat([capture.flows, capture.udp_flows]))
     ours = pl.col("transport") == "tcp"
-    return replace(capture, flows=flows.filter(ours), udp_flows=flows.filter(~ours))
+    sent = frames["udp_rounds"]
+    return replace(
+        capture,
+        flows=flows.filter(ours),
+        udp_flows=flows.filter(~ours),
+        # Most columns of `rounds` need feedback, and would take ten times the memory.
+        udp_rounds=TABLES["rounds"].conform(sent).select(sent.columns),
+    )
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:

@@ -129,6 +129,7 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         return capture
     first, end = selection.bounds_ns(capture)
     rounds = capture.rounds.filter(pl.col("start_ns") >= first, pl.col("start_ns") < end)
+    sent = capture.udp_rounds.filter(pl.col("start_ns") >= first, pl.col("start_ns") < end)
     kernel = capture.kernel.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     qdiscs = capture.qdiscs.filter(pl.col("ts_ns") >= first, pl.col("ts_ns") < end)
     lasts = (pl.col("first_ns") < end) & (pl.col("last_ns") >= first)
@@ -152,6 +153,7 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         udp_flows=udp,
         udp_directions=capture.udp_directions.join(udp, on=["source", "flow"], how="semi"),
         udp_kernel=of_senders,
+        udp_rounds=sent,
     )
 
 

@@ -112,6 +112,7 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         udp_flows=capture.udp_flows.filter(ours),
         udp_directions=capture.udp_directions.filter(ours),
         udp_kernel=capture.udp_kernel.filter(ours),
+        udp_rounds=capture.udp_rounds.filter(ours),
         rounds=capture.rounds.filter(ours),
         kernel=capture.kernel.filter(ours),
         stats=capture.stats.filter(ours),

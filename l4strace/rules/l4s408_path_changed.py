@@ -55,10 +55,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     results: list[Finding | Skipped] = []
     for phases in paths.queued(evidence):
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "capacity"]
-        if steps and (why := datagrams.shared(evidence, phases[0]["source"])):
-            results.append(Skipped(CODE, why, phases[0]["flow"]))
-        elif steps:
-            results.append(_capacity(evidence, steps))
+        if sure := [pair for pair in steps if pair[1]["sure"]]:
+            results.append(_capacity(evidence, sure))
+        if len(sure) < len(steps):
+            results.append(Skipped(CODE, datagrams.shared(evidence, phases[0]), phases[0]["flow"]))
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "base RTT"]
         results += [_base_rtt(evidence, *pair) for pair in steps]
     return results

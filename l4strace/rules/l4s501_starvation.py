@@ -20,9 +20,12 @@ describe the time since the starvation began; `share`, `start_ns` and `end_ns` t
 
 When it is wrong
 ----------------
-A share that fell late may recover: the confidence is medium where the starvation lasted for less
-than half of the time that both sent. With very different RTTs a low share can be right: the rate of
-classic flows goes with 1/RTT. Flows to different hosts may not share the bottleneck.
+What a flow over UDP sent counts, though some of it may be lost after the capture; whether a flow
+over QUIC, RTP or plain UDP has more to send is not known, so it never starves, and the confidence
+is medium beside one. A share that fell late may recover: the confidence is medium where the
+starvation lasted for less than half of the time that both sent. With very different RTTs a low
+share can be right: the rate of classic flows goes with 1/RTT. Flows to different hosts may not
+share the bottleneck.
 
 What to do
 ----------
@@ -42,7 +45,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S501"
@@ -78,11 +81,12 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     since = subjects.moment(evidence, row["starved_since_ns"])
     lasted = row["end_ns"] - row["starved_since_ns"]
+    fixed = datagrams.may_be_fixed(evidence, row["other_flow"])
     lasting = lasted >= LASTING * (row["end_ns"] - row["start_ns"])
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH if lasting else Confidence.MEDIUM,
+        Confidence.HIGH if lasting and not fixed else Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
         f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
         _action(evidence, row),
@@ -99,6 +103,8 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
 
 def _action(evidence: Evidence, row: dict[str, Any]) -> str:
     """By what shares the queue; a fault of a sender that explains it has a finding of its own."""
+    if datagrams.may_be_fixed(evidence, row["other_flow"]):
+        return f"Check whether flow {row['other_flow']} responds to marks and losses."
     key = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
     kinds = evidence.bottlenecks.filter(key)["kind"].drop_nulls()
     return ACTIONS.get(kinds[0] if kinds.len() else "", COMPARE)

@@ -3,7 +3,8 @@
 What it checks
 --------------
 Jain's index of two flow directions that sent at the same time over the same path for at least 5 s,
-where neither starved (that is L4S501) and nothing but the path limited the slower one.
+where neither starved (that is L4S501) and nothing but the path limited the slower one. What sets
+the rate of a flow over QUIC, RTP or plain UDP is not known: its share is not called unfair.
 
 Why it matters
 --------------
@@ -36,7 +37,7 @@ import polars as pl
 from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S502"
@@ -64,6 +65,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         _finding(evidence, row)
         for row in unequal.iter_rows(named=True)
         if frozenset((row["flow"], row["other_flow"])) not in known
+        and not any(datagrams.may_be_fixed(evidence, row[of]) for of in ("flow", "other_flow"))
     ]
 
 

@@ -90,7 +90,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     results: list[Finding | Skipped] = []
     for phase in wasted:
         why = clocks.REASON if phase["source"] in spoiled else ""
-        why = why or datagrams.shared(evidence, phase["source"])
+        why = why or ("" if _sure(phase) else datagrams.shared(evidence, phase))
         results.append(Skipped(CODE, why, phase["flow"]) if why else _finding(evidence, phase))
     return results
 
@@ -101,6 +101,12 @@ def _wasted(phase: dict[str, Any]) -> bool:
         and (phase["low_share"] or 0.0) >= MIN_SHARE
         and phase["low_ns"] >= MIN_LOW_NS
     )
+
+
+def _sure(phase: dict[str, Any]) -> bool:
+    """The path was not full, however much of what went over UDP was lost, or took another link."""
+    least = paths.capacity_bps(phase) - phase["beside_bps"]
+    return not phase["beside_bps"] or phase["rate_bps"] < LOW_PERCENT / 100 * least
 
 
 def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:

@@ -8,7 +8,8 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Analysis
+from l4strace.model import Analysis, Severity
+from l4strace.output import text
 from l4strace.wording.verdict import conversations, verdict
 
 CODEPOINTS = ["not_ect", "ect1", "ect0", "ce"]
@@ -61,11 +62,53 @@ def test_a_capture_without_tcp_names_its_flow_and_its_marks(
 
 def test_what_a_flow_over_udp_takes_is_no_change_of_the_link(shared_data: Path) -> None:
     """A link of 10 Mbit/s; from t=3 s to t=6 s a QUIC sender takes 7 of them."""
-    capture = shared_data / "reports" / "udp-cross-traffic.pcap.xz"
-    judged = pipeline.judge(pipeline.derive(pipeline.read([str(capture)]), strict=True))
-    assert not [one for one in judged.findings if "capacity" in one.message]
-    (skipped,) = (one for one in judged.skipped if one.rule == "L4S408")
-    assert skipped.reason.startswith("flow 1 (QUIC) shares the link over UDP")
+    evidence, analysis = judged(shared_data / "reports" / "udp-cross-traffic.pcap.xz")
+    assert not [one for one in analysis.findings if "capacity" in one.message]
+    assert evidence.phases["capacity_bps"].to_list() == [pytest.approx(9.45e6, rel=0.03)]
+    (spike,) = (one for one in analysis.findings if one.rule == "L4S503")
+    assert spike.message.endswith("Likely cause: another flow started, flow 1 (QUIC, ECT(1)).")
+    assert analysis.frame is not None
+    assert analysis.frame.sharing == (
+        "Flow 0 has 2.56 Mbit/s, flow 1 (QUIC) 6.93 Mbit/s while both send "
+        "(what sets the rate of flow 1 is not known)."
+    )
+
+
+@pytest.mark.parametrize("ends", ["a", "b", "ab"])
+def test_udp_prague_that_starves_beside_tcp_is_named(shared_data: Path, ends: str) -> None:
+    """After t=4 s it has 2 Mbit/s and BBR 17."""
+    paths = [str(shared_data / "user-space" / "mixup" / f"{end}.pcap.xz") for end in ends]
+    evidence = pipeline.derive(pipeline.read(paths, companions=False), strict=True)
+    analysis = pipeline.judge(evidence, strict=True)
+    (finding,) = (one for one in analysis.findings if one.severity >= Severity.WARNING)
+    assert (finding.rule, finding.flow) == ("L4S501", 2)
+    assert finding.message == (
+        "Flow 2 (UDP Prague, ECT(1)) starves from t=2.6 s: 2.35 Mbit/s beside 16.9 Mbit/s of "
+        "flow 1 (port 55440, ECT(0)) while both send."
+    )
+    opening = verdict(analysis, conversations(evidence))
+    assert opening.sentence == finding.message
+    assert "flow 2: 10.9.0.1:33747 > 10.9.0.2:8080" in text.render(evidence, analysis)
+
+
+@pytest.mark.parametrize("run", ["mixup", "mixreno"])
+@pytest.mark.parametrize("end", ["a", "b"])
+def test_a_link_that_never_changes_is_not_said_to_change(
+    shared_data: Path, run: str, end: str
+) -> None:
+    evidence, analysis = judged(shared_data / "user-space" / run / f"{end}.pcap.xz")
+    assert evidence.phases.filter(pl.col("changed") == "capacity").is_empty()
+    assert not [one for one in (*analysis.findings, *analysis.skipped) if one.rule == "L4S408"]
+
+
+def test_udp_prague_and_reno_share_their_link(shared_data: Path) -> None:
+    _, analysis = judged(shared_data / "user-space" / "mixreno" / "a.pcap.xz")
+    assert not [one for one in analysis.findings if one.rule in ("L4S501", "L4S502")]
+    assert analysis.frame is not None
+    assert analysis.frame.sharing == (
+        "Flow 1 has 9.71 Mbit/s, flow 2 (UDP Prague) 9.5 Mbit/s while both send "
+        "(Jain's index 1.00)."
+    )
 
 
 @pytest.mark.parametrize("end", ["a", "b"])

@@ -1,7 +1,9 @@
 """Changes of a path during the run."""
 
-from l4strace.model import Confidence
+from l4strace import pipeline
+from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s408_path_changed import check
+from tests.support.datagrams import COUNT, LINK, over_udp, run
 from tests.support.frames import evidence
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS
@@ -56,3 +58,24 @@ def test_a_fall_ends_at_no_bound_from_below() -> None:
     """A capture of 2020: "fell from 6.94 Mbit/s to at least 2.23 Mbit/s"."""
     (finding,) = found(6.94, 2.55, capacity_shown=[True, False])
     assert "fell to about 2.55 Mbit/s" in finding.message
+
+
+def test_a_change_that_flows_over_udp_may_explain_is_not_judged() -> None:
+    """They may take another link, or be lost behind the capture."""
+    more = [0.0] * 100 + [14.0] * 200
+    made = pipeline.derive(run([LINK] * COUNT, over_udp(more, "quic")), strict=True)
+    (skipped,) = check(made)
+    assert skipped == Skipped(
+        "L4S408",
+        "flow 9 (QUIC) takes part of the link over UDP; whether all of it arrives is not shown",
+        0,
+    )
+
+
+def test_fires_on_a_fall_that_no_flow_over_udp_explains() -> None:
+    queue = [10_400.0] * 500 + [60_000.0] * 10 + [10_400.0] * 990
+    made = run([18.0] * 500 + [6.0] * 1000, over_udp([2.0] * 300, "rtp"), rtt_mean_us=queue)
+    (finding,) = check(pipeline.derive(made, strict=True))
+    assert finding.message == (
+        "The capacity of the path for payload was 20 Mbit/s and fell to 8 Mbit/s at t=5.0 s."
+    )

@@ -1,7 +1,11 @@
 """Starvation beside another flow."""
 
+import pytest
+
+from l4strace import pipeline
 from l4strace.model import Confidence, Skipped
-from l4strace.rules.l4s501_starvation import check
+from l4strace.rules.l4s501_starvation import COMPARE, check
+from tests.support.datagrams import COUNT, LINK, over_udp, run, wave
 from tests.support.frames import MS, evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, starving
 
@@ -45,3 +49,28 @@ def test_the_remedy_follows_from_what_shares_the_queue() -> None:
         assert "L4S4" not in found.action
         actions.add(found.action)
     assert len(actions) == 4
+
+
+@pytest.mark.parametrize(
+    ("transport", "name", "confidence", "action"),
+    [
+        ("udp-prague", "UDP Prague", Confidence.HIGH, COMPARE),
+        ("quic", "QUIC", Confidence.MEDIUM, "Check whether flow 9 responds to marks and losses."),
+    ],
+)
+def test_fires_for_tcp_beside_a_flow_over_udp(
+    transport: str, name: str, confidence: Confidence, action: str
+) -> None:
+    made = run(wave(2.0, COUNT, 100), over_udp([18.0] * 300, transport))
+    (found,) = check(pipeline.derive(made, strict=True))
+    assert found.message == (
+        "Flow 0 (port 40001, ECT(0)) starves from t=0.000 s: 1.97 Mbit/s beside 18 Mbit/s of "
+        f"flow 9 ({name}, ECT(1)) while both send."
+    )
+    assert (found.flow, found.confidence, found.action) == (0, confidence, action)
+
+
+def test_silent_on_a_call_and_a_game_beside_tcp() -> None:
+    for rate, transport in ((3.0, "rtp"), (0.3, "udp")):
+        made = run([LINK - rate] * COUNT, over_udp([rate] * 300, transport))
+        assert check(pipeline.derive(made, strict=True)) == []

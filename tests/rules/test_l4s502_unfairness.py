@@ -1,8 +1,11 @@
 """Unequal shares."""
 
 import polars as pl
+import pytest
 
+from l4strace import pipeline
 from l4strace.rules.l4s502_unfairness import check
+from tests.support.datagrams import COUNT, LINK, over_udp, run
 from tests.support.frames import evidence
 from tests.support.scenes import DIRECTIONS, FLOWS, starving
 
@@ -30,3 +33,12 @@ def test_silent_on_fair_shares_and_on_starvation() -> None:
 def test_silent_for_a_flow_that_has_what_it_asks_for() -> None:
     paced = starving(1, 0, 0.2).with_columns(starved_since_ns=None, jain=0.7, held_back=pl.lit(0.9))
     assert check(evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=paced)) == []
+
+
+@pytest.mark.parametrize(("transport", "count"), [("udp-prague", 1), ("quic", 0), ("rtp", 0)])
+@pytest.mark.parametrize("mbit", [5.0, 15.0])
+def test_silent_beside_a_flow_over_udp_that_may_have_what_it_needs(
+    transport: str, count: int, mbit: float
+) -> None:
+    made = run([LINK - mbit] * COUNT, over_udp([mbit] * 300, transport))
+    assert len(check(pipeline.derive(made, strict=True))) == count

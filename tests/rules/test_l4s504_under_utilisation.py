@@ -3,8 +3,10 @@
 import polars as pl
 import pytest
 
-from l4strace.model import Confidence, Severity, Skipped
+from l4strace import pipeline
+from l4strace.model import Confidence, Finding, Severity, Skipped
 from l4strace.rules.l4s504_under_utilisation import check
+from tests.support.datagrams import LINK, over_udp, run
 from tests.support.frames import MS, evidence, rounds
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
@@ -112,3 +114,15 @@ def test_not_judged_where_the_clock_was_set() -> None:
 
 def test_skips_without_data() -> None:
     assert isinstance(check(evidence())[0], Skipped)
+
+
+@pytest.mark.parametrize(("mbit", "judged"), [(2.0, True), (14.0, False)])
+def test_what_flows_over_udp_leave_unsure_is_not_judged(mbit: float, judged: bool) -> None:
+    """The flow over UDP ends at 5 s, and TCP takes 6 of 20 Mbit/s from then on."""
+    rates = [LINK - mbit] * 500 + [6.0] * 1000
+    marks = [1] * 500 + [0] * 1000
+    made = run(rates, over_udp([mbit] * 100, "quic"), ce_best=marks)
+    (found,) = check(pipeline.derive(made, strict=True))
+    assert isinstance(found, Finding) is judged
+    if isinstance(found, Skipped):
+        assert found.reason.startswith("flow 9 (QUIC) takes part of the link over UDP")

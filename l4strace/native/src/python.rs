@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod beside;
 mod chart;
 mod coexistence;
 mod features;
@@ -9,6 +10,7 @@ mod follower;
 mod given;
 mod measure;
 mod paths;
+mod phases;
 mod prague;
 mod qlog;
 mod reading;

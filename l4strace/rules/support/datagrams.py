@@ -6,12 +6,17 @@ are in feedback that QUIC and SRTCP encrypt; that of UDP Prague and of RTP (RFC 
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
-from l4strace.derive.datagrams import large
+from l4strace.derive import neighbors
 from l4strace.evidence import Capture, Evidence, kept
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
 from l4strace.wording.quantities import count, listed, share
+
+NAMED = 3
+"""Flows that a reason names."""
 
 UNREAD = {
     "quic": "QUIC encrypts its feedback",
@@ -94,14 +99,32 @@ def clause(capture: Capture, *, arrives: bool = True) -> str:
     return f"{who} {verb} ECT(1){marked if arrives else ''}"
 
 
-def shared(evidence: Evidence, source: int) -> str:
-    """Why the capacity of a path is not judged: UDP took much of it; nothing where none did."""
-    beside = large(evidence).filter(pl.col("source") == source)["flow"].to_list()
-    known = flows(evidence).filter(pl.col("flow").is_in(beside))
-    if known.is_empty():
-        return ""
-    names = listed([f"flow {row['flow']} ({_transports(known)})" for row in known.to_dicts()])
-    return f"{names} shares the link over UDP, and its part of the capacity is not counted"
+def shared(evidence: Evidence, phase: dict[str, Any]) -> str:
+    """Why the capacity of a path is not judged: how much of UDP came through is not known."""
+    path = (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
+    here = neighbors.datagrams(evidence).filter(path, pl.col("payload_bytes") > 0)
+    largest = here.sort("payload_bytes", "flow", descending=[True, False])["flow"].unique(
+        maintain_order=True
+    )
+    names = listed([named(evidence, flow) for flow in largest.head(NAMED)])
+    verb = "takes" if largest.len() == 1 else "take"
+    return f"{names} {verb} part of the link over UDP; whether all of it arrives is not shown"
+
+
+def may_be_fixed(evidence: Evidence, flow: int) -> bool:
+    """The application may set the rate of a flow over UDP, as that of a call.
+
+    Of TCP, `held_back` shows whether it does.
+    """
+    if flow not in evidence.udp_flows["flow"]:
+        return False
+    return evidence.coexistence.filter(pl.col("flow") == flow)["held_back"].is_null().any()
+
+
+def named(evidence: Capture, flow: int) -> str:
+    """`flow 3`, and where it runs over UDP its transport: `flow 2 (UDP Prague)`."""
+    rows = evidence.udp_flows.filter(pl.col("flow") == flow)
+    return f"flow {flow} ({_transports(rows)})" if rows.height else f"flow {flow}"
 
 
 def unjudged(capture: Capture) -> str:

@@ -49,6 +49,7 @@ def fall(evidence: Evidence, row: dict[str, Any]) -> str:
         for before, after in pairwise(known)
         if (after["source"], after["path"]) == (row["source"], row["path"])
         and after["changed"] == "capacity"
+        and after["sure"]
         and after["capacity_bps"] < before["capacity_bps"]
         and -LOOK_BACK_NS <= after["start_ns"] - row["start_ns"] <= JOIN_NS
     ]

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import neighbors, vantage
+from l4strace.derive import phases as derived
 from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
@@ -32,9 +33,14 @@ def largest(evidence: Evidence) -> pl.DataFrame:
 def phases(evidence: Evidence) -> list[list[Phase]]:
     """The phases of each path in order of time, with the `flow` and `forward` that stand for it.
 
+    Each has what flows over UDP leave unsure: `beside_bps` and `sure` of `derive.phases.beside`.
     One answer for all callers: to be read only.
     """
-    rows = evidence.phases.join(largest(evidence), on=PATH, how="inner")
+    rows = (
+        evidence.phases.join(largest(evidence), on=PATH, how="inner")
+        .join(derived.beside(evidence), on=[*PATH, "phase"], how="left", maintain_order="left")
+        .with_columns(pl.col("beside_bps").fill_null(0.0), pl.col("sure").fill_null(True))
+    )
     groups = rows.sort("path", "phase").partition_by(PATH, maintain_order=True)
     return [group.to_dicts() for group in groups]
 

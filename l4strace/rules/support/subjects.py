@@ -11,12 +11,13 @@ from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
 from l4strace.derive.vantage import scalable as scalable
-from l4strace.evidence import Evidence, kept
+from l4strace.evidence import Evidence, kept, traffic
 from l4strace.fallback.place import ISOLATED_CONFIDENCE as ISOLATED_CONFIDENCE
 from l4strace.fallback.place import LIKELY_CONFIDENCE as LIKELY_CONFIDENCE
 from l4strace.fallback.place import Place
 from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
+from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.moments import moment as moment
 
 
@@ -68,11 +69,15 @@ def control(evidence: Evidence, flow: int | None, forward: bool | None) -> str:
 
 
 def named(evidence: Evidence, flow: int) -> str:
-    """`flow 3 (port 40002, cubic, ECT(0))`: enough to distinguish the two of a comparison."""
-    row = _first(evidence.flows.filter(pl.col("flow") == flow))
+    """`flow 3 (port 40002, cubic, ECT(0))`: enough to distinguish the two of a comparison.
+
+    Of one over UDP `flow 2 (UDP Prague, ECT(1))`.
+    """
+    everything = traffic(evidence)
+    row = _first(everything.flows.filter(pl.col("flow") == flow))
     if row is None:
         return f"flow {flow}"
-    sent = evidence.directions.filter(pl.col("flow") == flow).sum()
+    sent = everything.directions.filter(pl.col("flow") == flow).sum()
     counts = {
         name: int(sent[column][0] or 0)
         for name, column in (
@@ -83,7 +88,9 @@ def named(evidence: Evidence, flow: int) -> str:
     }
     larger = evidence.directions.filter(pl.col("flow") == flow).sort("payload_bytes")
     cc = control(evidence, flow, larger["forward"][-1]) if larger.height else ""
-    words = (f"port {row['client_port']}", cc, max(counts, key=lambda c: counts[c]))
+    over_tcp = row["transport"] in (None, "tcp")
+    who = f"port {row['client_port']}" if over_tcp else TRANSPORTS[row["transport"]]
+    words = (who, cc, max(counts, key=lambda c: counts[c]))
     return f"flow {flow} ({', '.join(filter(None, words))})"
 
 

@@ -16,6 +16,8 @@ from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
+from l4strace.rules.support.datagrams import may_be_fixed
+from l4strace.rules.support.datagrams import named as of_transport
 from l4strace.rules.support.fallback_line import fallback_line
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
@@ -127,7 +129,7 @@ def _sharing(evidence: Evidence) -> str:
     if starved.height:
         return _sentence(_starvation(evidence, starved), short)
     if pairs.height:
-        return _sentence(_shares(pairs), short)
+        return _sentence(_shares(evidence, pairs), short)
     return _sentence(_alone(evidence, short), short)
 
 
@@ -140,14 +142,16 @@ def _starvation(evidence: Evidence, starved: pl.DataFrame) -> str:
     more = starved["flow"].n_unique() - 1
     also = f"; {count(more, 'more flow')} starve{'s' if more == 1 else ''}" if more else ""
     return (
-        f"flow {row['flow']} starves from {since}: {own} beside {other} of "
-        f"flow {row['other_flow']} ({share(row['starved_share'])} of both){also}"
+        f"{of_transport(evidence, row['flow'])} starves from {since}: {own} beside {other} of "
+        f"{of_transport(evidence, row['other_flow'])} ({share(row['starved_share'])} of both){also}"
     )
 
 
-def _shares(pairs: pl.DataFrame) -> str:
-    """The most unequal pair of all."""
-    row = pairs.sort("jain", "flow").row(0, named=True)
+def _shares(evidence: Evidence, pairs: pl.DataFrame) -> str:
+    """The most unequal pair of all; one of which the path sets both rates, where there is any."""
+    fixed = [flow for flow in pairs["flow"].unique().sort() if may_be_fixed(evidence, flow)]
+    needs = pl.col("flow").is_in(fixed) | pl.col("other_flow").is_in(fixed)
+    row = pairs.sort(needs, "jain", "flow").row(0, named=True)
     flows = pairs["flow"].n_unique()
     which = "" if flows == 2 else f"{count(flows, 'flow')}, the most unequal pair: "
     both = pl.col("flow").is_in([row["flow"], row["other_flow"]]) & pl.col("other_flow").is_in(
@@ -157,9 +161,12 @@ def _shares(pairs: pl.DataFrame) -> str:
     # What asks for no more has no unfair share.
     index = f"Jain's index {row['jain']:.2f}"
     why = f"application or receive window limits {_flows(held)}" if held else index
+    if unknown := [flow for flow in (row["flow"], row["other_flow"]) if flow in fixed]:
+        why = f"what sets the rate of {_flows(unknown)} is not known"
+    own, other = (of_transport(evidence, row[name]) for name in ("flow", "other_flow"))
     return (
-        f"{which}flow {row['flow']} has {quantity(row['rate_bps'], 'bit/s')}, flow "
-        f"{row['other_flow']} {quantity(row['other_rate_bps'], 'bit/s')} while both send ({why})"
+        f"{which}{own} has {quantity(row['rate_bps'], 'bit/s')}, {other} "
+        f"{quantity(row['other_rate_bps'], 'bit/s')} while both send ({why})"
     )
 
 

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::beside::Datagrams;
 use super::numbers::{mean, median};
 use super::rounds::{Codepoint, Direction, Limit, Rounds};
-use super::starvation::{shares, starved, Starved, MIN_STARVED_SLOTS, SLOT_NS};
+use super::starvation::{paced, shares, starved, steady, Share, Starved, MIN_STARVED_SLOTS, SLOT_NS};
 use super::{MIN_ACKED_PACKETS, MIN_ROUNDS};
 use crate::prague::build::TARGET_RTT_US;
 
-/// Largest flows of a path that are compared pair by pair: pairs grow with the square.
+/// Largest flows of a path over TCP, and over UDP, that are compared pair by pair: pairs grow with the square.
 const MAX_FLOWS: usize = 8;
 
 /// Less time beside each other shows slow start, not how the path was divided. By eye.
@@ -55,7 +56,8 @@ pub struct Known {
     pub scaled: bool,
 }
 
-/// Two directions of one path that sent at the same time, and the bits of both meanwhile.
+/// Two directions of one path that sent at the same time, and the bits of both meanwhile. Those over UDP are
+/// numbered after the others.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub of: usize,
@@ -64,35 +66,58 @@ pub struct Pair {
     pub end_ns: i64,
     pub bits: f64,
     pub other_bits: f64,
-    /// Share of the rounds in which the application or the receive window limited the first.
+    /// Share of the rounds in which the application or the receive window limited the first; None where that
+    /// is not known.
     pub held_back: Option<f64>,
     pub starved: Option<Starved>,
 }
 
 /// Ordered pairs of the directions of each path.
-pub fn pairs(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> Vec<Pair> {
-    let mut paths: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
-    for (of, direction) in directions.iter().enumerate() {
-        if let Some(span) = span(rounds, of, direction) {
-            paths.entry(direction.at).or_default().push(span);
-        }
+pub fn pairs(
+    rounds: &Rounds<'_>,
+    directions: &[Direction],
+    known: &[Known],
+    datagrams: &[Datagrams],
+) -> Vec<Pair> {
+    let over_tcp =
+        directions.iter().enumerate().map(|(of, direction)| (direction.at, span(rounds, of, direction)));
+    let over_udp =
+        datagrams.iter().zip(directions.len()..).map(|(sent, of)| (sent.at, span_of_datagrams(sent, of)));
+    let (mut paths, beside) = (of_paths(over_tcp), of_paths(over_udp));
+    for (at, spans) in beside {
+        paths.entry(at).or_default().extend(spans);
     }
     let mut found = Vec::new();
-    for mut spans in paths.into_values() {
-        spans.sort_by_key(|span| Reverse(span.bytes));
-        spans.truncate(MAX_FLOWS);
+    for spans in paths.into_values() {
         let met = |span: &Span| spans.iter().any(|other| span.beside(other).is_some());
-        let flow = |span: &Span| Flow::new(rounds, *span, &directions[span.of], &known[span.of]);
+        let flow = |span: &Span| match span.of.checked_sub(directions.len()) {
+            None => Flow::new(rounds, *span, &directions[span.of], &known[span.of]),
+            Some(of) => Flow::of_datagrams(*span, &datagrams[of]),
+        };
         let flows: Vec<Flow> = spans.iter().filter(|span| met(span)).map(flow).collect();
         found.extend(flows.iter().flat_map(|own| flows.iter().filter_map(|other| pair(own, other))));
     }
     found
 }
 
+/// The largest of each path, largest first.
+fn of_paths(spans: impl Iterator<Item = (u32, Option<Span>)>) -> BTreeMap<u32, Vec<Span>> {
+    let mut paths: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+    for (at, span) in spans.filter_map(|(at, span)| Some((at, span?))) {
+        paths.entry(at).or_default().push(span);
+    }
+    for spans in paths.values_mut() {
+        spans.sort_by_key(|span| Reverse(span.bytes));
+        spans.truncate(MAX_FLOWS);
+    }
+    paths
+}
+
 fn pair(own: &Flow, other: &Flow) -> Option<Pair> {
     let (start_ns, end_ns) = own.span.beside(&other.span)?;
     let slots = shares(&own.slots, &other.slots, start_ns, end_ns);
     let bits = |flow: &Flow| flow.bits_until(end_ns) - flow.bits_until(start_ns);
+    let held_back = || mean(slots.iter().filter_map(|slot| Some(slot.own?.held_back())));
     (!slots.is_empty()).then(|| Pair {
         of: own.span.of,
         other: other.span.of,
@@ -100,8 +125,8 @@ fn pair(own: &Flow, other: &Flow) -> Option<Pair> {
         end_ns,
         bits: bits(own),
         other_bits: bits(other),
-        held_back: mean(slots.iter().filter_map(|slot| Some(slot.own?.held_back()))),
-        starved: starved(&slots, start_ns, end_ns),
+        held_back: own.set.and_then(|_| held_back()),
+        starved: own.set.and_then(|set| starved(&slots, start_ns, end_ns, set)),
     })
 }
 
@@ -154,6 +179,19 @@ fn queued(rounds: &Rounds<'_>, direction: &Direction) -> bool {
     median(&mut least).zip(shortest).is_some_and(|(middle, shortest)| middle >= LONG_QUEUE * shortest)
 }
 
+/// Of a large direction over UDP: nothing shows whether the path holds a small one.
+fn span_of_datagrams(datagrams: &Datagrams, of: usize) -> Option<Span> {
+    let sent = &datagrams.sent;
+    let packets: u64 = sent.iter().map(|one| u64::from(one.packets)).sum();
+    (sent.len() >= MIN_ROUNDS && packets >= MIN_ACKED_PACKETS).then_some(Span {
+        of,
+        flow: datagrams.key.1,
+        bytes: sent.iter().map(|one| one.bytes).sum(),
+        start_ns: sent.first()?.start_ns,
+        end_ns: sent.last()?.end_ns,
+    })
+}
+
 /// What a direction did in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
@@ -174,8 +212,21 @@ impl Slot {
 struct Flow {
     span: Span,
     slots: BTreeMap<i64, Slot>,
+    /// Shows of its slots that something else than the path set its rate; None where that may be so whatever
+    /// they show, as of a call.
+    set: Option<fn(&[Share]) -> bool>,
     /// Its rounds in the order of their ends, each with the bits until then.
     ends: Vec<End>,
+}
+
+/// What a round delivered, or a slot of datagrams.
+struct Carried {
+    start_ns: i64,
+    end_ns: i64,
+    bits: f64,
+    packets: u32,
+    /// The sender had less to send.
+    held: bool,
 }
 
 struct End {
@@ -187,13 +238,39 @@ struct End {
 
 impl Flow {
     fn new(rounds: &Rounds<'_>, span: Span, direction: &Direction, known: &Known) -> Flow {
-        let mut flow = Flow { span, slots: BTreeMap::new(), ends: Vec::with_capacity(direction.rows.len()) };
         let mut growth = Growth::default();
-        for row in direction.rows.clone() {
+        let carried = direction.rows.clone().map(|row| {
             let next = Some(row + 1).filter(|next| *next < direction.rows.end);
             let stuck = growth.stuck(rounds, row, known);
-            flow.add(rounds, row, stuck || held(rounds, row, next, known));
-        }
+            Carried {
+                start_ns: rounds.start_ns.or_zero(row),
+                end_ns: rounds.end_ns.or_zero(row),
+                bits: rounds.acked_bytes.or_zero(row) as f64 * 8.0,
+                packets: rounds.acked_packets.or_zero(row),
+                held: stuck || held(rounds, row, next, known),
+            }
+        });
+        Flow::of(span, Some(steady), carried)
+    }
+
+    fn of_datagrams(span: Span, datagrams: &Datagrams) -> Flow {
+        let carried = datagrams.sent.iter().map(|one| Carried {
+            start_ns: one.start_ns,
+            end_ns: one.end_ns,
+            bits: one.bytes as f64 * 8.0,
+            packets: one.packets,
+            held: one.limit.held(),
+        });
+        Flow::of(span, datagrams.elastic().then_some(paced), carried)
+    }
+
+    fn of(
+        span: Span,
+        set: Option<fn(&[Share]) -> bool>,
+        carried: impl ExactSizeIterator<Item = Carried>,
+    ) -> Flow {
+        let mut flow = Flow { span, slots: BTreeMap::new(), set, ends: Vec::with_capacity(carried.len()) };
+        carried.for_each(|one| flow.add(&one));
         flow.ends.sort_by_key(|end| end.end_ns);
         let mut sum = 0.0;
         for end in &mut flow.ends {
@@ -205,9 +282,9 @@ impl Flow {
 
     /// Adds a round to the slot in which it begins; a long one to each that it touches, with its part. A
     /// round that repairs losses may last for seconds.
-    fn add(&mut self, rounds: &Rounds<'_>, row: usize, held: bool) {
-        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
-        let (length, bits) = (end_ns.saturating_sub(start_ns), rounds.acked_bytes.or_zero(row) as f64 * 8.0);
+    fn add(&mut self, one: &Carried) {
+        let Carried { start_ns, end_ns, bits, .. } = *one;
+        let length = end_ns.saturating_sub(start_ns);
         let first = start_ns.div_euclid(SLOT_NS);
         let long = SPREAD_NS.contains(&length);
         let last = if long { (end_ns - 1).div_euclid(SLOT_NS) } else { first };
@@ -217,8 +294,8 @@ impl Flow {
             let slot = self.slots.entry(number).or_default();
             slot.bits += if long { bits * inside as f64 / length as f64 } else { bits };
             slot.rounds += 1;
-            slot.packets += f64::from(rounds.acked_packets.or_zero(row));
-            slot.held += u32::from(held);
+            slot.packets += f64::from(one.packets);
+            slot.held += u32::from(one.held);
         }
         self.ends.push(End { start_ns, end_ns, bits, sum: 0.0 });
     }

@@ -4,6 +4,7 @@
 
 pub mod alphas;
 mod base_rtt;
+pub mod beside;
 mod capacity;
 mod changes;
 pub mod coexistence;

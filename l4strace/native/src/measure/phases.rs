@@ -9,6 +9,7 @@ use super::capacity::{estimate, plateau};
 use super::changes::{capacity_changes, shown, Change, What};
 use super::full::{queued, LASTING};
 use super::marking_gaps::marking_changes;
+use super::numbers::mean;
 use super::slots::{Slot, PROBE_PACKETS};
 use super::usage::{usage, Usage};
 use super::FRAME_BITS;
@@ -44,6 +45,8 @@ pub struct Phase {
     pub capacity_bps: f64,
     pub capacity_shown: bool,
     pub rate_bps: f64,
+    /// Part of the capacity that flows over UDP took.
+    pub beside_bps: f64,
     pub busy_share: f64,
     pub base_rtt_us: Option<f64>,
     pub marks: u64,
@@ -157,6 +160,7 @@ fn measured(slots: &[Slot], known_bps: Option<f64>) -> Phase {
         capacity_bps,
         capacity_shown: shown,
         rate_bps: total(|s| s.delivered_bps) / count,
+        beside_bps: beside(slots),
         busy_share: slots.iter().filter(|slot| slot.busy).count() as f64 / count,
         base_rtt_us: slots.iter().filter_map(|slot| slot.least_us).reduce(f64::min),
         marks: marks.round_ties_even() as u64,
@@ -164,6 +168,12 @@ fn measured(slots: &[Slot], known_bps: Option<f64>) -> Phase {
         losses: total(|s| s.lost).round_ties_even() as u64,
         usage: usage(slots, capacity_bps, shown),
     }
+}
+
+/// What went over UDP in the slots that show the capacity of a phase.
+fn beside(slots: &[Slot]) -> f64 {
+    let busy = slots.iter().any(|slot| slot.busy);
+    mean(slots.iter().filter(|slot| slot.busy || !busy).map(|slot| slot.beside_bps)).unwrap_or(0.0)
 }
 
 /// Capacity of a phase, and whether a busy path shows it.

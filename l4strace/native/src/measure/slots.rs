@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::beside::Bytes;
 use super::numbers::{least, median, most, Sum};
 use super::rounds::{Direction, Limit, Rounds};
 use super::MIN_ACKED_PACKETS;
@@ -56,6 +57,8 @@ pub struct Slot {
     /// How many have rounds in it.
     pub flows: u32,
     pub delivered_bps: f64,
+    /// The part of it over UDP, of which some may be lost beyond a capture at the sender.
+    pub beside_bps: f64,
     pub train_bps: Option<f64>,
     /// Fastest train of a round whose packets waited for each other, as marks or their RTTs show.
     pub probe_bps: Option<f64>,
@@ -97,8 +100,8 @@ struct Sums {
     weight: Sum,
 }
 
-/// Slots of all paths that carried enough, by path and slot.
-pub fn slots(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Slot> {
+/// Slots of all paths that carried enough, by path and slot; `beside` is what went over UDP on each.
+pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], beside: &BTreeMap<u32, Bytes>) -> Vec<Slot> {
     let mut paths: BTreeMap<u32, Vec<Directed>> = BTreeMap::new();
     for directed in counting(rounds, directions) {
         paths.entry(directions[directed.of].at).or_default().push(directed);
@@ -111,7 +114,8 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Slot> {
             .map(|row| u64::from(rounds.acked_packets.or_zero(*row)))
             .sum();
         if acked >= MIN_ACKED_PACKETS {
-            found.extend(Path { rounds, directions }.slots(at, directed, acked));
+            let path = Path { rounds, directions, beside: beside.get(&at) };
+            found.extend(path.slots(at, directed, acked));
         }
     }
     found
@@ -157,10 +161,10 @@ struct Seen {
 
 /// The round of a slot in which the path was full for longest, and what all flows delivered meanwhile.
 #[derive(Clone, Copy)]
-struct Full {
+pub(super) struct Full {
     wait_us: f64,
-    start_ns: i64,
-    end_ns: i64,
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
     bytes: f64,
 }
 
@@ -168,6 +172,7 @@ struct Full {
 struct Path<'a> {
     rounds: &'a Rounds<'a>,
     directions: &'a [Direction],
+    beside: Option<&'a Bytes>,
 }
 
 impl Path<'_> {
@@ -221,6 +226,9 @@ impl Path<'_> {
             (slot.marks, slot.acked, slot.lost) = (sums.marks.total, sums.acked.total, sums.lost.total);
             slot.base_us = smallest.filter(|_| near);
             slot.held_back = sums.held.total / sums.weight.total;
+        }
+        if let Some(beside) = self.beside {
+            beside.join(&mut slots, &full, near);
         }
         slots.retain(|slot| slot.flows > 0);
         slots

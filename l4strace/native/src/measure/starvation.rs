@@ -33,6 +33,10 @@ const STEADY: f64 = 0.02;
 const STEADY_ROUNDS: f64 = 40.0;
 const STEADY_SLOTS: usize = 5;
 
+/// Bits a slot up to which UDP Prague paces at its least rate, with room for the packets that edges of a slot
+/// move: 100 kbit/s (PRAGUE_MINRATE in `prague_cc.h` of L4STeam/udp_prague) and a half.
+const LEAST_PACED: f64 = 150e3;
+
 /// Bits of the other flow from which it takes something: ten packets, an initial window (RFC 6928), are
 /// sent whatever the path holds.
 const LEAST_TAKEN: f64 = 10.0 * FRAME_BITS;
@@ -83,8 +87,8 @@ pub struct Starved {
     pub seconds: f64,
 }
 
-/// None without one, nor for a flow that has as much as it asks for.
-pub fn starved(slots: &[Share], start_ns: i64, end_ns: i64) -> Option<Starved> {
+/// None without one, nor for a flow that has as much as it asks for, which `set` shows of these slots.
+pub fn starved(slots: &[Share], start_ns: i64, end_ns: i64, set: fn(&[Share]) -> bool) -> Option<Starved> {
     let since = since(slots, &smooth(slots, end_ns))?;
     let since_ns = (since * SLOT_NS).max(start_ns);
     let slots = &slots[slots.partition_point(|slot| slot.number < since)..];
@@ -99,7 +103,7 @@ pub fn starved(slots: &[Share], start_ns: i64, end_ns: i64) -> Option<Starved> {
     };
     let lasts = slots.len() >= MIN_STARVED_SLOTS && end_ns.saturating_sub(since_ns) >= MIN_STARVED_NS;
     let held = held_back.is_some_and(|share| share >= HELD_BACK);
-    (lasts && !held && !steady(slots) && found.other_bits >= LEAST_TAKEN).then_some(found)
+    (lasts && !held && !set(slots) && found.other_bits >= LEAST_TAKEN).then_some(found)
 }
 
 /// Share of the pair in each slot and those beside it, so that one cut does not end a starvation.
@@ -134,18 +138,25 @@ fn since(slots: &[Share], shares: &[Option<f64>]) -> Option<i64> {
 }
 
 /// The rate hardly differs from second to second, whatever the other flow does.
-fn steady(slots: &[Share]) -> bool {
-    let inner: Vec<f64> = slots.iter().skip(1).rev().skip(1).map(|slot| slot.bits()[0]).collect();
+pub fn steady(slots: &[Share]) -> bool {
     let own = || slots.iter().filter_map(|slot| slot.own);
     let rounds = median(&mut own().map(|slot| f64::from(slot.rounds)).collect::<Vec<_>>());
     let window = mean(own().map(|slot| slot.packets / f64::from(slot.rounds)));
-    let deviation = || {
-        let middle = mean(inner.iter().copied())?;
-        let squares: f64 = inner.iter().map(|bits| (bits - middle).powi(2)).sum();
-        Some((squares / (inner.len() - 1) as f64).sqrt() / middle)
-    };
-    inner.len() >= STEADY_SLOTS
-        && rounds.is_some_and(|rounds| rounds >= STEADY_ROUNDS)
+    rounds.is_some_and(|rounds| rounds >= STEADY_ROUNDS)
         && window.is_some_and(|packets| packets > SMALL_WINDOW)
-        && deviation().is_some_and(|deviation| deviation < STEADY)
+        && even(slots).is_some()
+}
+
+/// The same of slots whose edges cut no round: only the least rate of UDP Prague is steady, too.
+pub fn paced(slots: &[Share]) -> bool {
+    even(slots).is_some_and(|bits| bits > LEAST_PACED)
+}
+
+/// Mean bits of the whole slots, where these are enough and alike.
+fn even(slots: &[Share]) -> Option<f64> {
+    let inner: Vec<f64> = slots.iter().skip(1).rev().skip(1).map(|slot| slot.bits()[0]).collect();
+    let middle = mean(inner.iter().copied()).filter(|_| inner.len() >= STEADY_SLOTS)?;
+    let squares: f64 = inner.iter().map(|bits| (bits - middle).powi(2)).sum();
+    let deviation = (squares / (inner.len() - 1) as f64).sqrt() / middle;
+    (deviation < STEADY).then_some(middle)
 }

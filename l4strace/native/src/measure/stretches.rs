@@ -16,6 +16,7 @@ pub const FULL: Stretch = Stretch {
         last_ns: 0,
         flows: 1,
         delivered_bps: 50e6,
+        beside_bps: 0.0,
         train_bps: Some(50e6),
         probe_bps: None,
         marks: 2.0,

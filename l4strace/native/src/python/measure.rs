@@ -8,16 +8,19 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use super::beside::datagrams;
 use super::given::Given;
+use super::phases::Phases;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use super::{coexistence, features, responses, spikes};
 use crate::measure::alphas::Shown;
+use crate::measure::beside::{Bytes, Datagrams, Sent};
 use crate::measure::coexistence::pairs;
 use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
 use crate::measure::noise::spreads;
-use crate::measure::phases::{self, Phase, HIDES, NOTED_US};
+use crate::measure::phases::{phases, HIDES, NOTED_US};
 use crate::measure::policer::policed;
 use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
@@ -60,6 +63,7 @@ struct Measured {
     rounds: Given,
     keys: Vec<Key>,
     directions: Vec<Direction>,
+    datagrams: Vec<Datagrams>,
     limits: Vec<Limit>,
     slow_start: Vec<bool>,
     slots: OnceLock<Vec<Slot>>,
@@ -68,9 +72,11 @@ struct Measured {
 
 #[pymethods]
 impl Measured {
-    /// Rounds of a direction stand together, by `round`.
+    /// Rounds of a direction stand together, by `round`. `sent` has what flows over UDP sent over time, and
+    /// `senders` their directions.
     #[new]
-    fn new(rounds: Given, directions: Given) -> PyResult<Measured> {
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
+    fn new(rounds: Given, directions: Given, sent: Given, senders: Given) -> PyResult<Measured> {
         let rows =
             rows(&rounds, &directions)?.ok_or_else(|| PyValueError::new_err("rounds are in no order"))?;
         let at = directions.whole::<UInt32Type>("at")?;
@@ -87,8 +93,9 @@ impl Measured {
         let directions = rows.into_iter().enumerate().map(made).collect();
         let limits = rounds.texts("limited_by")?.map(Limit::named).collect();
         let slow_start = rounds.flags("slow_start")?;
+        let datagrams = datagrams(&sent, &senders)?;
         let (slots, senders) = Default::default();
-        Ok(Measured { rounds, keys, directions, limits, slow_start, slots, senders })
+        Ok(Measured { rounds, keys, directions, datagrams, limits, slow_start, slots, senders })
     }
 
     /// The direction of each row of `rounds`, in any order, by number (`direction`).
@@ -111,6 +118,7 @@ impl Measured {
         t.i64("start_ns", found.iter().map(|s| s.start_ns));
         t.i64("end_ns", found.iter().map(|s| s.end_ns));
         t.f64("delivered_bps", found.iter().map(|s| s.delivered_bps));
+        t.f64("beside_bps", found.iter().map(|s| s.beside_bps));
         t.f64("train_bps", found.iter().map(|s| s.train_bps));
         t.f64("acked", found.iter().map(|s| s.acked));
         t.f64("queue_us", found.iter().map(|s| s.queue_us));
@@ -126,7 +134,7 @@ impl Measured {
         let added = |row| Some((at.get(row)?, us.get(row)?));
         let noise_us: BTreeMap<u32, f64> = (0..at.len()).filter_map(added).collect();
         let slots = self.of_paths(py)?;
-        native(py, || Ok::<_, PyErr>(Phases { phases: phases::phases(slots, &noise_us) }))
+        native(py, || Ok::<_, PyErr>(Phases { phases: phases(slots, &noise_us) }))
     }
 
     /// What is known of the bottleneck of each direction (`of`); `known` has what other tables say about
@@ -249,8 +257,11 @@ impl Measured {
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn coexistence(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
         let (known, rounds) = (coexistence::known(&known)?, self.rounds()?);
-        let found = native(py, || Ok::<_, PyErr>(pairs(&rounds, &self.directions, &known)))?;
-        coexistence::table(&self.keys, &found)
+        let of_paths = || pairs(&rounds, &self.directions, &known, &self.datagrams);
+        let found = native(py, || Ok::<_, PyErr>(of_paths()))?;
+        let keys: Vec<Key> =
+            self.keys.iter().copied().chain(self.datagrams.iter().map(|one| one.key)).collect();
+        coexistence::table(&keys, &found)
     }
 
     /// Rounds with marks or losses and the windows after them, by direction.
@@ -274,8 +285,17 @@ impl Measured {
             return Ok(found);
         }
         let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions)))?;
+        let found = native(py, || Ok::<_, PyErr>(slots(&rounds, &self.directions, &self.beside())))?;
         Ok(self.slots.get_or_init(|| found))
+    }
+
+    /// What went over UDP on each path.
+    fn beside(&self) -> BTreeMap<u32, Bytes> {
+        let mut paths: BTreeMap<u32, Vec<&Sent>> = BTreeMap::new();
+        for one in &self.datagrams {
+            paths.entry(one.at).or_default().extend(&one.sent);
+        }
+        paths.into_iter().map(|(at, sent)| (at, Bytes::of(sent.into_iter()))).collect()
     }
 
     fn of_senders(&self, py: Python<'_>) -> PyResult<&[(Option<Response>, Shown)]> {
@@ -350,45 +370,4 @@ pub fn keys(table: &Given) -> PyResult<impl Iterator<Item = Key> + '_> {
     let (source, flow) = (table.whole::<UInt16Type>("source")?, table.whole::<UInt32Type>("flow")?);
     let forward = table.flags("forward")?.into_iter().enumerate();
     Ok(forward.map(move |(row, forward)| (source.or_zero(row), flow.or_zero(row), forward)))
-}
-
-/// Phases of all paths, in the order of path and time.
-#[pyclass(module = "l4strace._native", frozen)]
-struct Phases {
-    phases: Vec<Phase>,
-}
-
-#[pymethods]
-impl Phases {
-    /// The columns of `phases`, with `at` for source and path.
-    fn table(&self) -> PyResult<ArrowTable> {
-        let rows = || self.phases.iter();
-        let mut t = Columns::default();
-        t.u32("at", rows().map(|p| p.at));
-        t.u32("phase", rows().map(|p| p.phase));
-        t.i64("start_ns", rows().map(|p| p.start_ns));
-        t.i64("end_ns", rows().map(|p| p.end_ns));
-        t.str("changed", rows().map(|p| p.changed.map(|what| what.name())));
-        t.f64("capacity_bps", rows().map(|p| p.capacity_bps));
-        t.bool("capacity_shown", rows().map(|p| p.capacity_shown));
-        t.f64("rate_bps", rows().map(|p| p.rate_bps));
-        t.f64("busy_share", rows().map(|p| p.busy_share));
-        t.f64("base_rtt_us", rows().map(|p| p.base_rtt_us));
-        t.u64("marks", rows().map(|p| p.marks));
-        t.f64("ce_share", rows().map(|p| p.ce_share));
-        t.u64("losses", rows().map(|p| p.losses));
-        t.i64("ramp_ns", rows().map(|p| p.usage.ramp_ns));
-        t.i64("low_ns", rows().map(|p| p.usage.low_ns));
-        t.f64("low_share", rows().map(|p| p.usage.low_share));
-        t.finish()
-    }
-
-    /// The `phase` of each row by its path `at` and `start_ns`; None before the first.
-    fn of(&self, rows: Given) -> PyResult<ArrowTable> {
-        let (at, start_ns) = (rows.whole::<UInt32Type>("at")?, rows.whole::<Int64Type>("start_ns")?);
-        let phase = |row| Some(phases::at(&self.phases, at.get(row)?, start_ns.get(row)?)?.phase);
-        let mut t = Columns::default();
-        t.u32("phase", (0..at.len()).map(phase));
-        t.finish()
-    }
 }

@@ -28,7 +28,7 @@ pub use crew::{follow, Crew, Threads};
 pub use feedback::counters::{CEB, E0B, E1B};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
-pub use rounds::round::RoundRow;
+pub use rounds::round::{Limit, RoundRow};
 pub use rounds::rows::Rows;
 pub use sending::sender::RttTotals;
 pub use table::retrace::Retrace;

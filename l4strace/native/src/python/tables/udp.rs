@@ -12,7 +12,7 @@ use crate::packet::{Address, FlowKey, Network};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input};
 use crate::run::UdpView;
-use crate::track::{Counts, RttTotals, Sending, Tally, UdpSlot};
+use crate::track::{Counts, Limit, RttTotals, Sending, Tally, UdpSlot};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(datagrams, m)?)
@@ -181,11 +181,12 @@ fn feedback(t: &mut Columns, dirs: &[Direction<'_>]) {
 
 /// What each direction carried over time: rows as of `rounds`, of which UDP shows no RTT and no window.
 pub fn rounds(flows: &[UdpView<'_>]) -> Columns {
-    let mut rows: Vec<(&UdpView<'_>, bool, u32, i64, i64, &UdpSlot)> = Vec::new();
+    let mut rows: Vec<(&UdpView<'_>, bool, u32, i64, i64, &UdpSlot, Limit)> = Vec::new();
     for view in flows {
         for (side, forward) in [true, false].into_iter().enumerate() {
-            let slots = view.flow.slots(side).zip(0..);
-            rows.extend(slots.map(|((begin, end, slot), round)| (view, forward, round, begin, end, slot)));
+            let (slots, limit) = (view.flow.slots(side).zip(0..), view.flow.limit(side));
+            let row = |((begin, end, slot), round)| (view, forward, round, begin, end, slot, limit);
+            rows.extend(slots.map(row));
         }
     }
     Columns::blocks(&rows, |t, rows| {
@@ -200,6 +201,7 @@ pub fn rounds(flows: &[UdpView<'_>]) -> Columns {
         t.u64("last_frame", slot().map(|s| s.last_frame));
         t.u32("sent_packets", slot().map(|s| s.packets));
         t.u64("sent_bytes", slot().map(|s| s.bytes));
+        t.str("limited_by", rows.iter().map(|r| Some(r.6.name())));
         for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
             t.u32(name, slot().map(|s| s.ecn[i]));
         }

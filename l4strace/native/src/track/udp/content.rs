@@ -58,6 +58,11 @@ impl Content {
         self.prague.swap(0, 1);
     }
 
+    /// A side sends as much as its congestion control allows.
+    pub fn is_bulk(&self, side: usize) -> bool {
+        self.prague[side].is_bulk()
+    }
+
     /// `packets` of each direction.
     pub fn transport(&self, packets: [u64; 2]) -> Transport {
         if self.quic.is_shown() {

@@ -6,6 +6,7 @@ use super::sample::Sample;
 use super::series::{Series, Slot};
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
 use crate::track::handshake::vantage::Vantage;
+use crate::track::rounds::round::Limit;
 
 /// Bytes of an IP packet on Ethernet (RFC 894). A longer datagram that no fragments brought is what segmentation
 /// offload sends, or receive offload merged.
@@ -135,6 +136,15 @@ impl UdpFlow {
 
     pub fn transport(&self) -> Transport {
         self.content.transport(self.dirs.map(|dir| dir.packets))
+    }
+
+    /// What keeps a side from sending more, as far as its messages show.
+    pub fn limit(&self, side: usize) -> Limit {
+        if self.transport() == Transport::UdpPrague && self.content.is_bulk(side) {
+            Limit::Cwnd
+        } else {
+            Limit::Unknown
+        }
     }
 
     /// Version of QUIC, as its long headers state it.

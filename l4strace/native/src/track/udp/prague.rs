@@ -2,6 +2,8 @@
 
 use super::feedback::Message;
 
+/// First byte of the data of a transfer; that of a frame has another.
+const BULK: u8 = 1;
 /// Messages that fit; one in so many may not.
 const FIT: u32 = 6;
 const ODD_ONE_IN: u32 = 4;
@@ -12,6 +14,7 @@ const NEAR: u32 = 64;
 pub(super) struct Prague {
     last: Option<u32>,
     data: u32,
+    bulk: u32,
     acks: u32,
     odd: u32,
 }
@@ -24,12 +27,18 @@ impl Prague {
                 let follows = self.last.is_none_or(|last| number.wrapping_sub(last).wrapping_sub(1) < NEAR);
                 self.last = Some(number);
                 self.data += u32::from(follows);
+                self.bulk += u32::from(follows && payload[0] == BULK);
                 self.odd += u32::from(!follows);
             }
             Some(Message::Ack(_) | Message::Block(_)) => self.acks += 1,
             // What the snapshot length cut off cannot contradict.
             None => self.odd += u32::from(payload.len() == length as usize),
         }
+    }
+
+    /// Most of what was sent is data of a transfer, as much as the path takes; frames come at their own rate.
+    pub fn is_bulk(&self) -> bool {
+        2 * self.bulk > self.data.max(self.acks)
     }
 
     /// Data one way and acknowledgements the other, as far as both were captured.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::packet::ecn;
+use crate::track::rounds::round::Limit;
 
 /// A datagram between ports, with a payload.
 fn datagram(frame: u64, ports: [u16; 2], ip_ecn: u8, payload_len: u32) -> Packet {
@@ -108,6 +109,13 @@ fn udp_prague_is_known_by_messages_of_exact_length() {
     };
     assert_eq!(talk(&|_| ack.clone()), Transport::UdpPrague);
     assert_eq!(talk(&|n| block(n as u16)), Transport::UdpPrague);
+    let limits = |kind: u8| {
+        let message = |number: u32| [&[kind][..], &data(number)[1..]].concat();
+        let flow = of((1..40).flat_map(|n| [(true, message(n)), (false, ack.clone())]));
+        [true, false].map(|forward| flow.limit(usize::from(!forward)))
+    };
+    assert_eq!(limits(1), [Limit::Cwnd, Limit::Unknown], "a transfer takes what it gets");
+    assert_eq!(limits(2), [Limit::Unknown; 2], "frames come at their own rate");
     assert_eq!(talk(&|_| vec![17; 27]), Transport::Udp);
     assert_eq!(of((1..40).map(|n| (true, data(n)))).transport(), Transport::UdpPrague);
     assert_eq!(of((1..40).map(|n| (true, data(n * 1000)))).transport(), Transport::Udp);
