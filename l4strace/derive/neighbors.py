@@ -68,7 +68,7 @@ def directions(capture: Capture) -> pl.DataFrame:
 
 @kept
 def datagrams(capture: Capture) -> pl.DataFrame:
-    """The same of directions over UDP."""
+    """Directions over UDP, in the columns of `directions`."""
     over_udp = replace(capture, flows=capture.udp_flows, directions=capture.udp_directions)
     return directions(over_udp)
 
