@@ -4,7 +4,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.model import Confidence, Skipped
-from l4strace.rules.l4s501_starvation import COMPARE, check
+from l4strace.rules.l4s501_starvation import ACTIONS, check
 from tests.support.datagrams import COUNT, LINK, over_udp, run, wave
 from tests.support.frames import MS, evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, starving
@@ -54,7 +54,7 @@ def test_the_remedy_follows_from_what_shares_the_queue() -> None:
 @pytest.mark.parametrize(
     ("transport", "name", "confidence", "action"),
     [
-        ("udp-prague", "UDP Prague", Confidence.HIGH, COMPARE),
+        ("udp-prague", "UDP Prague", Confidence.HIGH, ACTIONS["classic"]),
         ("quic", "QUIC", Confidence.MEDIUM, "Check whether flow 9 responds to marks and losses."),
     ],
 )
