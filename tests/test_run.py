@@ -31,7 +31,7 @@ def test_findings_are_a_frame_worst_first(misfire: Run):
     assert misfire.verdict == f"Flow 1: {misfire.findings['message'][0]}"
     assert misfire.findings["file"][0].endswith("misfire.pcap.xz")
     assert "(expected " in misfire.findings["measures"][0][0]
-    delays = misfire.measures.filter(rule="L4S301", name="queue delay")
+    delays = misfire.measures.filter(rule="L4S301", name="queue delay at a score above 8, median")
     assert delays["value"].to_list() == [pytest.approx(396, abs=5)]
     assert misfire.skipped.columns == ["rule", "reason", "flow"]
 

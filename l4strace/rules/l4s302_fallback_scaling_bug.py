@@ -48,7 +48,10 @@ from l4strace.rules.support.fallback_words import (
     DEPTH,
     MDEV,
     SCORE_LIMIT,
+    STEPS,
     SUITED,
+    correct_steps,
+    steps_above,
     without_score,
 )
 from l4strace.wording.quantities import count, share
@@ -107,9 +110,9 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
         forward=row.forward,
         measures=(
             Measure("steps that identify the build", score.residues),
-            Measure(f"steps {ABOVE}, recorded", score.share, "share"),
-            Measure(f"steps {ABOVE}, correct thresholds", score.fixed_share, "share"),
-            Measure(f"steps {ABOVE}, wrong thresholds", score.buggy_share, "share"),
+            steps_above(score),
+            correct_steps(score),
+            Measure(f"{STEPS}, wrong thresholds", score.buggy_share, "share"),
         ),
     )
 

@@ -77,6 +77,7 @@ from l4strace.rules.support.fallback_words import (
     steps_above,
     without_score,
 )
+from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import milliseconds, share
 
 CODE = "L4S303"
@@ -259,9 +260,7 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
         forward=row.forward,
         measures=(
             Measure(f"time {ABOVE}, correct thresholds", score.time, "share"),
-            Measure("queue delay", row.place.queue_delay_us, "us", SHORT_QUEUE)
-            if long
-            else _why(row),
+            Measure(OF_ROUNDS, row.place.queue_delay_us, "us", SHORT_QUEUE) if long else _why(row),
         ),
         headline=WOULD,
         variant=variant(row),

@@ -77,8 +77,18 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         forward=row.forward,
         measures=(
             Measure("highest score", score.most, "", f"{ABOVE} on a classic AQM"),
-            Measure("queue delay", score.depth_us or 0.0, "us", f"at least {DEPTH} to be detected"),
-            Measure("RTT deviation", score.mdev_us or 0.0, "us", f"at least {MDEV} to be detected"),
+            Measure(
+                "queue delay at all steps, median",
+                score.depth_us or 0.0,
+                "us",
+                f"at least {DEPTH} to be detected",
+            ),
+            Measure(
+                "RTT deviation at all steps, median",
+                score.mdev_us or 0.0,
+                "us",
+                f"at least {MDEV} to be detected",
+            ),
             Measure("queue delay at which marking begins", row.place.marking_delay_us or 0.0, "us"),
         ),
     )

@@ -59,6 +59,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import BOTTLENECKS
+from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import marking_delay, quantity
 
 CODE = "L4S401"
@@ -166,10 +167,11 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
 
 def _measures(row: dict[str, Any], shown: list[float]) -> Iterator[Measure]:
     """What the signs do not state: queue delay, marks and the rate of the path."""
-    queue = row["queue_delay_us"] if row["owd_median_us"] is None else row["owd_median_us"]
+    one_way = row["owd_median_us"] is not None
+    queue = row["owd_median_us"] if one_way else row["queue_delay_us"]
     # Less than the noise of the path is no queue that these packets show.
     if queue is not None and queue >= (row["noise_us"] or 0.0):
-        yield Measure("queue delay, median", queue, "us")
+        yield Measure(ONE_WAY if one_way else OF_ROUNDS, queue, "us")
     if row["marking_delay_us"] is not None:
         if row["marking_delay_us"] not in shown:
             yield Measure("queue delay at which marking begins", marking_delay(row))

@@ -40,6 +40,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
+from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
 
 CODE = "L4S402"
@@ -83,9 +84,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         forward=row["forward"],
         measures=(
             Measure("CE", 0, "packet"),
-            Measure(
-                "queue delay, median", row["queue_delay_us"] or 0.0, "us", "about 1 ms behind L4S"
-            ),
+            Measure(OF_ROUNDS, row["queue_delay_us"] or 0.0, "us", "about 1 ms behind L4S"),
             Measure("retransmissions", row["losses"] or 0, "packet"),
         ),
     )

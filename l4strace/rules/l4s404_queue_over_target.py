@@ -43,6 +43,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.wording.measures import OF_PACKETS, OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import listed, milliseconds
 
 CODE = "L4S404"
@@ -84,7 +85,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     known = known.join(paths, on=subjects.KEY, how="left", maintain_order="left")
     queues: dict[object, list[dict[str, Any]]] = {}
     for row in sorted(known.to_dicts(), key=_median, reverse=True):
-        if _median(row) > row["allowed"]:
+        if _median(row)[1] > row["allowed"]:
             queues.setdefault(_queue(row, _key(row) in scalable), []).append(row)
     return [_finding(*rows) for rows in queues.values()]
 
@@ -134,14 +135,15 @@ def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
     return of_rounds.join(ways, on=subjects.KEY, how="full", coalesce=True)
 
 
-def _median(row: dict[str, Any]) -> float:
-    """Median queue delay of all packets; that of steady rounds where it is not known."""
-    known = (row[name] for name in ("owd_median_us", "packets_us", "queue_delay_us"))
-    return next((float(value) for value in known if value is not None), 0.0)
+def _median(row: dict[str, Any]) -> tuple[str, float]:
+    """Median queue delay of all packets with its name; that of steady rounds if nothing else."""
+    named = {"owd_median_us": ONE_WAY, "packets_us": OF_PACKETS, "queue_delay_us": OF_ROUNDS}
+    known = ((words, float(row[name])) for name, words in named.items() if row[name] is not None)
+    return next(known, (OF_ROUNDS, 0.0))
 
 
 def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
-    median, low, allowed = _median(row), row["low_us"], row["allowed"]
+    (name, median), low, allowed = _median(row), row["low_us"], row["allowed"]
     stands = low is not None and low > allowed
     return Finding(
         CODE,
@@ -158,7 +160,7 @@ def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
         headline=STANDS if stands else FAR_ABOVE,
         measures=(
             Measure(
-                "queue delay, median",
+                name,
                 median,
                 "us",
                 f"at most {milliseconds(allowed)}",

@@ -64,13 +64,8 @@ def describe(direction: Direction) -> str:
     if scores.is_empty():
         parts.append("no score was recorded: this is what Prague's detector would compute")
     else:
-        above = scores.filter(pl.col("classic_ecn") > SCALABLE)["ts_ns"]
         last = number(scores["classic_ecn"][-1])
-        passed = (
-            f"first passed 8 at {moment(direction.evidence, above[0])}"
-            if above.len()
-            else "never passed 8"
-        )
+        passed = _passed(direction, scores)
         parts.append(f"the kernel's score {passed} and ended at {last}")
     for from_packets, from_kernel, name, _ in CURVES:
         data = _replayed(direction, from_packets, from_kernel)
@@ -80,6 +75,16 @@ def describe(direction: Direction) -> str:
             )
             parts.append(f"{name}: ended at {number(data.y[-1])}{between}")
     return "; ".join(parts) + "."
+
+
+def _passed(direction: Direction, scores: pl.DataFrame) -> str:
+    """When a step of the detector first was above 8, as findings state it; else a sample."""
+    steps = direction.detector.drop_nulls("score").filter(pl.col("score") > SCALABLE)
+    above = steps if steps.height else scores.filter(pl.col("classic_ecn") > SCALABLE)
+    if above.is_empty():
+        return "never passed 8"
+    first_ns = above.select(pl.col("ts_ns").min()).item()
+    return f"first passed 8 at {moment(direction.evidence, first_ns)}"
 
 
 def _scores(direction: Direction) -> pl.DataFrame:

@@ -35,7 +35,10 @@ def describe(direction: Direction) -> str:
     if not delay.len():
         return "One-way delay above its smallest, between the two captures."
     middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
-    text = f"Mean RTT above the smallest of the path: median {middle}, 99th percentile {high}"
+    text = (
+        "RTT above the smallest of the path, mean of each round. Of rounds: "
+        f"median {middle}, 99th percentile {high}"
+    )
     found = direction.bottleneck or {}
     if found.get("marking_delay_us") is not None:
         text = f"{text}; marking starts {micro(at_delay(marking_delay(found)))}"

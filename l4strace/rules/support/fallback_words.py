@@ -38,6 +38,8 @@ SCORE_LIMIT = f"{SCALABLE_THRESHOLD:g}"
 """`8`: the score above which Prague takes the path for classic."""
 
 ABOVE, BELOW = f"above {SCORE_LIMIT}", f"below {SCORE_LIMIT}"
+STEPS = f"steps with a score {ABOVE}"
+"""Name of the measure that every rule on the recorded score gives."""
 
 FLOOR = f"{100 * CUT_FLOOR:.0f} %"
 """`31 %`: what a reduction in classic mode gives up at least."""
@@ -89,19 +91,22 @@ def percent(score: Replayed) -> str:
 
 
 def steps_above(score: Recorded, expected: str = "") -> Measure:
-    return Measure(f"steps with a score {ABOVE}", score.share, "share", expected)
+    return Measure(STEPS, score.share, "share", expected)
 
 
 def high_depth(score: Recorded, expected: str) -> Measure:
-    return Measure("queue delay", score.high_depth_us or 0.0, "us", expected)
+    name = f"queue delay at a score {ABOVE}, median"
+    return Measure(name, score.high_depth_us or 0.0, "us", expected)
 
 
 def high_deviation(score: Recorded, expected: str) -> Measure:
-    return Measure("RTT deviation", score.high_mdev_us or 0.0, "us", expected)
+    return Measure(
+        f"RTT deviation at a score {ABOVE}, median", score.high_mdev_us or 0.0, "us", expected
+    )
 
 
 def correct_steps(score: Recorded) -> Measure:
-    return Measure("the same steps, correct thresholds", score.fixed_share, "share")
+    return Measure(f"{STEPS}, correct thresholds", score.fixed_share, "share")
 
 
 def marks_from(place: Place) -> str:

@@ -73,7 +73,7 @@ def delay(link: Link) -> Chart | None:
         reference(figure, level, name)
     jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)
     noise = f" Jitter of {duration(jitter)} is part of it." if jitter else ""
-    caption = f"Mean queue delay of the round that a packet was in. {_listed(facts)}.{noise}"
+    caption = f"Each packet has the mean queue delay of its round. {_listed(facts)}.{noise}"
     return _chart("delay", "Queue delay, cumulative", figure, caption)
 
 
