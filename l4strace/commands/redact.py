@@ -28,10 +28,11 @@ def redact(
     """Write copies that can be shared: no addresses, names, payload.
 
     Copies of captures, logs and host files keep their file names, times and lengths, and give the
-    same findings. IP addresses are replaced so that common prefixes stay common, Ethernet addresses
-    and names are replaced, and payload, comments, secrets and TCP options that l4strace does not
-    read are removed; checksums are recomputed. Headers, ports, sequence numbers and times remain:
-    someone who knows the traffic can still recognize it. What cannot be redacted is left out.
+    same findings. IP addresses are replaced so that common prefixes stay common and private ones
+    private, Ethernet addresses and names are replaced, and payload, comments, secrets and TCP
+    options that l4strace does not read are removed; checksums are recomputed. Headers, ports,
+    sequence numbers and times remain: someone who knows the traffic can still recognize it. What
+    cannot be redacted is left out.
 
     \b
     Examples:

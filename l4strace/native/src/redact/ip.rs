@@ -1,5 +1,7 @@
 //! IPv4, IPv6 and its extension headers: addresses mapped, options blanked, checksums right.
 
+use std::borrow::Cow;
+
 use super::link::be16;
 use super::{after, checksum, icmp, tcp, tunnel, Frame};
 
@@ -43,7 +45,7 @@ pub fn v4(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     let length = if stated == 0 { wire } else { stated };
     let (rest, length) = after(data, length, size)?;
     (be16(&header, 6) & 0x1fff == 0).then_some(())?;
-    payload(frame, header[9], rest, length)
+    payload(frame, header[9], &without_padding(rest, length), length)
 }
 
 pub fn v6(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
@@ -65,7 +67,18 @@ pub fn v6(frame: &mut Frame, data: &[u8], wire: u32) -> Option<()> {
     let stated = u32::from(be16(&header, 4));
     let length = if stated == 0 { wire } else { stated + 40 };
     let (rest, length) = after(data, length, 40)?;
-    payload(frame, header[6], rest, length)
+    payload(frame, header[6], &without_padding(rest, length), length)
+}
+
+/// What the link layer adds behind a short packet may be anything, and headers that do not fit would show it.
+fn without_padding(data: &[u8], length: u32) -> Cow<'_, [u8]> {
+    let Some(padding) = data.get(length as usize..).filter(|padding| !padding.is_empty()) else {
+        return Cow::Borrowed(data);
+    };
+    let mut bytes = data.to_vec();
+    let end = data.len() - padding.len();
+    bytes[end..].fill(0);
+    Cow::Owned(bytes)
 }
 
 fn payload(frame: &mut Frame, protocol: u8, data: &[u8], length: u32) -> Option<()> {
