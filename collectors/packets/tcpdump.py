@@ -8,6 +8,7 @@ import struct
 import subprocess
 import time
 
+from packets.loopback import once
 from packets.programs import which
 from process import cannot, follow_parent
 
@@ -93,3 +94,5 @@ class Tcpdump:
         for name, pattern in (("received", RECEIVED), ("dropped", DROPPED)):
             match = pattern.search(text)
             setattr(self, name, int(match.group(1)) if match else None)
+        if self.received is not None:
+            self.received = once(self.name, self.received)

@@ -46,6 +46,9 @@ packets. By eye."""
 REPEATED_SHARE = 0.45
 """Part of the packets that repeat earlier ones, from which nearly each is there twice: under
 loss a sender would long have stopped. By eye."""
+MOST_REPEATED = 0.8
+"""Part above which more than four of each are there: no flow passes so many interfaces of a host,
+and what repeats a few packets without end is no copy of a transfer. By eye."""
 MIN_REPEATED = 50
 """Such packets that are no accident of a short flow: by eye."""
 
@@ -58,7 +61,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
     rows = evidence.directions.filter(
         (pl.col("retransmits") >= MIN_REPEATED)
-        & (pl.col("retransmits") >= REPEATED_SHARE * pl.col("packets"))
+        & (pl.col("retransmits") / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
     )
     return [
         Finding(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from packets import capture, copying, pcapng
+from packets import capture, copying, loopback, pcapng
 
 FRAME = bytes(60)
 
@@ -132,3 +132,9 @@ def test_a_ring_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch) -> No
     said = result(20, 20, 0)
     capture.settle(given, said)
     assert (said["packets"], said["ended"]) == (2, "No space left on device")
+
+
+def test_the_loopback_interface_hands_each_packet_on_once() -> None:
+    """Of 200 packets that libpcap received there, 100 were written, and 100 "dropped"."""
+    assert loopback.once("lo", 200) == 100
+    assert loopback.once("no-such-interface", 200) == 200
