@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-Whether an input ends inside a record or its structure is damaged, and whether the snapshot length
-cut TCP headers or options.
+Whether an input ends inside a record or its structure is damaged, whether a recording ended before
+it was asked to (a full disk), and whether the snapshot length cut TCP headers or options.
 
 Why it matters
 --------------
@@ -14,7 +14,8 @@ exact.
 Evidence
 --------
 `stats` rows `truncated_file`, `damaged_file` and `headers_cut`; `directions.options_cut`;
-`sources.path` names the input, `sources.records` counts its packets.
+`sources.path` names the input, `sources.records` counts its packets; `hosts.topic`, `subject`,
+`name` and `value` say why a recording ended, `hosts.path` names its host file.
 
 When it is wrong
 ----------------
@@ -45,12 +46,36 @@ MOST_GONE = 0.01
 a few may be of other protocols in tunnels."""
 CUT_FILE = (Stat.TRUNCATED_FILE, Stat.DAMAGED_FILE)
 
+AS_ASKED = ("signal", "duration", "reader", "count")
+"""What ends a recording as it should: `AS_ASKED` of collectors/packets/capture.py."""
+
 SNAPLEN = "The snapshot length cut TCP headers"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """Cut files, then cut packets."""
-    return [*_cut_files(evidence), *_cut_packets(evidence)]
+    """Cut files, recordings that ended early, then cut packets."""
+    return [*_cut_files(evidence), *_cut_recordings(evidence), *_cut_packets(evidence)]
+
+
+def _cut_recordings(evidence: Evidence) -> list[Finding | Skipped]:
+    """The file of such a recording was mended: nothing in it shows that packets are missing."""
+    ended = evidence.hosts.filter(
+        (pl.col("topic") == "capture")
+        & (pl.col("subject") == "packets")
+        & (pl.col("name") == "ended")
+        & ~pl.col("value").is_in(AS_ASKED)
+    )
+    return [
+        Finding(
+            CODE,
+            Severity.WARNING,
+            Confidence.HIGH,
+            f"The recording of packets that {row['path']} describes ended before it was asked to "
+            f"({row['value']}): all later packets are missing.",
+            "Record where the disk has space, or with --ring.",
+        )
+        for row in ended.iter_rows(named=True)
+    ]
 
 
 def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:

@@ -69,8 +69,9 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"Nearly every data packet is there twice ({row['retransmits']:,} of "
-            f"{count(row['packets'], 'packet')} repeat earlier ones): two interfaces show them, or "
-            "the sender repeats all. Retransmissions are not known here.",
+            f"{count(row['packets'], 'packet')} repeat earlier ones): two interfaces show them "
+            "more than half a round trip apart (a queue, or clocks that differ), or the sender "
+            "repeats all. Retransmissions are not known here.",
             "Capture on one interface, the one that the bottleneck follows.",
             source=row["source"],
             flow=row["flow"],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from l4strace.rules import l4s001_truncated_capture
 from packets import capture, copying, loopback, pcapng
 
 FRAME = bytes(60)
@@ -138,3 +139,7 @@ def test_the_loopback_interface_hands_each_packet_on_once() -> None:
     """Of 200 packets that libpcap received there, 100 were written, and 100 "dropped"."""
     assert loopback.once("lo", 200) == 100
     assert loopback.once("no-such-interface", 200) == 200
+
+
+def test_what_ends_a_recording_as_asked_is_the_same_for_the_rule() -> None:
+    assert l4s001_truncated_capture.AS_ASKED == capture.AS_ASKED

@@ -1,7 +1,7 @@
 """Cut files and cut packets."""
 
 from l4strace.model import Severity
-from l4strace.rules.l4s001_truncated_capture import check
+from l4strace.rules.l4s001_truncated_capture import AS_ASKED, check
 from tests.support.frames import evidence, frame
 
 
@@ -31,3 +31,12 @@ def test_silent_on_a_whole_capture():
         check(evidence(sources=frame("sources"), directions=frame("directions", options_cut=0)))
         == []
     )
+
+
+def test_fires_on_a_recording_that_a_full_disk_ended():
+    full = "567 packets did not reach the disk: is it full?"
+    rows = {"topic": "capture", "subject": "packets", "name": "ended"}
+    (found,) = check(evidence(hosts=frame("hosts", path="run.host.json", value=full, **rows)))
+    assert "run.host.json describes ended before it was asked to (567 packets" in found.message
+    for usual in AS_ASKED:
+        assert check(evidence(hosts=frame("hosts", value=usual, **rows))) == []
