@@ -15,7 +15,7 @@ Evidence
 --------
 `flows.syn_ecn` against `syn_arrived_ecn`, `synack_ecn` against `synack_arrived_ecn`;
 `directions.data_ect1`, `data_ect0` and `acked_bytes` against `e1b_bytes`, `e0b_bytes` and
-`ceb_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect` against `lost`.
+`ceb_bytes`; `paths.ect1_to_not_ect` and `ect0_to_not_ect` against `lost`; `paths.dscp_changed`.
 
 When it is wrong
 ----------------
@@ -81,7 +81,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row["near"],
             Severity.ERROR,
             Confidence.HIGH,
-            _cleared(row),
+            _cleared(row) + _whole_byte(row),
             (row["first_change_frame_near"],),
             Measure("bleached packets", row["cleared"], "", "0"),
         )
@@ -97,6 +97,12 @@ def _cleared(row: dict[str, Any]) -> str:
     if 0 < 2 * left < row["matched"]:
         what = f"{row['cleared']:,} of {count(left, 'ECT packet')} arrived"
     return f"{what} as Not-ECT: the path bleaches ECN."
+
+
+def _whole_byte(row: dict[str, Any]) -> str:
+    if not row["dscp_changed"] or row["dscp_changed"] < row["cleared"]:
+        return ""
+    return " It rewrites their DSCP too: a node sets the whole former ToS byte."
 
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:

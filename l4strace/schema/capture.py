@@ -210,6 +210,13 @@ DIRECTIONS = Table(
         Column("last_ns", I64, "ns", "Time of this direction's last packet."),
         Column("first_ce_ns", I64, "ns", "Time of the first CE mark in this direction: when it was captured, or else when feedback first reported one."),
         Column("first_ce_frame", U64, "", "Frame that shows the first CE mark of this direction."),
+        Column("dscp", U8, "", "DiffServ codepoint of most packets at this capture point (45 is NQB)."),
+        Column("other_dscps", U64, "", "Packets with another DiffServ codepoint than `dscp`."),
+        Column("ecn_runs", U32, "", "Over UDP, runs of packets of one ECN codepoint; a CE mark counts as the codepoint that it was set on."),
+        Column("first_ecn_runs", pl.List(U32), "", "The first 16 runs of `ecn_runs`: codepoint, packets, codepoint, packets and so on (0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE)."),
+        Column("without_ect_since_ns", I64, "ns", "Over UDP, time of the first packet after the last one with ECT; null where the last run has ECT, or none."),
+        Column("without_ect_since_frame", U64, "", "Frame of `without_ect_since_ns`."),
+        Column("without_ect_packets", U64, "", "Over UDP, packets of the last run if it is Not-ECT."),
     ),
 )
 

@@ -8,6 +8,8 @@ ECN_FIELD = dict(enumerate(CODEPOINTS.values()))
 """Value of the ECN field -> label: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE (RFC 3168 section 5)."""
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """Values of the ECN field."""
+NQB = 45
+"""DSCP of traffic that builds no queue (RFC 9956)."""
 ACCECN_REQUEST = 0b111
 """ACE of a SYN that requests AccECN: AE, CWR and ECE (RFC 9768 section 3.1.1)."""
 

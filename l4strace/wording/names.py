@@ -61,3 +61,12 @@ def negotiated(flow: dict[str, Any]) -> str:
     if transport is None or transport == "tcp":
         return str(flow["mode"] or "unknown")
     return TRANSPORTS[transport]
+
+
+DSCPS = {0: "best effort", 8: "CS1", 34: "AF41", 40: "CS5", 45: "NQB", 46: "EF", 48: "CS6"}
+"""DiffServ codepoints with a name that people use (RFC 2474, 2597, 3246 and 9956)."""
+
+
+def dscp(value: int) -> str:
+    """`DSCP 45 (NQB)`."""
+    return f"DSCP {value}" + (f" ({DSCPS[value]})" if value in DSCPS else "")

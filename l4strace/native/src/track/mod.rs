@@ -9,6 +9,7 @@
 
 mod conversation;
 mod crew;
+mod dscp;
 mod feedback;
 mod handshake;
 mod prefetch;

@@ -117,4 +117,12 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.i64("last_ns", totals().map(|n| n.last_ns));
     t.i64("first_ce_ns", totals().map(|n| n.first_ce.map(|c| c.0)));
     t.u64("first_ce_frame", totals().map(|n| n.first_ce.map(|c| c.1)));
+    t.u8("dscp", totals().map(|n| n.dscps.most().0));
+    t.u64("other_dscps", totals().map(|n| n.packets.saturating_sub(n.dscps.most().1)));
+    // What a sender of TCP decides about ECN is in its handshake.
+    t.u32("ecn_runs", dirs.iter().map(|_| None));
+    t.u32_lists("first_ecn_runs", dirs.iter().map(|_| None::<[u32; 0]>));
+    t.i64("without_ect_since_ns", dirs.iter().map(|_| None));
+    t.u64("without_ect_since_frame", dirs.iter().map(|_| None));
+    t.u64("without_ect_packets", dirs.iter().map(|_| None));
 }

@@ -76,6 +76,20 @@ pub fn flows(flows: &[UdpView<'_>]) -> Columns {
     })
 }
 
+/// How a sender tries ECN out, and with which DSCP.
+fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
+    let dscps = || dirs.iter().map(|d| (d.tally.packets, d.tally.dscps.most()));
+    t.u8("dscp", dscps().map(|(_, most)| most.0));
+    t.u64("other_dscps", dscps().map(|(packets, most)| packets.saturating_sub(most.1)));
+    let runs = || dirs.iter().map(|d| d.view.flow.runs(usize::from(!d.forward)));
+    t.u32("ecn_runs", runs().map(|r| r.count));
+    t.u32_lists("first_ecn_runs", runs().map(|r| Some(r.first())));
+    let given_up = || dirs.iter().map(|d| d.view.flow.given_up(usize::from(!d.forward)));
+    t.i64("without_ect_since_ns", given_up().map(|since| since.map(|s| s.0)));
+    t.u64("without_ect_since_frame", given_up().map(|since| since.map(|s| s.1)));
+    t.u64("without_ect_packets", runs().map(|r| r.without_ect));
+}
+
 /// One direction that showed packets.
 struct Direction<'a> {
     view: &'a UdpView<'a>,
@@ -127,6 +141,7 @@ pub fn directions(flows: &[UdpView<'_>]) -> Columns {
         t.bool("forward", dirs.iter().map(|d| d.forward));
         counts(t, dirs);
         feedback(t, dirs);
+        ecn_tried(t, dirs);
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::seq::SeqSpace;
 use crate::packet::{ecn, flag, AccEcnOption, Packet};
+use crate::track::dscp::Dscps;
 use crate::track::feedback::Feedback;
 use crate::track::prefetch::prefetch;
 use crate::track::sending::echo::Echoes;
@@ -43,6 +44,7 @@ pub struct Totals {
     pub first_ns: i64,
     pub last_ns: i64,
     pub first_ce: Option<(i64, u64)>,
+    pub dscps: Dscps,
     pub fin: bool,
     /// Packets in a row that lie behind `last_ns`.
     behind: u8,
@@ -134,6 +136,7 @@ impl Totals {
         self.last_frame = p.frame;
         self.time(p.ts_ns);
         self.ecn[usize::from(p.ip_ecn & 3)] += 1;
+        self.dscps.add(p.dscp);
         self.options_cut += u64::from(p.options_cut);
         if let Some(outer) = p.outer_ecn.filter(|&outer| outer != p.ip_ecn) {
             self.rarely().tunnelled(outer, p.ip_ecn);

@@ -2,9 +2,11 @@
 
 use super::content::{Content, Transport};
 use super::feedback::{Feedback, Sending};
+use super::runs::Runs;
 use super::sample::Sample;
 use super::series::{Series, Slot};
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
+use crate::track::dscp::Dscps;
 use crate::track::handshake::vantage::Vantage;
 use crate::track::rounds::round::Limit;
 
@@ -39,6 +41,7 @@ pub struct Tally {
     pub first_ns: i64,
     pub last_ns: i64,
     pub first_ce: Option<(i64, u64)>,
+    pub dscps: Dscps,
 }
 
 impl Tally {
@@ -55,6 +58,7 @@ impl Tally {
         self.ecn[codepoint] += 1;
         self.data_ecn[codepoint] += data;
         self.max_payload = self.max_payload.max(p.payload_len);
+        self.dscps.add(p.dscp);
         self.max_ttl = self.max_ttl.max(p.ttl);
         let headers = if p.ip_version == 6 { HEADERS_V6 } else { HEADERS_V4 };
         self.super_packets += u64::from(p.payload_len + headers > ETHERNET_MTU);
@@ -84,6 +88,7 @@ pub struct UdpFlow {
     /// Client to server [0] and server to client [1].
     pub dirs: [Tally; 2],
     series: [Series; 2],
+    runs: [Runs; 2],
     pub samples: [Sample; 2],
     /// Of each datagram of a direction, so many of the first bytes of its payload were captured, or all of it.
     pub held: [u8; 2],
@@ -104,6 +109,7 @@ impl UdpFlow {
             last_ns: first.ts_ns,
             dirs: Default::default(),
             series: Default::default(),
+            runs: Default::default(),
             samples: Default::default(),
             held: [COMPARED; 2],
             shift_ns: 0,
@@ -117,6 +123,7 @@ impl UdpFlow {
         self.last_ns = packet.ts_ns;
         self.dirs[side].add(packet);
         self.series[side].add(packet);
+        self.runs[side].add(packet);
         self.samples[side].add(packet, payload);
         if payload.len() < usize::from(self.held[side]) && (payload.len() as u32) < packet.payload_len {
             self.held[side] = payload.len() as u8;
@@ -173,11 +180,22 @@ impl UdpFlow {
         self.series[side].slots(self.shift_ns)
     }
 
+    /// Codepoints of a side in their order.
+    pub fn runs(&self, side: usize) -> &Runs {
+        &self.runs[side]
+    }
+
+    /// Since when a side sends no ECT any more, and the frame.
+    pub fn given_up(&self, side: usize) -> Option<(i64, u64)> {
+        self.runs[side].given_up(self.shift_ns)
+    }
+
     /// Takes the server for the client and the client for the server.
     pub(super) fn turn(&mut self) {
         self.key = self.key.reversed();
         self.dirs.swap(0, 1);
         self.series.swap(0, 1);
+        self.runs.swap(0, 1);
         self.samples.swap(0, 1);
         self.held.swap(0, 1);
         self.content.turn();

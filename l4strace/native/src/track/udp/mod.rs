@@ -8,6 +8,7 @@ mod prague;
 mod quic;
 mod retrace;
 mod rtp;
+mod runs;
 mod same;
 mod sample;
 mod series;

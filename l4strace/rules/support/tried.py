@@ -1,0 +1,114 @@
+"""ECN as a sender over UDP tries it out and gives it up, and what became of it on the way."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from l4strace.derive import one_way
+from l4strace.derive.vantage import once
+from l4strace.evidence import Evidence, traffic
+from l4strace.schema.words import CODEPOINTS, NOT_ECT
+
+FOR_GOOD = 200
+"""Not-ECT packets after which a sender has decided: it knows once its first packets with ECT were
+answered, and before that it sends an initial window, of which the largest known has 100 packets.
+By eye."""
+MOST_PROBES = 64
+"""Packets with ECT up to which a sender still tries ECN out. RFC 9000 section 13.4.2 suggests ten;
+stacks that mark batches send up to a batch more (neqo: 13; UDP_SEGMENT: 64 at most)."""
+
+
+class Tried(NamedTuple):
+    """One direction near its sender: the run of ECT after which everything is Not-ECT."""
+
+    row: dict[str, Any]
+    """The direction's row of `directions`, with `transport`."""
+    codepoint: int
+    packets: int
+    """Packets of all runs with ECT."""
+
+    @property
+    def name(self) -> str:
+        """`ECT(1)`."""
+        return list(CODEPOINTS.values())[self.codepoint]
+
+    @property
+    def probes(self) -> bool:
+        """Whether QUIC validated ECN with these packets, and no more."""
+        return self.row["transport"] == "quic" and self.packets <= MOST_PROBES
+
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """From the decision to the end."""
+        return self.row["without_ect_since_ns"], self.row["last_ns"]
+
+
+def given_up(evidence: Evidence) -> list[Tried]:
+    """Directions over UDP that sent ECT and then Not-ECT for good, seen nearest to the sender."""
+    known = traffic(evidence)
+    near = once(known, known.directions).filter(
+        pl.col("without_ect_since_ns").is_not_null() & (pl.col("without_ect_packets") >= FOR_GOOD)
+    )
+    transports = known.flows.select("source", "flow", "transport")
+    rows = near.join(transports, on=["source", "flow"], how="left").to_dicts()
+    found = (_tried(row) for row in rows)
+    return [tried for tried in found if tried is not None]
+
+
+def _tried(row: dict[str, Any]) -> Tried | None:
+    """None where more runs than were kept alternate: whatever that is, it is no trial."""
+    runs = row["first_ecn_runs"]
+    if row["ecn_runs"] * 2 > len(runs):
+        return None
+    ect = [
+        (codepoint, packets)
+        for codepoint, packets in zip(runs[::2], runs[1::2], strict=True)
+        if codepoint != NOT_ECT
+    ]
+    return Tried(row, ect[0][0], sum(packets for _, packets in ect))
+
+
+BECAME = {
+    "cleared": ("ect1_to_not_ect", "ect0_to_not_ect"),
+    "changed": ("ect1_to_ect0", "ect0_to_ect1"),
+    "marked": ("ect1_to_ce", "ect0_to_ce"),
+    "intact": ("ect1_to_ect1", "ect0_to_ect0"),
+}
+"""What may become of a packet with ECT: columns of `paths`."""
+
+
+def became(evidence: Evidence, tried: Tried) -> str:
+    """A key of BECAME, as both ends show the packets with ECT; `marked` if it was every one of
+    them, `unknown` without the other capture."""
+    row = tried.row
+    here = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
+    paths = one_way.end_to_end(evidence).filter(here)
+    counts = paths.select(
+        pl.sum_horizontal(columns).sum().alias(name) for name, columns in BECAME.items()
+    ).row(0, named=True)
+    if counts["cleared"] or counts["changed"]:
+        return "cleared" if counts["cleared"] >= counts["changed"] else "changed"
+    return next((name for name in ("intact", "marked") if counts[name]), "unknown")
+
+
+CAUSES = {
+    "cleared": "The path clears ECT (L4S104).",
+    "changed": "The path swaps ECT(1) and ECT(0) (L4S105).",
+    "marked": "Every packet with ECT arrived as CE.",
+    "intact": "ECT arrived as it left: the receiver does not report it, or the sender misreads "
+    "the report.",
+    "unknown": "The path clears or changes ECT, or the receiver does not report it: one capture "
+    "does not show which.",
+}
+"""What explains a trial that failed, by what became of its packets (see `became`)."""
+ACTIONS = {
+    "cleared": "Find the node that clears the ECN field (L4S104).",
+    "changed": "Find the node that rewrites the ECN field (L4S105).",
+    "marked": "Find the node that sets CE on every packet (L4S403).",
+    "intact": "Check that the receiver's socket delivers the ECN field (IP_RECVTOS, "
+    "IPV6_RECVTCLASS) and that its feedback counts it.",
+    "unknown": "Capture at the other end too: it shows how the packets arrived.",
+}
+"""What to do about it, by what became of the packets (see `became`)."""

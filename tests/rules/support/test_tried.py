@@ -1,0 +1,31 @@
+"""Trials of ECN over UDP: what counts as given up, and what became of the packets."""
+
+from dataclasses import replace
+
+import pytest
+
+from l4strace.rules.support import tried
+from tests.support.ends import path, sent
+
+
+@pytest.mark.parametrize(
+    ("runs", "packets", "probes"),
+    [([0, 2, 2, 10, 0, 300], 10, True), ([1, 65, 0, 300], 65, False), ([2, 5, 1, 5, 0, 300], 10, True)],
+)  # fmt: skip
+def test_packets_of_a_trial_are_counted(runs: list[int], packets: int, probes: bool) -> None:
+    (one,) = tried.given_up(sent(runs))
+    assert (one.packets, one.probes, one.span_ns[0]) == (packets, probes, 5_000_000)
+
+
+def test_nothing_that_alternates_without_end_is_a_trial() -> None:
+    many = sent([1, 1, 0, 300] * 8)
+    assert tried.given_up(many)
+    longer = many.udp_directions.with_columns(ecn_runs=17).cast(many.udp_directions.schema)
+    assert tried.given_up(replace(many, udp_directions=longer)) == []
+
+
+def test_a_path_that_clears_more_than_it_swaps_clears() -> None:
+    (one,) = tried.given_up(sent([1, 10, 0, 300]))
+    paths = path(ect1_to_not_ect=6, ect1_to_ect0=4)
+    assert tried.became(sent([1, 10, 0, 300], paths=paths), one) == "cleared"
+    assert tried.became(sent([1, 10, 0, 300]), one) == "unknown"

@@ -1,0 +1,39 @@
+"""ECT(1) that ends for good."""
+
+import pytest
+
+from l4strace.rules.l4s210_l4s_given_up import RULE
+from tests.support.ends import findings, path, recorded, sent
+
+
+def test_fires_on_a_recorded_sender_that_gave_up_after_one_packet():
+    (found,) = findings(RULE, recorded("upbleach"))
+    assert found.message.startswith("The sender gave L4S up 12.9 ms after its first packet")
+    assert found.message.endswith("The path clears ECT (L4S104).")
+    assert (found.forward, found.frames) == (True, (3,))
+
+
+def test_silent_on_the_twin_that_keeps_it():
+    assert findings(RULE, recorded("up1")) == []
+    assert findings(RULE, recorded("pqbleach")) == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "transport", "found"),
+    [
+        ([1, 5000, 0, 300], "quic", 1),
+        ([1, 10, 0, 300], "quic", 0),  # probes of a validation: L4S115
+        ([1, 10, 0, 300], "rtp", 1),
+        ([2, 5000, 0, 300], "udp", 0),
+        ([1, 5000, 0, 100], "udp", 0),
+    ],
+)
+def test_silent_on_probes_on_ect0_and_where_it_may_come_again(
+    runs: list[int], transport: str, found: int
+):
+    assert len(findings(RULE, sent(runs, transport))) == found
+
+
+def test_fires_without_accusing_a_path_that_is_intact():
+    (found,) = findings(RULE, sent([1, 90, 0, 300], "rtp", paths=path(ect1_to_ect1=90)))
+    assert "ECT arrived as it left" in found.message
