@@ -69,4 +69,11 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ecn-validation-failed", "QUIC tried ECN and gave it up.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ecn-validation-failed",
+    "QUIC tried ECN and gave it up.",
+    check,
+    __doc__,
+    ("QUIC gave up ECN: its validation failed",),
+)

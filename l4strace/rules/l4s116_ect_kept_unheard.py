@@ -88,4 +88,11 @@ def _finding(row: dict[str, int]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "ect-kept-unheard", "UDP keeps ECT on a path that erases it.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "ect-kept-unheard",
+    "UDP keeps ECT on a path that erases it.",
+    check,
+    __doc__,
+    ("The sender keeps ECT on a path that erases it",),
+)

@@ -82,4 +82,11 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(CODE, "dscp-remarked", "The path rewrites the DSCP.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "dscp-remarked",
+    "The path rewrites the DSCP.",
+    check,
+    __doc__,
+    ("The path rewrites the DSCP",),
+)

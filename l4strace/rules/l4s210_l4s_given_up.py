@@ -73,4 +73,11 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     )
 
 
-RULE = Rule(CODE, "l4s-given-up", "UDP stopped ECT(1) for good.", check, __doc__)
+RULE = Rule(
+    CODE,
+    "l4s-given-up",
+    "UDP stopped ECT(1) for good.",
+    check,
+    __doc__,
+    ("The sender gave L4S up for good",),
+)

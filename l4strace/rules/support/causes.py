@@ -38,11 +38,14 @@ class Link(NamedTuple):
 SHARES = ("L4S501", "L4S502")
 GREEDY = ("L4S304", "L4S305", "L4S306", "L4S201", "L4S202", "L4S203")
 """Faults of a sender that take from the flows beside it."""
+GIVEN_UP = ("L4S115", "L4S210")
+"""What a sender over UDP rightly does where the path erases or re-marks ECT."""
 
 LINKS = (
     Link("L4S301", "L4S302"),
     *(Link(effect, cause, "misfire") for effect in SHARES for cause in ("L4S301", "L4S308")),
     *(Link(effect, cause, place=_other) for effect in SHARES for cause in GREEDY),
+    *(Link(effect, cause) for effect in GIVEN_UP for cause in ("L4S104", "L4S105")),
     Link("L4S404", "L4S402"),
     Link("L4S111", "L4S108"),
     Link("L4S112", "L4S108"),
