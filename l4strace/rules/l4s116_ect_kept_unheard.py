@@ -94,5 +94,5 @@ RULE = Rule(
     "UDP keeps ECT on a path that erases it.",
     check,
     __doc__,
-    ("The sender keeps ECT on a path that erases it",),
+    ("The sender keeps ECT that the path erases",),
 )
