@@ -164,7 +164,21 @@ function clearHeader() {
   clear();
 }
 
+// One chart over the whole window, and back: by its button, or by Escape.
+function enlarge(figure) {
+  const large = figure.classList.toggle("large");
+  const plot = figure.querySelector(".plot");
+  figure.querySelector("[data-large]").textContent = large ? "Back to the page" : "Large view";
+  plot.dataset.height ??= plot.style.height;
+  plot.style.height = large ? `${Math.max(200, innerHeight - plot.offsetTop - 24)}px` : plot.dataset.height;
+  if (drawn(plot)) draw(plot);
+}
+
 function wire() {
+  addEventListener("keydown", (event) => {
+    const figure = document.querySelector(".chart.large");
+    if (event.key === "Escape" && figure) enlarge(figure);
+  });
   clearHeader();
   themeButton();
   reachTables();
@@ -179,6 +193,7 @@ function wire() {
   for (const details of document.querySelectorAll("details.numbers")) {
     details.addEventListener("toggle", () => fillNumbers(details));
     details.querySelector(".save").addEventListener("click", (event) => save(details, event.target.dataset.format));
+    details.querySelector("[data-large]").addEventListener("click", () => enlarge(details.closest("figure")));
   }
   for (const details of document.querySelectorAll("details.flow")) {
     details.addEventListener("toggle", () => { if (details.open && window.Plotly) drawPending(); });

@@ -118,3 +118,14 @@ def test_a_phone_shows_headline_remedy_and_chart_at_once(opened: chromium.Chromi
 
 def test_nothing_of_this_was_a_complaint(opened: chromium.Chromium) -> None:
     assert opened.complaints == []
+
+
+def test_a_chart_has_a_large_view(opened: chromium.Chromium) -> None:
+    chart = "document.getElementById('queue-flow-0')"
+    before = opened.evaluate(f"{chart}.querySelector('.plot').clientHeight")
+    opened.evaluate(f"{chart}.querySelector('[data-large]').click()")
+    height = f"{chart}.querySelector('.plot').clientHeight"
+    opened.wait_until(f"{height} > 500 && {chart}.querySelector('.main-svg').clientHeight > 500")
+    opened.evaluate("dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    opened.wait_until(f"{height} === {before}")
+    assert opened.complaints == []

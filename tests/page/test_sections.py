@@ -341,3 +341,12 @@ def test_a_story_is_linked_both_ways_and_has_one_remedy(case: Case) -> None:
     remedy = next(one.action for one in case.analysis.findings if one.rule == "L4S302")
     assert html.count(remedy.rpartition("rebuild ")[2].split("(")[0]) == 1
     assert by_rule["L4S501"].action == by_rule["L4S302"].action == ""
+
+
+def test_the_scale_of_alpha_shows_it_after_its_start(case: Case) -> None:
+    (chart,) = (c for c in build(case).charts if c.key == "alpha-flow-0")
+    low, high = chart.spec["layout"]["yaxis"]["range"]
+    late = case.charted[0].kernel.filter(pl.col("x") > 0.2 * case.axis.length)["alpha"].max()
+    assert low == 0
+    assert late < high < 1
+    assert "The scale ends at" in chart.caption

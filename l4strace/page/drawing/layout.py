@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.palette import REFERENCE, Stroke, faint
+from l4strace.page.drawing.scale import scale
 from l4strace.wording.moments import TimeAxis
 
 HEIGHT = 172
 """Pixels: five timelines fit one screen."""
 HOVER_FORMAT = ",.5~r"
 """Format of d3: at most five significant digits, with thousands separated."""
+MOST_LABELS = 8
+"""Labels of a logarithmic axis that fit a phone; of more only those of powers of ten are kept."""
 SHADE_ROW = 11
 """Pixels from the name of one shaded stretch down to the next."""
 GRID = "#e3e6ea"
@@ -68,6 +72,14 @@ def _layout(
             **y,
         },
     }
+
+
+def logarithmic(values: Iterable[float]) -> dict[str, Any]:
+    """A logarithmic axis whose every label is a whole number of its own, not a bare 2 or 5."""
+    ticks = scale(values, {"type": "log"}).ticks
+    few = len(ticks) <= MOST_LABELS
+    texts = [text if few or text.strip("0.,") == "1" else "" for _, text in ticks]
+    return {"type": "log", "tickvals": [value for value, _ in ticks], "ticktext": texts}
 
 
 def shade(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from l4strace.page.direction import Direction
@@ -14,6 +16,11 @@ from l4strace.wording.amounts import number
 NAME = "alpha"
 TITLE = "Alpha"
 
+SETTLED = 0.1
+"""Part of the run after which alpha has left its start: by eye, dozens of rounds."""
+ROOM = 1.25
+"""Part of the scale above the highest value, by eye."""
+
 
 def draw(direction: Direction) -> Figure | None:
     """Alpha replayed from the packets' CE feedback, over the kernel's."""
@@ -25,7 +32,17 @@ def draw(direction: Direction) -> Figure | None:
         bounds = "bounds of the CE count and of the start"
         traces += band(rounds, "alpha_lo", "alpha_hi", bounds, REPLAYED, direction.points, 1.0)
         traces.append(line(replayed, "replayed from packets", REPLAYED))
-    return timeline(traces, "share", direction.axis) if traces else None
+    top = _top(direction)
+    y: dict[str, Any] = {"range": [0, top]} if top < 1 else {}
+    return timeline(traces, "share of marks", direction.axis, **y) if traces else None
+
+
+def _top(direction: Direction) -> float:
+    """Where the scale ends: alpha may start at 1 and then stay at a few percent for the run."""
+    tables = (direction.kernel, _replayed(direction))
+    late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length * SETTLED)
+    highest = [table.select(late.max()).item() for table in tables]
+    return min(1.0, ROOM * max((one for one in highest if one), default=1.0))
 
 
 def describe(direction: Direction) -> str:
@@ -43,6 +60,8 @@ def describe(direction: Direction) -> str:
         parts.append(
             "Where packets do not show whether alpha starts at 0 or 1, the bounds cover both."
         )
+    if (top := _top(direction)) < 1:
+        parts.append(f"The scale ends at {number(top)}: higher values are from the start.")
     if facts:
         parts.append(f"Mean over the second half of the run: {', '.join(facts)}.")
     return " ".join(parts)

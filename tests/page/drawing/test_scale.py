@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from l4strace.page.drawing.layout import MOST_LABELS, logarithmic
 from l4strace.page.drawing.scale import MOST_TICKS, scale
 
 NUMBERS = st.floats(-1e9, 1e9).filter(lambda v: v == 0 or abs(v) > 1e-6)
@@ -40,3 +41,16 @@ def test_given_ticks_stay() -> None:
 
 def test_gaps_are_no_values() -> None:
     assert scale([math.nan, 2.0, 4.0], {"rangemode": "normal"}).low == pytest.approx(1.9)
+
+
+def test_a_logarithmic_axis_has_whole_labels() -> None:
+    for values in ([0.05, 0.9], [0.01, 400.0], [3.0, 4.0]):
+        axis = logarithmic(values)
+        labels = [text for text in axis["ticktext"] if text]
+        shown = [
+            f"{value:g}"
+            for value, text in zip(axis["tickvals"], axis["ticktext"], strict=False)
+            if text
+        ]
+        assert labels == shown
+        assert len(labels) <= MOST_LABELS

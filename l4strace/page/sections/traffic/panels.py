@@ -6,7 +6,7 @@ import polars as pl
 
 from l4strace.page.chart import Chart
 from l4strace.page.drawing.figure import Figure, Trace
-from l4strace.page.drawing.layout import chart, reference, timeline
+from l4strace.page.drawing.layout import chart, logarithmic, reference, timeline
 from l4strace.page.drawing.palette import CE, LOSS, REFERENCE
 from l4strace.page.drawing.series import Points, line, points, points_of
 from l4strace.page.drawing.smooth import per_interval
@@ -58,17 +58,19 @@ def delay(link: Link) -> Chart | None:
     """CDF of the queue delay per flow and over all, by packets."""
     traces: list[Trace] = []
     facts = []
+    seen: list[float] = []
     for part in (link.all, *link.flows):
         if not (found := part.delays):
             continue
         curve = Points(
             [max(us, LEAST_US) * MS for us in found.values()], [PERCENT * s for s in found]
         )
+        seen += curve.x
         traces.append(line(curve, part.name, part.stroke, width=1.8, paused=False))
         facts.append(f"{part.name}: {_middle_and_high(found)}")
     if not traces:
         return None
-    figure = chart(traces, "ms", "% of packets", x={"type": "log"}, height=COMPARING_PIXELS)
+    figure = chart(traces, "ms", "% of packets", x=logarithmic(seen), height=COMPARING_PIXELS)
     for level, name in ((50, "median"), (99, "P99")):
         reference(figure, level, name)
     jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)

@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.derive import short_flows
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
-from l4strace.page.drawing.layout import chart
+from l4strace.page.drawing.layout import chart, logarithmic
 from l4strace.page.drawing.palette import ECT0, ECT1, NOT_ECT
 from l4strace.page.drawing.series import dots, points_of
 from l4strace.wording.amounts import data_size, duration, share
@@ -83,8 +83,8 @@ def completion(case: Case) -> Chart | None:
         for column, name, stroke, symbol in SENT_AS
         if (own := ordered.filter(pl.col("marked_as") == column)).height
     ]
-    log = {"type": "log"}
-    figure = chart(traces, "kB", "ms", x=log, y=log, height=230)
+    sizes, times = logarithmic(ordered["x"]), logarithmic(ordered["completion_us"] * MS)
+    figure = chart(traces, "kB", "ms", x=sizes, y=times, height=230)
     caption = (
         f"{count(flows.height, 'flow')} of at most {data_size(short_flows.LARGEST_BYTES)}, from "
         "the first packet of the sender to its last."
