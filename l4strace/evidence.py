@@ -40,6 +40,9 @@ class Capture:
     stats: pl.DataFrame
     qdiscs: pl.DataFrame
     udp_flows: pl.DataFrame = field(default_factory=_without_rows("flows"), kw_only=True)
+    udp_round_trips: pl.DataFrame = field(
+        default_factory=_without_rows("udp_round_trips"), kw_only=True
+    )
     udp_directions: pl.DataFrame = field(default_factory=_without_rows("directions"), kw_only=True)
     udp_kernel: pl.DataFrame = field(default_factory=_without_rows("kernel"), kw_only=True)
     udp_rounds: pl.DataFrame = field(default_factory=_without_rows("rounds"), kw_only=True)

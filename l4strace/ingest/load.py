@@ -130,5 +130,6 @@ def _capture(tables: dict[str, pl.DataFrame]) -> Capture:
         qdiscs=table("qdiscs"),
         udp_flows=table("flows", "udp_"),
         udp_directions=table("directions", "udp_"),
+        udp_round_trips=table("udp_round_trips"),
         udp_kernel=table("kernel"),
     )

@@ -154,6 +154,9 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
         udp_directions=capture.udp_directions.join(udp, on=["source", "flow"], how="semi"),
         udp_kernel=of_senders,
         udp_rounds=sent,
+        udp_round_trips=capture.udp_round_trips.filter(
+            pl.col("start_ns") < end, pl.col("end_ns") > first
+        ),
     )
 
 

@@ -113,6 +113,7 @@ def _part(capture: Capture, sources: list[int]) -> Capture:
         udp_directions=capture.udp_directions.filter(ours),
         udp_kernel=capture.udp_kernel.filter(ours),
         udp_rounds=capture.udp_rounds.filter(ours),
+        udp_round_trips=capture.udp_round_trips.filter(ours),
         rounds=capture.rounds.filter(ours),
         kernel=capture.kernel.filter(ours),
         stats=capture.stats.filter(ours),

@@ -295,6 +295,42 @@ ROUNDS = Table(
     ),
 )
 
+UDP_ROUND_TRIPS = Table(
+    "udp_round_trips",
+    "One round trip of one direction over UDP whose receiver reports in clear (UDP Prague, RTP with RFC 8888).",
+    ("source", "flow", "forward", "round"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("round", U32, "", "Number of the round within its direction, from 0; that of the first round where the row merges several."),
+        Column("round_trips", U32, "", "Number of rounds that the row merges, usually 1; rounds of long captures are merged as in `rounds`."),
+        Column("start_ns", I64, "ns", "When the round began: the report that covered the last packet sent before."),
+        Column("end_ns", I64, "ns", "When the round ended."),
+        Column("first_frame", U64, "", "First frame of the flow in the round."),
+        Column("last_frame", U64, "", "Last frame of the flow in the round."),
+        Column("sent_packets", U32, "", "Data packets of the round, as captured here."),
+        Column("sent_bytes", U64, "byte", "Payload of the round's data packets, as captured here."),
+        Column("reported_packets", U32, "", "Packets that feedback newly reports as arrived."),
+        Column("reported_bytes", U64, "byte", "Payload of the packets that feedback newly reports as arrived."),
+        Column("reported_ce", U32, "", "Packets that feedback newly reports as arrived with CE."),
+        Column("reported_lost", U32, "", "Packets that feedback newly reports as lost."),
+        Column("goodput_bps", F64, "bit/s", "Payload newly reported as arrived in the round, per second."),
+        Column("rtt_min_us", F64, "us", "Smallest RTT of the round: from a packet to the report on it, less the time for which the receiver held that.", NOT_AT_RECEIVER),
+        Column("rtt_mean_us", F64, "us", "Mean RTT of the round.", NOT_AT_RECEIVER),
+        Column("rtt_max_us", F64, "us", "Largest RTT of the round.", NOT_AT_RECEIVER),
+        Column("marked_rtt_min_us", F64, "us", "Smallest RTT of the round's packets that are reported with CE.", NOT_AT_RECEIVER),
+        Column("queue_delay_us", F64, "us", "Mean RTT minus the smallest RTT of the direction.", NOT_AT_RECEIVER),
+        Column("inflight_max_bytes", U64, "byte", "Most bytes at any time of the round that no report covered.", NOT_AT_RECEIVER),
+        Column("inflight_max_packets", U32, "", "Most packets at any time of the round that no report covered.", NOT_AT_RECEIVER),
+        Column("alpha", F64, "", "Alpha of UDP Prague after the round, replayed from its packets as its sender computes it; it starts at 0. Null for other transports and in a capture that begins later.", NOT_AT_RECEIVER),
+        Column("window_packets", U32, "packet", "Packets that UDP Prague lets fly after the round, replayed.", NOT_AT_RECEIVER),
+        Column("pacing_bps", F64, "bit/s", "Pacing rate of UDP Prague after the round, replayed; its sender moves by 3 % around it.", NOT_AT_RECEIVER),
+        Column("reductions", U32, "", "Reductions by alpha/2 that the replay made so far.", NOT_AT_RECEIVER),
+        Column("empty_reductions", U32, "", "Those of `reductions` that took nothing off: alpha was 0.", NOT_AT_RECEIVER),
+    ),
+)
+
 PATHS = Table(
     "paths",
     "One flow direction followed packet by packet from the capture near its sender to the one near its receiver.",

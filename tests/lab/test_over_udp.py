@@ -1,6 +1,8 @@
 """Flows over UDP against counts of their own programs and of another reader."""
 
 import json
+import lzma
+from bisect import bisect_left
 from pathlib import Path
 
 import polars as pl
@@ -166,3 +168,37 @@ def test_an_error_bit_ends_ect1_for_good(shared_data: Path) -> None:
     run = shared_data / "user-space" / "upbleach"
     (row,) = pipeline.read([str(run / "a.pcap.xz")]).udp_directions.filter("forward").to_dicts()
     assert (row["ect1"], row["l4s_error_frame"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("run", "least", "most", "empty"), [("up1", 0.92, 0.001, 1), ("mixup", 0.96, 0.0015, 1)]
+)
+def test_the_controller_of_udp_prague_is_replayed(
+    shared_data: Path, run: str, least: float, most: float, empty: int
+) -> None:
+    """Window and pacing rate at the end of each round against the next packet of the log."""
+    folder = shared_data / "user-space" / run
+    captured = pipeline.read([str(folder / "a.pcap.xz")], companions=False)
+    sent = []
+    log = lzma.decompress((folder / f"{run}-send.log.xz").read_bytes()).decode()
+    for line in log.splitlines():
+        values = [value.strip() for value in line.removeprefix("s: ").split(",")]
+        if line.startswith("s: ") and len(values) == 16 and values[0].isdigit():
+            sent.append((int(values[0]), int(values[10]), int(values[11])))
+    started = captured.udp_directions.filter(pl.col("reported_packets") > 0)["first_ns"][0]
+    zero_ns = started - 1000 * sent[0][0]
+    trips = captured.udp_round_trips
+    same, errors = [], []
+    for end_ns, window, bps in trips.select("end_ns", "window_packets", "pacing_bps").rows():
+        at = bisect_left(sent, ((end_ns - zero_ns) / 1000,))
+        if at == len(sent):
+            break
+        _, rate, allowed = sent[at]
+        same.append(window == allowed)
+        # It paces 3 % faster and slower by turns.
+        errors.append(min(abs(rate / (bps / 8 * by) - 1) for by in (1.03, 1 / 1.03)))
+    assert len(same) > 150
+    assert sum(same) / len(same) >= least
+    assert sorted(errors)[len(errors) // 2] <= most
+    assert trips["empty_reductions"].max() == empty
+    assert trips["reductions"].max() > 50

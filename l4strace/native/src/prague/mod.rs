@@ -1,4 +1,4 @@
-//! TCP Prague as the kernel computes it: alpha and the classic-ECN detector.
+//! TCP Prague as the kernel computes it (alpha and the classic-ECN detector), and UDP Prague as its sender does.
 //!
 //! Integer arithmetic throughout, in the kernel's own widths and order, so that a replay from logged
 //! inputs gives the logged bits. Names are those of `net/ipv4/tcp_prague.c` (L4STeam/linux@02573a2
@@ -10,6 +10,7 @@ pub mod detector;
 pub mod filter;
 pub mod log;
 pub mod replay;
+pub mod udp;
 
 pub use build::Build;
 pub use detector::{Carry, Inputs, Step};

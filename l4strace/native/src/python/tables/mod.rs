@@ -8,6 +8,7 @@ mod paths;
 mod rounds;
 mod sources;
 mod udp;
+mod udp_round_trips;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +39,7 @@ pub fn all<'py>(py: Python<'py>, run: &Run, threads: usize) -> PyResult<Bound<'p
     tables.set_item("udp_flows", udp::flows(&datagrams).finish()?)?;
     tables.set_item("udp_directions", udp::directions(&datagrams).finish()?)?;
     tables.set_item("udp_rounds", udp::rounds(&datagrams).finish()?)?;
+    tables.set_item("udp_round_trips", udp_round_trips::table(&datagrams).finish()?)?;
     tables.set_item("rounds", rounds.finish()?)?;
     tables.set_item("paths", paths::table(&run.paths)?)?;
     tables.set_item("stats", sources::stats(&run.captures)?)?;

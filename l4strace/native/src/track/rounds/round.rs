@@ -58,6 +58,18 @@ pub struct RoundRow {
     /// Least and largest score that the packets allow.
     pub classic_ecn_bounds: Option<[f32; 2]>,
     pub classic_ecn_buggy_bounds: Option<[f32; 2]>,
+    /// Of UDP Prague.
+    pub controlled: Option<Controlled>,
+}
+
+/// State of UDP Prague's controller, and reductions by alpha/2 since the start; those by nothing are among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Controlled {
+    pub alpha: f32,
+    pub window: u32,
+    pub rate_bps: f32,
+    pub reductions: u32,
+    pub by_nothing: u32,
 }
 
 /// CE packets fed back in a round.

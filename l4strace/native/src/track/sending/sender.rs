@@ -351,6 +351,7 @@ impl Sender {
             classic_ecn_buggy: scores.map(|s| s.buggy),
             classic_ecn_bounds: bounds.map(|pair| pair.map(|s| s.fixed as f32)),
             classic_ecn_buggy_bounds: bounds.map(|pair| pair.map(|s| s.buggy as f32)),
+            controlled: None,
         };
         self.number += 1;
         row

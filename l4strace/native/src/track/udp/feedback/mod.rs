@@ -5,6 +5,7 @@ mod message;
 mod numbers;
 mod pace;
 mod prague;
+mod replay;
 mod rtcp;
 mod rtp;
 mod sending;

@@ -2,6 +2,7 @@
 
 use super::counts::Report;
 use super::message::{Ack, Block, Data, Message};
+use super::replay::Replay;
 use super::sending::{Sending, MOST_REPORTED};
 use crate::packet::{ecn, Packet};
 use crate::track::handshake::vantage::Vantage;
@@ -16,11 +17,12 @@ const LONGEST_HELD: u16 = 0x1fff;
 pub(super) struct Prague {
     pub sides: [Sending; 2],
     acks: [Acks; 2],
+    replays: [Replay; 2],
 }
 
 impl Default for Prague {
     fn default() -> Self {
-        Prague { sides: Sending::pair(), acks: Default::default() }
+        Prague { sides: Sending::pair(), acks: Default::default(), replays: Default::default() }
     }
 }
 
@@ -47,6 +49,7 @@ impl Prague {
     pub fn turn(&mut self) {
         self.sides.swap(0, 1);
         self.acks.swap(0, 1);
+        self.replays.swap(0, 1);
     }
 
     fn data(&mut self, packet: &Packet, data: &Data, side: usize) {
@@ -60,6 +63,7 @@ impl Prague {
             }
         }
         self.look_around(side);
+        self.replays[side].send(packet, data);
         self.sides[side].send(packet, 0, data.number, 32);
     }
 
@@ -78,6 +82,7 @@ impl Prague {
             return;
         }
         (acks.last, acks.ns) = (Some(*ack), packet.ts_ns);
+        sending.controlled = self.replays[data].ack(packet, ack);
         sending.counters(packet, ack.number, [received, ce, lost]);
         if ack.error {
             sending.error(packet);
@@ -98,8 +103,11 @@ impl Prague {
             let report = u16::from_be_bytes([report[0], report[1]]);
             let one = Report::new(report, HELD_NS, LONGEST_HELD);
             error |= one.received && one.ecn & ecn::ECT1 == 0;
-            sending.reported(packet, 0, (block.begin.wrapping_add(wire), 32), &one);
+            if let Some(rtt_ns) = sending.reported(packet, 0, (block.begin.wrapping_add(wire), 32), &one) {
+                self.replays[data].rtt(rtt_ns);
+            }
         }
+        sending.controlled = self.replays[data].block(packet, &sending.counts);
         sending.end_report(packet);
         if error {
             sending.error(packet);

@@ -66,6 +66,6 @@ fn of_source(sending: &mut Sending, packet: &Packet, source: &rtcp::Source) {
     let reports = source.reports.chunks_exact(2).take(MOST_REPORTED);
     for (wire, report) in (source.begin..=u16::MAX).chain(0..).zip(reports) {
         let one = Report::new(u16::from_be_bytes([report[0], report[1]]), HELD_NS, LONGEST_HELD);
-        sending.reported(packet, source.ssrc, (u32::from(wire), 16), &one);
+        let _ = sending.reported(packet, source.ssrc, (u32::from(wire), 16), &one);
     }
 }

@@ -4,7 +4,7 @@ use super::counts::{Counts, Report};
 use super::numbers::{Amount, Fate, Numbers, Sent};
 use super::pace::Pace;
 use crate::packet::{ecn, Packet};
-use crate::track::rounds::round::{Limit, Round, RoundRow};
+use crate::track::rounds::round::{Controlled, Limit, Round, RoundRow};
 use crate::track::rounds::rows::Rows;
 use crate::track::rounds::thin::MOST_ROWS;
 use crate::track::sending::burst::Bursts;
@@ -40,6 +40,8 @@ pub struct Sending {
     bursts: Bursts,
     trains: Trains,
     pace: Pace,
+    /// What its controller made of the last report, where that is replayed.
+    pub(super) controlled: Option<Controlled>,
 }
 
 impl Sending {
@@ -62,6 +64,7 @@ impl Sending {
             bursts: Bursts::default(),
             trains: Trains::default(),
             pace: Pace::default(),
+            controlled: None,
         }
     }
 
@@ -233,52 +236,45 @@ impl Sending {
         }
     }
 
-    /// What a report says of one packet.
+    /// What a report says of one packet; the round trip (ns) of one that it newly reports as arrived.
     pub(super) fn reported(
         &mut self,
         packet: &Packet,
         source: u32,
         (wire, bits): (u32, u32),
         report: &Report,
-    ) {
-        let Some(numbers) = self.known(source) else { return };
-        let number = numbers.unwrap(wire, bits);
-        let Some(sent) = numbers.get(number) else { return };
+    ) -> Option<i64> {
+        let numbers = self.known(source)?;
+        let sent = numbers.get(numbers.unwrap(wire, bits))?;
+        // A later report may leave out what an earlier one had.
+        if sent.fate == Fate::Received || (sent.fate == Fate::Lost && !report.received) {
+            return None;
+        }
         let was =
             std::mem::replace(&mut sent.fate, if report.received { Fate::Received } else { Fate::Lost });
         let sent = *sent;
-        match (was, report.received) {
-            (Fate::Received, true) => return,
-            (Fate::Received, false) => {
-                // A later report may leave out what an earlier one had.
-                numbers.get(number).into_iter().for_each(|sent| sent.fate = Fate::Received);
-                return;
-            }
-            (Fate::Lost, true) => self.counts.lost -= 1,
-            (Fate::Lost, false) => return,
-            (_, false) => {
-                self.counts.lost += 1;
-                self.round.retransmits += 1;
-                return;
-            }
-            (_, true) => {}
+        if !report.received {
+            self.counts.lost += 1;
+            self.round.retransmits += 1;
+            return None;
         }
-        self.received(packet, &sent, was, report);
+        self.counts.lost -= i64::from(was == Fate::Lost);
+        self.received(packet, &sent, was, report)
     }
 
-    fn received(&mut self, packet: &Packet, sent: &Sent, was: Fate, report: &Report) {
+    fn received(&mut self, packet: &Packet, sent: &Sent, was: Fate, report: &Report) -> Option<i64> {
         let marked = report.ecn == ecn::CE;
         self.counts.received += 1;
         self.counts.ce += u64::from(marked);
         self.round.ce.iter_mut().for_each(|sum| *sum += i64::from(marked));
         self.arrived(packet.ts_ns, 1, u64::from(sent.bytes));
         if was == Fate::Unseen {
-            return;
+            return None;
         }
         self.covered = self.covered.max(sent.serial + 1);
-        if let Some(held_ns) = report.held_ns.filter(|_| was == Fate::Sent) {
-            self.sample(packet.ts_ns - held_ns - sent.ns, packet.ts_ns, 1, marked);
-        }
+        let rtt_ns = packet.ts_ns - report.held_ns.filter(|_| was == Fate::Sent)? - sent.ns;
+        self.sample(rtt_ns, packet.ts_ns, 1, marked);
+        Some(rtt_ns)
     }
 
     /// All of a report is read.
@@ -359,6 +355,7 @@ impl Sending {
             out_of_order: round.out_of_order,
             burst_bytes: self.bursts.largest,
             burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
+            controlled: self.controlled,
             ..RoundRow::default()
         };
         self.number += 1;
