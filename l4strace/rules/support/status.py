@@ -30,6 +30,8 @@ CE = CODEPOINTS["ce"]
 BLEACHED, REMARKED = "L4S104", "L4S105"
 ON_THE_WAY = {BLEACHED: "erases ECT(1)", REMARKED: "re-marks ECT(1)"}
 """What a path does to ECT(1), by the rule that finds it."""
+GIVEN_UP = {"L4S115": "tried ECT", "L4S210": "gave ECT(1) up"}
+"""What a sender over UDP made of ECN before it sent Not-ECT for good, by the rule that finds it."""
 Faults = dict[str, frozenset[int]]
 """Conversations of which the path does not leave ECT(1) alone, by the rule that finds it."""
 
@@ -84,7 +86,7 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
     """
     faults = {
         rule: frozenset(f.flow for f in findings if f.rule == rule and f.flow is not None)
-        for rule in ON_THE_WAY
+        for rule in (*ON_THE_WAY, *GIVEN_UP)
     }
     steps = Steps(_conversations(evidence), faults)
     if steps.flows.is_empty():
@@ -110,6 +112,7 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
     if known.height:
         arrives, change = _changed_on_the_way(ect1, faults)
         clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
+        clause += _given_up(known, faults)
         if arrives and answer != "yes":
             answer = "partly"
             meets = "it meets" if ect1.height == 1 else "they meet"
@@ -128,6 +131,15 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
         udp_ect1=ect1.height,
         unjudged=datagrams.unjudged(evidence),
     )
+
+
+def _given_up(known: pl.DataFrame, faults: Faults) -> str:
+    """`; flow 0 gave ECT(1) up (L4S210)`, of the largest that did."""
+    for rule, what in GIVEN_UP.items():
+        hit = known.filter(pl.col("flow").is_in(faults[rule]))
+        if hit.height:
+            return f"; flow {hit['flow'][0]} {what} before ({rule})"
+    return ""
 
 
 def _changed_on_the_way(ect1: pl.DataFrame, faults: Faults) -> tuple[bool, str]:

@@ -1,7 +1,7 @@
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Finding, Status
+from l4strace.model import Confidence, Finding, Severity, Status
 from l4strace.rules.l4s104_ecn_bleached import check
 from l4strace.rules.support import datagrams
 from l4strace.rules.support.status import status
@@ -120,3 +120,11 @@ def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
 def test_an_intact_path_changes_nothing_about_the_answer() -> None:
     intact = {"paths": path(0, ect1_to_ect1=90)}
     assert judged(over_udp(flow(0, "quic", ect1=90), **intact)).answer == "partly"
+
+
+def test_what_a_sender_gave_up_is_said() -> None:
+    gave_up = Finding("L4S210", Severity.WARNING, Confidence.HIGH, "", flow=0)
+    found = status(over_udp(flow(0, "udp-prague", not_ect=90, ect1=1)), [gave_up])
+    assert found.sentence == (
+        "No: flow 0 (UDP Prague) sends Not-ECT; flow 0 gave ECT(1) up before (L4S210)."
+    )
