@@ -16,4 +16,5 @@ def flow_filter(row: Mapping[str, Any]) -> str:
     hosts = [host for host in (row["client"], row["server"]) if host is not None]
     ports = [port for port in (row["client_port"], row["server_port"]) if port is not None]
     fields = [f"{'ipv6' if ':' in host else 'ip'}.addr == {host}" for host in hosts]
-    return " && ".join([*fields, *(f"tcp.port == {port}" for port in ports)])
+    protocol = "tcp" if row["transport"] in (None, "tcp") else "udp"
+    return " && ".join([*fields, *(f"{protocol}.port == {port}" for port in ports)])

@@ -111,6 +111,9 @@ def test_udp_prague_and_reno_share_their_link(shared_data: Path) -> None:
         "Flow 1 has 9.71 Mbit/s, flow 2 (UDP Prague) 9.5 Mbit/s while both send "
         "(Jain's index 1.00)."
     )
+    assert analysis.frame.fallback == (
+        "Nothing to judge: no data packet over TCP carries ECT(1), as those of a Prague flow do."
+    )
 
 
 @pytest.mark.parametrize("end", ["a", "b"])

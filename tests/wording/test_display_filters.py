@@ -10,4 +10,7 @@ def test_frames():
 
 def test_a_flow_by_what_is_known_of_it():
     row = {"client": "fd00::1", "client_port": 5, "server": None, "server_port": 6}
-    assert flow_filter(row) == "ipv6.addr == fd00::1 && tcp.port == 5 && tcp.port == 6"
+    for transport, protocol in ((None, "tcp"), ("tcp", "tcp"), ("quic", "udp"), ("udp", "udp")):
+        assert flow_filter({**row, "transport": transport}) == (
+            f"ipv6.addr == fd00::1 && {protocol}.port == 5 && {protocol}.port == 6"
+        )

@@ -54,7 +54,10 @@ def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> s
     """What Prague's fallback does; ``name`` words flows."""
     known = rows(evidence)
     if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
-        return "nothing to judge: no data packet carries ECT(1), as those of a Prague flow do"
+        beside = " over TCP" * (not evidence.udp_flows.is_empty())
+        return (
+            f"nothing to judge: no data packet{beside} carries ECT(1), as those of a Prague flow do"
+        )
     recorded = _recorded(known)
     for case, what in ORDER:
         if found := [row for row in known if case(row)]:
