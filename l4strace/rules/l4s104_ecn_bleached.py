@@ -149,8 +149,8 @@ def _reflected(row: dict[str, Any], packet: str, sent: int, frame: int | None) -
 
 def _by_counters(evidence: Evidence) -> list[Finding]:
     ect = pl.col("data_ect1") + pl.col("data_ect0")
-    reports = evidence.directions.select(
-        "source", "flow", ~pl.col("forward"), reports=pl.col("accecn_options")
+    options = evidence.directions.select(
+        "source", "flow", ~pl.col("forward"), options=pl.col("accecn_options")
     )
     silent = evidence.directions.filter(
         (pl.col("e1b_bytes").fill_null(0) + pl.col("e0b_bytes").fill_null(0) == 0)
@@ -159,8 +159,8 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
         & (ect > 0)
         & (pl.col("acked_bytes") > ENOUGH_BYTES)
     )
-    silent = silent.join(reports, on=["source", "flow", "forward"]).filter(
-        pl.col("reports") >= ENOUGH_OPTIONS
+    silent = silent.join(options, on=["source", "flow", "forward"]).filter(
+        pl.col("options") >= ENOUGH_OPTIONS
     )
     return [
         _finding(
