@@ -36,9 +36,9 @@ def test_derive_gives_every_declared_table():
 
 CALLERS = {
     "commands/inputs.py",  # diagnose, export, figures
-    "compare/overlay.py",
+    "comparison/overlay.py",
     "run.py",
-    "sweep/one_run.py",
+    "studies/one_run.py",
     "watch/findings.py",
 }
 """Where captures are judged, each by `pipeline.diagnose`."""

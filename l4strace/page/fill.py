@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def environment() -> jinja2.Environment:
     ready = prepared()
     sources = jinja2.FileSystemLoader(installed.path("reports"))
     templates = jinja2.Environment(
-        loader=jinja2.ModuleLoader(ready) if ready.is_dir() else sources,
+        loader=_compiled(ready) if ready.is_dir() else sources,
         autoescape=True,
         finalize=_shown,
         # Where they are compiled anew in every run, folding constants costs more than it saves.
@@ -80,6 +81,12 @@ def environment() -> jinja2.Environment:
     templates.filters["typeset"] = typeset
     templates.filters["pieces"] = rule_text.runs
     return templates
+
+
+@cache
+def _compiled(folder: Path) -> jinja2.ModuleLoader:
+    """Kept: `sys.modules` holds its module by a weak reference only, which others may follow."""
+    return jinja2.ModuleLoader(folder)
 
 
 def prepared() -> Path:

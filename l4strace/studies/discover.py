@@ -225,7 +225,7 @@ def run_of(one: File) -> str | None:
     base = name
     for ending in COMPRESSIONS:
         base = base.removesuffix(ending)
-    if base in BARE_LOGS:
+    if base in BARE_LOGS and not _is_iperf3(one):
         return ""
     for ending in (*CAPTURES, *LOGS, HOST_BESIDE):
         if base.endswith(ending):
