@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.derive import marked
+from l4strace.derive import marked, sender_logs
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
@@ -50,6 +50,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             for row in capture.sources.to_dicts()
         ],
         "flows": _flows(traffic(capture)),
+        "sender_logs": sender_logs.in_sum(capture).to_dicts(),
         "paths": capture.paths.to_dicts(),
         "findings": [
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from l4strace.console import one_line, printable
+from l4strace.derive import sender_logs
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines
@@ -14,6 +15,7 @@ from l4strace.wording import collector_notes, measures, paths
 from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
+from l4strace.wording.sender_logs import named
 from l4strace.wording.verdict import conversations, verdict
 
 MAX_BYTES = 60_000
@@ -127,6 +129,9 @@ def _flows(run: Capture, analysis: Analysis) -> Iterator[str]:
         yield f"| {' | '.join(text(cell) for cell in line)} |"
     if (more := conversations(capture) - len(shown)) > 0:
         yield f"\n{count(more, 'more flow')} left out."
+    for row in sender_logs.in_sum(run).iter_rows(named=True):
+        if said := named(row):
+            yield f"\n{text(said)}"
     yield "\n</details>"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import polars as pl
@@ -13,8 +12,8 @@ from l4strace.derive import sender_logs
 from l4strace.evidence import Capture
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share
-from l4strace.wording.sender_logs import sentence
-from l4strace.wording.wrap import WIDTH, whole, wrapped
+from l4strace.wording.sender_logs import named
+from l4strace.wording.wrap import WIDTH, wrapped
 
 HEADS = ("flow", "from", "to", "cc", "samples", "window", "RTT", "least", "CE", "retx")
 NUMBERS = ("samples", "window", "RTT", "least", "CE", "retx")
@@ -50,9 +49,8 @@ def of_senders(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> It
     """What logs of user-space senders say of the flows, one sentence a log."""
     logged = sender_logs.in_sum(capture).filter(pl.col("flow").is_in(list(shown)))
     for row in logged.iter_rows(named=True):
-        if said := sentence(row):
-            name = whole(PurePath(row["path"]).name)
-            yield wrapped(f"Flow {row['flow']}, log {name}: {said}.", width)
+        if said := named(row):
+            yield wrapped(said, width)
 
 
 def numbers(capture: Capture) -> pl.DataFrame:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 from l4strace.wording.quantities import count, quantity, share
 
 COUNTED = {"delivered_ect1": "ECT(1)", "delivered_ect0": "ECT(0)", "delivered_ce": "CE"}
+
+
+def named(row: Mapping[str, Any]) -> str:
+    """The sentence with flow and file before it; empty where the log has no number."""
+    said = sentence(row)
+    return f"Flow {row['flow']}, log {PurePath(row['path']).name}: {said}." if said else ""
 
 
 def sentence(row: Mapping[str, Any]) -> str:

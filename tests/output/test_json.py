@@ -108,3 +108,12 @@ def test_each_flow_has_a_line_for_grep():
     text = as_json.render(evidence(flows=frame("flows"), directions=ways), Analysis(()))
     (line,) = [line for line in text.splitlines() if '"client": "10.0.1.2"' in line]
     assert json.loads(line)["flow"] == json.loads(text)["flows"][0]["flow"]
+
+
+def test_logs_of_senders_are_summed() -> None:
+    sources = frame("sources", source=[0], kind="qlog", path="run.qlog")
+    samples = frame("kernel", source=0, flow=1, forward=True, ecn_state="failed", ts_ns=5)
+    seen = evidence(sources=sources, udp_kernel=samples)
+    (row,) = as_json.document(seen, Analysis(()))["sender_logs"]
+    found = [row[name] for name in ("path", "flow", "ecn_state", "alpha")]
+    assert found == ["run.qlog", 1, "failed", None]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from l4strace.derive import sender_logs
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import traffic
 from l4strace.page.case import MAX_LISTED, Case
@@ -16,6 +17,7 @@ from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated
 from l4strace.wording.quantities import count
+from l4strace.wording.sender_logs import named
 
 TITLE = "Flows"
 
@@ -66,6 +68,8 @@ class FlowsSection(NamedTuple):
 
     rows: tuple[FlowRow, ...]
     left_out: str
+    logged: tuple[str, ...] = ()
+    """What logs of user-space senders say, one sentence each."""
 
     @property
     def first(self) -> tuple[FlowRow, ...]:
@@ -102,7 +106,10 @@ def build(case: Case) -> FlowsSection:
         key = totals["flow"], totals["forward"]
         row = flows[totals["source"], totals["flow"]]
         rows.append(_row(totals, row, necks.get(key), key in charted))
-    return FlowsSection((*rows, *_over_udp(case)), _left_out(case, listed.height))
+    logs = map(named, sender_logs.in_sum(case.evidence).to_dicts())
+    return FlowsSection(
+        (*rows, *_over_udp(case)), _left_out(case, listed.height), tuple(filter(None, logs))
+    )
 
 
 def _over_udp(case: Case) -> Iterator[FlowRow]:
