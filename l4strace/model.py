@@ -145,6 +145,8 @@ class Status(NamedTuple):
     """Conversations over UDP; no other count includes them."""
     udp_ect1: int = 0
     """Conversations over UDP that are sent as ECT(1)."""
+    udp_judged: int = 0
+    """Conversations over UDP that both ends or the receiver's feedback show to the rules."""
     unjudged: str = ""
     """What was counted of them, and what is not judged and why; empty without any."""
 

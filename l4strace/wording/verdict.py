@@ -54,27 +54,31 @@ def verdict(analysis: Analysis, flows: int) -> Verdict:
         text = " ".join(map(_expected, analysis.unmet))
         headline = f"Expected {names}: not so"
         return Verdict(headline, text, text, Severity.ERROR, None, analysis.frame)
-    if top is not None and (top.severity >= Severity.WARNING or not flows):
+    judged = flows + _over_udp(analysis)
+    if top is not None and (top.severity >= Severity.WARNING or not judged):
         text = _whose(analysis, top, flows) + top.message
         sure = top.severity >= Severity.WARNING
         return Verdict(_words(top), text, text, top.severity, top, analysis.frame, sure)
-    if not flows:
+    if not judged:
         text = analysis.status.unjudged if analysis.status else ""
-        return Verdict(NO_FLOW, text, text or f"{NO_FLOW}.", None, None, analysis.frame, False)
+        udp = analysis.status.udp_flows if analysis.status else 0
+        headline = f"Nothing to judge in {count(udp, 'flow')} over UDP" if udp else NO_FLOW
+        return Verdict(headline, text, text or f"{headline}.", None, None, analysis.frame, False)
     return _all_clear(analysis, flows, top)
 
 
 def _all_clear(analysis: Analysis, flows: int, top: Finding | None) -> Verdict:
     """That no error and no warning leads, and the worst notice."""
     sentence, words = _clear(analysis)
-    tcp = analysis.status is not None and analysis.status.unjudged
-    where = f"in {count(flows, 'TCP flow' if tcp else 'flow')}"
+    where = f"in {_judged(analysis, flows)}"
     opening = _of_the_rules(analysis, f"{sentence} {where}")
     unsure = len({skipped.rule for skipped in analysis.skipped})
     limits = f"{unsure} of {len(analysis.rules)} rules could not judge" if unsure else ""
     alone = f"{opening}; {limits}." if limits else f"{opening}."
-    judged = _asked_all(analysis) and _packets(analysis)
-    limits = f"{limits}." if limits else ""
+    # Of UDP the queue and the response to marks are not judged: no all-clear.
+    judged = _asked_all(analysis) and _packets(analysis) and flows > 0
+    also = "" if flows or analysis.status is None else analysis.status.unjudged
+    limits = f"{also} {limits}.".strip() if limits else also
     if top is None:
         worst = max((finding.severity for finding in analysis.findings), default=None)
         mild = None if worst is None else min(worst, Severity.NOTICE)
@@ -118,14 +122,29 @@ def _asked_all(analysis: Analysis) -> bool:
 
 
 def _packets(analysis: Analysis) -> bool:
-    return analysis.status is None or analysis.status.flows > 0
+    status = analysis.status
+    return status is None or status.flows + status.udp_judged > 0
+
+
+def _over_udp(analysis: Analysis) -> int:
+    """Flows over UDP that rules judge."""
+    return analysis.status.udp_judged if analysis.status else 0
+
+
+def _judged(analysis: Analysis, flows: int) -> str:
+    """`2 flows`; where UDP was seen `2 TCP flows and 1 flow over UDP`, or either alone."""
+    status, udp = analysis.status, _over_udp(analysis)
+    seen = status is not None and bool(status.unjudged)
+    tcp = count(flows, "TCP flow" if seen else "flow") if flows or not udp else ""
+    over_udp = f"{count(udp, 'flow')} over UDP" if udp else ""
+    return " and ".join(filter(None, (tcp, over_udp)))
 
 
 def _expected(unmet: Unmet) -> str:
     return f"Expected {unmet.expectation}, which is not so. {unmet.reason} Do: {unmet.action}"
 
 
-NO_FLOW = "No TCP flow found: nothing to judge"
+NO_FLOW = "No flow to judge"
 NOTHING_WRONG = "nothing wrong found"
 CALM = "Nothing seriously wrong"
 

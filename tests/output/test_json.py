@@ -37,7 +37,7 @@ def test_the_status_has_its_answer_and_its_counts():
     assert document["status"] == {
         "answer": "no", "sentence": known.sentence,
         "flows": 1, "asked": 0, "accecn": 0, "ect1": 0, "l4s_queue": 0,
-        "udp_flows": 0, "udp_ect1": 0, "unjudged": "",
+        "udp_flows": 0, "udp_ect1": 0, "udp_judged": 0, "unjudged": "",
     }  # fmt: skip
     assert json.loads(as_json.render(evidence(), Analysis(())))["status"] is None
 

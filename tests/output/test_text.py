@@ -130,7 +130,7 @@ def test_each_reason_for_not_judging_is_shown_once():
 
 
 def test_an_empty_run_claims_nothing():
-    assert text.render(evidence(), Analysis(())).startswith("No TCP flow found")
+    assert text.render(evidence(), Analysis(())).startswith("No flow to judge")
 
 
 def test_of_many_flows_those_that_matter_are_listed():

@@ -120,7 +120,7 @@ def test_a_run_without_anything_still_gives_a_page() -> None:
         if isinstance(frame, pl.DataFrame)
     }
     page = render(dataclasses.replace(synthetic.healthy(), **empty), Analysis(()))
-    assert "No TCP flow" in page
+    assert "No flow to judge" in page
 
 
 def test_ids_are_unique(page: str) -> None:

@@ -78,7 +78,7 @@ def test_every_headline_is_at_most_twelve_words():
 @pytest.mark.parametrize(
     ("analysis", "flows", "expected"),
     [
-        (Analysis((), (), RULES), 0, "No TCP flow found: nothing to judge"),
+        (Analysis((), (), RULES), 0, "No flow to judge"),
         (Analysis((), (), RULES), 2, "Nothing wrong found in 2 flows"),
         (Analysis((), (), RULES[:1], known_rules=9), 2, "1 of 9 rules: nothing found in 2 flows"),
         (

@@ -56,8 +56,32 @@ def test_absence_is_not_health():
     assert quiet.sentence == "Nothing wrong found in 2 flows; 1 of 12 rules could not judge."
     assert quiet.severity is None
     empty = verdict(Analysis((), (), RULES), 0)
-    assert empty.sentence == "No TCP flow found: nothing to judge."
+    assert empty.sentence == "No flow to judge."
     assert (empty.severity, empty.judged) == (None, False)
+
+
+def test_flows_over_udp_are_judged_as_far_as_they_are_shown():
+    counted = "1 flow over UDP (RTP). Queue and response to marks are not judged."
+    status = Status("partly", "In part.", udp_flows=2, udp_judged=1, unjudged=counted)
+    skipped = (Skipped("L4S206", "no rate"),)
+    found = verdict(Analysis((), skipped, RULES[:12], status=status), 0)
+    assert found.headline == "Nothing wrong found in 1 flow over UDP"
+    assert found.paragraph == f"{counted} 1 of 12 rules could not judge."
+    assert (found.severity, found.judged) == (None, False)
+    beside = verdict(Analysis((), (), RULES, status=status._replace(flows=2)), 2)
+    assert beside.headline == "Nothing wrong found in 2 TCP flows and 1 flow over UDP"
+    assert beside.judged
+    mild = Analysis((finding("L4S004", Severity.NOTICE),), (), RULES, status=status)
+    assert verdict(mild, 0).paragraph == f"message of L4S004 {counted}"
+
+
+def test_flows_over_udp_of_which_nothing_is_shown_are_not_judged():
+    status = Status("partly", "In part.", udp_flows=1, unjudged="1 flow over UDP (QUIC).")
+    found = verdict(Analysis((), (), RULES, status=status), 0)
+    assert found.headline == "Nothing to judge in 1 flow over UDP"
+    assert (found.paragraph, found.judged) == (status.unjudged, False)
+    beside = verdict(Analysis((), (), RULES, status=status._replace(flows=1)), 1)
+    assert beside.headline == "Nothing wrong found in 1 TCP flow"
 
 
 def test_a_log_alone_gives_no_all_clear():

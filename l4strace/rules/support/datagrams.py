@@ -1,4 +1,4 @@
-"""What flows over UDP carry: counted to the packet, and not judged.
+"""What flows over UDP carry: counted to the packet, and how far it is judged.
 
 Codepoints, sizes and times stand in clear in every packet. Losses, RTT and the response to marks
 are in feedback that QUIC and SRTCP encrypt; that of UDP Prague and of RTP (RFC 8888) is read.
@@ -127,6 +127,17 @@ def named(evidence: Capture, flow: int) -> str:
     return f"flow {flow} ({_transports(rows)})" if rows.height else f"flow {flow}"
 
 
+def judged(capture: Capture) -> int:
+    """Number of flows that both ends or the receiver's feedback show."""
+    known = flows(capture)
+    return known.filter(_followed(capture) | pl.col("reported")).height
+
+
+def _followed(capture: Capture) -> pl.Expr:
+    """Whether both ends of a flow were captured."""
+    return pl.col("flow").is_in(capture.paths["flow"].implode())
+
+
 def unjudged(capture: Capture) -> str:
     """Sentences for the opening: what was counted, and what is not judged and why."""
     known = flows(capture)
@@ -147,12 +158,16 @@ def unjudged(capture: Capture) -> str:
 def _why(capture: Capture, known: pl.DataFrame) -> str:
     """What is not judged, of flows whose feedback is read and of the others."""
     read, unread = known.filter("reported"), known.filter(~pl.col("reported"))
+    followed = known.filter(_followed(capture)).height == known.height
+    lost = "losses and " * bool(unread.height)
+    more = "" if followed else f" A capture at the other end too shows {lost}path changes."
     if unread.is_empty():
-        return "Queue and response to marks are not judged."
+        return f"Queue and response to marks are not judged.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
-    followed = known.join(capture.paths, on="flow", how="semi").height == known.height
     what = "" if followed else "Loss, "
-    more = "" if followed else " A capture at the other end too shows losses and path changes."
+    quic = unread.filter(transport="quic")
+    if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
+        more += " A qlog of the sender shows RTT and window."
     other = f" Of {_transports(read)}, queue and response to marks are not." if read.height else ""
     return f"{what}RTT, queue and response to marks are not judged: {why}.{more}{other}"
 

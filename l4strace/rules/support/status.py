@@ -129,6 +129,7 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
         sentence=f"{OPENINGS[answer]}: {sentence}.",
         udp_flows=known.height,
         udp_ect1=ect1.height,
+        udp_judged=datagrams.judged(evidence),
         unjudged=datagrams.unjudged(evidence),
     )
 

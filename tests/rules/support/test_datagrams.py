@@ -39,7 +39,8 @@ def test_one_flow_is_named_with_its_marks() -> None:
     assert found.unjudged == (
         "1 flow over UDP (QUIC): 100 packets, 90 % ECT(1) and 10 % CE. "
         "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback. "
-        "A capture at the other end too shows losses and path changes."
+        "A capture at the other end too shows losses and path changes. "
+        "A qlog of the sender shows RTT and window."
     )
 
 
@@ -91,6 +92,19 @@ def test_the_capture_near_the_sender_shows_the_codepoint_and_the_other_the_marks
     assert datagrams.flows(evidence(**tables))["codepoint"].to_list() == ["ECT(1)"]
 
 
+def test_judged_is_what_both_ends_or_feedback_show() -> None:
+    assert datagrams.judged(over_udp(flow(0, "quic", ect1=9))) == 0
+    both = over_udp(flow(0, "quic", ect1=9), flow(1, "udp", ect1=9), paths=frame("paths", flow=0))
+    assert datagrams.judged(both) == 1
+    kind, sent = flow(0, "rtp", ect1=9)
+    told = over_udp((kind, sent.with_columns(reported_packets=pl.lit(9, pl.UInt64))))
+    assert datagrams.judged(told) == 1
+    assert datagrams.unjudged(told).endswith(
+        "Queue and response to marks are not judged. "
+        "A capture at the other end too shows path changes."
+    )
+
+
 def test_without_udp_nothing_is_said() -> None:
     assert datagrams.unjudged(evidence()) == ""
     assert datagrams.flows(evidence()).is_empty()
@@ -111,7 +125,8 @@ def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
     found = judged(over_udp(flow(0, "quic", ect1=90), **erased))
     assert found.sentence == "No: flow 0 (QUIC) sends ECT(1), but the path erases it (L4S104)."
     assert found.unjudged.endswith(" RTT, queue and response to marks are not judged: "
-                                   "QUIC encrypts its feedback.")  # fmt: skip
+                                   "QUIC encrypts its feedback. "
+                                   "A qlog of the sender shows RTT and window.")  # fmt: skip
     two = judged(over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), **erased))
     assert two.answer == "partly"
     assert "; the path erases ECT(1) of 1 flow (L4S104); which queue they meet" in two.sentence
