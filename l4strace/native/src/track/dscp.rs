@@ -5,35 +5,33 @@ const MOST: usize = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dscps {
-    /// Codepoint and packets of each, in the order of appearance.
-    seen: [(u8, u32); MOST],
+    /// In the order of appearance. Beside each other, and not as pairs: every direction of every flow has them.
+    seen: [u8; MOST],
+    packets: [u32; MOST],
 }
 
 impl Dscps {
     #[inline]
     pub fn add(&mut self, dscp: u8) {
-        let (first, packets) = &mut self.seen[0];
-        if *first == dscp {
-            *packets = packets.saturating_add(1);
-        } else {
-            self.another(dscp);
+        let place = if self.seen[0] == dscp { Some(0) } else { self.another(dscp) };
+        if let Some(place) = place {
+            self.packets[place] = self.packets[place].saturating_add(1);
         }
     }
 
+    /// Where a codepoint that is not the first is counted; none where all places are taken.
     #[cold]
-    fn another(&mut self, dscp: u8) {
-        let place = self.seen.iter_mut().find(|(known, packets)| *known == dscp || *packets == 0);
-        if let Some((known, packets)) = place {
-            *known = dscp;
-            *packets = packets.saturating_add(1);
-        }
+    fn another(&mut self, dscp: u8) -> Option<usize> {
+        let place = (0..MOST).find(|&n| self.seen[n] == dscp || self.packets[n] == 0)?;
+        self.seen[place] = dscp;
+        Some(place)
     }
 
-    /// The codepoint of most packets, and how many have it.
+    /// The codepoint of most packets, and how many have it; the first of several.
     pub fn most(&self) -> (u8, u64) {
-        let [first, others @ ..] = self.seen;
-        let most = others.into_iter().fold(first, |most, one| if one.1 > most.1 { one } else { most });
-        (most.0, u64::from(most.1))
+        let more = |most, n| if self.packets[n] > self.packets[most] { n } else { most };
+        let most = (1..MOST).fold(0, more);
+        (self.seen[most], u64::from(self.packets[most]))
     }
 }
 
