@@ -14,6 +14,7 @@ from l4strace.evidence import traffic
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.thin import MAX_POINTS
+from l4strace.page.transports import drawn
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import TimeAxis, axis_of
 from l4strace.wording.names import direction_key, short_names
@@ -65,6 +66,11 @@ class Case:
         return conversations(self.evidence)
 
     @cached_property
+    def without_data(self) -> int:
+        """Conversations of any transport that carried no data."""
+        return max(0, conversations(drawn(self.evidence)) - self.sending["flow"].n_unique())
+
+    @cached_property
     def accused(self) -> dict[int, dict[str, Any]]:
         """Rows of `flows` that findings name, by flow."""
         named = {finding.flow for finding in self.analysis.findings} - {None}
@@ -82,7 +88,7 @@ class Case:
         """
         known = self._known.with_row_index("row").select("row", *KEY, "payload_bytes", "samples")
         carried = known.filter(self._known["data_packets"] > 0)
-        ranked = carried.join(nearest(self.evidence), on=KEY, how="inner")
+        ranked = carried.join(nearest(drawn(self.evidence)), on=KEY, how="inner")
         if known["samples"].count():
             ranked = pl.concat([ranked, known.drop_nulls("samples")], how="diagonal")
         worst = pl.DataFrame(
@@ -107,7 +113,7 @@ class Case:
     @cached_property
     def _known(self) -> pl.DataFrame:
         """`directions` with ``samples``, and those that only a kernel log knows."""
-        directions = self.evidence.directions
+        directions = drawn(self.evidence).directions
         if self.evidence.kernel.is_empty():
             return directions.with_columns(samples=pl.lit(None, pl.UInt32))
         return pl.concat([directions, self._logged()], how="diagonal")
@@ -163,7 +169,7 @@ class Case:
 
     def _direction(self, row: dict[str, Any]) -> Direction:
         return Direction(
-            self.evidence,
+            drawn(self.evidence),
             self.axis,
             row["flow"],
             row["forward"],
@@ -178,7 +184,7 @@ class Case:
         known = self.evidence.kernel.filter(
             pl.col("flow").is_not_null() & pl.col("forward").is_not_null()
         )
-        alone = known.join(self.evidence.directions, on="flow", how="anti")
+        alone = known.join(drawn(self.evidence).directions, on="flow", how="anti")
         return alone.group_by("flow", "forward", maintain_order=True).agg(
             pl.col("source").first(),
             first_ns=pl.col("ts_ns").min(),

@@ -15,7 +15,7 @@ from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.words import PRAGUE
 from l4strace.wording import mark_bounds
 from l4strace.wording.moments import TimeAxis
-from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -67,9 +67,28 @@ class Direction:
     @cached_property
     def label(self) -> str:
         """Number, sender and codepoint, where flows are compared."""
-        controls = self.totals["cc"]
+        controls = self.totals["cc"] or (negotiated(self.row) if self.over_udp else "")
         sender = f"{controls}, " if controls else ""
         return f"flow {self.flow} ({sender}{self.codepoint})"
+
+    @property
+    def over_udp(self) -> bool:
+        """The flow is not one of TCP, so `transports.drawn` made its `rounds`."""
+        return self.row["transport"] not in (None, "tcp")
+
+    @property
+    def counted(self) -> str:
+        """What is known of the payload that its rates count."""
+        if not self.over_udp:
+            return "acknowledged"
+        return "reported" if self.totals["reported_packets"] else "sent"
+
+    @cached_property
+    def delivered_bytes(self) -> int:
+        """Payload that its rates count."""
+        if self.over_udp:
+            return int(self.rounds["acked_bytes"].sum())
+        return int(self.totals["acked_bytes"])
 
     @cached_property
     def rounds(self) -> pl.DataFrame:
@@ -120,7 +139,8 @@ class Direction:
         if self.far is None:
             return None
         rows = self._rows(self.evidence.directions, self.far)
-        return int(rows["ce_segments"][0]) if rows.height else None
+        arrived = rows.select(pl.coalesce("ce_segments", "data_ce")).to_series()
+        return int(arrived[0]) if arrived.count() else None
 
     @cached_property
     def ece_acks(self) -> int:

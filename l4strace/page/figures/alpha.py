@@ -56,7 +56,7 @@ def describe(direction: Direction) -> str:
         if (mean := frame.select(late.mean()).item()) is not None:
             facts.append(f"{name} {number(mean)}")
     parts = ["Alpha 1: every packet was marked. A reduction gives up alpha/2 of the window."]
-    if _replayed(direction).height:
+    if _replayed(direction).height and not direction.over_udp:
         parts.append(
             "Where packets do not show whether alpha starts at 0 or 1, the bounds cover both."
         )

@@ -12,7 +12,7 @@ from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
 
 NAME = "goodput"
-TITLE = "Goodput and retransmissions"
+TITLE = "Goodput and losses"
 
 MBIT = 1e-6
 
@@ -28,7 +28,8 @@ def draw(direction: Direction) -> Figure | None:
     if lossy:
         xs, ys = zip(*lossy, strict=True)
         data = points(xs, ys, most, MBIT)
-        traces.append(dots(data, "with retransmissions", LOSS, "triangle-down"))
+        name = "with losses" if direction.over_udp else "with retransmissions"
+        traces.append(dots(data, name, LOSS, "triangle-down"))
     return timeline(traces, "Mbit/s", direction.axis)
 
 
@@ -36,11 +37,19 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     totals = direction.totals
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    rate = bit_rate(8 * totals["acked_bytes"] / seconds) if seconds > 0 else NONE
-    retransmits = count(totals["retransmits"], "retransmission")
+    rate = bit_rate(8 * direction.delivered_bytes / seconds) if seconds > 0 else NONE
     every = duration(_interval(direction) * 1e6)
-    acked = data_size(totals["acked_bytes"])
-    return f"Over intervals of {every}. Mean {rate} ({acked} acknowledged); {retransmits}."
+    counted = f"{data_size(direction.delivered_bytes)} {direction.counted}"
+    return f"Over intervals of {every}. Mean {rate} ({counted}){_losses(direction)}."
+
+
+def _losses(direction: Direction) -> str:
+    """`; 3 retransmissions`; of UDP the packets that the receiver reported as lost."""
+    if not direction.over_udp:
+        return f"; {count(direction.totals['retransmits'], 'retransmission')}"
+    if direction.counted == "sent":
+        return ""
+    return f"; {count(int(direction.rounds['retransmits'].sum()), 'packet')} reported as lost"
 
 
 def _interval(direction: Direction) -> float:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from l4strace.derive import sender_logs
-from l4strace.derive.vantage import nearest
-from l4strace.evidence import traffic
-from l4strace.page.case import MAX_LISTED, Case
-from l4strace.schema.keys import KEY
+from l4strace.page.case import Case
+from l4strace.page.transports import drawn
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
@@ -98,7 +95,7 @@ def build(case: Case) -> FlowsSection:
     """The directions that matter most first."""
     listed = case.listed
     charted = {(d.flow, d.forward) for d in case.charted}
-    flows = _by(case.evidence.flows.select(OF_FLOWS), listed, "source", "flow")
+    flows = _by(drawn(case.evidence).flows.select(OF_FLOWS), listed, "source", "flow")
     bottlenecks = case.evidence.bottlenecks.select(*BY_DIRECTION, "kind", "reason")
     necks = _by(bottlenecks, listed, *BY_DIRECTION)
     rows = []
@@ -107,20 +104,8 @@ def build(case: Case) -> FlowsSection:
         row = flows[totals["source"], totals["flow"]]
         rows.append(_row(totals, row, necks.get(key), key in charted))
     logs = map(named, sender_logs.in_sum(case.evidence).to_dicts())
-    return FlowsSection(
-        (*rows, *_over_udp(case)), _left_out(case, listed.height), tuple(filter(None, logs))
-    )
-
-
-def _over_udp(case: Case) -> Iterator[FlowRow]:
-    """Rows of UDP, which has no findings and no charts, largest first."""
-    udp = traffic(case.evidence)
-    known = udp.directions.join(case.evidence.udp_flows, on=["source", "flow"], how="semi")
-    near = known.join(nearest(udp), on=KEY, how="semi").filter(pl.col("data_packets") > 0)
-    ranked = near.sort("payload_bytes", "flow", descending=[True, False]).head(MAX_LISTED)
-    flows = _by(case.evidence.udp_flows.select(OF_FLOWS), ranked, "source", "flow")
-    for totals in ranked.with_columns(worst=-1).select(OF_DIRECTIONS).iter_rows(named=True):
-        yield _row(totals, flows[totals["source"], totals["flow"]], None, False)
+    left_out = _left_out(case, listed.height)
+    return FlowsSection(tuple(rows), left_out, tuple(filter(None, logs)))
 
 
 def _retransmits(totals: dict[str, Any], row: dict[str, Any]) -> str:
@@ -205,11 +190,10 @@ def _bottleneck(row: dict[str, Any] | None) -> str:
 
 def _left_out(case: Case, shown: int) -> str:
     total = case.sending.height
-    without = max(0, case.flow_count - case.sending["flow"].n_unique())
     facts = []
     if total > shown:
         more = count(total - shown, "more flow direction")
         facts.append(f"{more} with less data and no worse finding")
-    if without:
+    if without := case.without_data:
         facts.append(f"{count(without, 'flow')} without data")
     return f"Not listed: {'; '.join(facts)} (l4strace flows lists all)." if facts else ""

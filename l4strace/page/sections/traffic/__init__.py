@@ -14,6 +14,7 @@ from l4strace.page.sections.traffic.short import ShortRow
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
 TITLE = "Traffic"
+ABSENT = "No round trip of TCP with data: the rates of flows over UDP stand with their charts."
 
 
 class TrafficRow(NamedTuple):
@@ -52,7 +53,7 @@ def build(case: Case) -> TrafficSection:
         drawn = [part(link) for part in (panels.throughput, panels.delay, panels.losses)]
         drawn.append(panels.round_trips(link))
     charts = tuple(chart for chart in (*drawn, completion) if chart is not None)
-    absent = "" if charts else "No round trip with data: nothing to measure."
+    absent = "" if charts else ABSENT
     rows = () if link is None else _rows(link)
     path = "" if link is None else link.path.replace(">", " → ")
     return TrafficSection(path, rows, charts, short.table(case), absent)

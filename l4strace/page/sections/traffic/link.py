@@ -115,7 +115,8 @@ class Link:
     @cached_property
     def all(self) -> Part:
         """All flows of the path together."""
-        return Part("all flows", "", RECORDED, self.rounds)
+        name = "all flows" if self.case.evidence.udp_flows.is_empty() else "all TCP flows"
+        return Part(name, "", RECORDED, self.rounds)
 
     @cached_property
     def flows(self) -> tuple[Part, ...]:

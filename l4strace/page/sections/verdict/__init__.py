@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from l4strace import model
+from l4strace.evidence import traffic
 from l4strace.model import Severity
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
@@ -13,7 +15,7 @@ from l4strace.page.sections.findings import Item, fact, shown_ids
 from l4strace.page.sections.verdict import glance
 from l4strace.wording.amounts import number, typeset
 from l4strace.wording.quantities import count
-from l4strace.wording.verdict import Verdict, verdict
+from l4strace.wording.verdict import Verdict, conversations, verdict
 
 TITLE = ""
 
@@ -67,7 +69,7 @@ def build(case: Case) -> VerdictSection:
         paragraph=typeset(opening.paragraph),
         status=_status(case),
         frame=tuple((label, typeset(text)) for label, text in frame),
-        severity=_tone(opening),
+        severity=_tone(opening, case.analysis.status),
         action=typeset(opening.action(case.analysis)),
         link=ids.get(place, ""),
         facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
@@ -83,11 +85,13 @@ def _status(case: Case) -> Status:
     return Status(status.answer, typeset(status.sentence)) if status else Status("unknown", "")
 
 
-def _tone(opening: Verdict) -> str:
-    """A severity; without one `none` after a full judgment, else `unjudged`: grey, no tick."""
+def _tone(opening: Verdict, status: model.Status | None) -> str:
+    """A severity; without one `none` after a full judgment, else grey: `partly` or `unjudged`."""
     if opening.severity is not None:
         return opening.severity.name.lower()
-    return "none" if opening.judged else "unjudged"
+    if opening.judged:
+        return "none"
+    return "partly" if status is not None and status.udp_judged else "unjudged"
 
 
 def _tally(case: Case) -> tuple[Tally, ...]:
@@ -104,9 +108,11 @@ def _tally(case: Case) -> tuple[Tally, ...]:
 
 def _scope(case: Case, paragraph: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
-    packets = count(int(captures["tcp_packets"].sum()), "TCP packet")
+    udp = 0 if case.evidence.udp_flows.is_empty() else int(captures["udp_packets"].sum())
+    packets = count(int(captures["tcp_packets"].sum()) + udp, "packet" if udp else "TCP packet")
     where = f" in {captures.height} captures" if captures.height > 1 else ""
-    parts = [count(case.flow_count, "flow"), packets + where, f"{number(case.axis.length)} s"]
+    flows = conversations(traffic(case.evidence))
+    parts = [count(flows, "flow"), packets + where, f"{number(case.axis.length)} s"]
     rules = len({skipped.rule for skipped in case.analysis.skipped})
     if rules and "could not judge" not in paragraph:
         parts.append(f"{count(rules, 'rule')} could not judge")

@@ -15,6 +15,9 @@ from l4strace.wording.amounts import bit_rate, duration
 NAME = "sharing"
 MBIT = 1e-6
 HEIGHT = 230
+ANSWERS_SHARE = 0.1
+"""Where feedback is encrypted it is payload too: an ACK of 40 bytes for each packet or second one
+of 1,200 is a few percent of it."""
 INTERVALS = 120
 """Points of each line: shares show best over intervals of some round trips."""
 
@@ -26,7 +29,7 @@ def chart(case: Case) -> Chart | None:
     """
     directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
     most = max((d.totals["payload_bytes"] for d in directions), default=0)
-    directions = [d for d in directions if d.totals["payload_bytes"] >= CHARTED_SHARE * most]
+    directions = [d for d in directions if d.totals["payload_bytes"] >= _least(d) * most]
     if not directions:
         return _of_the_log(case)
     # Shorter than the rounds of a flow, they would show each as a peak above the capacity.
@@ -40,9 +43,16 @@ def chart(case: Case) -> Chart | None:
     figure = timeline(traces, "Mbit/s", case.axis, height=HEIGHT)
     means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
     every = duration(interval * 1e6)
-    caption = f"Acknowledged payload per second, over intervals of {every}. Mean: {means}."
-    title = "Goodput, flow against flow" if len(directions) > 1 else "Goodput"
+    counted = " or ".join(sorted({d.counted for d in directions})).capitalize()
+    caption = f"{counted} payload per second, over intervals of {every}. Mean: {means}."
+    rate = "Sending rate" if counted == "Sent" else "Goodput"
+    title = f"{rate}, flow against flow" if len(directions) > 1 else rate
     return Chart(NAME, title, caption, figure.height, figure.spec)
+
+
+def _least(direction: Direction) -> float:
+    """Share of the largest one's payload from which a line is worth its place."""
+    return ANSWERS_SHARE if direction.counted == "sent" else CHARTED_SHARE
 
 
 def _of_the_log(case: Case) -> Chart | None:
@@ -53,4 +63,4 @@ def _of_the_log(case: Case) -> Chart | None:
 
 def _mean(direction: Direction) -> float:
     seconds = (direction.totals["last_ns"] - direction.totals["first_ns"]) / 1e9
-    return float(8 * direction.totals["acked_bytes"] / seconds) if seconds > 0 else 0.0
+    return float(8 * direction.delivered_bytes / seconds) if seconds > 0 else 0.0

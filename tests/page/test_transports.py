@@ -1,0 +1,102 @@
+"""Flows over UDP on the page: the table, the opening chart and the charts of each."""
+
+from __future__ import annotations
+
+import pytest
+
+from l4strace import pipeline
+from l4strace.evidence import Evidence
+from l4strace.model import Analysis
+from l4strace.page.case import Case
+from l4strace.page.sections import flows, timelines, verdict
+from l4strace.page.transports import drawn
+from tests.support.datagrams import over_udp
+from tests.support.frames import evidence, frame, rounds
+from tests.support.places import FIXTURES
+
+RUNS = FIXTURES / "user-space"
+
+
+def case(run: str) -> Case:
+    ends = [str(RUNS / f"{run}-{end}.pcap.xz") for end in "ab"]
+    found = pipeline.derive(pipeline.read(ends, companions=False), strict=True)
+    return Case(found, pipeline.judge(found, strict=True))
+
+
+@pytest.fixture(scope="module")
+def prague() -> Case:
+    return case("up1")
+
+
+@pytest.fixture(scope="module")
+def quic() -> Case:
+    return case("pq1")
+
+
+def beside_tcp() -> Evidence:
+    return evidence(
+        sources=frame("sources", first_ns=0, last_ns=10**9, tcp_packets=50, udp_packets=70),
+        flows=frame("flows", transport="tcp"),
+        directions=frame("directions", data_ect1=0, data_ect0=1000, data_not_ect=0),
+        rounds=rounds(3),
+        **over_udp([8.0] * 20),
+    )
+
+
+def test_without_udp_the_evidence_stays_as_it_is() -> None:
+    plain = evidence()
+    assert drawn(plain) is plain
+
+
+def test_feedback_in_clear_draws_what_tcp_draws(prague: Case) -> None:
+    (flow,) = timelines.build(prague).flows
+    assert [chart.key.removesuffix("-flow-0") for chart in flow.charts] == [
+        *("goodput", "queue", "rtt", "alpha", "window")
+    ]
+    reported = prague.evidence.udp_round_trips.filter(source=0)
+    assert int(reported["reported_bytes"].sum()) == prague.charted[0].delivered_bytes
+    assert flow.charts[0].caption.endswith("reported); 0 packets reported as lost.")
+
+
+def test_marks_and_losses_are_those_that_the_receiver_reported() -> None:
+    told = frame(
+        "udp_round_trips", flow=9, reported_ce=[3, 0], reported_lost=[0, 2], window_packets=[9, 8]
+    )
+    sent = over_udp([8.0] * 20)
+    found = drawn(evidence(udp_round_trips=told, **sent)).rounds
+    columns = ("ce_lo", "ce_best", "ce_hi", "retransmits", "cwnd_packets")
+    assert found.select(columns).rows() == [(3, 3, 3, 0, 9.0), (0, 0, 0, 2, 8.0)]
+
+
+def test_without_feedback_rates_are_what_was_sent(quic: Case) -> None:
+    flow = timelines.build(quic).flows[0]
+    names = [chart.key.partition("-flow")[0] for chart in flow.charts]
+    assert names == ["goodput", "marks", "codepoints"]
+    largest = quic.charted[0]
+    assert largest.delivered_bytes == largest.totals["payload_bytes"]
+    (seen,) = verdict.build(quic).charts
+    assert (seen.title, len(seen.spec["data"])) == ("Sending rate", 1)
+    assert seen.caption.startswith("Sent payload per second")
+
+
+def test_the_opening_of_udp_alone_counts_it(quic: Case) -> None:
+    opening = verdict.build(quic)
+    assert (opening.headline, opening.severity) == (
+        "Nothing wrong found in 1 flow over UDP",
+        "partly",
+    )
+    packets = int(quic.evidence.sources["udp_packets"].sum())
+    assert opening.scope.startswith(f"1 flow · {packets:,} packets in 2 captures")
+
+
+def test_flows_of_all_transports_stand_in_one_chart_and_one_table() -> None:
+    mixed = Case(beside_tcp(), Analysis(()))
+    (seen,) = verdict.build(mixed).charts
+    names = {trace["name"] for trace in seen.spec["data"]}
+    assert "flow 9 (UDP Prague, ECT(1))" in names
+    assert len(names) == 2
+    assert seen.caption.startswith("Acknowledged or sent payload")
+    rows = {row.flow: row for row in flows.build(mixed).rows}
+    assert rows[9].charted
+    assert rows[9].mode == "UDP Prague"
+    assert "flow-9" in mixed.anchors
