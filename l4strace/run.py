@@ -59,6 +59,7 @@ class Run:
     noise: pl.DataFrame
     hosts: pl.DataFrame
     qdiscs: pl.DataFrame
+    udp_round_trips: pl.DataFrame
 
     def __init__(self, evidence: Evidence, analysis: Analysis) -> None:
         self.evidence = evidence

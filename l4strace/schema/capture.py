@@ -327,7 +327,7 @@ UDP_ROUND_TRIPS = Table(
         Column("window_packets", U32, "packet", "Packets that UDP Prague lets fly after the round, replayed.", NOT_AT_RECEIVER),
         Column("pacing_bps", F64, "bit/s", "Pacing rate of UDP Prague after the round, replayed; its sender moves by 3 % around it.", NOT_AT_RECEIVER),
         Column("reductions", U32, "", "Reductions by alpha/2 that the replay made so far.", NOT_AT_RECEIVER),
-        Column("empty_reductions", U32, "", "Those of `reductions` that took nothing off: alpha was 0.", NOT_AT_RECEIVER),
+        Column("empty_reductions", U32, "", "Number of reductions that took nothing off the window, as alpha was 0.", NOT_AT_RECEIVER),
     ),
 )
 
