@@ -75,7 +75,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
     marks = row["outer_ce"] + row["ce"]
-    reported = row["ce_fed_back_hi"] if row["mode"] == "accecn" else _classic(row)
+    counted = row["mode"] in ("accecn", None)  # over UDP there is no mode, and reports count CE
+    reported = row["ce_fed_back_hi"] if counted else _classic(row)
     if reported is None:
         return [Skipped(CODE, "no feedback shows whether the tunnel's marks arrived", row["flow"])]
     if reported > LOST * marks:

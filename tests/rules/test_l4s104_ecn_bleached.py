@@ -1,10 +1,13 @@
 """Bleaching: reflection, counters, both ends."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from l4strace.model import Confidence, Severity
-from l4strace.rules.l4s104_ecn_bleached import check
+from l4strace.rules.l4s104_ecn_bleached import RULE, check
+from tests.support.ends import altered, findings, path, sent
 from tests.support.frames import evidence, frame
 
 
@@ -94,3 +97,22 @@ def test_silent_when_codepoints_arrive():
     flows = syn(syn_arrived_ecn=1, synack_ecn=1, synack_arrived_ecn=1)
     rows = frame("directions", data_ect1=1000, e1b_bytes=1_400_000, e0b_bytes=0, ceb_bytes=10_000)
     assert check(evidence(flows=flows, directions=rows)) == []
+
+
+WHOLE_BYTE = " It rewrites their DSCP too: a node sets the whole former ToS byte."
+
+
+@pytest.mark.parametrize(("rewritten", "said"), [(990, True), (989, False), (0, False)])
+def test_names_a_tos_byte_that_is_rewritten_as_a_whole(rewritten: int, said: bool):
+    paths = path(ect1_to_not_ect=990, ect1_to_ect1=10, dscp_changed=rewritten)
+    (found,) = findings(RULE, sent([1, 1000], "udp-prague", paths=paths))
+    assert found.message.endswith(WHOLE_BYTE) == said
+
+
+def test_fires_on_a_recording_whose_bytes_a_node_clears(tmp_path: Path):
+    (found,) = findings(RULE, altered("up1", tmp_path, lambda tos: tos & ~3))
+    assert found.forward
+    cleared = "224 of 224 packets left as ECT and arrived as Not-ECT: the path bleaches ECN."
+    assert found.message == cleared
+    (whole,) = findings(RULE, altered("up1", tmp_path, lambda tos: 10 << 2))
+    assert whole.message == cleared + WHOLE_BYTE

@@ -1,7 +1,12 @@
 """ECT(1) and ECT(0) swapped."""
 
+from pathlib import Path
+
+import pytest
+
 from l4strace.model import Confidence, Severity
-from l4strace.rules.l4s105_ect1_remarked import check
+from l4strace.rules.l4s105_ect1_remarked import RULE, check
+from tests.support.ends import altered, findings, recorded
 from tests.support.frames import evidence, frame
 
 
@@ -40,3 +45,16 @@ def test_silent_when_nothing_changes():
     rows = frame("directions", data_ect1=1000, data_ect0=0, e0b_bytes=0, e1b_bytes=1_448_000)
     paths = frame("paths", matched=100, ect1_to_ect0=0, ect0_to_ect1=0)
     assert check(evidence(flows=flows, directions=rows, paths=paths)) == []
+
+
+def test_fires_on_a_recording_over_udp_that_a_node_remarks(tmp_path: Path):
+    (found,) = findings(RULE, altered("up1", tmp_path, lambda tos: tos & ~3 | 2))
+    assert found.forward
+    assert found.message == (
+        "Of 224 packets, 224 left as ECT(1) and arrived as ECT(0). The path re-marks ECN."
+    )
+
+
+@pytest.mark.parametrize("run", ["up1", "upbleach", "pqbleach", "qg1"])
+def test_silent_on_recordings_over_udp(run: str):
+    assert findings(RULE, recorded(run)) == []

@@ -1,7 +1,12 @@
 """Changes that no queue may make."""
 
+from pathlib import Path
+
+import pytest
+
 from l4strace.model import Severity, Skipped
-from l4strace.rules.l4s107_path_changes_codepoint import check
+from l4strace.rules.l4s107_path_changes_codepoint import RULE, check
+from tests.support.ends import altered, findings, recorded
 from tests.support.frames import evidence, frame
 
 
@@ -23,3 +28,20 @@ def test_silent_on_marks_and_on_what_other_rules_report():
 def test_skipped_with_one_capture():
     (skipped,) = check(evidence())
     assert isinstance(skipped, Skipped)
+
+
+def test_fires_on_a_recording_over_udp_that_a_node_marks_without_asking(tmp_path: Path):
+    """What left as Not-ECT arrives as ECT(1); marks of ECT packets are a queue's."""
+    found = findings(RULE, altered("upbleach", tmp_path, lambda tos: tos | 1))
+    assert found
+    assert all("left as Not-ECT and arrived as ECT(1)" in one.message for one in found)
+
+
+@pytest.mark.parametrize("run", ["up1", "upbleach", "pqbleach", "qg1"])
+def test_silent_on_recordings_over_udp(run: str):
+    assert findings(RULE, recorded(run)) == []
+
+
+def test_silent_where_a_queue_marks_all(tmp_path: Path):
+    marked = altered("up1", tmp_path, lambda tos: tos | 3 if tos & 3 else tos)
+    assert findings(RULE, marked) == []

@@ -51,3 +51,29 @@ def test_silent_on_single_packets(few: dict[str, int]):
 def test_skipped_without_feedback():
     (skipped,) = findings(outer_ce=100)
     assert isinstance(skipped, Skipped)
+
+
+def over_udp(**columns: object) -> list[Finding | Skipped]:
+    plain = {"ce": 0, "outer_ce": 0, "outer_not_ect": 0, "ce_fed_back_hi": None}
+    directions = frame("directions", **(plain | columns))
+    flows = frame("flows", mode=None, tunnel="gre", transport="udp-prague")
+    return check(evidence(udp_flows=flows, udp_directions=directions))
+
+
+def test_fires_on_a_flow_over_udp_whose_ect_the_tunnel_hides():
+    (found,) = over_udp(outer_not_ect=1000)
+    assert isinstance(found, Finding)
+    assert found.message.startswith("The GRE tunnel hides that packets are ECN-capable")
+    assert over_udp(outer_not_ect=1) == []
+
+
+def test_fires_on_marks_that_a_receiver_over_udp_does_not_report():
+    (found,) = over_udp(outer_ce=100, ce_fed_back_hi=3)
+    assert isinstance(found, Finding)
+    assert "100 packets carry CE" in found.message
+    assert over_udp(outer_ce=100, ce_fed_back_hi=99) == []
+
+
+def test_skipped_over_udp_without_feedback():
+    (skipped,) = over_udp(outer_ce=100)
+    assert isinstance(skipped, Skipped)

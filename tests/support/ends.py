@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,10 +19,28 @@ from tests.support.frames import evidence, frame
 from tests.support.places import FIXTURES
 
 
+CLIENT = bytes((10, 9, 0, 1))
+
+
 @cache
 def recorded(run: str, ends: str = "ab") -> Evidence:
     """``a`` is the capture at the sender of the data, ``b`` that at its receiver."""
     captures = [str(FIXTURES / "user-space" / f"{run}-{end}.pcap.xz") for end in ends]
+    return pipeline.derive(pipeline.read(captures, companions=False), strict=True)
+
+
+def altered(run: str, folder: Path, tos: Callable[[int], int]) -> Evidence:
+    """``recorded``, but what the client sent arrives with what ``tos`` makes of DSCP and ECN."""
+    data = bytearray(lzma.decompress((FIXTURES / "user-space" / f"{run}-b.pcap.xz").read_bytes()))
+    at = 24
+    while at < len(data):
+        (held,) = struct.unpack_from("<I", data, at + 8)
+        # The records are IP packets without a link layer.
+        if data[at + 28 : at + 32] == CLIENT:
+            data[at + 17] = tos(data[at + 17])
+        at += 16 + held
+    (far := folder / f"{run}-b.pcap").write_bytes(data)
+    captures = [str(FIXTURES / "user-space" / f"{run}-a.pcap.xz"), str(far)]
     return pipeline.derive(pipeline.read(captures, companions=False), strict=True)
 
 

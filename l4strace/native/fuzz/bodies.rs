@@ -4,14 +4,14 @@
 use std::num::NonZeroI64;
 
 use l4strace_native::decode;
-use l4strace_native::packet::{FlowKey, Packet};
+use l4strace_native::packet::{ecn, FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
 use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
 use l4strace_native::text_logs::qlog::Qlog;
 use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
-use l4strace_native::track::{Retrace, RoundRow, Threads, Tracker};
+use l4strace_native::track::{Retrace, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
 
@@ -45,6 +45,69 @@ pub fn capture(data: &[u8]) {
     let _ = (decoder.info, decoder.stats.rows());
 }
 
+/// Datagrams of two conversations, from a time that the first eight bytes say. Each has four bytes before its payload:
+/// what it is (see [`datagram`]), the time since the one before, the bytes that the capture cut off and those it holds.
+pub fn datagrams(data: &[u8]) {
+    let Some((start, mut rest)) = data.split_first_chunk::<8>() else { return };
+    let (mut flows, mut packets, mut ts_ns) =
+        (UdpFlows::default(), Vec::new(), i64::from_le_bytes(*start) >> 1);
+    while let [head @ .., held] = rest.get(..4).unwrap_or_default() {
+        let (payload, next) = rest[4..].split_at(usize::from(*held).min(rest.len() - 4));
+        let packet = datagram(head, payload.len() as u32, packets.len() as u64 + 1, ts_ns);
+        flows.datagram(&packet, payload);
+        (rest, ts_ns) = (next, packet.ts_ns);
+        packets.push(packet);
+    }
+    flows.finish();
+    let mut retrace = UdpRetrace::new(flows.kept(), 0);
+    let placed = packets.iter().filter(|packet| retrace.place(packet).is_some()).count() as u64;
+    assert_eq!(placed, flows.kept().map(UdpFlow::packets).sum::<u64>());
+    assert_eq!(placed + flows.left_out(), packets.len() as u64);
+    flows.shift(ts_ns);
+    flows.kept().for_each(|flow| (0..2).for_each(|side| side_of(flow, side)));
+}
+
+/// Bits from the lowest: side, codepoint (2), scale of the time (2), whether it goes back, of what is cut off, flow.
+fn datagram(head: &[u8], held: u32, frame: u64, before_ns: i64) -> Packet {
+    let (kind, gap_ns) = (head[0], i64::from(head[1]) << (10 * (head[0] >> 3 & 3)));
+    let key = FlowKey { src_port: 50_000 + u16::from(kind >> 7), dst_port: 443, ..FlowKey::default() };
+    let cut = u32::from(head[2]) * if kind & 0x40 == 0 { 1 } else { 256 };
+    Packet {
+        frame,
+        ts_ns: before_ns.saturating_add(if kind & 0x20 == 0 { gap_ns } else { -gap_ns }),
+        key: if kind & 1 == 0 { key } else { key.reversed() },
+        ip_version: 4,
+        ip_ecn: kind >> 1 & ecn::CE,
+        captured_len: 28 + held,
+        wire_len: 28 + held + cut,
+        payload_len: held + cut,
+        ..Packet::default()
+    }
+}
+
+/// What a side sent is counted once, and what is read of its feedback fits.
+fn side_of(flow: &UdpFlow, side: usize) {
+    let tally = &flow.dirs[side];
+    assert_eq!(tally.ecn.iter().sum::<u64>(), tally.packets);
+    assert_eq!(flow.slots(side).map(|(_, _, slot)| u64::from(slot.packets)).sum::<u64>(), tally.packets);
+    let _ = (flow.transport(), flow.version(), flow.vantage(), flow.limit(side), flow.given_up(side));
+    let (runs, samples) = (flow.runs(side), flow.samples[side].distinct().count());
+    assert!(runs.without_ect <= tally.packets && samples as u64 <= tally.packets);
+    flow.sending(side).into_iter().for_each(fed_back);
+}
+
+fn fed_back(sending: &Sending) {
+    let (counts, rtt) = (&sending.counts, &sending.counts.rtt);
+    assert!(counts.ce <= sending.most_ce() && counts.waited_ns >= 0);
+    assert!(rtt.samples == 0 || (0 <= rtt.min_ns && rtt.min_ns <= rtt.max_ns));
+    assert!(counts.interval_ns().is_none_or(|ns| ns >= 0));
+    for row in sending.rows.iter() {
+        assert!(row.controlled.is_none_or(|state| (0.0..=1.0).contains(&state.alpha)));
+        assert!(row.rtt.is_none_or(|rtt| rtt.min_us <= rtt.max_us));
+        assert!(row.goodput_bps.is_none_or(|bps| bps >= 0.0 && bps.is_finite()));
+    }
+}
+
 /// Two captures of one run: the bytes are split where the last two say, and the second capture is read
 /// by a clock of its own. Reading, tracking, numbering, matching and every row of the tables, which are the
 /// same on several threads.
@@ -62,6 +125,7 @@ pub fn run(data: &[u8]) {
         let bounds = way.fed_back(|d| d.feedback.ce.lo).zip(way.fed_back_hi());
         assert!(bounds.is_none_or(|(lo, hi)| lo <= hi));
     }
+    run.udp_flows().iter().for_each(|view| (0..2).for_each(|side| side_of(view.flow, side)));
     let _ = (run.rounds(&flows), run.captures.iter().map(run::Capture::stats).collect::<Vec<_>>());
 }
 

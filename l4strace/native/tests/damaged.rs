@@ -30,6 +30,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
     let mut paths: Vec<_> =
         fs::read_dir(folder).expect("seeds").map(|e| e.expect("an entry").path()).collect();
+    paths.retain(|path| path.is_file());
     paths.sort();
     paths.into_iter().map(|path| fs::read(path).expect("a seed")).collect()
 }
@@ -56,10 +57,14 @@ fn damaged(seed: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 fn each(seeds: &[Vec<u8>], body: fn(&[u8])) {
+    cases(CASES, seeds, body);
+}
+
+fn cases(of_each: u64, seeds: &[Vec<u8>], body: fn(&[u8])) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for seed in seeds {
         body(seed);
-        (0..CASES).for_each(|_| body(&damaged(seed, &mut random)));
+        (0..of_each).for_each(|_| body(&damaged(seed, &mut random)));
     }
 }
 
@@ -75,6 +80,47 @@ fn frames() {
     // What follows the headers of file and first record.
     let frames: Vec<Vec<u8>> = seeds().iter().map(|seed| [&[1, 0], &seed[40..120]].concat()).collect();
     each(&frames, bodies::frame);
+}
+
+/// A record of [`bodies::datagrams`]: 50 us after the one before, all of its payload held.
+fn said(side: u8, codepoint: u8, payload: &[u8]) -> Vec<u8> {
+    [&[side | codepoint << 1 | 1 << 3, 50, 0, payload.len() as u8], payload].concat()
+}
+
+/// A conversation of 40 datagrams and reports on them: messages of UDP Prague, RTP with RTCP, QUIC's headers.
+fn conversations() -> Vec<Vec<u8>> {
+    let prague = |n: u32| {
+        let data = [&[1][..], &[n * 100, n * 90, n].map(u32::to_be_bytes).concat(), &[0; 16]].concat();
+        let ack =
+            [&[17][..], &[n, n * 100, n * 99, n, n / 9, 0].map(u32::to_be_bytes).concat(), &[0]].concat();
+        let block = [&[18][..], &n.to_be_bytes(), &[0, 2, 0xa0, 1, 0xe0, 1]].concat();
+        [said(0, 1, &data), said(1, 1, if n % 3 == 0 { &block } else { &ack })].concat()
+    };
+    let rtp = |n: u32| {
+        let number = (65_520 + n) as u16;
+        let data = [&[0x80, 98][..], &number.to_be_bytes(), &[0, 0, 0, 1, 0, 0, 0, 7, 1]].concat();
+        let report = [&[0x8b, 205, 0, 5, 0, 0, 0, 9, 0, 0, 0, 7][..], &number.to_be_bytes()].concat();
+        let report = [&report[..], &[0, 2, 0xa0, 1, 0xe0, 1, 0, 0, 0, n as u8]].concat();
+        [said(0, 1, &data), said(1, 0, &report)].concat()
+    };
+    let quic = |n: u32| {
+        let long = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[8], &[9; 8], &[0, 0x40, 0x29]].concat();
+        let short = [&[0x40 | (n as u8 & 0x20)][..], &[7; 8], &n.to_be_bytes()].concat();
+        [said(0, 2, if n < 4 { &long } else { &short }), said(1, 2, if n < 4 { &long } else { &short })]
+            .concat()
+    };
+    let talk = |say: &dyn Fn(u32) -> Vec<u8>| [vec![0; 8], (1..=40).flat_map(say).collect()].concat();
+    vec![talk(&prague), talk(&rtp), talk(&quic)]
+}
+
+#[test]
+fn conversations_over_udp() {
+    let seeds = conversations();
+    // Those of the fuzzer are the same.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/datagrams");
+    let stored = ["prague", "rtp", "quic"].map(|name| fs::read(folder.join(name)).expect("a seed"));
+    assert_eq!(seeds, stored);
+    cases(10 * CASES, &seeds, bodies::datagrams);
 }
 
 #[test]

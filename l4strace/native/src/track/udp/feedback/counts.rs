@@ -14,7 +14,9 @@ pub struct Counts {
     pub hidden: u64,
     pub acked_bytes: u64,
     pub reports: u64,
-    pub first_report_ns: i64,
+    /// Time (ns) from one report to the next, of so many of them together.
+    pub apart_ns: i64,
+    pub steps: i64,
     pub last_report_ns: i64,
     pub rtt: RttTotals,
     pub out_of_order: u64,
@@ -32,8 +34,7 @@ impl Counts {
 
     /// Mean time (ns) between reports.
     pub fn interval_ns(&self) -> Option<i64> {
-        let steps = i64::try_from(self.reports).ok()?.checked_sub(1).filter(|&steps| steps > 0)?;
-        Some((self.last_report_ns - self.first_report_ns) / steps)
+        self.apart_ns.checked_div(self.steps)
     }
 
     /// Something of what was sent was reported in clear.
@@ -42,8 +43,11 @@ impl Counts {
     }
 
     pub(super) fn report(&mut self, packet: &Packet) {
-        if self.reports == 0 {
-            self.first_report_ns = packet.ts_ns;
+        // A clock that was set back shows nothing of the time between two reports.
+        let apart_ns = packet.ts_ns.saturating_sub(self.last_report_ns);
+        if self.reports > 0 && apart_ns >= 0 {
+            self.apart_ns = self.apart_ns.saturating_add(apart_ns);
+            self.steps += 1;
         }
         self.reports += 1;
         self.last_report_ns = packet.ts_ns;

@@ -75,7 +75,13 @@ impl Replay {
 
     fn count(&mut self, now: i32, counted: Counted) -> Option<Controlled> {
         let controller = self.controller.as_mut()?;
-        if let Done::Marked { by } = controller.ack(now, counted, self.sent) {
+        let done = controller.ack(now, counted, self.sent);
+        // No receiver counts so: what follows would be made up.
+        if !(0.0..=1.0).contains(&controller.alpha()) {
+            self.controller = None;
+            return None;
+        }
+        if let Done::Marked { by } = done {
             self.reductions += 1;
             self.by_nothing += u32::from(by == 0);
         }

@@ -383,7 +383,7 @@ impl Sending {
     pub(in crate::track::udp) fn shift(&mut self, ns: i64) {
         let off = |stamp: &mut i64| *stamp = stamp.saturating_sub(ns);
         let counts = &mut self.counts;
-        [&mut counts.first_report_ns, &mut counts.last_report_ns].into_iter().for_each(off);
+        off(&mut counts.last_report_ns);
         counts.error.iter_mut().for_each(|(stamp, _)| off(stamp));
         for row in self.rows.iter_mut() {
             [&mut row.start_ns, &mut row.end_ns].into_iter().for_each(off);
