@@ -18,7 +18,6 @@ from l4strace.schema.words import CODEPOINTS
 from tests.support.frames import evidence, frame
 from tests.support.places import FIXTURES
 
-
 CLIENT = bytes((10, 9, 0, 1))
 
 

@@ -94,7 +94,7 @@ fn conversations() -> Vec<Vec<u8>> {
         let ack =
             [&[17][..], &[n, n * 100, n * 99, n, n / 9, 0].map(u32::to_be_bytes).concat(), &[0]].concat();
         let block = [&[18][..], &n.to_be_bytes(), &[0, 2, 0xa0, 1, 0xe0, 1]].concat();
-        [said(0, 1, &data), said(1, 1, if n % 3 == 0 { &block } else { &ack })].concat()
+        [said(0, 1, &data), said(1, 1, if n.is_multiple_of(3) { &block } else { &ack })].concat()
     };
     let rtp = |n: u32| {
         let number = (65_520 + n) as u16;
