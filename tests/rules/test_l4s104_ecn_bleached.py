@@ -114,5 +114,5 @@ def test_fires_on_a_recording_whose_bytes_a_node_clears(tmp_path: Path):
     assert found.forward
     cleared = "224 of 224 packets left as ECT and arrived as Not-ECT: the path bleaches ECN."
     assert found.message == cleared
-    (whole,) = findings(RULE, altered("up1", tmp_path, lambda tos: 10 << 2))
+    (whole,) = findings(RULE, altered("up1", tmp_path, lambda _: 10 << 2))
     assert whole.message == cleared + WHOLE_BYTE
