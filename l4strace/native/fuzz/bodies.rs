@@ -49,8 +49,7 @@ pub fn capture(data: &[u8]) {
 /// what it is (see [`datagram`]), the time since the one before, the bytes that the capture cut off and those it holds.
 pub fn datagrams(data: &[u8]) {
     let Some((start, mut rest)) = data.split_first_chunk::<8>() else { return };
-    let (mut flows, mut packets, mut ts_ns) =
-        (UdpFlows::default(), Vec::new(), i64::from_le_bytes(*start) >> 1);
+    let (mut flows, mut packets, mut ts_ns) = (UdpFlows::default(), Vec::new(), i64::from_le_bytes(*start));
     while let [head @ .., held] = rest.get(..4).unwrap_or_default() {
         let (payload, next) = rest[4..].split_at(usize::from(*held).min(rest.len() - 4));
         let packet = datagram(head, payload.len() as u32, packets.len() as u64 + 1, ts_ns);
@@ -74,7 +73,8 @@ fn datagram(head: &[u8], held: u32, frame: u64, before_ns: i64) -> Packet {
     let cut = u32::from(head[2]) * if kind & 0x40 == 0 { 1 } else { 256 };
     Packet {
         frame,
-        ts_ns: before_ns.saturating_add(if kind & 0x20 == 0 { gap_ns } else { -gap_ns }),
+        // As the decoder hands them over.
+        ts_ns: before_ns.saturating_add(if kind & 0x20 == 0 { gap_ns } else { -gap_ns }).clamp(0, 1 << 62),
         key: if kind & 1 == 0 { key } else { key.reversed() },
         ip_version: 4,
         ip_ecn: kind >> 1 & ecn::CE,

@@ -292,7 +292,7 @@ impl Sending {
     /// Data follows a round that had drained: if it follows at once, the sender had waited for the report.
     fn settle(&mut self, now_ns: i64) {
         let Some(at) = self.ended_row.take_if(|_| !self.round.open) else { return };
-        let went_on = self.counts.rtt_min_ns().is_some_and(|rtt| (now_ns - self.drained_ns) * 2 <= rtt);
+        let went_on = self.counts.rtt_min_ns().is_some_and(|rtt| now_ns - self.drained_ns <= rtt / 2);
         if went_on && self.rows.at(at).limited_by == Limit::App {
             self.rows.at(at).limited_by = Limit::Cwnd;
         }
