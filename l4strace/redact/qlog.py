@@ -68,6 +68,8 @@ PATTERNS = {
     "title": re.compile(r"picoquic|quic-go qlog"),
     "message": re.compile(r"Prague: ?\d{1,20}(?:, ?\d{1,20}){5}", re.ASCII),
 }
+UNREAD: Json = {"data": {}}
+"""An event without a time: readers count it as unread, as they do what is damaged."""
 RECORD = b"\x1e"
 OTHER = "other"
 Json = dict[str, Any]
@@ -98,11 +100,13 @@ class _Copy:
             self.sequence = chunk.lstrip()[:1] == RECORD
 
     def piece(self, kind: str, text: bytes) -> bytes:
-        """The copy of one piece; nothing for one that no reader takes."""
+        """The copy of one piece; of one that no reader takes an event that none takes either."""
         try:
             value = untrusted.parsed(text)
         except ValueError:
-            return b""
+            if kind == "header":
+                return b""
+            value = UNREAD
         if kind == "header":
             return self._header(untrusted.mapping(value))
         if kind == "event":
