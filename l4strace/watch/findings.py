@@ -43,7 +43,7 @@ class Judge:
         self._thread.join()
 
     def last(self) -> str:
-        """The verdict on the whole run, empty where the run is too large or cannot be read."""
+        """Headline of the verdict, empty where the run is too large or cannot be read."""
         try:
             if self._capture.stat().st_size > MOST_BYTES:
                 return ""
@@ -76,4 +76,4 @@ class Judge:
         self.findings = [
             (f.severity, f.rule, f.message) for f in run.analysis.findings if f.rule not in NOT_YET
         ]
-        return verdict(run.analysis, conversations(run.evidence)).sentence
+        return verdict(run.analysis, conversations(run.evidence)).headline
