@@ -12,7 +12,8 @@ from l4strace.ingest.join import clock, senders, sockets
 from l4strace.ingest.logs import open_log
 from l4strace.ingest.logs.samples import Log
 from l4strace.prague.scale import scaled, width
-from l4strace.schema.capture import FLOWS, KERNEL, QDISCS, SOURCES, STATS
+from l4strace.schema.capture import FLOWS, SOURCES, STATS
+from l4strace.schema.logs import KERNEL, QDISCS
 from l4strace.schema.words import Stat
 
 Progress = Callable[[int, int], None]

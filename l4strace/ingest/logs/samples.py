@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.schema.capture import KERNEL, QDISCS
+from l4strace.schema.logs import KERNEL, QDISCS
 
 IDENTITY = {
     "saddr": pl.String(),

@@ -15,7 +15,7 @@ import polars as pl
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs import poll_times
 from l4strace.ingest.logs.samples import Log
-from l4strace.schema.capture import QDISCS
+from l4strace.schema.logs import QDISCS
 from l4strace.schema.words import Stat
 
 BEGINS = re.compile(r"\s*(?:qdisc [a-z]\w* [0-9a-f]+: |\[|\{\s*\"kind\")", re.MULTILINE)
