@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 import l4strace
-
-ROWS = "aqm,rate,rtt,i,prague throughput,cubic throughput\n" + "".join(
-    f"{aqm},{rate},{rtt},{i},{share * rate * 1e4 + i},{(100 - share) * rate * 1e4}\n"
-    for aqm, share in (("DualPI2", 9), ("CoDel", 45))
-    for rate in (4, 40)
-    for rtt in (10, 20)
-    for i in range(4)
-)
+from tests.support import sweeps
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> l4strace.Study:
-    (tmp_path / "study.csv").write_text(ROWS)
-    return l4strace.sweep(tmp_path / "study.csv", output=str(tmp_path / "study.sweep"), workers=1)
+    return sweeps.of_a_table(tmp_path)
 
 
 def test_a_study_in_python(study: l4strace.Study, tmp_path: Path):

@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import l4strace
 from l4strace.studies import pool, study, worker
 from l4strace.studies.planned import Limits, Options, Planned, Result
+
+ROWS = "aqm,rate,rtt,i,prague throughput,cubic throughput\n" + "".join(
+    f"{aqm},{rate},{rtt},{i},{share * rate * 1e4 + i},{(100 - share) * rate * 1e4}\n"
+    for aqm, share in (("DualPI2", 9), ("CoDel", 45))
+    for rate in (4, 40)
+    for rtt in (10, 20)
+    for i in range(4)
+)
+"""A study of two AQMs, two rates and two RTTs, with four repetitions of each."""
+
+
+def of_a_table(folder: Path) -> l4strace.Study:
+    """The study of `ROWS`, kept in `study.sweep`."""
+    (folder / "study.csv").write_text(ROWS)
+    return l4strace.sweep(folder / "study.csv", output=str(folder / "study.sweep"), workers=1)
 
 
 def runs(folder: Path, count: int = 3) -> Path:
