@@ -17,7 +17,9 @@ PACKET = re.compile(
     r"(?:[sr]|NORMAL_ACK_r|RFC8888_ACK_r): -?\d{1,20}(?:,[ ,]*-?\d{1,20}){2,24}[, ]*"
 )
 COLUMNS = re.compile(r"(?:[sr]|NORMAL_ACK_r|RFC8888_ACK_r): time(?:,[ ,]*[a-zA-Z_0-9]{1,24}){2,24}")
-ROW = re.compile(r"[-\d.eE+]{1,24}(?:, ?[-\d.eE+]{0,24}){0,24}")
+VALUE = re.compile(r"[-\d.eE+]{1,24}")
+MOST_VALUES = 25
+"""Values of a row of SCReAM that are looked at: it writes 20."""
 NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,12})?")
 NAMES = (
     '"Time [s]","Estimated queue delay [s]","RTT [s]","Congestion window [byte]",'
@@ -64,7 +66,9 @@ def scream(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:  # noqa: ARG
     def line(text: str) -> str:
         if SCREAM_BEGINS.match(text.encode()):
             return NAMES
-        return text if ROW.fullmatch(text) else UNREAD
+        values = [value.strip() for value in text.split(",", MOST_VALUES)[:MOST_VALUES]]
+        kept = [value if VALUE.fullmatch(value) else "" for value in values]
+        return ",".join(kept) if any(kept) else UNREAD
 
     yield from _lines(blocks, line)
 
