@@ -70,6 +70,5 @@ def reader(path: str, head: bytes) -> Callable[[str], Log]:
             return importer
     raise InputError(
         f"{path}: neither a capture nor a log that l4strace can read",
-        "Logs: l4strace's own, tracefs, trace-cmd report, perf script, bpftrace (-f json), ss, "
-        "tc -s qdisc, flent, /proc/net/tcpprobe, siftr, qlog, UDP Prague (-v, -j), SCReAM (-log).",
+        "Logs: tracefs, perf, bpftrace, ss, tc, flent, siftr, qlog, UDP Prague, SCReAM.",
     )
