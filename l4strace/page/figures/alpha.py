@@ -10,6 +10,7 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
+from l4strace.page.drawing.scale import HEADROOM
 from l4strace.page.drawing.series import band, line, points_of, recorded
 from l4strace.wording.amounts import number
 
@@ -18,8 +19,6 @@ TITLE = "Alpha"
 
 SETTLED = 0.1
 """Part of the run after which alpha has left its start: by eye, dozens of rounds."""
-ROOM = 1.25
-"""Part of the scale above the highest value, by eye."""
 
 
 def draw(direction: Direction) -> Figure | None:
@@ -42,7 +41,7 @@ def _top(direction: Direction) -> float:
     tables = (direction.kernel, _replayed(direction))
     late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length * SETTLED)
     highest = [table.select(late.max()).item() for table in tables]
-    return min(1.0, ROOM * max((one for one in highest if one), default=1.0))
+    return min(1.0, (1 + HEADROOM) * max((one for one in highest if one), default=1.0))
 
 
 def describe(direction: Direction) -> str:
