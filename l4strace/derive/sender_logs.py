@@ -11,7 +11,7 @@ BY = ["source", "flow", "forward"]
 COUNTERS = ("delivered", "delivered_ect1", "delivered_ect0", "delivered_ce", "lost_packets")
 
 
-def in_sum(capture: Capture) -> pl.DataFrame:
+def summary(capture: Capture) -> pl.DataFrame:
     """`source`, `path`, `flow`, `forward`; `cc`, `samples`; medians `window`, `rtt_us`; `least_us`;
     the counters as they end, `alpha` and `ecn_state` with `ecn_trigger` at last.
 

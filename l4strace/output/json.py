@@ -50,7 +50,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
             for row in capture.sources.to_dicts()
         ],
         "flows": _flows(traffic(capture)),
-        "sender_logs": sender_logs.in_sum(capture).to_dicts(),
+        "sender_logs": sender_logs.summary(capture).to_dicts(),
         "paths": capture.paths.to_dicts(),
         "findings": [
             finding_value(finding) | {"packets": _packets(analysis.proof, place)}

@@ -129,7 +129,7 @@ def _flows(run: Capture, analysis: Analysis) -> Iterator[str]:
         yield f"| {' | '.join(text(cell) for cell in line)} |"
     if (more := conversations(capture) - len(shown)) > 0:
         yield f"\n{count(more, 'more flow')} left out."
-    for row in sender_logs.in_sum(run).iter_rows(named=True):
+    for row in sender_logs.summary(run).iter_rows(named=True):
         if said := named(row):
             yield f"\n{text(said)}"
     yield "\n</details>"

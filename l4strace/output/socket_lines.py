@@ -47,7 +47,7 @@ def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterato
 
 def of_senders(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterator[str]:
     """What logs of user-space senders say of the flows, one sentence a log."""
-    logged = sender_logs.in_sum(capture).filter(pl.col("flow").is_in(list(shown)))
+    logged = sender_logs.summary(capture).filter(pl.col("flow").is_in(list(shown)))
     for row in logged.iter_rows(named=True):
         if said := named(row):
             yield wrapped(said, width)

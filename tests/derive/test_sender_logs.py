@@ -13,7 +13,7 @@ def rows(**columns: object) -> list[dict[str, object]]:
         "sources", source=[0, 1], kind=["pcap", "qlog"], path=["a", "b/run.qlog"]
     )
     capture = frames.capture(sources=sources, udp_kernel=samples)
-    return sender_logs.in_sum(capture).to_dicts()
+    return sender_logs.summary(capture).to_dicts()
 
 
 def test_medians_ends_and_the_last_state() -> None:
@@ -44,4 +44,4 @@ def test_failed_validation_says_why_and_silence_says_nothing() -> None:
 def test_logs_of_kernels_are_none() -> None:
     sources = frames.frame("sources", source=[1], kind=["ss"])
     samples = frames.frame("kernel", flow=3, ts_ns=[2], source=1)
-    assert sender_logs.in_sum(frames.capture(sources=sources, kernel=samples)).is_empty()
+    assert sender_logs.summary(frames.capture(sources=sources, kernel=samples)).is_empty()

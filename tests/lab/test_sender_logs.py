@@ -30,7 +30,7 @@ def read(folder: Path, *names: str) -> Capture:
 
 
 def rows(capture: Capture) -> list[dict[str, Any]]:
-    return sender_logs.in_sum(capture).to_dicts()
+    return sender_logs.summary(capture).to_dicts()
 
 
 @pytest.mark.parametrize("run", LOGS)

@@ -103,7 +103,7 @@ def build(case: Case) -> FlowsSection:
         key = totals["flow"], totals["forward"]
         row = flows[totals["source"], totals["flow"]]
         rows.append(_row(totals, row, necks.get(key), key in charted))
-    logs = map(named, sender_logs.in_sum(case.evidence).to_dicts())
+    logs = map(named, sender_logs.summary(case.evidence).to_dicts())
     left_out = _left_out(case, listed.height)
     return FlowsSection(tuple(rows), left_out, tuple(filter(None, logs)))
 
