@@ -96,7 +96,7 @@ def _sources(capture: Capture, width: int) -> Iterator[str]:
 def _findings(
     capture: Capture, analysis: Analysis, opening: Verdict, color: bool, width: int
 ) -> Iterator[str]:
-    """Each finding, without the message and the remedy that the verdict tells."""
+    """All findings; the leading one without message and remedy, which the verdict shows."""
     told, action = opening.told, opening.action(analysis)
     names = {rule.code: rule.name for rule in analysis.rules}
     shown = traffic(capture).flows

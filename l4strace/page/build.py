@@ -30,7 +30,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """What the verdict says at a glance."""
+        """Headline of the verdict, which is the title of the page too."""
         return str(self["verdict"].headline)
 
     def __getitem__(self, name: str) -> Any:

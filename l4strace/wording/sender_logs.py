@@ -1,4 +1,4 @@
-"""How the log of a user-space sender is said in one sentence."""
+"""The log of a user-space sender in one sentence."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
         return finding if finding is not None and finding.message in self.paragraph else None
 
     def action(self, analysis: Analysis) -> str:
-        """What to do about the finding that it tells, or about the cause of it."""
+        """Remedy of the leading finding, or of its cause."""
         return root(self.told, analysis.findings).action if self.told else ""
 
 
@@ -192,7 +192,7 @@ def _of_the_rules(analysis: Analysis, sentence: str) -> str:
 def leading(analysis: Analysis) -> Finding | None:
     """The finding that explains most: worst first, causes before consequences.
 
-    What is of low confidence and mere information do not lead: the frame has what they add.
+    Findings of low confidence and of severity info do not lead: the verdict's lines say them.
     """
     able = (f for f in _certain(analysis) if f.severity >= Severity.NOTICE)
     return min(able, key=cause_first, default=None)

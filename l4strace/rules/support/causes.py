@@ -53,7 +53,7 @@ LINKS = (
 """Links, those first whose cause is named where several explain a finding."""
 
 WORKING = ("L4S402",)
-"""Rules whose mere information explains: a queue that never marks is no fault by itself."""
+"""Rules that explain another finding even as info: a queue that never marks is no fault."""
 
 
 def linked(findings: Sequence[Finding]) -> tuple[Finding, ...]:

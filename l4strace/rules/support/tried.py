@@ -58,7 +58,7 @@ def given_up(evidence: Evidence) -> list[Tried]:
 
 
 def _tried(row: dict[str, Any]) -> Tried | None:
-    """None where more runs than were kept alternate: whatever that is, it is no trial."""
+    """Null where the codepoint changes more often than runs are kept: no sender probes so."""
     runs = row["first_ecn_runs"]
     if row["ecn_runs"] * 2 > len(runs):
         return None
