@@ -307,7 +307,7 @@ def judge(
         key=lambda finding: worst_first(finding, carried),
     )
     return Analysis(
-        linked(findings),
+        linked(findings, evidence.coexistence),
         tuple(skipped),
         asked,
         verdict_lines(evidence),

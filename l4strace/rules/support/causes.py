@@ -6,24 +6,28 @@ findings are there. An effect names its cause in place of a remedy of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
+
+import polars as pl
 
 from l4strace.model import Cause, Confidence, Finding, Severity
 from l4strace.wording.headlines import within
 
-Place = Callable[[Finding, Finding], bool]
+Beside = Set[tuple[int, bool, int]]
+"""`flow`, `forward` and `other_flow` of `coexistence`: who sent beside whom over one path."""
+Place = Callable[[Finding, Finding, Beside], bool]
 
 
-def _itself(effect: Finding, cause: Finding) -> bool:
+def _itself(effect: Finding, cause: Finding, beside: Beside) -> bool:  # noqa: ARG001
     """A fault of the sender that the effect is about."""
     return (effect.flow, effect.forward) == (cause.flow, cause.forward)
 
 
-def _other(effect: Finding, cause: Finding) -> bool:
-    """A fault of another sender, which takes what the effect's flow lacks."""
-    return None not in (effect.flow, cause.flow) and effect.flow != cause.flow
+def _other(effect: Finding, cause: Finding, beside: Beside) -> bool:
+    """A fault of a sender beside it on its path, which takes what the effect's flow lacks."""
+    return (effect.flow, cause.forward, cause.flow) in beside and effect.forward == cause.forward
 
 
 class Link(NamedTuple):
@@ -38,14 +42,14 @@ class Link(NamedTuple):
 SHARES = ("L4S501", "L4S502")
 GREEDY = ("L4S304", "L4S305", "L4S306", "L4S201", "L4S202", "L4S203")
 """Faults of a sender that take from the flows beside it."""
-GIVEN_UP = ("L4S115", "L4S210")
+GAVE_UP = ("L4S115", "L4S210")
 """What a sender over UDP rightly does where the path erases or re-marks ECT."""
 
 LINKS = (
     Link("L4S301", "L4S302"),
     *(Link(effect, cause, "misfire") for effect in SHARES for cause in ("L4S301", "L4S308")),
     *(Link(effect, cause, place=_other) for effect in SHARES for cause in GREEDY),
-    *(Link(effect, cause) for effect in GIVEN_UP for cause in ("L4S104", "L4S105")),
+    *(Link(effect, cause) for effect in GAVE_UP for cause in ("L4S104", "L4S105")),
     Link("L4S404", "L4S402"),
     Link("L4S111", "L4S108"),
     Link("L4S112", "L4S108"),
@@ -56,12 +60,13 @@ WORKING = ("L4S402",)
 """Rules that explain another finding even as info: a queue that never marks is no fault."""
 
 
-def linked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def linked(findings: Sequence[Finding], coexistence: pl.DataFrame) -> tuple[Finding, ...]:
     """``findings`` in their order; each effect with its cause, and the remedy that this has."""
-    causes = {place: _cause(finding, findings) for place, finding in enumerate(findings)}
+    beside = set(coexistence.select("flow", "forward", "other_flow").iter_rows())
+    causes = (_cause(finding, findings, beside) for finding in findings)
     return tuple(
-        finding if (cause := causes[place]) is None else _effect(finding, cause)
-        for place, finding in enumerate(findings)
+        finding if cause is None else _effect(finding, cause)
+        for finding, cause in zip(findings, causes, strict=True)
     )
 
 
@@ -76,13 +81,13 @@ def _named(finding: Finding) -> Cause:
     return Cause(finding.rule, finding.flow, finding.forward)
 
 
-def _cause(effect: Finding, findings: Sequence[Finding]) -> Finding | None:
+def _cause(effect: Finding, findings: Sequence[Finding], beside: Beside) -> Finding | None:
     links = [link for link in LINKS if link.effect == effect.rule]
-    explains = (one for link in links for one in findings if _explains(link, one, effect))
+    explains = (one for link in links for one in findings if _explains(link, one, effect, beside))
     return next(explains, None)
 
 
-def _explains(link: Link, cause: Finding, effect: Finding) -> bool:
+def _explains(link: Link, cause: Finding, effect: Finding, beside: Beside) -> bool:
     """Sure enough, a fault, at the right place, and not after the effect."""
     if cause.rule != link.cause or link.variant not in ("", cause.variant):
         return False
@@ -90,4 +95,4 @@ def _explains(link: Link, cause: Finding, effect: Finding) -> bool:
     if cause.confidence is Confidence.LOW or cause.severity < least:
         return False
     late = effect.span_ns and cause.span_ns and cause.span_ns[0] > effect.span_ns[1]
-    return not late and link.place(effect, cause)
+    return not late and link.place(effect, cause, beside)

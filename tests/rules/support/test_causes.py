@@ -9,6 +9,7 @@ from l4strace.rules import RULES
 from l4strace.rules.support.causes import LINKS, linked
 from l4strace.wording.order import root
 from l4strace.wording.verdict import verdict
+from tests.support.frames import frame
 
 
 def finding(rule: str, severity: Severity = Severity.ERROR, **more) -> Finding:
@@ -21,12 +22,15 @@ MISFIRE = finding("L4S301", variant="misfire", span_ns=(5, 90))
 STARVES = finding("L4S501", Severity.WARNING, span_ns=(40, 90))
 
 
+BESIDE = frame("coexistence", flow=1, other_flow=3)
+
+
 def causes(*findings: Finding) -> dict[str, Cause | None]:
-    return {one.rule: one.cause for one in linked(findings)}
+    return {one.rule: one.cause for one in linked(findings, BESIDE)}
 
 
 def test_bug_misfire_and_starvation_are_one_story_with_one_remedy():
-    story = linked((MISFIRE, BUG, STARVES))
+    story = linked((MISFIRE, BUG, STARVES), BESIDE)
     assert [one.cause and one.cause.rule for one in story] == ["L4S302", None, "L4S301"]
     assert {root(one, story).rule for one in story} == {"L4S302"}
     analysis = Analysis(story, rules=RULES)
@@ -49,14 +53,18 @@ def test_what_is_not_sure_or_of_another_flow_explains_nothing():
 
 def test_a_cause_that_is_likely_is_called_so():
     likely = replace(MISFIRE, confidence=Confidence.MEDIUM)
-    assert linked((likely, STARVES))[1].action.startswith("Mend the likely cause, L4S301")
+    assert linked((likely, STARVES), BESIDE)[1].action.startswith("Mend the likely cause, L4S301")
 
 
 def test_a_greedy_sender_explains_the_starvation_of_another_flow_only():
     inert = finding("L4S305", Severity.WARNING, flow=3, variant="off")
     assert causes(inert, STARVES)["L4S501"] == Cause("L4S305", 3, True)
-    assert linked((inert, STARVES))[1].action.startswith("Mend the cause, L4S305 of flow 3:")
-    assert causes(replace(inert, flow=1), STARVES)["L4S501"] is None
+    assert linked((inert, STARVES), BESIDE)[1].action.startswith(
+        "Mend the cause, L4S305 of flow 3:"
+    )
+    # Not the flow itself, not one of another path, and not one that sends the other way.
+    for elsewhere in ({"flow": 1}, {"flow": 9}, {"forward": False}):
+        assert causes(replace(inert, **elsewhere), STARVES)["L4S501"] is None
 
 
 @pytest.mark.parametrize("link", LINKS)
