@@ -74,7 +74,9 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     if evidence.paths.is_empty():
         return []
     cleared = pl.col("ect1_to_not_ect") + pl.col("ect0_to_not_ect")
-    rows = evidence.paths.with_columns(cleared=cleared).filter(paths.changed(pl.col("cleared")))
+    rows = evidence.paths.with_columns(cleared=cleared).filter(
+        paths.changed(evidence, pl.col("cleared"))
+    )
     return [
         _finding(
             row,
@@ -100,7 +102,10 @@ def _cleared(row: dict[str, Any]) -> str:
 
 
 def _whole_byte(row: dict[str, Any]) -> str:
-    if not row["dscp_changed"] or row["dscp_changed"] < row["cleared"]:
+    rewritten = row["dscp_changed"] or 0
+    both = rewritten + row["cleared"] - row["matched"]
+    # At least so many lost both; where few packets had ECT, others may be those with another DSCP.
+    if rewritten < row["cleared"] or 2 * both <= row["cleared"]:
         return ""
     return " It rewrites their DSCP too: a node sets the whole former ToS byte."
 

@@ -75,7 +75,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
     if evidence.paths.is_empty():
         return []
-    rows = evidence.paths.filter(paths.changed(pl.col("ace_changed")))
+    rows = evidence.paths.filter(paths.changed(evidence, pl.col("ace_changed")))
     return [
         _finding(
             row,

@@ -35,7 +35,7 @@ RFC 9000 section 13.4.2 and appendix A.4
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import tried
 from l4strace.wording.quantities import count
 
@@ -52,7 +52,7 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH,
+        tried.confidence(became),
         f"ECN validation failed: after {count(one.packets, 'packet')} with {one.name} the sender "
         f"gave up ECN, and the {row['without_ect_packets']:,} packets since are Not-ECT. "
         f"{tried.CAUSES[became]}",

@@ -2,9 +2,9 @@
 
 What it checks
 --------------
-With captures at both ends: directions over UDP whose packets leave with ECT from the first to the
-last, although the path clears the field on nearly all of them. No feedback can then report ECT or a
-mark.
+With captures at both ends: directions of QUIC, RTP and UDP Prague whose packets leave with ECT to
+the last, from the first or from the end of the handshake on, although the path clears the field on
+nearly all of them. No feedback can then report ECT or a mark.
 
 Why it matters
 --------------
@@ -14,8 +14,8 @@ packets fill the low-latency queue, are marked there, and the marks never reach 
 
 Evidence
 --------
-`paths.ect1_to_not_ect` and `ect0_to_not_ect` against `lost`;
-`directions.without_ect_packets`, `ect1` and `ect0` near the sender; `flows.transport`.
+`paths.ect1_to_not_ect` and `ect0_to_not_ect`; `directions.ecn_runs`, `first_ecn_runs`, `ect1` and
+`ect0` near the sender; `flows.transport`.
 
 When it is wrong
 ----------------
@@ -40,8 +40,9 @@ from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths
-from l4strace.rules.support.tried import FOR_GOOD
+from l4strace.rules.support.tried import FOR_GOOD, VALIDATING
 from l4strace.schema.keys import DIRECTION
+from l4strace.schema.words import NOT_ECT
 from l4strace.wording.quantities import count
 
 CODE = "L4S116"
@@ -56,18 +57,24 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped(CODE, "needs captures at both ends of the path")]
     cleared = pl.col("ect1_to_not_ect") + pl.col("ect0_to_not_ect")
     rows = evidence.paths.with_columns(cleared=cleared).filter(
-        paths.changed(pl.col("cleared")), pl.col("cleared") >= FOR_GOOD
+        paths.changed(evidence, pl.col("cleared")), pl.col("cleared") >= FOR_GOOD
     )
     known = traffic(evidence)
-    over_udp = known.flows.filter(pl.col("transport") != "tcp")
+    over_udp = known.flows.filter(pl.col("transport").is_in(VALIDATING))
     near = once(known, known.directions).join(over_udp, on=["source", "flow"], how="semi")
     near = near.select(
-        "source", *DIRECTION, "without_ect_packets", ect=pl.col("ect1") + pl.col("ect0")
+        "source", *DIRECTION, ect=pl.col("ect1") + pl.col("ect0"), tried=_tried_without()
     )
     kept = rows.join(near, left_on=["near", *DIRECTION], right_on=["source", *DIRECTION]).filter(
-        pl.col("cleared") >= ERASED * pl.col("ect"), pl.col("without_ect_packets") == 0
+        pl.col("cleared") >= ERASED * pl.col("ect"), ~pl.col("tried")
     )
     return [_finding(row) for row in kept.to_dicts()]
+
+
+def _tried_without() -> pl.Expr:
+    """Whether Not-ECT came after ECT; a handshake before it is often Not-ECT."""
+    before = (pl.col("first_ecn_runs").list.first() == NOT_ECT).cast(pl.UInt32)
+    return pl.col("ecn_runs") > 1 + before
 
 
 def _finding(row: dict[str, int]) -> Finding:

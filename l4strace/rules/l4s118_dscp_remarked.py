@@ -54,7 +54,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if evidence.paths.is_empty():
         return [Skipped(CODE, "needs captures at both ends of the path")]
     rows = evidence.paths.filter(
-        paths.changed(pl.col("dscp_changed")), pl.col("dscp_changed") >= FEW_PACKETS
+        paths.changed(evidence, pl.col("dscp_changed")), pl.col("dscp_changed") >= FEW_PACKETS
     )
     seen = traffic(evidence).directions.select("source", *DIRECTION, "dscp")
     for end in ("near", "far"):

@@ -14,7 +14,8 @@ arrives without ECT, and never tries again.
 Evidence
 --------
 `directions.first_ecn_runs`, `ecn_runs`, `without_ect_since_ns` and `without_ect_packets` of the
-capture nearest to the sender; `flows.transport`; `paths.ect1_to_not_ect` and its neighbors.
+capture nearest to the sender; `flows.transport`; `paths.ect1_to_not_ect` and its neighbors;
+`directions.l4s_error_ns` of UDP Prague.
 
 When it is wrong
 ----------------
@@ -33,7 +34,7 @@ RFC 9331 sections 4.1 and 4.3; `error_L4S` in pkt_format.h of L4STeam/udp_prague
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import tried
 from l4strace.schema.words import ECT1
 from l4strace.wording.quantities import count, quantity
@@ -56,7 +57,7 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING,
-        Confidence.HIGH,
+        tried.confidence(became),
         f"The sender gave L4S up {quantity(after_us, 'us')} after its first packet, for good: "
         f"{count(one.packets, 'packet')} left with ECT(1), and the {row['without_ect_packets']:,} "
         f"since are Not-ECT. {tried.CAUSES[became]}",
@@ -65,7 +66,9 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
         flow=row["flow"],
         forward=row["forward"],
         span_ns=one.span_ns,
-        frames=(row["without_ect_since_frame"],),
+        frames=tuple(
+            row[name] for name in ("l4s_error_frame", "without_ect_since_frame") if row[name]
+        ),
         measures=(
             Measure("time until L4S was given up", after_us, "us", "never"),
             Measure("Not-ECT packets since", row["without_ect_packets"], "", "0"),

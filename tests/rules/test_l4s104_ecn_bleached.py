@@ -109,6 +109,18 @@ def test_names_a_tos_byte_that_is_rewritten_as_a_whole(rewritten: int, said: boo
     assert found.message.endswith(WHOLE_BYTE) == said
 
 
+def test_claims_no_tos_byte_where_other_packets_may_have_lost_their_dscp():
+    paths = path(matched=6010, ect0_to_not_ect=10, dscp_changed=5000)
+    (found,) = findings(RULE, sent([0, 2, 2, 10, 0, 6000], paths=paths))
+    assert found.message.endswith("the path bleaches ECN.")
+
+
+def test_losses_over_udp_hide_no_cleared_probes():
+    paths = path(matched=29_900, lost=100, ect0_to_not_ect=10)
+    (found,) = findings(RULE, sent([0, 2, 2, 10, 0, 30_000], paths=paths))
+    assert found.measures[0].value == 10
+
+
 def test_fires_on_a_recording_whose_bytes_a_node_clears(tmp_path: Path):
     (found,) = findings(RULE, altered("up1", tmp_path, lambda tos: tos & ~3))
     assert found.forward

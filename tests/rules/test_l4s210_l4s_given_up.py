@@ -2,6 +2,7 @@
 
 import pytest
 
+from l4strace.model import Confidence
 from l4strace.rules.l4s210_l4s_given_up import RULE
 from tests.support.ends import findings, path, recorded, sent
 
@@ -10,7 +11,16 @@ def test_fires_on_a_recorded_sender_that_gave_up_after_one_packet():
     (found,) = findings(RULE, recorded("upbleach"))
     assert found.message.startswith("The sender gave L4S up 12.9 ms after its first packet")
     assert found.message.endswith("The path clears ECT (L4S104).")
-    assert (found.forward, found.frames) == (True, (3,))
+    assert (found.forward, found.frames) == (
+        True,
+        (2, 3),
+    )  # the report, and the first packet after it
+
+
+def test_fires_on_the_sender_alone_with_what_its_receiver_reported():
+    (found,) = findings(RULE, recorded("upbleach", "a"))
+    assert "Its receiver reported a packet that came with neither ECT(1) nor CE" in found.message
+    assert (found.confidence, found.frames) == (Confidence.MEDIUM, (2, 3))
 
 
 def test_silent_on_the_twin_that_keeps_it():
@@ -24,8 +34,9 @@ def test_silent_on_the_twin_that_keeps_it():
         ([1, 5000, 0, 300], "quic", 1),
         ([1, 10, 0, 300], "quic", 0),  # probes of a validation: L4S115
         ([1, 10, 0, 300], "rtp", 1),
-        ([2, 5000, 0, 300], "udp", 0),
-        ([1, 5000, 0, 100], "udp", 0),
+        ([2, 5000, 0, 300], "udp-prague", 0),
+        ([1, 5000, 0, 100], "udp-prague", 0),
+        ([1, 5000, 0, 300], "udp", 0),  # a tunnel shows the ECN field of one flow, then of another
     ],
 )
 def test_silent_on_probes_on_ect0_and_where_it_may_come_again(

@@ -88,11 +88,12 @@ def rates(least: float, most: float) -> str:
     return f"{low.removesuffix(high.split()[-1]).rstrip()} to {high}"
 
 
-def changed(packets: pl.Expr) -> pl.Expr:
+def changed(evidence: Evidence, packets: pl.Expr) -> pl.Expr:
     """Whether the path changed so many packets.
 
-    A packet may be paired with the retransmission of the one that was lost, which a classic sender
-    sends as Not-ECT (RFC 3168 section 6.1.5) and with other flags: as many as were lost prove
-    nothing.
+    A packet of TCP may be paired with the retransmission of the one that was lost, which a classic
+    sender sends as Not-ECT (RFC 3168 section 6.1.5) and with other flags: as many as were lost
+    prove nothing. Over UDP no packet is sent again.
     """
-    return packets > pl.col("lost").fill_null(0)
+    over_udp = pl.col("flow").is_in(evidence.udp_flows["flow"].implode())
+    return packets > pl.when(over_udp).then(0).otherwise(pl.col("lost").fill_null(0))

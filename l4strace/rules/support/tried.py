@@ -9,6 +9,7 @@ import polars as pl
 from l4strace.derive import one_way
 from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, traffic
+from l4strace.model import Confidence
 from l4strace.schema.words import CODEPOINTS, NOT_ECT
 
 FOR_GOOD = 200
@@ -18,6 +19,11 @@ By eye."""
 MOST_PROBES = 64
 """Packets with ECT up to which a sender still tries ECN out. RFC 9000 section 13.4.2 suggests ten;
 stacks that mark batches send up to a batch more (neqo: 13; UDP_SEGMENT: 64 at most)."""
+
+
+VALIDATING = ("quic", "rtp", "udp-prague")
+"""Transports whose receiver reports ECN. What runs over plain UDP may be a tunnel, which shows the
+codepoints of whatever flow it carries."""
 
 
 class Tried(NamedTuple):
@@ -52,7 +58,8 @@ def given_up(evidence: Evidence) -> list[Tried]:
         pl.col("without_ect_since_ns").is_not_null() & (pl.col("without_ect_packets") >= FOR_GOOD)
     )
     transports = known.flows.select("source", "flow", "transport")
-    rows = near.join(transports, on=["source", "flow"], how="left").to_dicts()
+    validating = transports.filter(pl.col("transport").is_in(VALIDATING))
+    rows = near.join(validating, on=["source", "flow"]).to_dicts()
     found = (_tried(row) for row in rows)
     return [tried for tried in found if tried is not None]
 
@@ -81,7 +88,7 @@ BECAME = {
 
 def became(evidence: Evidence, tried: Tried) -> str:
     """A key of BECAME, as both ends show the packets with ECT; `marked` if it was every one of
-    them, `unknown` without the other capture."""
+    them; without the other capture `reported` if the receiver said so in clear, else `unknown`."""
     row = tried.row
     here = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
     paths = one_way.end_to_end(evidence).filter(here)
@@ -90,7 +97,13 @@ def became(evidence: Evidence, tried: Tried) -> str:
     ).row(0, named=True)
     if counts["cleared"] or counts["changed"]:
         return "cleared" if counts["cleared"] >= counts["changed"] else "changed"
-    return next((name for name in ("intact", "marked") if counts[name]), "unknown")
+    seen = next((name for name in ("intact", "marked") if counts[name]), "unknown")
+    return "reported" if seen == "unknown" and row["l4s_error_ns"] is not None else seen
+
+
+def confidence(became: str) -> Confidence:
+    """High where the packets themselves show what made the sender give up."""
+    return Confidence.HIGH if became in ("cleared", "changed") else Confidence.MEDIUM
 
 
 CAUSES = {
@@ -99,6 +112,8 @@ CAUSES = {
     "marked": "Every packet with ECT arrived as CE.",
     "intact": "ECT arrived as it left: the receiver does not report it, or the sender misreads "
     "the report.",
+    "reported": "Its receiver reported a packet that came with neither ECT(1) nor CE: the path "
+    "clears or changes ECT, or the receiver's socket misreads it.",
     "unknown": "The path clears or changes ECT, or the receiver does not report it: one capture "
     "does not show which.",
 }
@@ -109,6 +124,7 @@ ACTIONS = {
     "marked": "Find the node that sets CE on every packet (L4S403).",
     "intact": "Check that the receiver's socket delivers the ECN field (IP_RECVTOS, "
     "IPV6_RECVTCLASS) and that its feedback counts it.",
+    "reported": "Capture at the other end too: it shows how the packets arrived.",
     "unknown": "Capture at the other end too: it shows how the packets arrived.",
 }
 """What to do about it, by what became of the packets (see `became`)."""
