@@ -72,7 +72,7 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.HIGH if clear else Confidence.MEDIUM,
-        _text(evidence, phases),
+        _text(evidence, steps),
         "Judge each part of the run by itself; compare the log of the link.",
         source=phases[0]["source"],
         flow=phases[0]["flow"],
@@ -81,36 +81,40 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
         measures=(
             *(
                 Measure(
-                    f"capacity, phase {number}{_least(phase)}", paths.capacity_bps(phase), "bit/s"
+                    f"capacity, phase {phase['phase'] + 1}{_least(phase)}",
+                    paths.capacity_bps(phase),
+                    "bit/s",
                 )
-                for number, phase in enumerate(phases[:4], 1)
+                for phase in phases[:4]
             ),
             Measure("changes", len(steps)),
         ),
     )
 
 
-def _text(evidence: Evidence, phases: list[Phase]) -> str:
-    if len(phases) > MOST_NAMED + 1:
-        rates = sorted(paths.capacity_bps(phase) for phase in phases)
+def _text(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> str:
+    last = steps[0][0]
+    if len(steps) > MOST_NAMED:
+        rates = sorted(paths.capacity_bps(phase) for phase in (last, *(a for _, a in steps)))
         return (
-            f"The capacity of the path for payload changed {count(len(phases) - 1, 'time')} "
+            f"The capacity of the path for payload changed {count(len(steps), 'time')} "
             f"between {paths.rate(rates[0])} and {paths.rate(rates[-1])}, first at "
-            f"{subjects.moment(evidence, phases[1]['start_ns'])}."
+            f"{subjects.moment(evidence, steps[0][1]['start_ns'])}."
         )
-    parts = [
-        f"{_became(before, after)} at {subjects.moment(evidence, after['start_ns'])}"
-        for before, after in pairwise(phases)
-    ]
-    return (
-        f"The capacity of the path for payload was {_listed([paths.capacity(phases[0]), *parts])}."
-    )
+    parts = [paths.capacity(last)]
+    for before, after in steps:
+        # Between two changes may lie one that is not sure, and is not told.
+        start = "" if before is last else f"from {paths.capacity(before)} "
+        when = subjects.moment(evidence, after["start_ns"])
+        parts.append(f"{_became(before, after, start)} at {when}")
+        last = after
+    return f"The capacity of the path for payload was {_listed(parts)}."
 
 
-def _became(before: Phase, after: Phase) -> str:
+def _became(before: Phase, after: Phase, start: str) -> str:
     if after["capacity_bps"] < before["capacity_bps"]:
-        return f"fell to {paths.fallen(after)}"
-    return f"rose to {paths.capacity(after)}"
+        return f"fell {start}to {paths.fallen(after)}"
+    return f"rose {start}to {paths.capacity(after)}"
 
 
 def _least(phase: Phase) -> str:

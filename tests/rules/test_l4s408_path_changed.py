@@ -1,8 +1,11 @@
 """Changes of a path during the run."""
 
+import polars as pl
+
 from l4strace import pipeline
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s408_path_changed import check
+from l4strace.rules.support import paths
 from tests.support.datagrams import COUNT, LINK, over_udp, run
 from tests.support.frames import evidence
 from tests.support.phases import phases
@@ -40,6 +43,21 @@ def test_a_small_change_is_less_certain_and_many_are_summed_up() -> None:
         "The capacity of the path for payload changed 4 times between 4 Mbit/s and "
         "12 Mbit/s, first at t=5.0 s."
     )
+
+
+def test_a_change_between_others_that_is_not_sure_is_not_told(monkeypatch) -> None:
+    """50, 20, perhaps 30, and 24 Mbit/s: the last one fell."""
+    made = phases(50.0, 20.0, 30.0, 24.0).with_columns(
+        flow=0, forward=True, beside_bps=0.0, sure=pl.Series([True, True, False, True])
+    )
+    monkeypatch.setattr(paths, "queued", lambda _: [made.to_dicts()])
+    finding, skipped = check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0)))
+    assert finding.message == (
+        "The capacity of the path for payload was 50 Mbit/s, fell to 20 Mbit/s at t=5.0 s and "
+        "fell from 30 Mbit/s to 24 Mbit/s at t=15.0 s."
+    )
+    assert [m.name for m in finding.measures][:3] == [f"capacity, phase {n}" for n in (1, 2, 4)]
+    assert isinstance(skipped, Skipped)
 
 
 def test_fires_on_a_longer_route() -> None:
