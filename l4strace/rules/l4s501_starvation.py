@@ -106,7 +106,7 @@ def _action(evidence: Evidence, row: dict[str, Any]) -> str:
     if datagrams.may_be_fixed(evidence, row["other_flow"]):
         return f"Check whether flow {row['other_flow']} responds to marks and losses."
     key = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
-    kinds = evidence.bottlenecks.filter(key)["kind"].drop_nulls()
+    kinds = subjects.bottlenecks(evidence).filter(key)["kind"].drop_nulls()
     return ACTIONS.get(kinds[0] if kinds.len() else "", COMPARE)
 
 

@@ -1,5 +1,6 @@
 """Starvation beside another flow."""
 
+import polars as pl
 import pytest
 
 from l4strace import pipeline
@@ -49,6 +50,29 @@ def test_the_remedy_follows_from_what_shares_the_queue() -> None:
         assert "L4S4" not in found.action
         actions.add(found.action)
     assert len(actions) == 4
+
+
+def test_the_remedy_is_that_of_the_capture_nearest_to_the_sender() -> None:
+    """In whichever order the captures were given."""
+    for near in (0, 1):
+        seen = ["server", "client"] if near else ["client", "server"]
+        kinds = ["unknown", "l4s"] if near else ["l4s", "unknown"]
+        both = [
+            frame("bottlenecks", source=source, flow=[1], forward=[True], kind=kind)
+            for source, kind in enumerate(kinds)
+        ]
+        scene = evidence(
+            flows=pl.concat(
+                FLOWS.with_columns(source=pl.lit(source, pl.UInt16), vantage=pl.lit(place))
+                for source, place in enumerate(seen)
+            ),
+            directions=pl.concat(
+                DIRECTIONS.with_columns(source=pl.lit(source, pl.UInt16)) for source in (0, 1)
+            ),
+            coexistence=starving(1, 0).with_columns(source=pl.lit(near, pl.UInt16)),
+            bottlenecks=pl.concat(both),
+        )
+        assert [found.action for found in check(scene)] == [ACTIONS["l4s"]]
 
 
 @pytest.mark.parametrize(
