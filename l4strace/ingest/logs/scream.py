@@ -39,7 +39,7 @@ def read(path: str) -> Log:
         unread += lines.len() - rows.height - int(named.sum())
         if rows.is_empty():
             continue
-        size = max(size, *rows["acked"].cast(pl.Int64))
+        size = max(size, int(rows["acked"].max() or 0))  # type: ignore[arg-type]
         counted = rows.with_columns(
             delivered=delivered + (pl.col("acked") > 0).cum_sum(),
             marked=marked + (pl.col("marked") > 0).cum_sum(),
@@ -88,9 +88,9 @@ def _samples(rows: pl.DataFrame, size: int) -> pl.DataFrame:
             sk=pl.lit(SOCKET),
             event=pl.lit("ack"),
             cc=pl.lit("scream"),
-            snd_cwnd=(pl.col("cwnd") / size).floor().cast(pl.Int64),
-            packets_out=(pl.col("in_flight") / size).floor().cast(pl.Int64),
-            rs_rtt_us=(pl.col("rtt") * 1e6).round().cast(pl.Int64),
+            snd_cwnd=(pl.col("cwnd") / size).floor(),
+            packets_out=(pl.col("in_flight") / size).floor(),
+            rs_rtt_us=(pl.col("rtt") * 1e6).round(),
             delivered="delivered",
             delivered_ce="marked",
         )

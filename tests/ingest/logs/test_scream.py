@@ -55,3 +55,10 @@ def test_nothing_to_read_is_one_line(tmp_path: Path, bad: str) -> None:
 def test_odd_numbers_become_null(tmp_path: Path) -> None:
     log = read(tmp_path / "out", row("0.1", -5, 9**13).replace("37500", "-1"))
     assert log.samples["snd_cwnd"].to_list() == [None]
+
+
+def test_an_rtt_of_many_years_costs_that_sample_alone(tmp_path: Path) -> None:
+    odd = row("0.1", 1, 1).split(",")
+    odd[2] = "9" * 15
+    log = read(tmp_path / "out", ",".join(odd), row("0.2", 2, 1))
+    assert log.samples["rs_rtt_us"].is_null().to_list() == [True, False]
