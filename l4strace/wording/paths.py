@@ -55,12 +55,12 @@ def sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         way = row["flow"], row["forward"]
         matched[way] = min(row["matched"], matched.get(way, row["matched"]))
     seen = sum(matched.values())
-    lost, changes, marks = (
-        sum(part(row) for row in rows) for part in (lambda row: row["lost"] or 0, changed, marked)
-    )
+    changes, marks = (sum(map(part, rows)) for part in (changed, marked))
+    lost = [row["lost"] for row in rows]
+    # Null where segmentation or receive offload shows several datagrams as one.
+    losses = "losses unknown" if None in lost else f"{sum(lost):,} lost"
     return (
-        f"{count(seen, 'packet')} at both ends: {lost:,} lost, {changes:,} re-marked, "
-        f"{marks:,} marked."
+        f"{count(seen, 'packet')} at both ends: {losses}, {changes:,} re-marked, {marks:,} marked."
     )
 
 

@@ -32,6 +32,13 @@ def test_what_no_queue_may_do_counts_as_re_marked():
     )
 
 
+def test_losses_that_offloads_hide_are_not_zero():
+    hidden = frame("paths", matched=[10, 10], lost=[0, None], ect1_to_ce=1)
+    assert paths.sentence(hidden.to_dicts()) == (
+        "10 packets at both ends: losses unknown, 0 re-marked, 2 marked."
+    )
+
+
 def test_control_connections_need_no_line_unless_something_happened():
     assert paths.with_data(PATHS, CARRIED)["flow"].to_list() == [0, 1]
     lossy = PATHS.with_columns(lost=PATHS["flow"].cast(PATHS["lost"].dtype))
