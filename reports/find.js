@@ -13,7 +13,7 @@ const squeezed = (text) => text.replace(/\s+/g, " ").trim();
 // What can be found, each with the words of its whole text: those of what is folded, too.
 function searchable() {
   const places = PLACES.flatMap(([selector, name]) => [...document.querySelectorAll(selector)].map(
-    (e) => ({ id: e.id, name: squeezed(name(e)).replace(/ #$/, ""), text: squeezed(e.tagName === "H2" ? e.textContent : e.textContent).toLowerCase() })));
+    (e) => ({ id: e.id, name: squeezed(name(e)).replace(/ #$/, ""), text: squeezed(e.textContent).toLowerCase() })));
   const rows = flowTable.rows.filter((row) => row.id).map((row) => ({ id: row.id, name: squeezed(row.cells[0].textContent), text: flowText(row) }));
   return [...places, ...rows].filter((place) => place.id);
 }

@@ -92,6 +92,8 @@ def test_a_finding_is_copied_as_markdown(opened: chromium.Chromium) -> None:
     assert "`frame.number in {2281, 2340}`" in rest
     other = str(opened.evaluate("findingAsMarkdown(document.getElementById('L4S501-flow-0'))"))
     assert "starves from" in other
+    cause = str(opened.evaluate("findingAsMarkdown(document.querySelector('[id^=L4S302]'))"))
+    assert "Rebuild tcp" in cause or "rebuild tcp" in cause
     assert opened.evaluate("plain('a_b <c> @d')") == "a\\_b \\<c\\> @\u2060d"
 
 

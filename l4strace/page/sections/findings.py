@@ -149,7 +149,7 @@ def _merged(
     for finding, key, story in shown:
         said = told is not None and (finding.rule, finding.message) == (told.rule, told.message)
         card = _card(finding, names.get(finding.rule, ""), doubts, said)
-        card = card._replace(action="") if finding.action == action else card
+        card = card._replace(action="") if said and finding.action == action else card
         places.setdefault(card, []).append(_place(case, finding, key, story))
     return [card._replace(places=tuple(found)) for card, found in places.items()]
 

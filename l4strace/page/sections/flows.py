@@ -131,7 +131,10 @@ def _row(
 ) -> FlowRow:
     flow, forward = totals["flow"], totals["forward"]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    acked = totals["acked_bytes" if row["transport"] == "tcp" else "payload_bytes"]
+    acked = totals["acked_bytes"]
+    # What nobody reports over UDP is known as it was sent.
+    if acked is None and row["transport"] not in (None, "tcp"):
+        acked = totals["payload_bytes"]
     # Within one round trip nothing but the first window was sent, and no rate was reached.
     lasts = seconds * 1e6 > (totals["rtt_min_us"] or 0)
     rate = 8 * acked / seconds if acked is not None and lasts else None
