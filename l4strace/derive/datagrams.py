@@ -46,17 +46,12 @@ def _receiver() -> pl.Expr:
 
 @kept
 def large(capture: Capture) -> pl.DataFrame:
-    """`source` and `flow` of each flow over UDP that took much beside TCP in the same capture."""
-    fastest = _rates(capture.directions).group_by("source").agg(pl.col("bps").max().alias("most"))
-    datagrams = _rates(capture.udp_directions).join(fastest, on="source")
-    found = datagrams.filter(pl.col("bps") >= LEAST_SHARE * pl.col("most"))
-    return found.select("source", "flow").unique(maintain_order=True)
-
-
-def _rates(sent: pl.DataFrame) -> pl.DataFrame:
-    """Mean rate of each direction while it sent."""
-    rates = sent.select("source", "flow", bps=_rate())
-    return rates.filter(pl.col("bps") > 0)
+    """`source`, `path` and `flow` of each flow over UDP that takes much beside TCP on its path."""
+    over_tcp = neighbors.directions(capture).select(*PATH, bps=_rate())
+    fastest = over_tcp.group_by(PATH).agg(pl.col("bps").max().alias("most"))
+    found = directions(capture).join(fastest, on=PATH, maintain_order="left")
+    much = (pl.col("bps") > 0) & (pl.col("bps") >= LEAST_SHARE * pl.col("most"))
+    return found.filter(much).select(*PATH, "flow").unique(maintain_order=True)
 
 
 def _rate() -> pl.Expr:

@@ -19,6 +19,7 @@ from l4strace.rules.support import subjects
 from l4strace.rules.support.datagrams import may_be_fixed
 from l4strace.rules.support.datagrams import named as of_transport
 from l4strace.rules.support.fallback_line import fallback_line
+from l4strace.schema.keys import PATH
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.quantities import at_delay, count, marking_delay, quantity, share
@@ -183,7 +184,8 @@ def _alone(evidence: Evidence, short: str) -> str:
     rate = f", {quantity(8 * first['payload_bytes'] / seconds, 'bit/s')}" if seconds > 0 else ""
     # Both directions of one flow carry data: that is no neighbor.
     others = carried.filter(pl.col("flow") != first["flow"])
-    over_udp = datagrams.large(evidence)["flow"].n_unique()
+    ours = neighbors.directions(evidence).filter(pl.col("flow") == first["flow"])
+    over_udp = datagrams.large(evidence).join(ours, on=PATH, how="semi")["flow"].n_unique()
     beside = f", beside {count(over_udp, 'large flow')} over UDP" * bool(over_udp)
     only = "is the only one over TCP with data" if over_udp else "is the only flow with data"
     if short:
