@@ -47,7 +47,7 @@ REPEATED_SHARE = 0.45
 """Part of the packets that repeat earlier ones, from which nearly each is there twice: under
 loss a sender would long have stopped. By eye."""
 MOST_REPEATED = 0.8
-"""Part above which more than four of each are there: no flow passes so many interfaces of a host,
+"""Part above which more than five of each are there: no flow passes so many interfaces of a host,
 and what repeats a few packets without end is no copy of a transfer. By eye."""
 MIN_REPEATED = 50
 """Such packets that are no accident of a short flow: by eye."""

@@ -10,7 +10,7 @@ MAX_WORDS = 12
 """Words of a verdict's headline: what is read at a glance."""
 MAX_OF_A_RULE = 9
 """Words of a rule's headline: a verdict may put three before it."""
-NO_FLOW = "a flow"
+ANY_FLOW = "a flow"
 """In place of the flow where the finding names none."""
 
 
@@ -21,7 +21,7 @@ def headlined(finding: Finding, rule: Rule) -> Finding:
     """
     chosen = finding.headline if finding.headline in rule.headlines else ""
     chosen = chosen or next(iter(rule.headlines), rule.summary.rstrip("."))
-    flow = NO_FLOW if finding.flow is None else f"flow {finding.flow}"
+    flow = ANY_FLOW if finding.flow is None else f"flow {finding.flow}"
     words = chosen.replace("{flow}", flow)
     return replace(finding, headline=words[:1].upper() + words[1:])
 
