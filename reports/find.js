@@ -64,7 +64,7 @@ function findingAsMarkdown(card) {
   const told = card.querySelector(".told") !== null;
   const verdict = document.getElementById("verdict");
   const message = told ? text(".reading p", verdict) : text(".message");
-  const action = text(".action") || (told ? text(".action", verdict) : "");
+  const action = text(".action") || (told || card.querySelector(".remedy-told") ? text(".action", verdict) : "");
   const facts = [...card.querySelectorAll(".facts > div")].map((fact) => `- ${plain(`${text("dt", fact)}: ${text("dd", fact)}`)}`);
   const lines = [
     `**${plain(text("h3"))}** (${plain(text(".label").replace(/ ?#.*$/, ""))})`,

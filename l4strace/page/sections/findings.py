@@ -80,7 +80,9 @@ class Card(NamedTuple):
     message: str
     action: str
     told: bool
-    """The verdict holds its message, which is empty here; likewise an action that it states."""
+    """The verdict holds its message, which is empty here."""
+    remedy_told: bool
+    """The verdict holds its action, which is empty here."""
     facts: tuple[Item, ...]
     caveats: tuple[str, ...]
     places: tuple[Place, ...] = ()
@@ -149,7 +151,8 @@ def _merged(
     for finding, key, story in shown:
         said = told is not None and (finding.rule, finding.message) == (told.rule, told.message)
         card = _card(finding, names.get(finding.rule, ""), doubts, said)
-        card = card._replace(action="") if said and finding.action == action else card
+        if card.action and finding.action == action:
+            card = card._replace(action="", remedy_told=True)
         places.setdefault(card, []).append(_place(case, finding, key, story))
     return [card._replace(places=tuple(found)) for card, found in places.items()]
 
@@ -212,6 +215,7 @@ def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding], told: boo
         message="" if told else typeset(finding.message),
         action="" if finding.cause else typeset(finding.action),
         told=told,
+        remedy_told=False,
         facts=tuple(fact(measure) for measure in finding.measures),
         caveats=_caveats(doubts, finding),
     )
