@@ -1,5 +1,6 @@
-//! UDP Prague's controller, replayed from what its sender sent and received: exact but for some us between the time of a
-//! packet in the capture and in the program.
+//! UDP Prague's controller, replayed from what its sender sent and received: for acknowledgements of single packets
+//! exact but for some us between the time of a packet in the capture and in the program. Of blocks the sender knows
+//! more: it counts numbers between two of them as lost.
 
 use super::counts::Counts;
 use super::message::{Ack, Data};
@@ -45,8 +46,11 @@ impl Replay {
 
     /// What a packet shows of the sender's time 0; one of 64 parts of what it shows later is drift of the clocks.
     fn zero(&mut self, us: i64) {
-        let least =
-            self.zero_us.map_or(us, |least| us.min(least.saturating_add(us.saturating_sub(least) / 64)));
+        let least = self.zero_us.map_or(us, |least| {
+            // The sender's clock has 32 bits.
+            let later = i64::from(us.wrapping_sub(least) as i32);
+            least.saturating_add(if later < 0 { later } else { later / 64 })
+        });
         self.zero_us = Some(least);
     }
 
@@ -93,5 +97,21 @@ impl Replay {
             reductions: self.reductions,
             by_nothing: self.by_nothing,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_0_stays_where_it_is_when_the_senders_clock_wraps() {
+        let (mut replay, began_us) = (Replay::default(), 5_000_000_000_i64);
+        for second in [0, 2146, 2147, 2148, 2149, 4294, 4295, 4296] {
+            let us = 1_000_000 * second;
+            let packet = Packet { ts_ns: 1000 * (began_us + us), ..Packet::default() };
+            replay.send(&packet, &Data { stamp: us as u32, ..Data::default() });
+            assert_eq!(replay.now(&packet), us as i32, "{second}");
+        }
     }
 }
