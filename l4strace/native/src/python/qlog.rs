@@ -61,7 +61,7 @@ impl QlogReader {
                 let ends = rows.iter().map(|(_, ends, _)| if end == 0 { &ends.local } else { &ends.remote });
                 table
                     .str(name, ends.clone().map(|end| end.as_ref().map(|(host, _)| host)))
-                    .u16(&format!("{name}_port"), ends.map(|end| end.as_ref().map(|&(_, port)| port as u16)));
+                    .u16(&format!("{name}_port"), ends.map(|end| end.as_ref().map(|&(_, port)| port)));
             }
             for (side, way) in ["received", "sent"].into_iter().enumerate() {
                 for (at, codepoint) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {

@@ -54,8 +54,8 @@ pub struct Datagram {
 /// Who talks with whom, as a trace shows.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
-    pub local: Option<(String, u64)>,
-    pub remote: Option<(String, u64)>,
+    pub local: Option<(String, u16)>,
+    pub remote: Option<(String, u16)>,
 }
 
 /// A trace with what its events left.
@@ -221,7 +221,7 @@ impl Connection {
     fn started(&mut self, data: &Value) {
         let old = |side: &str| {
             let host = text(data, &[&format!("{side}_ip")])?;
-            Some((host, whole(data, &[&format!("{side}_port")])?))
+            Some((host, port(whole(data, &[&format!("{side}_port")])?)?))
         };
         let end = |name: &str| data.get(name).or_else(|| data.get(format!("tuple_{name}"))).and_then(end);
         update(&mut self.ends.local, end("local").or_else(|| old("src")));
@@ -288,11 +288,14 @@ fn codepoint(stated: &Value) -> Option<usize> {
 }
 
 /// Address and port, in the forms of picoquic, of quic-go and of the drafts.
-fn end(object: &Value) -> Option<(String, u64)> {
+fn end(object: &Value) -> Option<(String, u16)> {
     let inner = object.get("address_v4").or_else(|| object.get("address_v6")).unwrap_or(object);
     let host = text(inner, &["ip", "ip_v4", "ip_v6"])?;
-    let port = whole(inner, &["port", "port_v4", "port_v6"])?;
-    Some((host, port)).filter(|&(_, port)| port <= 65_535)
+    Some((host, port(whole(inner, &["port", "port_v4", "port_v6"])?)?))
+}
+
+fn port(number: u64) -> Option<u16> {
+    u16::try_from(number).ok()
 }
 
 /// picoquic's `Prague: time,dECT1,dCE,alpha/1024,cwin,rtt`.

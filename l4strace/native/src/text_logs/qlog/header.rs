@@ -6,6 +6,8 @@ use super::value::{nanoseconds, number, text};
 
 const MILLISECOND_NS: f64 = 1e6;
 const MICROSECOND_NS: f64 = 1e3;
+/// Fields of an event that is an array: drafts have five.
+const MOST_FIELDS: usize = 16;
 
 /// One connection as its header describes it.
 #[derive(Clone, Debug)]
@@ -51,7 +53,8 @@ impl Trace {
         let micro = units.or_else(|| text(common, &["time_units"])).is_some_and(|unit| unit == "us");
         let unit_ns = if micro { MICROSECOND_NS } else { MILLISECOND_NS };
         let stated = trace.get("event_fields").and_then(Value::as_array);
-        let fields = stated.map(|names| names.iter().map(|name| lower(name.as_str())).collect());
+        let fields =
+            stated.map(|names| names.iter().take(MOST_FIELDS).map(|name| lower(name.as_str())).collect());
         let format = text(common, &["time_format"]).or_else(|| text(trace, &["time_format"]));
         let fields: Vec<String> = fields.unwrap_or_else(|| Trace::default().fields);
         let delta = fields.iter().any(|name| name == "delta_time");

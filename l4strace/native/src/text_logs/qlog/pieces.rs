@@ -4,6 +4,8 @@ use memchr::memchr2;
 
 /// A longer event or header is damage: it is not read, but counted.
 const MAX_PIECE: usize = 1 << 20;
+/// Traces of one contained log: the header of each has all that stands before it.
+pub const MOST_TRACES: usize = 1 << 10;
 /// Brackets that are remembered: events lie in at most four.
 const LEVELS: usize = 8;
 /// What begins a record of JSON-SEQ (RFC 7464).
@@ -34,12 +36,14 @@ pub struct Pieces {
     closers: Vec<u8>,
     in_text: bool,
     escaped: bool,
-    /// Length of the text that ended last, if it is short enough for a name to look at, and its bytes.
+    /// The text that ended last, as far as it is short enough for a name to look at.
     name: Vec<u8>,
     /// A colon followed that text.
     named: bool,
     /// Depth of the array of events that is open.
     events: Option<u32>,
+    /// Such arrays so far.
+    traces: usize,
     /// The record that is open had such an array.
     contained: bool,
     /// A line ended within the record that is open.
@@ -120,7 +124,7 @@ impl Pieces {
     }
 
     fn blank(&mut self, byte: u8) {
-        self.broken |= byte == b'\n';
+        self.broken |= byte == b'\n' && self.depth > 0;
         if !self.between() {
             self.hold(b" ");
         }
@@ -165,11 +169,12 @@ impl Pieces {
     }
 
     fn header(&mut self, take: &mut impl FnMut(Piece<'_>)) {
-        let mut whole = self.held.clone();
-        whole.extend(self.closers.iter().rev());
-        if self.long {
+        self.traces += 1;
+        if self.long || self.traces > MOST_TRACES {
             self.unread += 1;
         } else {
+            let mut whole = self.held.clone();
+            whole.extend(self.closers.iter().rev());
             take(Piece::Header(&whole));
         }
         self.head = std::mem::take(&mut self.held);
@@ -198,7 +203,7 @@ impl Pieces {
 
     /// A piece has ended.
     fn end(&mut self, take: &mut impl FnMut(Piece<'_>)) {
-        if self.long {
+        if self.long || (self.events.is_some() && self.traces > MOST_TRACES) {
             self.unread += 1;
         } else if self.events.is_some() {
             take(Piece::Event(&self.held));
@@ -274,6 +279,23 @@ mod tests {
         assert_eq!(found, ["r {\"a\":1}", "r {\"c\":1}"]);
         assert!(whole);
         assert_eq!(unread, 1);
+    }
+
+    #[test]
+    fn a_torn_line_in_the_middle_costs_itself_alone() {
+        let (found, whole, unread) = pieces("{\"a\":1}\n{\"b\":1}\n{\"c\":[\n{\"d\":1}\n", 100);
+        assert_eq!(found, ["r {\"a\":1}", "r {\"b\":1}", "r {\"d\":1}"]);
+        assert!(whole);
+        assert_eq!(unread, 1);
+    }
+
+    #[test]
+    fn traces_beyond_the_most_are_counted_and_left_out() {
+        let traces = vec![r#"{"events":[{"a":1}]}"#; MOST_TRACES + 3].join(",");
+        let (found, whole, unread) = pieces(&format!(r#"{{"traces":[{traces}]}}"#), 1 << 12);
+        assert_eq!(found.len(), 2 * MOST_TRACES);
+        assert!(whole);
+        assert_eq!(unread, 2 * 3);
     }
 
     #[test]

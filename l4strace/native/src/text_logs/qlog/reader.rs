@@ -5,20 +5,18 @@ use serde_json::Value;
 use super::connection::{Connection, Datagram, Ends, Sample};
 use super::event;
 use super::header::Trace;
-use super::pieces::{Piece, Pieces};
+use super::pieces::{Piece, Pieces, MOST_TRACES};
 
 /// Rows of one batch.
 const BATCH: usize = 1 << 14;
 /// Datagrams that are kept to find the log's place in a capture.
 const MOST_DATAGRAMS: usize = 60_000;
-/// Traces of one file; events of later ones count as unread.
-const MOST_TRACES: usize = 1 << 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub events: u64,
     pub unread: u64,
-    /// Samples and traces that were left out because there are too many.
+    /// Traces that were left out because there are too many.
     pub traces_left_out: u64,
     /// Every bracket was closed.
     pub whole: bool,
