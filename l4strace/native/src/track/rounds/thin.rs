@@ -177,7 +177,8 @@ impl RoundRow {
         self.sent_packets += next.sent_packets;
         self.sent_bytes += next.sent_bytes;
         self.ecn.iter_mut().zip(next.ecn).for_each(|(sum, more)| *sum += more);
-        self.acked_packets += next.acked_packets;
+        // What feedback over UDP counts, anybody may have made up.
+        self.acked_packets = self.acked_packets.saturating_add(next.acked_packets);
         self.acked_bytes += next.acked_bytes;
         self.ce = self.ce.and(next.ce);
         self.ce_bytes = both(self.ce_bytes, next.ce_bytes, |a, b| a + b);
@@ -193,6 +194,7 @@ impl RoundRow {
         self.inflight_max_bytes = self.inflight_max_bytes.max(next.inflight_max_bytes);
         self.inflight_max_packets = self.inflight_max_packets.max(next.inflight_max_packets);
         self.cwnd_packets = next.cwnd_packets;
+        self.controlled = next.controlled;
         self.rwnd_bytes = both(self.rwnd_bytes, next.rwnd_bytes, u64::min);
         if lengths[1] > lengths[0] {
             self.limited_by = next.limited_by;
@@ -200,7 +202,7 @@ impl RoundRow {
         let ns = self.end_ns - self.start_ns;
         self.goodput_bps = (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64);
         self.train_bps = None;
-        self.retransmits += next.retransmits;
+        self.retransmits = self.retransmits.saturating_add(next.retransmits);
         self.out_of_order += next.out_of_order;
         if next.burst_bytes > self.burst_bytes {
             (self.burst_bytes, self.burst_frame) = (next.burst_bytes, next.burst_frame);
@@ -218,7 +220,11 @@ impl RoundRow {
 
 impl CeRange {
     fn and(self, next: CeRange) -> CeRange {
-        CeRange { lo: self.lo + next.lo, hi: self.hi + next.hi, best: self.best + next.best }
+        CeRange {
+            lo: self.lo.saturating_add(next.lo),
+            hi: self.hi.saturating_add(next.hi),
+            best: self.best.saturating_add(next.best),
+        }
     }
 }
 

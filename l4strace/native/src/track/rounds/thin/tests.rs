@@ -1,6 +1,7 @@
 //! Fewer rows: what stays, and what the others become.
 
 use super::*;
+use crate::track::rounds::round::Controlled;
 
 const MOST: u32 = 4096;
 
@@ -19,6 +20,7 @@ fn row(round: u32) -> RoundRow {
         rtt: Some(rtt),
         rtt_samples: 5,
         cwnd_packets: Some(f64::from(round)),
+        controlled: Some(Controlled { window: round, ..Controlled::default() }),
         ..RoundRow::default()
     }
 }
@@ -59,8 +61,21 @@ fn rows_stay_few_and_cover_every_round_once() {
         assert_eq!(row.goodput_bps.map_or(72e9, f64::round), 72e9);
         next += row.round_trips;
         assert_eq!(row.cwnd_packets, Some(f64::from(next - 1)));
+        assert_eq!(row.controlled.map(|last| last.window), Some(next - 1));
     }
     assert_eq!(next, 100 * MOST);
+}
+
+#[test]
+fn counts_that_somebody_made_up_wrap_nothing() {
+    let most = CeRange { lo: u32::MAX, hi: u32::MAX, best: u32::MAX };
+    let found = followed(2 * MOST, |round| RoundRow {
+        acked_packets: u32::MAX,
+        retransmits: u32::MAX,
+        ce: most,
+        ..row(round)
+    });
+    assert!(found.iter().all(|row| (row.acked_packets, row.ce) == (u32::MAX, most)));
 }
 
 #[test]

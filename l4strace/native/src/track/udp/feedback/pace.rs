@@ -18,7 +18,7 @@ pub(super) struct Pace {
 impl Pace {
     /// A packet leaves; the time (ns) for which it waited for the last report.
     pub fn sent(&mut self, ns: i64) -> i64 {
-        let waited = self.paused.take().filter(|(at, _)| ns - at <= PROMPT_NS);
+        let waited = self.paused.take().filter(|(at, _)| ns.saturating_sub(*at) <= PROMPT_NS);
         if self.packets == 0 {
             self.first_ns = ns;
         }
@@ -29,9 +29,23 @@ impl Pace {
 
     /// A report comes: nothing may have been sent for long before it.
     pub fn report(&mut self, now_ns: i64) {
-        let pause_ns = now_ns - self.last_ns;
-        let distance_ns = (self.last_ns - self.first_ns) / (self.packets - 1).max(1);
-        let paused = self.packets > 1 && pause_ns > PAUSE * distance_ns.max(PROMPT_NS);
+        let pause_ns = now_ns.saturating_sub(self.last_ns);
+        let distance_ns = self.last_ns.saturating_sub(self.first_ns) / (self.packets - 1).max(1);
+        let paused = self.packets > 1 && pause_ns > distance_ns.max(PROMPT_NS).saturating_mul(PAUSE);
         *self = Pace { paused: paused.then_some((now_ns, pause_ns - distance_ns)), ..Pace::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_no_clock_has_wrap_nothing() {
+        let mut pace = Pace::default();
+        pace.sent(-(1 << 62));
+        pace.sent(1 << 62);
+        pace.report((1 << 62) + 1);
+        assert_eq!(pace.sent((1 << 62) + 2), 0);
     }
 }
