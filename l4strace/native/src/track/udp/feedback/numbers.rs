@@ -9,6 +9,8 @@ const UNREPORTED: usize = 1 << 10;
 const BEHIND: i64 = 1 << 10;
 /// Numbers that a source may skip, or run back by; beyond, it began anew.
 const MOST_SKIPPED: i64 = 1 << 10;
+/// Numbers without a packet that are kept beyond as many as have one, so that memory grows with what was captured.
+const SPARE: usize = 64;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub struct Numbers {
     /// Number of the first that is kept.
     first: i64,
     kept: VecDeque<Sent>,
+    /// Those of them that were not captured.
+    unseen: usize,
     /// Last number that was sent, and the highest that was reported.
     last: Option<i64>,
     highest: Option<i64>,
@@ -54,7 +58,7 @@ pub struct Numbers {
 impl Numbers {
     /// A number of so many bits on the wire as the nearest to those before.
     pub fn unwrap(&self, wire: u32, bits: u32) -> i64 {
-        match self.last.or(self.highest) {
+        match self.last {
             Some(near) => {
                 let step = wire.wrapping_sub(near as u32) << (32 - bits);
                 near + i64::from((step as i32) >> (32 - bits))
@@ -74,6 +78,11 @@ impl Numbers {
             return self.late(number, sent);
         }
         let skipped = (number - next) as usize;
+        if self.unseen + skipped > SPARE + self.kept.len() - self.unseen {
+            self.restart(number, sent);
+            return true;
+        }
+        self.unseen += skipped;
         self.kept.extend(std::iter::repeat_n(Sent::default(), skipped));
         self.kept.push_back(sent);
         self.last = Some(number);
@@ -93,6 +102,7 @@ impl Numbers {
     fn late(&mut self, number: i64, sent: Sent) -> bool {
         if let Some(kept) = self.get(number).filter(|kept| kept.fate == Fate::Unseen) {
             *kept = sent;
+            self.unseen -= 1;
             self.count(number, &sent);
         }
         false
@@ -110,6 +120,7 @@ impl Numbers {
         let behind = self.highest.map_or(i64::MIN, |highest| highest - BEHIND);
         while self.kept.len() > most || self.first < behind {
             let Some(old) = self.kept.pop_front() else { break };
+            self.unseen -= usize::from(old.fate == Fate::Unseen);
             if old.fate == Fate::Sent {
                 if self.highest.is_none_or(|highest| self.first > highest) {
                     self.take_off(&old);
@@ -177,6 +188,23 @@ mod tests {
     }
 
     #[test]
+    fn gaps_are_kept_only_as_far_as_packets_were_captured() {
+        let mut numbers = Numbers::default();
+        numbers.sent(0, sent(0));
+        numbers.reported_up_to(0);
+        for (at, n) in (0..100).map(|n| n * 1000).enumerate() {
+            numbers.sent(n, sent(at as u64));
+            assert!(numbers.kept.len() <= 2 + SPARE);
+        }
+        let mut whole = Numbers::default();
+        (0..500).for_each(|n| assert!(whole.sent(n, sent(n as u64))));
+        whole.sent(900, sent(900));
+        assert_eq!((whole.kept.len(), whole.unseen), (901, 400), "a capture that lost 400 packets");
+        whole.sent(700, sent(700));
+        assert_eq!(whole.unseen, 399);
+    }
+
+    #[test]
     fn numbers_wrap_and_come_late() {
         let mut numbers = Numbers::default();
         for (serial, wire) in [(0, 65_534u32), (1, 65_535), (2, 1), (3, 0)] {
@@ -196,6 +224,7 @@ mod tests {
         numbers.reported_up_to(9_000);
         (10_000..1_000_000).for_each(|n| assert!(numbers.sent(n, sent(n as u64))));
         assert_eq!((numbers.kept.len(), numbers.flying.packets), (MOST, MOST as u32));
+        assert_eq!(numbers.unseen, 0);
         numbers.sent(1 << 40, sent(7));
         assert_eq!((numbers.kept.len(), numbers.flying.packets), (1, 1), "it began anew");
     }
