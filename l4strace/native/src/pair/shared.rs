@@ -83,13 +83,13 @@ impl Way {
         })
     }
 
-    /// How much farther from the sender the second capture stood.
+    /// How much farther from the sender the second capture stood; a router counts for more than any clock.
     fn farther(&self) -> i64 {
         let by_clock = if self.least_ns.saturating_abs() < ALIKE_NS { self.least_ns } else { 0 };
         if self.hops == 0 {
             by_clock
         } else {
-            self.hops
+            self.hops.saturating_mul(ALIKE_NS)
         }
     }
 }

@@ -148,8 +148,12 @@ fn a_nat_between_the_captures_hides_nothing() {
     let mut random = Random(9);
     let sent = talk(&mut random, 500, u64::MAX);
     let far = arrived(&sent, |one| vec![Datagram { ecn: u8::from(!one.to_server), ..one.clone() }]);
-    for (near_ends, far_ends) in [(PLAIN, TRANSLATED), (TRANSLATED, PLAIN)] {
-        let (run, paths) = paths(pcap(&sent, near_ends, 0, 96), pcap(&far, far_ends, 40_000 * MS, 96));
+    for (near_ends, far_ends, far_clock) in [
+        (PLAIN, TRANSLATED, 40_000 * MS),
+        (TRANSLATED, PLAIN, 40_000 * MS),
+        (PLAIN, TRANSLATED, -40_000 * MS),
+    ] {
+        let (run, paths) = paths(pcap(&sent, near_ends, 0, 96), pcap(&far, far_ends, far_clock, 96));
         assert_eq!(run.udp_numbers, [[0], [0]]);
         let bleached = paths.iter().find(|path| path.near == 0).expect("from the near capture");
         assert_eq!((bleached.matched, bleached.lost, bleached.codepoints[1][0]), (500, 0, 500));
