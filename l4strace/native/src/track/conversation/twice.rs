@@ -112,9 +112,11 @@ impl Flow {
             print: print_of(p),
             weight: 1,
         };
-        let copies = self.remembered.as_ref().map(|sides| sides[side]).unwrap_or_default();
-        let (apart_ns, acked) = (copies.apart_ns, self.dirs[side].acked);
-        let longest_ns = if copies.go_on(&data, acked) { TIMEOUT_NS } else { apart_ns };
+        let acked = self.dirs[side].acked;
+        let copies = self.remembered.as_ref().map(|sides| &sides[side]);
+        let apart_ns = copies.map_or(0, |copies| copies.apart_ns);
+        let goes_on = copies.is_some_and(|copies| copies.go_on(&data, acked));
+        let longest_ns = if goes_on { TIMEOUT_NS } else { apart_ns };
         let patience = Patience { ns: self.patience_ns, apart_ns: longest_ns };
         let newest = self.dirs[side].echoes.last();
         let segments = &mut self.dirs[side].sender.as_mut()?.segments;

@@ -143,9 +143,9 @@ impl UdpFlows {
         self.dropped + self.flows.iter().filter(|flow| flow.is_short()).map(UdpFlow::packets).sum::<u64>()
     }
 
-    /// Ends the rounds that still run; call once after the last datagram.
+    /// Ends the rounds that still run, of the conversations that are kept; call once after the last datagram.
     pub fn finish(&mut self) {
-        self.flows.iter_mut().for_each(UdpFlow::finish);
+        self.kept_mut().for_each(UdpFlow::finish);
     }
 
     /// Subtracts an offset from every timestamp.

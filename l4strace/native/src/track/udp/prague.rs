@@ -2,8 +2,6 @@
 
 use super::feedback::Message;
 
-/// First byte of the data of a transfer; that of a frame has another.
-const BULK: u8 = 1;
 /// Messages that fit; one in so many may not.
 const FIT: u32 = 6;
 const ODD_ONE_IN: u32 = 4;
@@ -27,7 +25,7 @@ impl Prague {
                 let follows = self.last.is_none_or(|last| number.wrapping_sub(last).wrapping_sub(1) < NEAR);
                 self.last = Some(number);
                 self.data += u32::from(follows);
-                self.bulk += u32::from(follows && payload[0] == BULK);
+                self.bulk += u32::from(follows && data.bulk);
                 self.odd += u32::from(!follows);
             }
             Some(Message::Ack(_) | Message::Block(_)) => self.acks += 1,

@@ -8,6 +8,28 @@ const SOURCES: usize = 4;
 /// Numbers that one may be ahead of the last, or behind it.
 const NEAR: u16 = 64;
 
+/// What the first bytes of a datagram of RTP are.
+pub(super) enum Header {
+    /// RTCP on the same port: types 192 to 223 (RFC 5761 section 4).
+    Control,
+    Packet {
+        source: u32,
+        number: u16,
+    },
+}
+
+impl Header {
+    /// `None` where it was cut off.
+    pub fn of(payload: &[u8]) -> Option<Self> {
+        if payload.get(1).is_some_and(|kind| (192..224).contains(kind)) {
+            return Some(Header::Control);
+        }
+        let head = payload.first_chunk::<12>()?;
+        let number = u16::from_be_bytes([head[2], head[3]]);
+        Some(Header::Packet { source: u32::from_be_bytes([head[8], head[9], head[10], head[11]]), number })
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rtp {
     /// Source and last number of each.
@@ -24,13 +46,9 @@ impl Rtp {
     /// A datagram whose first two bits are the version of RTP.
     #[inline]
     pub fn look(&mut self, payload: &[u8], length: u32) {
-        let Some(head) = payload.first_chunk::<12>() else { return self.control(payload, length) };
-        // RFC 5761 section 4: types 192 to 223 are those of RTCP.
-        if (192..224).contains(&head[1]) {
+        let Some(Header::Packet { source, number }) = Header::of(payload) else {
             return self.control(payload, length);
-        }
-        let number = u16::from_be_bytes([head[2], head[3]]);
-        let source = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
+        };
         let known = self.sources.iter_mut().flatten().find(|(known, _)| *known == source);
         let Some((_, last)) = known else {
             self.odd = self.odd.saturating_add(1);

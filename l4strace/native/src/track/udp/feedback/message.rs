@@ -25,6 +25,8 @@ pub struct Data {
     pub echoed: u32,
     /// From 1.
     pub number: u32,
+    /// Of a transfer, which takes what the path gives; frames come at their own rate.
+    pub bulk: bool,
 }
 
 /// Of one packet: counters of all that arrived so far.
@@ -54,12 +56,13 @@ impl<'a> Message<'a> {
     #[inline]
     pub fn parse(payload: &'a [u8], length: u32) -> Option<Self> {
         match *payload.first()? {
-            BULK | FRAME if length >= LEAST_DATA => {
+            kind @ (BULK | FRAME) if length >= LEAST_DATA => {
                 let fields = payload.get(1..13)?;
                 Some(Message::Data(Data {
                     stamp: be32(fields, 0),
                     echoed: be32(fields, 4),
                     number: be32(fields, 8),
+                    bulk: kind == BULK,
                 }))
             }
             ACK if length == ACK_BYTES => payload.get(1..26).map(ack).map(Message::Ack),

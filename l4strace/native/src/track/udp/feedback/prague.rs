@@ -3,13 +3,13 @@
 use super::counts::Report;
 use super::message::{Ack, Block, Data, Message};
 use super::replay::Replay;
-use super::sending::{Sending, MOST_REPORTED};
+use super::sending::{larger, receiver_of, Sending, MOST_REPORTED};
 use crate::packet::{ecn, Packet};
 use crate::track::handshake::vantage::Vantage;
 
 /// A block counts the time since an arrival in 1,024 us.
 const HELD_NS: i64 = 1_024_000;
-/// Its largest value stands for all longer ones.
+/// The largest value; longer times wrap, which nothing shows.
 const LONGEST_HELD: u16 = 0x1fff;
 
 /// One conversation.
@@ -98,16 +98,20 @@ impl Prague {
         }
         sending.report(packet);
         sending.covers(0, block.begin.wrapping_add(u32::from(last)), 32);
-        let mut error = false;
+        let (mut error, mut answered) = (false, false);
         for (wire, report) in (0..).zip(block.reports.chunks_exact(2).take(known)) {
             let report = u16::from_be_bytes([report[0], report[1]]);
             let one = Report::new(report, HELD_NS, LONGEST_HELD);
             error |= one.received && one.ecn & ecn::ECT1 == 0;
             if let Some(rtt_ns) = sending.reported(packet, 0, (block.begin.wrapping_add(wire), 32), &one) {
                 self.replays[data].rtt(rtt_ns);
+                answered = true;
             }
         }
-        sending.controlled = self.replays[data].block(packet, &sending.counts);
+        // The sender looks at the counts of no other block.
+        if answered {
+            sending.controlled = self.replays[data].block(packet, &sending.counts);
+        }
         sending.end_report(packet);
         if error {
             sending.error(packet);
@@ -140,13 +144,4 @@ impl Prague {
             Vantage::from_halves(to_sender, to_receiver)
         }
     }
-}
-
-/// The side that sends more data.
-pub(super) fn larger(sides: &[Sending; 2]) -> usize {
-    usize::from(sides[1].counts.sent > sides[0].counts.sent)
-}
-
-pub(super) fn receiver_of(side: usize) -> Vantage {
-    [Vantage::Server, Vantage::Client][side]
 }

@@ -1,11 +1,11 @@
 //! RTP: its numbered packets, and what RFC 8888 reports of them.
 
 use super::counts::Report;
-use super::prague::{larger, receiver_of};
 use super::rtcp::{self, Found};
-use super::sending::{Sending, MOST_REPORTED};
+use super::sending::{larger, receiver_of, Sending, MOST_REPORTED};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
+use crate::track::udp::rtp::Header;
 
 /// The time since an arrival counts in 1/1024 s; the two largest values are none (RFC 8888 section 3.1).
 const HELD_NS: i64 = 1_000_000_000 / 1024;
@@ -25,14 +25,13 @@ impl Default for Rtp {
 
 impl Rtp {
     pub fn take(&mut self, packet: &Packet, payload: &[u8], side: usize) {
-        let control = payload.get(1).is_some_and(|kind| (192..224).contains(kind));
-        if control {
-            return self.control(packet, payload, side ^ 1);
+        match Header::of(payload) {
+            Some(Header::Control) => self.control(packet, payload, side ^ 1),
+            Some(Header::Packet { source, number }) => {
+                self.sides[side].send(packet, source, u32::from(number), 16)
+            }
+            None => {}
         }
-        let Some(head) = payload.first_chunk::<12>() else { return };
-        let number = u16::from_be_bytes([head[2], head[3]]);
-        let ssrc = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-        self.sides[side].send(packet, ssrc, u32::from(number), 16);
     }
 
     pub fn vantage(&self) -> Vantage {

@@ -102,6 +102,26 @@ fn each_acknowledgement_counts_and_times_its_packet() {
 }
 
 #[test]
+fn only_a_conversation_that_is_kept_ends_its_rounds() {
+    let rows = |packets| {
+        let mut talk = Talk::default();
+        (0..packets).for_each(|n| talk.rtp(f64::from(n), n));
+        talk.flows.finish();
+        talk.flows.flows[0].sending(0).map_or(0, |sending| sending.rows.len())
+    };
+    assert_eq!((rows(7), rows(8)), (0, 1));
+}
+
+#[test]
+fn a_block_without_a_round_trip_is_not_looked_at() {
+    let mut talk = Talk::default();
+    (1..=20).for_each(|n| talk.data(f64::from(n), n, 0));
+    // All of it is reported as lost: the sender learns no round trip, and leaves its controller alone.
+    (0..8).for_each(|n| talk.block(30.0 + f64::from(n), 1, &[0; 20], 20));
+    assert!(talk.flow().sending(0).is_some_and(|sending| sending.controlled.is_none()));
+}
+
+#[test]
 fn an_older_acknowledgement_changes_nothing() {
     let mut talk = Talk::default();
     (1..=10).for_each(|n| talk.data(f64::from(n), n, 0));
