@@ -81,5 +81,14 @@ impl Feedback {
     }
 }
 
+/// The side that sends more data.
+fn larger(sides: &[Sending; 2]) -> usize {
+    usize::from(sides[1].counts.sent > sides[0].counts.sent)
+}
+
+fn receiver_of(side: usize) -> Vantage {
+    [Vantage::Server, Vantage::Client][side]
+}
+
 #[cfg(test)]
 mod tests;

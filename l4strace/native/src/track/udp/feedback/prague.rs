@@ -3,7 +3,8 @@
 use super::counts::Report;
 use super::message::{Ack, Block, Data, Message};
 use super::replay::Replay;
-use super::sending::{larger, receiver_of, Sending, MOST_REPORTED};
+use super::sending::{Sending, MOST_REPORTED};
+use super::{larger, receiver_of};
 use crate::packet::{ecn, Packet};
 use crate::track::handshake::vantage::Vantage;
 

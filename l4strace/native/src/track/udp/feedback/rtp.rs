@@ -2,7 +2,8 @@
 
 use super::counts::Report;
 use super::rtcp::{self, Found};
-use super::sending::{larger, receiver_of, Sending, MOST_REPORTED};
+use super::sending::{Sending, MOST_REPORTED};
+use super::{larger, receiver_of};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
 use crate::track::udp::rtp::Header;

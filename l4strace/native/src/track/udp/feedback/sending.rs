@@ -4,7 +4,6 @@ use super::counts::{Counts, Report};
 use super::numbers::{Amount, Fate, Numbers, Sent};
 use super::pace::Pace;
 use crate::packet::{ecn, Packet};
-use crate::track::handshake::vantage::Vantage;
 use crate::track::rounds::round::{Controlled, Limit, Round, RoundRow};
 use crate::track::rounds::rows::Rows;
 use crate::track::rounds::thin::MOST_ROWS;
@@ -17,15 +16,6 @@ const MOST_SOURCES: usize = 4;
 pub(super) const MOST_REPORTED: usize = 16_384;
 /// What the times in reports count in.
 const COARSE_NS: i64 = 1_024_000;
-
-/// The side that sends more data.
-pub(super) fn larger(sides: &[Sending; 2]) -> usize {
-    usize::from(sides[1].counts.sent > sides[0].counts.sent)
-}
-
-pub(super) fn receiver_of(side: usize) -> Vantage {
-    [Vantage::Server, Vantage::Client][side]
-}
 
 /// Send side of one direction.
 #[derive(Clone, Debug)]
