@@ -139,7 +139,7 @@ def unrelated(capture: Capture, selection: Selection) -> list[Capture]:
     runs = separate.runs(capture)
     if len(runs) > 1 and selection.of_flows:
         selection.numbers(capture)
-        runs = [run for run in runs if selection.chosen(run.flows).len()]
+        runs = [run for run in runs if selection.found(run).len()]
     return runs
 
 

@@ -68,6 +68,11 @@ Host = Annotated[
     typer.Option("--host", metavar="HOST",
                  help="Only flows of this address or network (10.0.0.0/16); may be repeated."),
 ]  # fmt: skip
+Dscp = Annotated[
+    list[int] | None,
+    typer.Option("--dscp", metavar="N", min=0, max=63,
+                 help="Only flows with DSCP N in a direction (45: NQB); may be repeated."),
+]  # fmt: skip
 From = Annotated[
     float | None,
     typer.Option("--from", metavar="SECONDS", min=0.0,
@@ -100,6 +105,7 @@ class Part(NamedTuple):
     flow: Flow = None
     port: Port = None
     host: Host = None
+    dscp: Dscp = None
     from_s: From = None
     to_s: To = None
 
@@ -112,7 +118,7 @@ class Part(NamedTuple):
         """The options as the `Selection` that the other stages take. Raises UsageError."""
         from l4strace.ingest.selection import Selection
 
-        return Selection.of(self.flow, self.port, self.host, self.from_s, self.to_s)
+        return Selection.of(self.flow, self.port, self.host, self.dscp, self.from_s, self.to_s)
 
 
 def words(values: list[str] | None) -> list[str]:

@@ -60,7 +60,8 @@ def watch(
     Redraws the screen every second and adds findings as evidence accumulates. s sorts by rate,
     queue, marks or RTT; j and k scroll; o shows one flow alone; q quits and prints the verdict. -o
     keeps the run as `capture` does; without -o the recording is deleted at the end. --filter limits
-    what is recorded, --flow, --port and --host what is shown, --from and --to what findings cover.
+    what is recorded, --flow, --port, --host and --dscp what is shown, --from and --to what findings
+    cover.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""A part of a run: some flows by number, port or host, and a stretch of time.
+"""A part of a run: some flows by number, port, host or DSCP, and a stretch of time.
 
 A stretch of time is cut out before anything is derived, so that rules judge it alone. Flows are
 chosen after the rules have judged the whole run: what is found about a flow does not depend on
@@ -48,6 +48,7 @@ class Selection(NamedTuple):
     flows: tuple[int, ...] = ()
     ports: tuple[int, ...] = ()
     hosts: tuple[Network, ...] = ()
+    dscps: tuple[int, ...] = ()
     from_s: float | None = None
     to_s: float | None = None
 
@@ -57,6 +58,7 @@ class Selection(NamedTuple):
         flows: Iterable[int] | None = None,
         ports: Iterable[int] | None = None,
         hosts: Iterable[str] | None = None,
+        dscps: Iterable[int] | None = None,
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> Selection:
@@ -68,20 +70,25 @@ class Selection(NamedTuple):
         if from_s is not None and to_s is not None and from_s >= to_s:
             raise UsageError(f"--from {from_s:g} is not before --to {to_s:g}")
         networks = tuple(_network(host) for host in hosts or ())
-        return cls(tuple(flows or ()), tuple(ports or ()), networks, from_s, to_s)
+        return cls(
+            tuple(flows or ()), tuple(ports or ()), networks, tuple(dscps or ()), from_s, to_s
+        )
 
     @property
     def of_flows(self) -> bool:
         """Whether the selection leaves out flows."""
-        return bool(self.flows or self.ports or self.hosts)
+        return bool(self.flows or self.ports or self.hosts or self.dscps)
 
     @property
     def of_time(self) -> bool:
         """Whether the selection leaves out a stretch of time."""
         return self.from_s is not None or self.to_s is not None
 
-    def chosen(self, flows: pl.DataFrame) -> pl.Series:
-        """Numbers of the flows in rows of `flows` that are chosen, each once."""
+    def chosen(self, flows: pl.DataFrame, directions: pl.DataFrame) -> pl.Series:
+        """Numbers of the flows in rows of `flows` that are chosen, each once.
+
+        A DSCP is that of most packets of a direction, in any capture.
+        """
         wanted = pl.lit(True)
         if self.flows:
             wanted &= pl.col("flow").is_in(self.flows)
@@ -93,11 +100,19 @@ class Selection(NamedTuple):
             known = pl.concat([flows["client"], flows["server"]]).drop_nulls().unique().to_list()
             ours = [text for text in known if self._has(text)]
             wanted &= pl.any_horizontal(pl.col("client", "server").is_in(ours).fill_null(False))
+        if self.dscps:
+            marked = directions.filter(pl.col("dscp").is_in(self.dscps))
+            wanted &= pl.col("flow").is_in(marked["flow"].implode())
         return flows.filter(wanted)["flow"].unique(maintain_order=True)
 
+    def found(self, capture: Capture) -> pl.Series:
+        """Numbers of the chosen flows of a capture, over TCP and UDP."""
+        known = traffic(capture)
+        return self.chosen(known.flows, known.directions)
+
     def numbers(self, capture: Capture) -> pl.Series:
-        """Numbers of the chosen flows of a capture. Raises UsageError when no flow is chosen."""
-        found = self.chosen(traffic(capture).flows)
+        """As `found`. Raises UsageError when no flow is chosen."""
+        found = self.found(capture)
         if found.is_empty():
             raise UsageError("no flow matches the selection", "`l4strace flows` lists them.")
         return found

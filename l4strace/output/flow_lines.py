@@ -18,10 +18,12 @@ from l4strace.wording.names import ends, negotiated
 from l4strace.wording.quantities import quantity, share
 from l4strace.wording.wrap import WIDTH
 
-HEADS = ("flow", "from", "to", "cc", "ECN", "sends", "bytes", "CE", "retx", "RTT")
+HEADS = ("flow", "from", "to", "cc", "ECN", "sends", "DSCP", "bytes", "CE", "retx", "RTT")
 NUMBERS = ("bytes", "CE", "retx", "RTT")
 """Right-aligned."""
 UNKNOWN = "-"
+PLAIN = {"cc": (UNKNOWN,), "DSCP": (UNKNOWN, "0")}
+"""Columns that are left out where each line has one of these."""
 
 
 def that_matter(capture: Capture, findings: Sequence[Finding], most: int) -> list[int]:
@@ -54,8 +56,8 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
     for row in directions.iter_rows(named=True):
         seen.setdefault((row["flow"], row["forward"]), []).append(row)
     near = {
-        (flow, forward): source
-        for source, flow, forward, _ in nearest(capture).filter(wanted).iter_rows()
+        (flow, forward): (source, far)
+        for source, flow, forward, far in nearest(capture).filter(wanted).iter_rows()
     }
     lines = []
     for flow in shown:
@@ -70,12 +72,13 @@ def rows(capture: Capture, shown: Sequence[int] | None = None) -> list[tuple[str
 def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
     """Lines under their heads; long addresses go on a line of their own.
 
-    The congestion control has a column where it is known and there is room.
+    The congestion control has a column where it is known and there is room, the DSCP where it is
+    not 0.
     """
     if not lines:
         return
     named = known([HEADS, *lines])
-    for shown in (named, _without_control(named)):
+    for shown in (named, _without(named, "cc")):
         flat = list(_columns(shown))
         if max(map(len, flat)) <= width:
             yield from flat
@@ -84,16 +87,18 @@ def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
 
 
 def known(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Heads and lines, without the congestion control where no line has one."""
-    place = HEADS.index("cc")
-    nobody = all(line[place] == UNKNOWN for line in lines[1:])
-    return _without_control(lines) if nobody else lines
+    """Heads and lines, without the columns in which no line has more than PLAIN."""
+    for head, plain in PLAIN.items():
+        place = lines[0].index(head)
+        if all(line[place] in plain for line in lines[1:]):
+            lines = _without(lines, head)
+    return lines
 
 
-def _without_control(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    place = HEADS.index("cc")
-    if lines[0] != HEADS:
+def _without(lines: list[tuple[str, ...]], head: str) -> list[tuple[str, ...]]:
+    if head not in lines[0]:
         return lines
+    place = lines[0].index(head)
     return [(*line[:place], *line[place + 1 :]) for line in lines]
 
 
@@ -123,15 +128,16 @@ def _worth_a_line(directions: list[list[dict[str, Any]]]) -> list[list[dict[str,
 def _line(
     views: dict[int, dict[str, Any]],
     directions: list[dict[str, Any]],
-    nearest_source: dict[tuple[int, bool], int],
+    ends_of: dict[tuple[int, bool], tuple[int, int | None]],
     echoed: bool,
 ) -> tuple[str, ...]:
     """One flow direction as all inputs saw it: rows of `flows` by source, rows of `directions`.
 
     ``echoed``: the other side sent ECE under classic ECN.
     """
-    source = nearest_source[directions[0]["flow"], directions[0]["forward"]]
+    source, far = ends_of[directions[0]["flow"], directions[0]["forward"]]
     near = next(row for row in directions if row["source"] == source)
+    arrived = next((row for row in directions if row["source"] == far), near)
     flow = views[source]
     place = vantages.of_direction(flow, near["forward"])
     # From data to ACK at the receiver is the host's own delay, no round trip.
@@ -144,6 +150,7 @@ def _line(
         near["cc"] or UNKNOWN,
         negotiated(flow),
         _codepoint(near),
+        _dscp(near["dscp"], arrived["dscp"]),
         quantity(near["payload_bytes"] or 0, "byte"),
         _ce(views, near, directions, echoed),
         UNKNOWN if near["retransmits"] is None else f"{near['retransmits']}{least}",
@@ -154,7 +161,14 @@ def _line(
 def _unseen(views: dict[int, dict[str, Any]]) -> tuple[str, ...]:
     """A flow without packets."""
     flow = next(iter(views.values()))
-    return (str(flow["flow"]), *ends(flow), UNKNOWN, negotiated(flow), *[UNKNOWN] * 5)
+    return (str(flow["flow"]), *ends(flow), UNKNOWN, negotiated(flow), *[UNKNOWN] * 6)
+
+
+def _dscp(left: int | None, arrived: int | None) -> str:
+    """`45`, or `45>0` where the path rewrites it."""
+    if left is None:
+        return UNKNOWN
+    return str(left) if arrived in (None, left) else f"{left}>{arrived}"
 
 
 def _codepoint(row: dict[str, Any]) -> str:

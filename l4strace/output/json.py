@@ -25,7 +25,7 @@ FLOW_KEYS = (
 )  # fmt: skip
 DIRECTION_KEYS = (
     "cc", "packets", "data_packets", "data_segments", "payload_bytes", "acked_bytes",
-    "not_ect", "ect1", "ect0", "ce", "ce_segments", "marked_share",
+    "not_ect", "ect1", "ect0", "ce", "ce_segments", "marked_share", "dscp", "other_dscps",
     "retransmits", "lost_before", "out_of_order", "rtt_min_us", "rtt_mean_us", "rtt_max_us",
     "rtt_samples",
     "ceb_bytes", "e0b_bytes", "e1b_bytes", "ece_acks", "first_frame", "last_frame", "first_ce_ns",

@@ -75,9 +75,10 @@ class Lanes:
         self._kernel.update()
         frame = _all(tables, "flows")
         flows = {row["flow"]: row for row in frame.iter_rows(named=True)}
-        chosen = pl.col("flow").is_in(self._selection.chosen(frame).implode())
+        directions = _all(tables, "directions")
+        chosen = pl.col("flow").is_in(self._selection.chosen(frame, directions).implode())
         rounds = _summaries(pl.DataFrame(tables["rounds"]))
-        sending = _all(tables, "directions").filter(pl.col("data_packets") > 0, chosen)
+        sending = directions.filter(pl.col("data_packets") > 0, chosen)
         for row in sending.iter_rows(named=True):
             key = (row["flow"], row["forward"])
             lane = self._lanes.get(key) or _new_lane(flows[row["flow"]], row["forward"])

@@ -1,4 +1,4 @@
-"""A part of a run: flows by number, port and host; a stretch of time."""
+"""A part of a run: flows by number, port, host and DSCP; a stretch of time."""
 
 from pathlib import Path
 
@@ -19,6 +19,12 @@ FLOWS = frame(
     client_port=[40000, 40001, 40002],
     server_port=[5201, 5202, 5201],
 )
+DIRECTIONS = frame(
+    "directions",
+    flow=[0, 1, 1, 2],
+    forward=[True, True, False, True],
+    dscp=[0, 0, 45, 46],
+)
 
 
 @pytest.mark.parametrize(
@@ -33,15 +39,27 @@ FLOWS = frame(
         ({"hosts": ["2001:db8::/32"]}, [2]),
         ({"hosts": ["10.0.0.0/16"], "ports": [5201]}, [0]),
         ({"ports": [9]}, []),
+        ({"dscps": [45]}, [1]),
+        ({"dscps": [45, 46]}, [1, 2]),
+        ({"dscps": [45], "hosts": ["2001:db8::/32"]}, []),
+        ({"dscps": [7]}, []),
     ],
 )
-def test_flows_are_chosen_by_number_port_and_host(options: dict, chosen: list[int]):
+def test_flows_are_chosen_by_number_port_host_and_dscp(options: dict, chosen: list[int]):
     v6 = FLOWS.with_columns(
         server=pl.when(pl.col("flow") == 2)
         .then(pl.lit("2001:db8::2"))
         .otherwise(pl.lit("10.9.3.2"))
     )
-    assert Selection.of(**options).chosen(v6).to_list() == chosen
+    assert Selection.of(**options).chosen(v6, DIRECTIONS).to_list() == chosen
+
+
+def test_runs_and_flows_over_udp_are_chosen_too(fixtures: Path):
+    captures = [str(fixtures / "user-space" / f"up1-{end}.pcap.xz") for end in "ab"]
+    run = pipeline.read([*captures, str(fixtures / "misfire" / "misfire.pcap.xz")])
+    over_udp = Selection.of(ports=run.udp_flows["server_port"].unique().to_list())
+    (chosen,) = pipeline.unrelated(run, over_udp)
+    assert of_flows(chosen, over_udp).udp_flows.height
 
 
 @pytest.mark.parametrize("options", [{"hosts": ["server"]}, {"from_s": 2.0, "to_s": 1.0}])

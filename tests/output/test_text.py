@@ -16,7 +16,7 @@ from l4strace.model import (
     VerdictLines,
 )
 from l4strace.output import flow_lines, json, markdown, text
-from tests.support.frames import evidence, frame
+from tests.support.frames import capture, evidence, frame
 
 BLEACHED = Finding(
     "L4S104",
@@ -182,7 +182,22 @@ def test_the_congestion_control_has_a_column_where_it_is_known_and_there_is_room
     directions = RUN.directions.with_columns(cc=pl.lit("bbr"))
     named = flow_lines.rows(replace(RUN, directions=directions))
     heads = [next(flow_lines.table(lines, 200)).split() for lines in (named, flow_lines.rows(RUN))]
-    assert heads[0] == list(flow_lines.HEADS)
-    assert heads[1] == [head for head in flow_lines.HEADS if head != "cc"]
+    assert heads[0] == [head for head in flow_lines.HEADS if head != "DSCP"]
+    assert heads[1] == [head for head in heads[0] if head != "cc"]
     flat = list(flow_lines.table(flow_lines.rows(RUN), 200))
     assert list(flow_lines.table(named, max(map(len, flat)))) == flat
+
+
+@pytest.mark.parametrize(
+    ("left", "arrived", "shown"),
+    [(0, 0, None), (None, None, None), (45, 45, "45"), (45, 0, "45>0"), (0, 45, "0>45")],
+)
+def test_the_dscp_has_a_column_where_it_is_not_0(
+    left: int | None, arrived: int | None, shown: str | None
+) -> None:
+    run = capture(
+        flows=frame("flows", source=[0, 1], vantage=["client", "server"]),
+        directions=frame("directions", source=[0, 1], dscp=[left, arrived]),
+    )
+    heads, line, *_ = flow_lines.known([flow_lines.HEADS, *flow_lines.rows(run)])
+    assert (line[heads.index("DSCP")] if "DSCP" in heads else None) == shown

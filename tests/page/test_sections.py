@@ -76,6 +76,14 @@ def test_flows_show_marks_with_their_bounds(case: Case) -> None:
     assert [(part.label, part.percent) for part in rows[0].codepoints] == [("ECT(1)", 100.0)]
 
 
+def test_flows_show_a_dscp_that_is_not_best_effort(case: Case) -> None:
+    assert {row.dscp for row in flows.build(case).rows} == {""}
+    run = case.evidence
+    marked = run.directions.with_columns(dscp=pl.lit(45, pl.UInt8))
+    rows = flows.build(Case(dataclasses.replace(run, directions=marked), case.analysis)).rows
+    assert {row.dscp for row in rows} == {"DSCP 45 (NQB)"}
+
+
 def test_a_flow_shorter_than_a_round_trip_reached_no_rate(case: Case) -> None:
     run = case.evidence
     brief = run.directions.with_columns(last_ns=pl.col("first_ns") + 40_000)

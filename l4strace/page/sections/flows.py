@@ -13,6 +13,7 @@ from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
 from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated
+from l4strace.wording.names import dscp as named_dscp
 from l4strace.wording.quantities import count
 from l4strace.wording.sender_logs import named
 
@@ -50,6 +51,8 @@ class FlowRow(NamedTuple):
     payload: Amount
     goodput: Amount
     codepoints: tuple[Codepoint, ...]
+    dscp: str
+    """As it left and arrived, where that is not best effort."""
     ce: Amount
     retransmits: Amount
     rtt: Amount
@@ -84,7 +87,7 @@ OF_DIRECTIONS = (
     *("source", "flow", "forward", "cc", "first_ns", "last_ns", "worst"),
     *("payload_bytes", "acked_bytes", "retransmits", "rtt_min_us", "rtt_mean_us", "data_packets"),
     *("data_ect1", "data_ect0", "data_not_ect", "data_ce"),
-    *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi"),
+    *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi", "dscp", "arrived_dscp"),
 )
 """Columns of `directions` that the list of flows reads."""
 LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
@@ -93,9 +96,11 @@ SEVERITIES = ("info", "notice", "warning", "error")
 
 def build(case: Case) -> FlowsSection:
     """The directions that matter most first."""
-    listed = case.listed
+    everything = drawn(case.evidence)
+    arrived = everything.directions.select(*BY_DIRECTION, far="source", arrived_dscp="dscp")
+    listed = case.listed.join(arrived, on=[*BY_DIRECTION, "far"], how="left", maintain_order="left")
     charted = {(d.flow, d.forward) for d in case.charted}
-    flows = _by(drawn(case.evidence).flows.select(OF_FLOWS), listed, "source", "flow")
+    flows = _by(everything.flows.select(OF_FLOWS), listed, "source", "flow")
     bottlenecks = case.evidence.bottlenecks.select(*BY_DIRECTION, "kind", "reason")
     necks = _by(bottlenecks, listed, *BY_DIRECTION)
     rows = []
@@ -148,6 +153,7 @@ def _row(
         payload=Amount(data_size(totals["payload_bytes"]), totals["payload_bytes"]),
         goodput=Amount("" if rate is None else bit_rate(rate), rate and round(rate)),
         codepoints=_codepoints(totals),
+        dscp=_dscp(totals["dscp"], totals["arrived_dscp"]),
         ce=_ce(totals),
         retransmits=Amount(_retransmits(totals, row), totals["retransmits"]),
         rtt=_rtt(totals, row),
@@ -174,6 +180,12 @@ def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:
         for name, label in LABELS
         if (count := totals["data_" + name])
     )
+
+
+def _dscp(left: int | None, arrived: int | None) -> str:
+    """`DSCP 45 (NQB) -> DSCP 0 (best effort)`; nothing where it is best effort all the way."""
+    known = [value for value in dict.fromkeys((left, arrived)) if value is not None]
+    return FANCY_ARROW.join(map(named_dscp, known)) if any(known) else ""
 
 
 def _ce(totals: dict[str, Any]) -> Amount:

@@ -1,4 +1,4 @@
-"""The sender checklist: what RFC 9331 section 4 and its Prague requirements ask of an L4S sender.
+"""The sender checklist: what RFC 9331 section 4, its Prague requirements and RFC 9956 ask for.
 
 Each requirement is answered `pass`, `fail` or `not shown` from the evidence of one flow direction
 and from what the rules found in it. Nothing passes because nothing was found.
@@ -26,6 +26,7 @@ REQUIREMENTS = (
     ("ECN-capable control packets", "RFC 9331 A.2.1", packets.control),
     ("Faster than additive increase", "RFC 9331 A.2.2", response.increase),
     ("Fast start", "RFC 9331 A.2.3", response.start),
+    ("DSCP 45 (NQB) only without a queue", "RFC 9956", packets.nqb),
 )
 """Requirement, sections and the function that answers it with a verdict and its evidence."""
 
