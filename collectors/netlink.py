@@ -1,4 +1,4 @@
-"""inet_diag over netlink: TCP sockets of this network namespace, all with chosen attributes or one."""
+"""inet_diag over netlink: TCP sockets of this network namespace, all or one, with attributes."""
 
 import errno
 import os

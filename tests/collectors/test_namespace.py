@@ -23,12 +23,14 @@ Ends = tuple[str, str, int, int]
 def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
     """Addresses and ports of a connection in this namespace, as its listener sees it."""
     family = netlink.family_of(request.param)
-    with socket.create_server((request.param, 0), family=family) as server:
-        with socket.create_connection(server.getsockname()[:2]) as client:
-            accepted, _ = server.accept()
-            with accepted:
-                near, far = accepted.getsockname(), client.getsockname()
-                yield near[0], far[0], near[1], far[1]
+    with (
+        socket.create_server((request.param, 0), family=family) as server,
+        socket.create_connection(server.getsockname()[:2]) as client,
+    ):
+        accepted, _ = server.accept()
+        with accepted:
+            near, far = accepted.getsockname(), client.getsockname()
+            yield near[0], far[0], near[1], far[1]
 
 
 def cookie(ends: Ends) -> int:
@@ -86,7 +88,7 @@ def test_the_program_of_bcc_reads_the_namespace_of_a_socket(
         """#include <cstdint>
         #include <cstring>
         typedef uint64_t u64; typedef uint32_t u32;
-        static void bpf_probe_read_kernel(void *to, int size, void *from) { memcpy(to, from, size); }
+        static void bpf_probe_read_kernel(void *to, int n, void *from) { memcpy(to, from, n); }
         """
         + function[0]
         + """

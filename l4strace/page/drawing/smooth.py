@@ -18,9 +18,18 @@ SHORTEST_S = 0.01
 
 def interval_of(rounds: pl.DataFrame, length: float) -> float:
     """Seconds of the intervals that suit ``rounds`` in a run of ``length`` seconds."""
-    usual = (rounds["end_ns"] - rounds["start_ns"]).median()
-    spans = INTERVAL_ROUNDS * usual / 1e9 if isinstance(usual, int | float) else 0.0
-    return max(length / MAX_INTERVALS, spans, SHORTEST_S)
+    return max(length / MAX_INTERVALS, INTERVAL_ROUNDS * _usual_s(rounds), SHORTEST_S)
+
+
+def _usual_s(rounds: pl.DataFrame) -> float:
+    """The length of round in which the middle byte was acknowledged; 0 without one.
+
+    By bytes: behind a long queue few rounds may carry most, and shorter intervals show a comb.
+    """
+    lengths = rounds.select("acked_bytes", ns=pl.col("end_ns") - pl.col("start_ns")).sort("ns")
+    acked = pl.col("acked_bytes")
+    half = lengths.filter(2 * acked.cum_sum() >= acked.sum())
+    return half["ns"][0] / 1e9 if len(half) else 0.0
 
 
 class Rates(NamedTuple):
