@@ -14,7 +14,7 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench truth truth-studies fuzz audit dist lock sanitize clean
+.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench instructions truth truth-studies fuzz audit dist lock sanitize clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ docs-site: $(VENV)/.dev $(VENV)/.built ## the pages of docs/, the rules, the tab
 
 bench: $(VENV)/.dev $(VENV)/.built ## costs on shapes of real traffic, beside other tools (docs/performance.md)
 	$(BIN)/python -m tests.bench $(BENCH_ARGS)
+
+instructions: $(VENV)/.dev ## instructions a packet on recorded shapes: fails at 3 % more (needs valgrind)
+	$(BIN)/python -m tests.instructions $(INSTRUCTIONS_ARGS)
 
 truth: $(VENV)/.built ## compare the diagnosis of a corpus (CORPUS=folder, fixtures/lab/vm/corpus.py) with its truth
 	$(BIN)/python fixtures/lab/truth.py $(CORPUS) $(TRUTH_ARGS)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import l4strace
-from tests.support.bench import costs, figures, measures, shapes, workloads
+from tests.support.bench import costs, figures, instructions, measures, shapes, workloads
 from tests.support.bench.figures import Figure
 from tests.support.bench.records import records
 from tests.support.bench.workloads import Workload
@@ -174,3 +174,22 @@ def test_figures_are_written_between_their_marks():
     text = f"head\n{figures.BEGIN}\nold\n{figures.END}\ntail\n"
     assert figures.written(text, ["new"]) == f"head\n{figures.BEGIN}\nnew\n{figures.END}\ntail\n"
     assert figures.BEGIN in figures.PAGE.read_text()
+
+
+def test_instructions_are_those_of_a_packet_of_either_transport():
+    shown = "900 100 37\n==7== \n==7== Collected : 1500400\n"
+    assert instructions.instructions(shown) == 1500
+
+
+def test_instructions_are_worse_from_three_percent_on_and_of_one_compiler(tmp_path: Path):
+    before = instructions.Counted("rustc 1", {"QUIC": 1000, "DCTCP": 1000, "gone": 1})
+    instructions.keep(before, tmp_path / "kept.json")
+    before = instructions.kept(tmp_path / "kept.json")
+    after = instructions.Counted("rustc 1", {"QUIC": 1030, "DCTCP": 1031, "new": 9})
+    assert after.worse_than(before) == ["DCTCP"]
+    assert instructions.Counted("rustc 2", after.shapes).worse_than(before) == []
+
+
+def test_instructions_are_kept_of_every_recorded_shape():
+    assert list(instructions.kept().shapes) == list(instructions.SHAPES)
+    assert all((workloads.FIXTURES / file).is_file() for file in instructions.SHAPES.values())
