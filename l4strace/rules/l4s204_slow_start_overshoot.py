@@ -52,11 +52,11 @@ LONG_NS = 1_000_000_000
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each slow start: the highest of its spikes, and how many there are."""
-    spikes = subjects.once(evidence, evidence.spikes).filter(pl.col("cause") == "slow-start")
+    episodes = events.episodes(subjects.once(evidence, evidence.spikes))
     of = ["path", "culprit"]
     highest = (
-        spikes.with_columns(pl.len().over(of).alias("spikes"))
-        .sort("height_us", "start_ns", descending=[True, False])
+        episodes.filter(pl.col("cause") == "slow-start")
+        .with_columns(pl.col("spikes").sum().over(of))
         .unique(of, keep="first", maintain_order=True)
         .sort("start_ns")
     )
@@ -64,7 +64,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    length_ns = row["end_ns"] - row["start_ns"]
+    length_ns = row["above_ns"]
     fills, peak = row["fills_packets"] or 0.0, row["peak_packets"] or 0
     certain = row["one_way"] or peak >= OVERSHOOT * fills > 0
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""

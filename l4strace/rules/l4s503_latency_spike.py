@@ -3,8 +3,8 @@
 What it checks
 --------------
 Spikes of delay on a path: 50 ms or longer, more than 15 ms above the median of a flow and more than
-three times as high as it. One event counts once, with all flows that it hit. Those of slow start
-are in L4S204.
+three times as high as it. One event counts once, with all flows that it hit, and spikes that follow
+each other at gaps shorter than themselves are told together. Those of slow start are in L4S204.
 
 Why it matters
 --------------
@@ -57,31 +57,28 @@ CAUSES = {
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each path and cause: the highest spike, and how many there are."""
-    spikes = subjects.once(evidence, evidence.spikes).filter(pl.col("cause") != "slow-start")
+    """One finding for each path and cause: the highest episode, and how many spikes there are."""
+    episodes = events.episodes(subjects.once(evidence, evidence.spikes))
     alike = ["path", "cause"]
     highest = (
-        spikes.with_columns(pl.len().over(alike).alias("spikes"))
-        .sort("height_us", pl.col("end_ns") - pl.col("start_ns"), descending=True)
+        episodes.filter(pl.col("cause") != "slow-start")
+        .with_columns(pl.col("spikes").sum().over(alike).alias("alike"))
         .unique(alike, keep="first", maintain_order=True)
     )
     return [_finding(evidence, row) for row in highest.iter_rows(named=True)]
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
-    length = (row["end_ns"] - row["start_ns"]) / 1e9
-    start = subjects.moment(evidence, row["start_ns"])
-    unknown = " of unknown cause" if row["cause"] == "unknown" else " with this cause"
-    more = f" It is the highest of {row['spikes']:,} spikes{unknown}." if row["spikes"] > 1 else ""
+    length = row["above_ns"] / 1e9
     reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     return Finding(
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
-        f"Latency spike of {length:.1f} s from {start}: {reached} "
+        f"{_when(evidence, row)}: {reached} "
         f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."
-        f"{events.others(row, row['flow'])}{lost}{more}",
+        f"{events.others(row, row['flow'])}{lost}{_more(row)}",
         "Check the window and the marks at its start.",
         source=row["source"],
         flow=row["flow"],
@@ -94,6 +91,23 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("length", length, "s"),
         ),
     )
+
+
+def _when(evidence: Evidence, row: dict[str, Any]) -> str:
+    """`Latency spike of 0.3 s from t=5.0 s`, or `6 latency spikes in 2.1 s from t=5.0 s`."""
+    start, span = subjects.moment(evidence, row["start_ns"]), row["end_ns"] - row["start_ns"]
+    one = row["spikes"] == 1
+    what = "Latency spike of" if one else f"{row['spikes']:,} latency spikes in"
+    return f"{what} {span / 1e9:.1f} s from {start}"
+
+
+def _more(row: dict[str, Any]) -> str:
+    """Spikes besides those that the finding tells of, nothing without any."""
+    if row["alike"] == row["spikes"]:
+        return ""
+    unknown = " of unknown cause" if row["cause"] == "unknown" else " with this cause"
+    among = "It is" if row["spikes"] == 1 else "One is"
+    return f" {among} the highest of {row['alike']:,} spikes{unknown}."
 
 
 def _cause(evidence: Evidence, row: dict[str, Any]) -> str:

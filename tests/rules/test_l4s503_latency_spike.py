@@ -46,6 +46,39 @@ def test_spikes_without_a_known_cause_are_counted_as_such() -> None:
     assert found.message.endswith("It is the highest of 2 spikes of unknown cause.")
 
 
+def test_fires_once_for_the_spikes_of_one_episode() -> None:
+    """Six spikes of 300 ms, 200 ms apart, of which two show their cause."""
+    starts = [5_000 * MS + 500 * MS * i for i in range(6)]
+    why = ["unknown", "burst", "unknown", "burst", "unknown", "unknown"]
+    heights = [100_000.0, 90_000.0, 120_000.0, 80_000.0, 70_000.0, 60_000.0]
+    made = spikes(
+        *[300] * 6,
+        start_ns=starts,
+        end_ns=[start + 300 * MS for start in starts],
+        height_us=heights,
+        cause=why,
+    )
+    (found,) = check(scene(made))
+    assert found.message == (
+        "6 latency spikes in 2.8 s from t=5.0 s: queue delay reached 120 ms (usually 0.4 ms). "
+        "Likely cause: a burst of the sender."
+    )
+    assert found.severity is Severity.WARNING
+    assert found.span_ns == (starts[0], starts[-1] + 300 * MS)
+    assert [m.value for m in found.measures] == [120_000.0, 400.0, 1.8]
+
+
+def test_a_gap_as_long_as_the_spikes_around_it_ends_an_episode() -> None:
+    def found(gap_ms: int) -> str:
+        starts = [5_000 * MS, 5_000 * MS + (300 + gap_ms) * MS]
+        ends = [start + 300 * MS for start in starts]
+        (one,) = check(scene(spikes(300, 300, start_ns=starts, end_ns=ends)))
+        return one.message
+
+    assert found(590).startswith("2 latency spikes in 1.2 s from t=5.0 s")
+    assert found(600).startswith("Latency spike of 0.3 s from t=5.0 s")
+
+
 def test_a_burst_of_slow_start_is_named_with_what_fills_the_path() -> None:
     """Prague at 5 Mbit/s and 160 ms: "Slow start overshot" with 10 packets in flight."""
     burst = {"cause": "burst", "culprit": 0, "peak_packets": 10, "fills_packets": 66.0}

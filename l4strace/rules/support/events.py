@@ -15,6 +15,39 @@ from l4strace.wording.quantities import listed
 LONG_US = 1e6
 
 
+def episodes(spikes: pl.DataFrame) -> pl.DataFrame:
+    """The highest spike of each episode and cause, with what the episode has of that cause.
+
+    Spikes of a path are one episode as long as delay is high for longer than it is not: a gap is
+    shorter than the two spikes around it together. One of unknown cause has the first that is known
+    in its episode: the queue that another spike made is still there.
+    """
+    length, gap = (
+        pl.col("end_ns") - pl.col("start_ns"),
+        pl.col("start_ns") - pl.col("end_ns").shift(),
+    )
+    apart = (gap >= length + length.shift()).fill_null(True)
+    why = pl.struct("cause", "culprit", "peak_packets")
+    known = why.filter(pl.col("cause") != "unknown").first().over("path", "episode")
+    unknown = (pl.col("cause") == "unknown") & known.struct.field("cause").is_not_null()
+    told = (
+        spikes.sort("path", "start_ns")
+        .with_columns(apart.cum_sum().over("path").alias("episode"), length.alias("above_ns"))
+        .with_columns(pl.when(unknown).then(known).otherwise(why).struct.unnest())
+    )
+    of = ["path", "episode", "cause", "culprit"]
+    return (
+        told.with_columns(
+            pl.len().over(of).alias("spikes"),
+            pl.col("start_ns").min().over(of),
+            pl.col("end_ns").max().over(of),
+            pl.col("above_ns").sum().over(of),
+        )
+        .sort("height_us", "above_ns", descending=True)
+        .unique(of, keep="first", maintain_order=True)
+    )
+
+
 def height(evidence: Evidence, row: dict[str, Any], named: int | None) -> str:
     """`queue delay reached 72 ms`; less sure where lost packets have no RTT.
 
