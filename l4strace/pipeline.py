@@ -93,6 +93,8 @@ class Asked(NamedTuple):
     """Whether the packets behind findings are looked up."""
     excerpt: bool = True
     """Whether these are cut out as a pcapng file, too."""
+    digests: bool = True
+    """Whether `sources` has the checksums of the inputs, which only some outputs show."""
     one_run: str = ""
     """The remedy where the inputs must be one run and are several; empty: they may be several."""
     strict: bool = False
@@ -125,7 +127,7 @@ def diagnose(
     where nothing is selected and for several runs where one is asked for.
     """
     with reading or nullcontext() as progress, console.stage("read"):
-        capture = read(paths, progress, companions)
+        capture = read(paths, progress, companions, asked.digests)
     runs = unrelated(capture, asked.selection)
     if asked.one_run and len(runs) > 1:
         names = _named(map(shown, runs))
@@ -168,13 +170,16 @@ def _proved(run: Judged, asked: Asked) -> Judged:
 
 
 def read(
-    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+    paths: Sequence[str],
+    progress: Progress | None = None,
+    companions: bool = True,
+    digests: bool = True,
 ) -> Capture:
     """Reads captures, kernel logs and host files; with ``companions`` those beside a capture too.
 
     Raises InputError for what cannot be read. `stats` and `sources` show a cut file.
     """
-    return load.load(paths, progress, companions)
+    return load.load(paths, progress, companions, digests)
 
 
 def derive(capture: Capture, *, strict: bool = False) -> Evidence:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 ONE_PAGE = "-o names one page: leave it out for a page of each, or diagnose them one at a time."
 
+SHOW_DIGESTS = (Format.json, Format.markdown)
+"""Formats that state the checksum of each input; every page does."""
+
 
 def diagnose(
     *,
@@ -82,6 +85,7 @@ def diagnose(
         page = None if no_html else PageFile.plan(output, files.paths, form is Format.text, force)
     if page is not None and page.to_stdout and form is not Format.text:
         raise UsageError("-o - and --format both write to standard output", "Leave one out.")
+    pages = not no_html and bool(output or form is Format.text)
     asked = Asked(
         part.selection(),
         select,
@@ -89,6 +93,7 @@ def diagnose(
         prove=page is not None or form is Format.json,
         # A page that hides addresses must not carry copies.
         excerpt=not files.anonymize,
+        digests=pages or form in SHOW_DIGESTS,
         one_run=ONE_PAGE if output else "",
         strict=console.settings().debug,
     )
@@ -104,7 +109,7 @@ def diagnose(
         console.note(summary)
     else:
         console.emit(summary)
-    if not no_html and (output or form is Format.text):
+    if pages:
         command = "" if files.anonymize else command_line()
         with console.stage("page"):
             _write_pages(page, judged, [files.paths[0], *beside], command, output, force)

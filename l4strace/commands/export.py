@@ -71,7 +71,8 @@ def export(
     if table != "packets":
         from l4strace.pipeline import Asked
 
-        runs = inputs.judged(files, Asked(selection, judge=table in FOUND))
+        asked = Asked(selection, judge=table in FOUND, digests=table == "sources")
+        runs = inputs.judged(files, asked)
         table_file.write(_of_runs(table, runs).lazy(), target, wanted)
         return
     with inputs.opened(files) as found, console.Progress("reading") as progress:
@@ -116,7 +117,7 @@ def _packets(
     if len(paths) == 1 and selection == type(selection)():
         path = file_names.registered(paths[0])
         return packets.scan(lambda: packets.of_one_capture(path, progress))
-    capture = pipeline.read(paths, progress, companions)
+    capture = pipeline.read(paths, progress, companions, digests=False)
     frame = packets.scan(lambda: packets.batches(capture, progress))
     if selection.of_flows:
         frame = frame.filter(pl.col("flow").is_in(selection.numbers(capture).implode()))

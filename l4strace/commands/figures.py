@@ -112,7 +112,7 @@ def figures(
     from l4strace.page.drawing.svg import svg
     from l4strace.pipeline import Asked
 
-    asked = Asked(part.selection())
+    asked = Asked(part.selection(), digests=False)
     folder = Path(output)
     _make(folder)
     runs = inputs.judged(files, asked)

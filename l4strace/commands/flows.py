@@ -39,7 +39,7 @@ def flows(
     from l4strace.output import json as as_json
 
     selection = part.selection()
-    runs = pipeline.unrelated(inputs.read(files), selection)
+    runs = pipeline.unrelated(inputs.read(files, digests=json), selection)
     capture = together([of_flows(in_time(run, selection), selection) for run in runs])
     if json:
         console.emit(as_json.render(capture, Analysis(())))

@@ -54,12 +54,12 @@ def diagnosed(files: Files, found: Iterable[str], asked: Asked) -> list[Judged]:
     )
 
 
-def read(files: Files) -> Capture:
-    """What the inputs hold."""
+def read(files: Files, digests: bool) -> Capture:
+    """What the inputs hold, with ``digests`` of them."""
     from l4strace import pipeline
 
     with opened(files) as found, console.Progress("reading") as progress, console.stage("read"):
-        capture = pipeline.read(list(found), progress, files.companions)
+        capture = pipeline.read(list(found), progress, files.companions, digests)
     return _shown(files, capture)
 
 

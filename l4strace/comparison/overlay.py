@@ -44,7 +44,7 @@ def side(files: Sequence[str]) -> Side | None:
 
     Raises InputError for what cannot be read, UsageError for files of several runs.
     """
-    (run,) = pipeline.diagnose(files, Asked(judge=False, one_run=ONE_SIDE))
+    (run,) = pipeline.diagnose(files, Asked(judge=False, digests=False, one_run=ONE_SIDE))
     evidence = run.evidence
     key = _largest(evidence)
     if key is None:

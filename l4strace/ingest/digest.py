@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,14 +31,14 @@ def with_digests(sources: pl.DataFrame, known: Mapping[str, str | None]) -> pl.D
 
 
 @contextmanager
-def beside(paths: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
+def beside(paths: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
     """The digests of ``paths`` once the block is done, which they are worked out beside.
 
     Without a thread to spare there are none, nor of a file that cannot be read. Where the block
     fails, only the file under way is still read.
     """
     found: dict[str, str | None] = {}
-    if not resources.spare(file_names.opened(path) for path in paths):
+    if not paths or not resources.spare(file_names.opened(path) for path in paths):
         yield found
         return
     from threading import Event, Thread

@@ -22,14 +22,19 @@ from l4strace.schema.words import Stat
 
 
 def load(
-    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+    paths: Sequence[str],
+    progress: Progress | None = None,
+    companions: bool = True,
+    digests: bool = True,
 ) -> Capture:
     """Reads everything that ``paths`` name, and logs and host files beside the captures.
+
+    Without ``digests`` `sources.sha256` stays null.
 
     Raises InputError for a path that cannot be read or is neither capture nor log. A companion that
     nobody named is left out when it cannot be read; `stats` has why.
     """
-    packets = tracked.track(paths, progress, companions)
+    packets = tracked.track(paths, progress, companions, digests)
     inputs = packets.inputs
     capture = _tables(packets)
     hosts = [host_file.read(path) for path in inputs.hosts]
@@ -45,7 +50,9 @@ def load(
         with _optional(capture) as left_out:
             hosts.append(host_file.read(path))
         capture = _with_stats(capture, left_out)
-    sources = with_digests(capture.sources, packets.digests)
+    sources = capture.sources
+    if digests:
+        sources = with_digests(sources, packets.digests)
     return controls.named(replace(capture, sources=sources, host_files=tuple(hosts)))
 
 

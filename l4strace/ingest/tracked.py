@@ -25,9 +25,14 @@ class Tracked(NamedTuple):
 
 
 def track(
-    paths: Sequence[str], progress: Progress | None = None, companions: bool = True
+    paths: Sequence[str],
+    progress: Progress | None = None,
+    companions: bool = True,
+    digests: bool = True,
 ) -> Tracked:
     """Reads the captures among ``paths``; with ``companions`` also finds the files beside them.
+
+    With ``digests`` their checksums are computed beside it, where a thread is to spare.
 
     Raises InputError for a path that cannot be read or is neither capture nor log.
     """
@@ -37,11 +42,11 @@ def track(
         return Tracked(inputs, {}, {})
     opened = [file_names.opened(path) for path in inputs.captures]
     try:
-        with digest.beside(inputs.captures) as digests:
+        with digest.beside(inputs.captures if digests else ()) as known:
             tables = _native.track(opened, progress, resources.most_threads())
     except InputError as error:
         raise InputError(file_names.readable(str(error)), error.hint) from error
-    return Tracked(inputs, tables, digests)
+    return Tracked(inputs, tables, known)
 
 
 def _see_to_rest(inputs: files.Inputs) -> None:

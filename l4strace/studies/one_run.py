@@ -32,7 +32,9 @@ def measure(planned: Planned, options: Options, page: Page | None = None) -> Res
     made = results.sort(planned.files)
     if not made.inputs:
         return _from_results(planned, made)
-    asked = Asked(select=options.select, ignore=options.ignore, one_run=ONE_ROW)
+    asked = Asked(
+        select=options.select, ignore=options.ignore, digests=page is not None, one_run=ONE_ROW
+    )
     (run,) = pipeline.diagnose(made.inputs, asked)
     evidence, analysis = run.evidence, run.analysis
     if page:

@@ -72,7 +72,9 @@ class Judge:
         from l4strace.wording.verdict import conversations, verdict
 
         # Files of one stem are one run.
-        (run,) = pipeline.diagnose([str(self._capture)], pipeline.Asked(self._selection))
+        (run,) = pipeline.diagnose(
+            [str(self._capture)], pipeline.Asked(self._selection, digests=False)
+        )
         self.findings = [
             (f.severity, f.rule, f.message) for f in run.analysis.findings if f.rule not in NOT_YET
         ]

@@ -7,8 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace import resources
+from l4strace import pipeline, resources
 from l4strace.ingest import digest
+from tests.support.places import FIXTURES
 
 
 def test_a_file_has_the_digest_that_sha256sum_prints(tmp_path: Path):
@@ -76,3 +77,11 @@ def test_no_thread_is_left_where_the_work_beside_it_fails(
         fail()
     assert not workers[0].daemon
     assert not workers[0].is_alive()
+
+
+def test_nothing_is_read_twice_where_no_output_shows_a_digest(monkeypatch: pytest.MonkeyPatch):
+    path = str(FIXTURES / "accecn-clean" / "sender.pcap.xz")
+    monkeypatch.setattr(digest, "sha256", lambda _: pytest.fail("read twice"))
+    asked = pipeline.Asked(judge=False, digests=False)
+    (run,) = pipeline.diagnose([path], asked)
+    assert run.evidence.sources["sha256"].null_count() == run.evidence.sources.height
