@@ -11,7 +11,10 @@ import pytest
 from l4strace import pipeline
 from l4strace.derive import sender_logs
 from l4strace.evidence import Capture
+from l4strace.model import Finding
 from l4strace.rules import l4s009_kernel_log_not_joined as not_joined
+from l4strace.rules import l4s115_ecn_validation_failed as l4s115
+from tests.support.ends import findings
 
 LOGS = {
     **dict.fromkeys(("pq1", "pqbleach"), ("sq.qlog.xz", "cq.qlog.xz")),
@@ -105,3 +108,19 @@ def test_the_log_and_the_receivers_capture_count_the_same_marks(shared_data: Pat
     folder = shared_data / "user-space" / "sc1"
     (row,) = rows(read(folder, "sc1.csv.xz"))
     assert (row["delivered"], row["delivered_ce"]) == (3459, 398)
+
+
+@pytest.mark.parametrize("ends", [("a", "b"), ("a",), ("b",), ()])
+def test_a_failed_validation_has_its_reason_from_the_log(
+    shared_data: Path, ends: tuple[str, ...]
+) -> None:
+    def judged(run: str) -> list[Finding]:
+        folder = shared_data / "user-space" / run
+        names = [f"{end}.pcap.xz" for end in ends] + ["sq.sqlog.xz", "cq.sqlog.xz"]
+        paths = [str(folder / name) for name in names]
+        return findings(l4s115.RULE, pipeline.derive(pipeline.read(paths, companions=False)))
+
+    (found,) = judged("qgbleach")
+    assert """Its log: failed ("ACK doesn't contain ECN marks").""" in found.message
+    assert found.message.endswith("The path clears ECT (L4S104).") is (ends == ("a", "b"))
+    assert judged("qg1") == []

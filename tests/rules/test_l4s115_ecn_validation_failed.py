@@ -1,9 +1,12 @@
 """Validation of ECN by QUIC: given up or passed."""
 
+import polars as pl
 import pytest
 
+from l4strace.model import Confidence
 from l4strace.rules.l4s115_ecn_validation_failed import RULE
 from tests.support.ends import findings, path, recorded, sent
+from tests.support.frames import frame
 
 
 def test_fires_on_a_recorded_validation_that_the_path_makes_fail():
@@ -50,3 +53,49 @@ def test_silent_where_something_else_explains_it(runs: list[int], transport: str
 def test_fires_with_what_became_of_the_probes(change: dict[str, int], cause: str):
     (found,) = findings(RULE, sent([0, 2, 2, 13, 0, 300], paths=path(**change)))
     assert cause in found.message
+
+
+NO_COUNTS = "ACK doesn't contain ECN marks"
+
+
+def log(state: str, trigger: str | None = None, forward: bool = True) -> dict[str, pl.DataFrame]:
+    """The tables of a qlog of the sender."""
+    samples = {"ecn_state": ["testing", state], "ecn_trigger": [None, trigger]}
+    return {
+        "sources": frame("sources", source=[0, 9], kind=["pcap", "qlog"]),
+        "udp_kernel": frame("kernel", source=9, forward=forward, ts_ns=[1, 2], **samples),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "trigger", "cause", "sure"),
+    [
+        ({"ect0_to_not_ect": 13}, NO_COUNTS, "The path clears ECT (L4S104).", True),
+        ({"ect0_to_ect0": 13}, NO_COUNTS, "the receiver does not report ECN.", True),
+        ({"ect0_to_ect0": 13}, "ACK decreases ECN counts", "sender counts wrongly.", True),
+        ({"ect0_to_ect0": 13}, None, "or the sender misreads the report.", False),
+        ({}, NO_COUNTS, "clears it, or the receiver does not report it.", False),
+        ({}, "ECN mangling detected", "a node of the path sets it.", False),
+        ({}, "in words that nobody knows", "one capture does not show which.", False),
+    ],
+)
+def test_fires_with_the_reason_that_packets_and_log_give_together(
+    change: dict[str, int], trigger: str | None, cause: str, sure: bool
+):
+    run = sent([0, 2, 2, 13, 0, 300], paths=path(**change), **log("failed", trigger))
+    (found,) = findings(RULE, run)
+    assert found.message.endswith(cause)
+    assert "Its log: failed" in found.message
+    assert (trigger or "failed") in found.message
+    assert (found.confidence is Confidence.HIGH) is sure
+
+
+def test_silent_where_the_log_states_that_validation_passed():
+    assert findings(RULE, sent([0, 2, 2, 13, 0, 300], **log("capable"))) == []
+
+
+def test_fires_by_the_log_of_what_came_before_the_capture():
+    (found,) = findings(RULE, sent([0, 900], **log("failed", NO_COUNTS)))
+    assert found.source == 9
+    assert NO_COUNTS in found.message
+    assert findings(RULE, sent([0, 900], **log("testing"))) == []

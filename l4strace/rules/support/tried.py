@@ -36,6 +36,11 @@ class Tried(NamedTuple):
     """Packets of all runs with ECT."""
 
     @property
+    def direction(self) -> tuple[int, bool]:
+        """Number of the flow, and whether its client sends."""
+        return self.row["flow"], self.row["forward"]
+
+    @property
     def name(self) -> str:
         """`ECT(1)`."""
         return list(CODEPOINTS.values())[self.codepoint]
@@ -116,15 +121,37 @@ CAUSES = {
     "clears or changes ECT, or the receiver's socket misreads it.",
     "unknown": "The path clears or changes ECT, or the receiver does not report it: one capture "
     "does not show which.",
+    "unreported": "ECT arrived as it left, and the acknowledgements do not count it: the receiver "
+    "does not report ECN.",
+    "miscounted": "ECT arrived as it left, and the acknowledgements count something else: the "
+    "receiver or the sender counts wrongly.",
+    "uncounted": "The acknowledgements do not count ECT: the path clears it, or the receiver does "
+    "not report it.",
+    "contradicted": "The acknowledgements count something else than was sent: the path changes "
+    "the codepoint, or one end counts wrongly.",
+    "all_marked": "The acknowledgements count CE for every packet with ECT: a node of the path "
+    "sets it.",
+    "lost": "Every packet with ECT was lost: the path drops them, or lost all that was sent then.",
 }
-"""What explains a trial that failed, by what became of its packets (see `became`)."""
+"""What explains a trial that failed, by what became of its packets (see `became`), and with the
+sender's log beside them (see `validation.cause`)."""
+CAPTURE_BOTH = "Capture at the other end too: it shows how the packets arrived."
+DELIVER = (
+    "Check that the receiver's socket delivers the ECN field (IP_RECVTOS, IPV6_RECVTCLASS) and "
+    "that its feedback counts it."
+)
 ACTIONS = {
     "cleared": "Find the node that clears the ECN field (L4S104).",
     "changed": "Find the node that rewrites the ECN field (L4S105).",
     "marked": "Find the node that sets CE on every packet (L4S403).",
-    "intact": "Check that the receiver's socket delivers the ECN field (IP_RECVTOS, "
-    "IPV6_RECVTCLASS) and that its feedback counts it.",
-    "reported": "Capture at the other end too: it shows how the packets arrived.",
-    "unknown": "Capture at the other end too: it shows how the packets arrived.",
+    "intact": DELIVER,
+    "reported": CAPTURE_BOTH,
+    "unknown": CAPTURE_BOTH,
+    "unreported": DELIVER,
+    "miscounted": "Compare the counts in the logs of both ends with the packets of the captures.",
+    "uncounted": CAPTURE_BOTH,
+    "contradicted": CAPTURE_BOTH,
+    "all_marked": "Find the node that sets CE on every packet (L4S403).",
+    "lost": CAPTURE_BOTH,
 }
-"""What to do about it, by what became of the packets (see `became`)."""
+"""What to do about it, by the cause (see `validation.cause`)."""
