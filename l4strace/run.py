@@ -18,8 +18,8 @@ from l4strace.model import Analysis
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-TABLES = tuple(name for name in schema.TABLES if name != "packets")
-"""Tables that are attributes of a run; their columns are declared in `l4strace.schema`."""
+TABLES = tuple(name for name in schema.TABLES if name not in schema.STREAMED)
+"""Tables that a run holds; their columns are declared in `l4strace.schema`."""
 
 MOMENTS = frozenset(
     ("ts_ns", "start_ns", "end_ns", "first_ns", "last_ns", "first_ce_ns", "starved_since_ns")
@@ -87,6 +87,20 @@ class Run:
             + (table if rows else "")
             + (f"<p>{more} more in <code>findings</code></p>" if more > 0 else "")
         )
+
+    @property
+    def packets(self) -> pl.LazyFrame:
+        """One row per TCP packet, read out of the captures as far as it is asked for."""
+        from l4strace.ingest import packets
+
+        return packets.scan(lambda: packets.batches(self.evidence))
+
+    @property
+    def acks(self) -> pl.LazyFrame:
+        """One row per ACK with what it changed and the kernel's sample beside it, as `packets`."""
+        from l4strace.ingest import acks, packets
+
+        return packets.scan(lambda: acks.batches(self.evidence), schema.TABLES["acks"])
 
     @cached_property
     def verdict(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from l4strace.evidence import Capture
+    from l4strace.ingest.packets import Stretch
     from l4strace.ingest.selection import Selection
     from l4strace.pipeline import Judged
     from l4strace.studies.cells import Tables
@@ -42,19 +43,19 @@ def export(
 ) -> None:  # fmt: skip
     """Write one table of a run as csv, ndjson or parquet.
 
-    l4strace/schema declares every column with its unit. `packets` is streamed: memory does not grow
-    with the capture. `findings` and `measures` hold what the rules found. The name of FILE selects
-    the format: .csv, .ndjson, .jsonl (each also with .gz) or .parquet. FILE appears only once it is
-    complete. Captures that show no flow in common and do not overlap in time are judged one by one;
-    their rows follow each other, and `source` and `flow` keep them apart. Of the results of a
-    sweep: runs, flows, findings, and measures with the parameters of their runs.
+    l4strace/schema declares every column with its unit. `packets` and `acks` are streamed: memory
+    does not grow with the capture. `findings` and `measures` hold what the rules found. The name of
+    FILE selects the format: .csv, .ndjson, .jsonl (each also with .gz) or .parquet. FILE appears
+    only once it is complete. Captures that show no flow in common and do not overlap in time are
+    judged one by one; their rows follow each other, and `source` and `flow` keep them apart. Of the
+    results of a sweep: runs, flows, findings, and measures with the parameters of their runs.
 
     \b
     Examples:
       l4strace export rounds run.pcapng -o rounds.parquet
       l4strace export measures results -o measures.csv
     """
-    from l4strace.schema import FOUND, TABLES
+    from l4strace.schema import FOUND, STREAMED, TABLES
 
     if (kept := study_folder.tables(files.paths)) is not None:
         _of_study(kept, table, output, format, force)
@@ -68,7 +69,7 @@ def export(
         raise UsageError(
             "parquet is binary and standard output is a terminal", "Name a file with -o."
         )
-    if table != "packets":
+    if table not in STREAMED:
         from l4strace.pipeline import Asked
 
         asked = Asked(selection, judge=table in FOUND, digests=table == "sources")
@@ -76,7 +77,7 @@ def export(
         table_file.write(_of_runs(table, runs).lazy(), target, wanted)
         return
     with inputs.opened(files) as found, console.Progress("reading") as progress:
-        frame = _packets(list(found), progress, files.companions, selection)
+        frame = _streamed(table, list(found), progress, files.companions, selection)
         table_file.write(frame, target, wanted)
 
 
@@ -105,32 +106,55 @@ def _of_runs(table: str, runs: Sequence[Judged]) -> pl.DataFrame:
     return frame
 
 
-def _packets(
-    paths: list[str], progress: console.Progress, companions: bool, selection: Selection
+def _streamed(
+    table: str,
+    paths: list[str],
+    progress: console.Progress,
+    companions: bool,
+    selection: Selection,
 ) -> pl.LazyFrame:
-    """One capture is read once; several are tracked first, for flow numbers that all share."""
+    """Packets of one capture are read once; else captures are tracked first, for flow numbers that
+    all share and for what ACKs report."""
     import polars as pl
 
     from l4strace import pipeline
-    from l4strace.ingest import file_names, packets
+    from l4strace.ingest import acks, file_names, packets
+    from l4strace.schema import TABLES
 
-    if len(paths) == 1 and selection == type(selection)():
+    if table == "packets" and len(paths) == 1 and selection == type(selection)():
         path = file_names.registered(paths[0])
         return packets.scan(lambda: packets.of_one_capture(path, progress))
     capture = pipeline.read(paths, progress, companions, digests=False)
-    frame = packets.scan(lambda: packets.batches(capture, progress))
-    if selection.of_flows:
-        frame = frame.filter(pl.col("flow").is_in(selection.numbers(capture).implode()))
-    if selection.of_time:
-        runs = pipeline.unrelated(capture, selection)
-        frame = frame.filter(pl.any_horizontal([_within(run, selection) for run in runs]))
-    return frame
+    stretch, within = _stretch(capture, selection)
+
+    def frames() -> Iterator[pl.DataFrame]:
+        if table == "packets":
+            return packets.batches(capture, progress, stretch=stretch)
+        return acks.batches(capture, progress, stretch)
+
+    return packets.scan(frames, TABLES[table]).filter(within or pl.lit(True))
 
 
-def _within(run: Capture, selection: Selection) -> pl.Expr:
+def _stretch(capture: Capture, selection: Selection) -> tuple[Stretch, list[pl.Expr]]:
+    """What of the captures to read, and which rows of it are in the time of their own run."""
+    import polars as pl
+
+    from l4strace import pipeline
+    from l4strace.ingest.packets import Stretch
+
+    flows = frozenset(selection.numbers(capture)) if selection.of_flows else None
+    if not selection.of_time:
+        return Stretch(flows), []
+    runs = pipeline.unrelated(capture, selection)
+    bounds = [selection.bounds_ns(run) for run in runs]
+    within = [_within(run, *of) for run, of in zip(runs, bounds, strict=True)]
+    span = min(first for first, _ in bounds), max(end for _, end in bounds)
+    return Stretch(flows, span), [pl.any_horizontal(within)]
+
+
+def _within(run: Capture, first_ns: int, end_ns: int) -> pl.Expr:
     """Whether a packet is one of ``run`` in the time that is selected."""
     import polars as pl
 
-    first, end = selection.bounds_ns(run)
     ours = pl.col("source").is_in(run.sources["source"].to_list())
-    return ours & (pl.col("ts_ns") >= first) & (pl.col("ts_ns") < end)
+    return ours & (pl.col("ts_ns") >= first_ns) & (pl.col("ts_ns") < end_ns)

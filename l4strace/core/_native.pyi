@@ -21,12 +21,12 @@ class ArrowTable:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
     def __len__(self) -> int: ...
 
-class PacketBatches(Iterator[ArrowTable]):
-    """Packets of one capture in batches; ``progress`` is (bytes read, bytes in all)."""
+class Batches(Iterator[ArrowTable]):
+    """Rows of one capture in batches, some empty; ``progress`` is (bytes read, bytes in all)."""
 
     progress: tuple[int, int]
 
-    def __iter__(self) -> PacketBatches: ...
+    def __iter__(self) -> Batches: ...
     def __next__(self) -> ArrowTable: ...
 
 class Chunks(Iterator[bytes]):
@@ -81,11 +81,23 @@ def packets(
     source: int = 0,
     starts: list[tuple[int, int]] | None = None,
     columns: Sequence[str] = (),
-) -> PacketBatches:
+    flows: Set[int] | None = None,
+    span_ns: tuple[int, int] | None = None,
+) -> Batches:
     """Batches of the `packets` table, or of some ``columns`` of it.
 
-    ``starts`` has first frame and number of each conversation that tracking kept.
+    ``starts`` has first frame and number of each conversation that tracking kept. ``flows`` and
+    ``span_ns``, on the capture's clock, choose among the packets.
     """
+
+def acks(
+    path: str,
+    source: int,
+    starts: list[tuple[int, int]],
+    flows: Set[int] | None = None,
+    span_ns: tuple[int, int] | None = None,
+) -> Batches:
+    """Batches of the `acks` table, as far as packets show it; arguments as of ``packets``."""
 
 def proving(
     path: str,

@@ -1,4 +1,4 @@
-"""The `packets` table: streamed out of the captures on demand, never held in memory."""
+"""The tables `packets` and `acks`: streamed out of the captures on demand, never held in memory."""
 
 from __future__ import annotations
 
@@ -13,22 +13,41 @@ from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.ingest import file_names
-from l4strace.schema import TABLES
+from l4strace.schema import TABLES, Table
 from l4strace.schema.words import CAPTURES
 
 Progress = Callable[[int, int], object]
 
 
+class Stretch(NamedTuple):
+    """Some packets of a run: those of these flows, those from one moment to another."""
+
+    flows: frozenset[int] | None = None
+    span_ns: tuple[int, int] | None = None
+    """On the run's clock, both ends included."""
+
+
+WHOLE_RUN = Stretch()
+
+
 def batches(
-    capture: Capture, progress: Progress | None = None, columns: Sequence[str] = ()
+    capture: Capture,
+    progress: Progress | None = None,
+    columns: Sequence[str] = (),
+    stretch: Stretch = WHOLE_RUN,
 ) -> Iterator[pl.DataFrame]:
-    """All packets of a run, source by source, with its flow numbers and on its clock.
+    """The packets of a run, source by source, with its flow numbers and on its clock.
 
     Each frame has the columns of the `packets` table, or just ``columns``, `ts_ns` among them.
     Raises InputError when an input cannot be read a second time, as standard input cannot.
     """
-    for source in capture.sources.filter(pl.col("kind").is_in(CAPTURES))["source"]:
-        yield from of_source(capture, source, progress, columns)
+    for source in sources(capture):
+        yield from of_source(capture, source, progress, columns, stretch)
+
+
+def sources(capture: Capture) -> list[int]:
+    """Numbers of the run's inputs that are captures."""
+    return capture.sources.filter(pl.col("kind").is_in(CAPTURES))["source"].to_list()
 
 
 def of_source(
@@ -36,12 +55,13 @@ def of_source(
     number: int,
     progress: Progress | None = None,
     columns: Sequence[str] = (),
+    stretch: Stretch = WHOLE_RUN,
 ) -> Iterator[pl.DataFrame]:
     """Streams the packets of the capture that is input ``number`` of a run."""
     second = second_pass(capture, number)
-    offset = second.offset_ns
-    for frame in _frames(second.path, number, second.starts, progress, columns):
-        yield frame.with_columns(pl.col("ts_ns") + offset) if offset else frame
+    flows, span_ns = second.own(stretch)
+    stream = _native.packets(second.path, number, second.starts, columns, flows, span_ns)
+    yield from second.on_the_runs_clock(_frames(stream, progress))
 
 
 class SecondPass(NamedTuple):
@@ -52,6 +72,18 @@ class SecondPass(NamedTuple):
     """First frame and number of each conversation."""
     offset_ns: int
     """Offset added to the capture's clock to get the run's clock."""
+
+    def own(self, stretch: Stretch) -> Stretch:
+        """``stretch`` on the capture's own clock."""
+        if stretch.span_ns is None:
+            return stretch
+        start, end = stretch.span_ns
+        return stretch._replace(span_ns=(start - self.offset_ns, end - self.offset_ns))
+
+    def on_the_runs_clock(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """``frames`` with their `ts_ns` as the run counts them."""
+        for frame in frames:
+            yield frame.with_columns(pl.col("ts_ns") + self.offset_ns) if self.offset_ns else frame
 
 
 def second_pass(capture: Capture, number: int) -> SecondPass:
@@ -70,11 +102,26 @@ def read_twice(path: str) -> bool:
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
     """All packets of one capture, which may be standard input."""
-    yield from _frames(file_names.opened(path), 0, None, progress)
+    yield from _frames(_native.packets(file_names.opened(path)), progress)
 
 
-def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
-    """The packets as a lazy frame, to be filtered or written batch by batch."""
+def acks_of_source(
+    capture: Capture,
+    number: int,
+    progress: Progress | None = None,
+    stretch: Stretch = WHOLE_RUN,
+) -> Iterator[pl.DataFrame]:
+    """Streams the `acks` table of one capture, without what the kernel sampled beside them."""
+    second = second_pass(capture, number)
+    flows, span_ns = second.own(stretch)
+    stream = _native.acks(second.path, number, second.starts, flows, span_ns)
+    yield from second.on_the_runs_clock(_frames(stream, progress))
+
+
+def scan(
+    frames: Callable[[], Iterator[pl.DataFrame]], table: Table = TABLES["packets"]
+) -> pl.LazyFrame:
+    """A streamed table as a lazy frame, to be filtered or written batch by batch."""
 
     def source(
         columns: Sequence[str] | None,
@@ -91,7 +138,7 @@ def scan(frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
             if left == 0:
                 return
 
-    return register_io_source(source, schema=TABLES["packets"].schema)
+    return register_io_source(source, schema=table.schema)
 
 
 def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
@@ -105,14 +152,7 @@ def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
     )
 
 
-def _frames(
-    path: str,
-    source: int,
-    starts: list[tuple[int, int]] | None,
-    progress: Progress | None,
-    columns: Sequence[str] = (),
-) -> Iterator[pl.DataFrame]:
-    stream = _native.packets(path, source, starts, columns)
+def _frames(stream: _native.Batches, progress: Progress | None) -> Iterator[pl.DataFrame]:
     for batch in stream:
         if progress is not None:
             progress(*stream.progress)

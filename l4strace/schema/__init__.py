@@ -12,7 +12,7 @@ from types import ModuleType
 from l4strace.schema import analysis, capture, evidence, logs
 from l4strace.schema.table import Column, Table
 
-__all__ = ["FOUND", "TABLES", "Column", "Table"]
+__all__ = ["FOUND", "STREAMED", "TABLES", "Column", "Table"]
 
 
 def _declared(stage: ModuleType) -> dict[str, Table]:
@@ -21,6 +21,9 @@ def _declared(stage: ModuleType) -> dict[str, Table]:
 
 TABLES: dict[str, Table] = _declared(capture) | _declared(logs) | _declared(evidence)
 """The tables that rules read, by name, in the order of declaration."""
+
+STREAMED = ("packets", "acks")
+"""Tables that are read out of the captures on demand, never held in memory."""
 
 FOUND: dict[str, Table] = _declared(analysis)
 """The tables that hold what rules found."""

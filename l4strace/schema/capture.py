@@ -11,6 +11,21 @@ SOURCE = Column("source", U16, "", "Input that the row comes from: its `source` 
 FLOW = Column("flow", U32, "", "Number of the conversation, from 0, in the order of first packets over all inputs; conversations over UDP follow those of TCP.")
 FORWARD = Column("forward", BOOL, "", "True from client to server, false from server to client.")
 
+OF_KERNEL = (
+    ("snd_cwnd", U32, "packet"),
+    ("ssthresh", U32, "packet"),
+    ("srtt_us", F64, "us"),
+    ("min_rtt_us", U32, "us"),
+    ("delivered", U32, "packet"),
+    ("delivered_ce", U32, "packet"),
+    ("packets_out", U32, "packet"),
+    ("alpha", F64, ""),
+    ("classic_ecn", F64, ""),
+    ("ca_state", U8, ""),
+    ("pacing_rate_bps", F64, "bit/s"),
+)
+"""Columns of `kernel` that stand beside ACKs."""
+
 SOURCES = Table(
     "sources",
     "One input file or stream.",
@@ -78,6 +93,42 @@ PACKETS = Table(
         Column("tsval", U32, "", "TSval of the timestamp option."),
         Column("tsecr", U32, "", "TSecr (echo reply) of the timestamp option."),
         Column("sack", pl.List(U32), "", "Edges of the SACK blocks as on the wire: left, right, left, right and so on."),
+        Column("seen", STR, "", "What the packet turned out to be: `new`, `retransmit`, `out of order`, `probe` (keep-alive), `copy` (the capture shows it twice) or `stray` (far outside the window); null without payload unless it is a copy or stray."),
+        Column("window_bytes", U64, "byte", "Receive window that the packet offers, scaled; null on a SYN and where the scale was not captured."),
+    ),
+)
+
+ACKS = Table(
+    "acks",
+    "One TCP packet with an acknowledgement, and what it changed for the direction that it acknowledges (streamed on demand, never kept).",
+    ("source", "frame"),
+    (
+        SOURCE,
+        Column("frame", U64, "", "Number of the packet in its file, from 1, as in Wireshark."),
+        Column("ts_ns", I64, "ns", "Capture time of the packet, on the run's clock."),
+        FLOW,
+        Column("forward", BOOL, "", "Direction of the data that is acknowledged, as in `rounds`; the packet itself goes the other way."),
+        Column("tcp_flags", U16, "", "The twelve TCP flag bits, including AE (0x100, RFC 9768)."),
+        Column("ack", I64, "byte", "Acknowledgement number, unwrapped, on the scale of the direction's `seq` in `packets`."),
+        Column("ack_raw", U32, "", "Acknowledgement number on the wire."),
+        Column("acked_bytes", I64, "byte", "Bytes newly acknowledged or SACKed; they sum up to `acked_bytes` of `directions`."),
+        Column("rtt_us", F64, "us", "Time from the newest data packet that the ACK covers to the ACK, at this capture point; null where that packet was retransmitted, or SACKed before."),
+        Column("inflight_bytes", U64, "byte", "Bytes sent, neither acknowledged nor SACKed after this ACK, at this capture point; null without the direction's data."),
+        Column("inflight_packets", U32, "packet", "Packets sent, neither acknowledged nor SACKed after this ACK, at this capture point; null without the direction's data."),
+        Column("window_bytes", U64, "byte", "Receive window that the ACK offers, scaled; null on a SYN and where the scale was not captured."),
+        Column("sack", pl.List(I64), "byte", "Edges of the SACK blocks on the scale of `ack`: left, right, left, right and so on."),
+        Column("ace", U8, "", "ACE field: AE, CWR and ECE as a three-bit number (RFC 9768 section 3.2.2)."),
+        Column("ace_step", U8, "", "Step of `ace` against the ACK before, modulo 8; null while no counter was seen. ACKs out of order make steps that are no marks."),
+        Column("ce_lo", I64, "", "Lower bound on the CE packets that the ACK newly reports; it may take back what an earlier ACK allowed, and sums up to `ce_fed_back_lo` of `directions`."),
+        Column("ce_hi", I64, "", "Upper bound on the CE packets that the ACK newly reports. `ce_fed_back_hi` of `directions` adds what nothing has acknowledged."),
+        Column("ce_best", I64, "", "Most likely number of CE packets that the ACK newly reports; sums up to `ce_fed_back_best` of `directions`."),
+        Column("e0b_bytes", I64, "byte", "Step of the AccECN option's ECT(0) bytes; null without the counter, 0 where the ACK is older than one before."),
+        Column("ceb_bytes", I64, "byte", "Step of the AccECN option's CE bytes; null without the counter, 0 where the ACK is older than one before."),
+        Column("e1b_bytes", I64, "byte", "Step of the AccECN option's ECT(1) bytes; null without the counter, 0 where the ACK is older than one before."),
+        Column("kernel_ns", I64, "ns", "Time of the kernel's sample that stands beside the ACK: the nearest one with the ACK's number as `snd_una`, else the last before the ACK. Null without a kernel log."),
+        Column("kernel_exact", BOOL, "", "True where the sample's `snd_una` is the ACK's number."),
+        Column("kernel_event", STR, "", "`event` of that sample."),
+        *(Column(name, dtype, unit, f"`{name}` of that sample.") for name, dtype, unit in OF_KERNEL),
     ),
 )
 

@@ -68,3 +68,13 @@ def test_a_time_is_counted_from_the_start_of_each_run(call, two: tuple[str, str]
     assert all(alone)
     both = exported(call, "packets", *two, "--to", "1")
     assert both.group_by("source").len().sort("source")["len"].to_list() == alone
+
+
+def test_acks_of_one_flow_in_one_stretch_of_time(call, sample: Path):
+    whole = exported(call, "acks", sample)
+    flow = whole["flow"][-1]
+    part = exported(call, "acks", sample, "--flow", str(flow), "--from", "0.5", "--to", "1")
+    assert 0 < part.height < whole.height
+    assert part.equals(whole.join(part.select("source", "frame"), on=["source", "frame"]))
+    assert part["flow"].unique().to_list() == [flow]
+    assert (part["ts_ns"].max() - part["ts_ns"].min()) / 1e9 <= 0.5

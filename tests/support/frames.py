@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Capture, Evidence
-from l4strace.schema import TABLES
+from l4strace.schema import STREAMED, TABLES
 
 MS = 1_000_000
 ROUND_NS = 10 * MS
@@ -127,7 +127,7 @@ def capture(**tables: Any) -> Capture:
 
 def evidence(**tables: Any) -> Evidence:
     """Evidence of the given tables; the others are empty."""
-    return Evidence(**_fill(tuple(name for name in TABLES if name != "packets"), tables))
+    return Evidence(**_fill(tuple(name for name in TABLES if name not in STREAMED), tables))
 
 
 def stack(*frames: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from l4strace import pipeline
 from l4strace.derive import coexistence
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
-from l4strace.schema import TABLES
+from l4strace.schema import STREAMED, TABLES
 
 START = 1_795_251_337_000_000_000
 SECONDS = 20.0
@@ -70,7 +70,7 @@ def _evidence(
         ],
         **prague,
     }
-    tables = {name: table(name, rows.get(name, [])) for name in TABLES if name != "packets"}
+    tables = {name: table(name, rows.get(name, [])) for name in TABLES if name not in STREAMED}
     run = Evidence(**tables)
     shared = TABLES["coexistence"].conform(coexistence.table(run))
     return dataclasses.replace(run, **({"coexistence": shared} | replaced))

@@ -11,7 +11,9 @@ use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
 use l4strace_native::text_logs::qlog::Qlog;
 use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
-use l4strace_native::track::{Retrace, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace};
+use l4strace_native::track::{
+    Effects, Retrace, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace,
+};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
 
@@ -38,8 +40,13 @@ pub fn capture(data: &[u8]) {
     tracker.finish();
     let mut retrace = Retrace::new(tracker.starts());
     let mut placed = vec![0u64; tracker.flows.len()];
+    let mut effects = Effects::default();
     again.feed(data, &mut |packets: &[Packet]| {
-        packets.iter().filter_map(|p| retrace.place(p)).for_each(|at| placed[at.flow as usize] += 1);
+        for (p, at) in packets.iter().filter_map(|p| Some((p, retrace.place(p)?))) {
+            placed[at.flow as usize] += 1;
+            let _ = effects.of(p, at.flow, usize::from(!at.forward));
+        }
+        effects.forget_rounds();
     });
     assert!(placed.iter().all(|&packets| packets > 0), "a conversation without packets");
     let _ = (decoder.info, decoder.stats.rows());

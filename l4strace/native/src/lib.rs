@@ -6,6 +6,7 @@ pub mod datagrams;
 pub mod decode;
 pub mod digest;
 pub mod evidence_packets;
+pub mod followed;
 pub mod measure;
 pub mod numbered;
 pub mod packet;

@@ -149,14 +149,6 @@ impl DirectionView<'_> {
         self.flow.mode == Mode::AccEcn
     }
 
-    /// Without the data in the capture the acknowledgements still show them, counted from the SYN.
-    pub fn acked_bytes(&self) -> u64 {
-        match &self.dir.sender {
-            Some(sender) => sender.acked_bytes,
-            None => (self.dir.acked - 1).max(0) as u64,
-        }
-    }
-
     /// Packets that were lost before the capture; `None` without data.
     pub fn lost_before(&self) -> Option<u64> {
         let mss = self.flow.flow.segment(usize::from(!self.forward));

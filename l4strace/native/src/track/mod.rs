@@ -10,6 +10,7 @@
 mod conversation;
 mod crew;
 mod dscp;
+mod effects;
 mod feedback;
 mod handshake;
 mod prefetch;
@@ -26,6 +27,7 @@ pub use conversation::direction::{Direction, Totals, CLOCK_STEP_NS};
 pub use conversation::flow::{Ended, Flow};
 pub use conversation::seq::SeqSpace;
 pub use crew::{follow, Crew, Threads};
+pub use effects::{Acked, Effect, Effects, Seen};
 pub use feedback::counters::{CEB, E0B, E1B};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};

@@ -1,7 +1,7 @@
 //! Columns -> Arrow, handed to Python without a copy (https://arrow.apache.org/docs/format/CDataInterface).
 
-use arrow_array::builder::UInt32Builder;
 use arrow_array::builder::{ArrayBuilder, BooleanBuilder, ListBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::builder::{Int64Builder, UInt32Builder};
 use arrow_array::ffi::to_ffi;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StructArray};
@@ -95,6 +95,16 @@ impl Columns {
     ) -> &mut Self {
         let values = values.map(|list| list.map(|list| list.into_iter().map(Some)));
         self.extend(name, |rows| ListBuilder::with_capacity(UInt32Builder::new(), rows), values)
+    }
+
+    /// The same of larger numbers.
+    pub fn i64_lists<L: IntoIterator<Item = i64>>(
+        &mut self,
+        name: &str,
+        values: impl Iterator<Item = Option<L>>,
+    ) -> &mut Self {
+        let values = values.map(|list| list.map(|list| list.into_iter().map(Some)));
+        self.extend(name, |rows| ListBuilder::with_capacity(Int64Builder::new(), rows), values)
     }
 
     /// Adds numbers, a block at a time: one by one each costs ten times as much.

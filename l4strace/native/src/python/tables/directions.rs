@@ -29,7 +29,7 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.u64("data_packets", totals().map(|n| n.data_packets));
     t.u64("data_segments", totals().map(|n| n.segments().0));
     t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
-    t.u64("acked_bytes", dirs.iter().map(DirectionView::acked_bytes));
+    t.u64("acked_bytes", dirs.iter().map(|d| d.dir.acked_bytes()));
     for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
         t.u64(name, totals().map(|n| n.ecn[i]));
     }

@@ -1,5 +1,6 @@
 //! Tables as Arrow, column by column as `l4strace/schema/capture.py` declares them.
 
+mod acks;
 mod arrow;
 mod directions;
 mod flows;

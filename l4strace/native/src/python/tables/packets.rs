@@ -7,20 +7,22 @@ use pyo3::prelude::*;
 use super::arrow::{ArrowTable, Columns};
 use super::tunnel_name;
 use crate::acks::Acks;
-use crate::evidence_packets::{Lookup, Search};
+use crate::evidence_packets::{Found, Lookup, Search};
+use crate::followed::{Followed, Only, Row};
 use crate::numbered::{Numbering, Place};
 use crate::packet::Packet;
 use crate::python::given::Given;
 use crate::python::seam::{caught, native};
-use crate::read::{self, Input, PacketStream};
-use crate::track::Retrace;
+use crate::read::{self, Input};
+use crate::track::{Effect, Retrace, Seen};
 
-/// Rows a batch: large enough for polars, small enough to be recycled.
-const ROWS: usize = 32_768;
+/// Columns for which packets have to be followed.
+const FOLLOWED: [&str; 2] = ["seen", "window_bytes"];
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<PacketBatches>()?;
+    m.add_class::<Batches>()?;
     m.add_function(wrap_pyfunction!(packets, m)?)?;
+    m.add_function(wrap_pyfunction!(acks, m)?)?;
     m.add_function(wrap_pyfunction!(proving, m)?)?;
     m.add_function(wrap_pyfunction!(first_acks, m)?)
 }
@@ -63,7 +65,8 @@ fn proving(
         py.check_signals()?;
     }
     let found = search.found;
-    let rows: Vec<Row> = found.iter().map(|one| (one.packet, one.place)).collect();
+    let row = |one: &Found| Row { packet: one.packet, place: one.place, effect: Effect::default() };
+    let rows: Vec<Row> = found.iter().map(row).collect();
     caught(|| {
         let mut table = columns_of(&rows, source, &columns);
         table
@@ -112,66 +115,74 @@ fn first_acks(
 /// Batches of the `packets` table of one capture, as an iterator.
 ///
 /// `starts` gives first frame and number of each conversation that tracking kept; without it they are
-/// numbered in the order in which the capture shows them. `columns` names those to make; none: all.
+/// numbered in the order in which the capture shows them. `columns` names those to make; none: all. `flows` and
+/// `span_ns` (on the capture's clock) choose among the packets.
 #[pyfunction]
-#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new()))]
+#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new(), flows=None, span_ns=None))]
 fn packets(
     py: Python<'_>,
     path: &str,
     source: u16,
     starts: Option<Vec<(u64, u32)>>,
     columns: Vec<String>,
-) -> PyResult<PacketBatches> {
+    flows: Option<HashSet<u32>>,
+    span_ns: Option<(i64, i64)>,
+) -> PyResult<Batches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
     let numbering = starts.map_or_else(Numbering::default, Numbering::tracked);
-    Ok(PacketBatches { stream, source, numbering, columns })
+    let follow = columns.is_empty() || columns.iter().any(|name| FOLLOWED.contains(&name.as_str()));
+    let followed = Followed::new(stream, numbering, follow, Only { flows, span_ns, acks: false });
+    Ok(Batches { followed, table: Box::new(move |rows| columns_of(rows, source, &columns)) })
 }
+
+/// Batches of the `acks` table of one capture, as far as packets show it; the rest is as for `packets`.
+#[pyfunction]
+#[pyo3(signature = (path, source, starts, flows=None, span_ns=None))]
+fn acks(
+    py: Python<'_>,
+    path: &str,
+    source: u16,
+    starts: Vec<(u64, u32)>,
+    flows: Option<HashSet<u32>>,
+    span_ns: Option<(i64, i64)>,
+) -> PyResult<Batches> {
+    let stream = native(py, || read::open(&Input::from(path)))?;
+    let only = Only { flows, span_ns, acks: true };
+    let followed = Followed::new(stream, Numbering::tracked(starts), true, only);
+    Ok(Batches { followed, table: Box::new(move |rows| super::acks::columns_of(rows, source)) })
+}
+
+/// Makes the columns of a table.
+type Table = Box<dyn Fn(&[Row]) -> Columns + Send + Sync>;
 
 #[pyclass(module = "l4strace.core._native")]
-struct PacketBatches {
-    stream: PacketStream,
-    source: u16,
-    numbering: Numbering,
-    columns: Vec<String>,
+struct Batches {
+    followed: Followed,
+    table: Table,
 }
 
-type Row = (Packet, Option<Place>);
-
 #[pymethods]
-impl PacketBatches {
+impl Batches {
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
 
+    /// Of packets that are not wanted there are batches without rows: a signal is noticed meanwhile.
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<ArrowTable>> {
         py.check_signals()?;
-        let (stream, numbering) = (&mut self.stream, &mut self.numbering);
-        let rows = native(py, || batch(stream, numbering))?;
-        if rows.is_empty() {
-            return Ok(None);
+        let followed = &mut self.followed;
+        match native(py, || followed.batch())? {
+            Some(rows) => caught(|| (self.table)(&rows).finish()).map(Some),
+            None => Ok(None),
         }
-        caught(|| table(&rows, self.source, &self.columns)).map(Some)
     }
 
     /// Bytes read so far and in total (0 for a pipe), for a progress bar.
     #[getter]
     fn progress(&self) -> (u64, u64) {
-        let progress = self.stream.progress();
+        let progress = self.followed.stream.progress();
         (progress.read, progress.total)
     }
-}
-
-fn batch(stream: &mut PacketStream, numbering: &mut Numbering) -> Result<Vec<Row>, read::ReadError> {
-    let mut rows = Vec::with_capacity(ROWS);
-    while rows.len() < ROWS {
-        let Some(packet) = stream.next()? else { break };
-        rows.push((*packet, numbering.place(packet)));
-    }
-    Ok(rows)
-}
-
-fn table(rows: &[Row], source: u16, wanted: &[String]) -> PyResult<ArrowTable> {
-    columns_of(rows, source, wanted).finish()
 }
 
 fn columns_of(rows: &[Row], source: u16, wanted: &[String]) -> Columns {
@@ -185,6 +196,9 @@ fn columns_of(rows: &[Row], source: u16, wanted: &[String]) -> Columns {
     transport_columns(&mut columns, rows);
     option_columns(&mut columns, rows);
     columns
+        .str("seen", rows.iter().map(|row| row.effect.seen.map(Seen::name)))
+        .u64("window_bytes", rows.iter().map(|row| row.effect.window));
+    columns
 }
 
 /// A value of each packet's place; none where its conversation was not kept.
@@ -192,55 +206,55 @@ fn places<'a, T: 'a>(
     rows: &'a [Row],
     value: fn(&Place) -> T,
 ) -> impl Iterator<Item = Option<T>> + Clone + 'a {
-    rows.iter().map(move |(_, place)| place.as_ref().map(value))
+    rows.iter().map(move |row| row.place.as_ref().map(value))
 }
 
 fn record_columns(columns: &mut Columns, rows: &[Row]) {
     columns
-        .u64("frame", rows.iter().map(|(p, _)| p.frame))
-        .u64("offset", rows.iter().map(|(p, _)| p.offset))
-        .i64("ts_ns", rows.iter().map(|(p, _)| p.ts_ns))
-        .u32("captured_len", rows.iter().map(|(p, _)| p.captured_len))
-        .u32("wire_len", rows.iter().map(|(p, _)| p.wire_len));
+        .u64("frame", rows.iter().map(|row| row.packet.frame))
+        .u64("offset", rows.iter().map(|row| row.packet.offset))
+        .i64("ts_ns", rows.iter().map(|row| row.packet.ts_ns))
+        .u32("captured_len", rows.iter().map(|row| row.packet.captured_len))
+        .u32("wire_len", rows.iter().map(|row| row.packet.wire_len));
 }
 
 fn network_columns(columns: &mut Columns, rows: &[Row]) {
     columns
-        .u8("ip_version", rows.iter().map(|(p, _)| p.ip_version))
-        .u8("ttl", rows.iter().map(|(p, _)| p.ttl))
-        .u8("dscp", rows.iter().map(|(p, _)| p.dscp))
-        .u8("ip_ecn", rows.iter().map(|(p, _)| p.ip_ecn))
-        .u8("outer_ecn", rows.iter().map(|(p, _)| p.outer_ecn))
-        .str("tunnel", rows.iter().map(|(p, _)| tunnel_name(p.tunnel)))
-        .u16("ip_id", rows.iter().map(|(p, _)| p.ip_id));
+        .u8("ip_version", rows.iter().map(|row| row.packet.ip_version))
+        .u8("ttl", rows.iter().map(|row| row.packet.ttl))
+        .u8("dscp", rows.iter().map(|row| row.packet.dscp))
+        .u8("ip_ecn", rows.iter().map(|row| row.packet.ip_ecn))
+        .u8("outer_ecn", rows.iter().map(|row| row.packet.outer_ecn))
+        .str("tunnel", rows.iter().map(|row| tunnel_name(row.packet.tunnel)))
+        .u16("ip_id", rows.iter().map(|row| row.packet.ip_id));
 }
 
 fn transport_columns(columns: &mut Columns, rows: &[Row]) {
     columns
-        .u16("tcp_flags", rows.iter().map(|(p, _)| p.flags))
+        .u16("tcp_flags", rows.iter().map(|row| row.packet.flags))
         .i64("seq", places(rows, |place| place.seq))
         .i64("ack", places(rows, |place| place.ack).map(Option::flatten))
-        .u32("seq_raw", rows.iter().map(|(p, _)| p.seq))
-        .u32("ack_raw", rows.iter().map(|(p, _)| p.ack))
-        .u32("payload_len", rows.iter().map(|(p, _)| p.payload_len))
-        .u16("window", rows.iter().map(|(p, _)| p.window))
-        .u8("ace", rows.iter().map(|(p, _)| p.ace()));
+        .u32("seq_raw", rows.iter().map(|row| row.packet.seq))
+        .u32("ack_raw", rows.iter().map(|row| row.packet.ack))
+        .u32("payload_len", rows.iter().map(|row| row.packet.payload_len))
+        .u16("window", rows.iter().map(|row| row.packet.window))
+        .u8("ace", rows.iter().map(|row| row.packet.ace()));
 }
 
 fn option_columns(columns: &mut Columns, rows: &[Row]) {
     columns
-        .u8("accecn_kind", rows.iter().map(|(p, _)| p.accecn.map(|o| o.kind)))
-        .u16("accecn_exid", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.exid)))
-        .u8("accecn_len", rows.iter().map(|(p, _)| p.accecn.map(|o| o.length)))
-        .u32("e0b", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.e0b)))
-        .u32("ceb", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.ceb)))
-        .u32("e1b", rows.iter().map(|(p, _)| p.accecn.and_then(|o| o.e1b)))
-        .u16("mss", rows.iter().map(|(p, _)| p.mss))
-        .u8("wscale", rows.iter().map(|(p, _)| p.wscale))
-        .bool("sack_permitted", rows.iter().map(|(p, _)| p.sack_permitted))
-        .u32("tsval", rows.iter().map(|(p, _)| p.timestamps.map(|t| t.0)))
-        .u32("tsecr", rows.iter().map(|(p, _)| p.timestamps.map(|t| t.1)))
-        .u32_lists("sack", rows.iter().map(|(p, _)| sack_edges(p)));
+        .u8("accecn_kind", rows.iter().map(|row| row.packet.accecn.map(|o| o.kind)))
+        .u16("accecn_exid", rows.iter().map(|row| row.packet.accecn.and_then(|o| o.exid)))
+        .u8("accecn_len", rows.iter().map(|row| row.packet.accecn.map(|o| o.length)))
+        .u32("e0b", rows.iter().map(|row| row.packet.accecn.and_then(|o| o.e0b)))
+        .u32("ceb", rows.iter().map(|row| row.packet.accecn.and_then(|o| o.ceb)))
+        .u32("e1b", rows.iter().map(|row| row.packet.accecn.and_then(|o| o.e1b)))
+        .u16("mss", rows.iter().map(|row| row.packet.mss))
+        .u8("wscale", rows.iter().map(|row| row.packet.wscale))
+        .bool("sack_permitted", rows.iter().map(|row| row.packet.sack_permitted))
+        .u32("tsval", rows.iter().map(|row| row.packet.timestamps.map(|t| t.0)))
+        .u32("tsecr", rows.iter().map(|row| row.packet.timestamps.map(|t| t.1)))
+        .u32_lists("sack", rows.iter().map(|row| sack_edges(&row.packet)));
 }
 
 fn sack_edges(packet: &Packet) -> Option<impl Iterator<Item = u32> + '_> {

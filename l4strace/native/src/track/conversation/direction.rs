@@ -202,6 +202,15 @@ impl Totals {
 }
 
 impl Direction {
+    /// Acknowledged cumulatively or by SACK. Without the data in the capture the acknowledgements still show
+    /// them, counted from the SYN.
+    pub fn acked_bytes(&self) -> u64 {
+        match &self.sender {
+            Some(sender) => sender.acked_bytes,
+            None => (self.acked - 1).max(0) as u64,
+        }
+    }
+
     /// What lies behind this struct, once the struct itself is here.
     pub fn prefetch(&self) {
         self.sender.as_deref().into_iter().for_each(prefetch);

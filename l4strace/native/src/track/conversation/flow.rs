@@ -63,7 +63,7 @@ pub struct Flow {
     pub(in crate::track) patience_ns: i64,
     /// Payload per packet on the wire, by side.
     pub(in crate::track) mss: [u32; 2],
-    shift: [Option<u8>; 2],
+    pub(in crate::track) shift: [Option<u8>; 2],
     /// Row of the round that ended last, by side, until the next ACK: only what is sent by then shows the window.
     pub(in crate::track) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.

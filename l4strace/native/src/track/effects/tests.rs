@@ -1,0 +1,95 @@
+//! What packets do sums up to what tracking counts.
+
+use super::*;
+use crate::packet::{ecn, AccEcnOption, Sack};
+use crate::track::testing::{packet, A, B};
+use crate::track::Tracker;
+
+const MS: i64 = 1_000_000;
+
+/// A client (ISN 1000) that sends to a server (ISN 5000) 20 ms away.
+#[derive(Default)]
+struct Talk {
+    packets: Vec<Packet>,
+}
+
+impl Talk {
+    fn say(&mut self, from: u8, ms: i64, p: Packet) -> &mut Self {
+        let frame = self.packets.len() as u64 + 1;
+        self.packets.push(Packet { frame, ts_ns: ms * MS, key: packet(from).key, ip_version: 4, ..p });
+        self
+    }
+
+    fn accecn() -> Self {
+        let mut talk = Talk::default();
+        let options = Packet { mss: Some(1460), wscale: Some(7), sack_permitted: true, ..Packet::default() };
+        talk.say(A, 0, Packet { seq: 1000, flags: flag::SYN | 7 << 6, ..options });
+        talk.say(B, 20, Packet { seq: 5000, ack: 1001, flags: flag::SYN | flag::ACK | 3 << 6, ..options });
+        talk.say(A, 20, Packet { seq: 1001, ack: 5001, flags: flag::ACK | 2 << 6, ..Packet::default() });
+        talk
+    }
+
+    fn data(&mut self, ms: i64, n: u32) -> &mut Self {
+        let flags = flag::ACK | 5 << 6;
+        let sent = Packet { seq: 1001 + 1000 * n, ack: 5001, flags, payload_len: 1000, ..Packet::default() };
+        self.say(A, ms, Packet { ip_ecn: ecn::ECT1, ip_id: Some(self.packets.len() as u16), ..sent })
+    }
+
+    fn ack(&mut self, ms: i64, n: u32, ace: u16, more: Packet) -> &mut Self {
+        let flags = flag::ACK | ace << 6;
+        self.say(B, ms, Packet { seq: 5001, ack: 1001 + 1000 * n, flags, window: 500, ..more })
+    }
+
+    /// The effects, and the totals of tracking with which their sums agree.
+    fn effects(&self) -> (Vec<Effect>, Tracker) {
+        let mut effects = Effects::default();
+        let side = |p: &Packet| usize::from(p.key != packet(A).key);
+        let done = self.packets.iter().map(|p| effects.of(p, 0, side(p))).collect();
+        let mut tracker = Tracker::default();
+        tracker.packets(&self.packets);
+        tracker.finish();
+        (done, tracker)
+    }
+}
+
+#[test]
+fn steps_sum_up_to_the_totals_of_the_direction() {
+    let mut talk = Talk::accecn();
+    for n in 0..12 {
+        talk.data(30, n);
+    }
+    let option =
+        |ceb| AccEcnOption { kind: 174, length: 11, e0b: Some(1), ceb: Some(ceb), e1b: Some(1), exid: None };
+    talk.ack(50, 2, 6, Packet { accecn: Some(option(1000)), ..Packet::default() });
+    let sack = Sack { count: 1, blocks: [(4001, 6001), (0, 0), (0, 0), (0, 0)] };
+    talk.ack(51, 2, 7, Packet { sack, accecn: Some(option(2000)), ..Packet::default() });
+    talk.data(52, 2).ack(72, 5, 0, Packet { accecn: Some(option(3000)), ..Packet::default() });
+    talk.ack(73, 12, 1, Packet::default());
+    let (done, tracker) = talk.effects();
+    let dir = &tracker.flows[0].dirs[0];
+    let acked: Vec<Acked> = done.iter().filter_map(|one| one.acked).collect();
+    assert_eq!(acked.iter().map(|one| one.bytes).sum::<i64>(), dir.acked_bytes() as i64);
+    let ce = |i: usize| acked.iter().filter_map(|one| one.ce).map(|ce| ce[i]).sum::<i64>();
+    let count = dir.feedback.ce;
+    assert_eq!([ce(0), ce(1), ce(2)], [count.lo, count.hi, count.best].map(|n| n as i64));
+    let ceb = acked.iter().filter_map(|one| one.counters[1]).sum::<i64>();
+    assert_eq!((ceb, dir.feedback.bytes.as_ref().unwrap().total[1]), (3000, Some(3000)));
+    let rtts: Vec<i64> = acked.iter().filter_map(|one| one.rtt_ns).collect();
+    assert_eq!(rtts.len() as u64, dir.sender.as_ref().unwrap().rtt.samples);
+    assert_eq!(rtts[0], 20 * MS);
+}
+
+#[test]
+fn each_packet_is_named_for_what_it_is() {
+    let mut talk = Talk::accecn();
+    talk.data(30, 0).data(31, 1).ack(50, 0, 5, Packet::default()).data(60, 0);
+    talk.ack(80, 2, 5, Packet::default());
+    talk.say(A, 90, Packet { seq: 3000, ack: 5001, flags: flag::ACK, payload_len: 1, ..Packet::default() });
+    talk.say(B, 91, Packet { seq: 900_000_000, ack: 3001, flags: flag::ACK, ..Packet::default() });
+    let (done, _) = talk.effects();
+    let seen: Vec<Option<Seen>> = done.iter().skip(3).map(|one| one.seen).collect();
+    let (new, again) = (Some(Seen::New), Some(Seen::Retransmit));
+    assert_eq!(seen, [new, new, None, again, None, Some(Seen::Probe), Some(Seen::Stray)]);
+    assert_eq!(done[5].window, Some(500 << 7));
+    assert_eq!(done[4].acked.unwrap().inflight, None);
+}
