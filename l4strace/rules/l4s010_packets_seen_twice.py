@@ -13,7 +13,8 @@ retransmissions and duplicate ACKs.
 
 Evidence
 --------
-`directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input.
+`directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input and
+`interfaces_apart_lo_ns` tells whether clocks differ.
 Where nothing in the packets distinguishes a copy from a retransmission (no timestamps, no IP ids, a
 long queue between the interfaces), nearly every data packet counts as retransmitted once.
 
@@ -51,6 +52,11 @@ MOST_REPEATED = 0.8
 and what repeats a few packets without end is no copy of a transfer. By eye."""
 MIN_REPEATED = 50
 """Such packets that are no accident of a short flow: by eye."""
+BY_CLOCKS = "two interfaces show them by clocks that differ (L4S014)"
+BY_ANYTHING = (
+    "two interfaces show them more than half a round trip apart (a queue, or clocks that differ), "
+    "or the sender repeats all"
+)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -63,15 +69,16 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("retransmits") >= MIN_REPEATED)
         & (pl.col("retransmits") / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
     )
+    apart = evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
     return [
         Finding(
             CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"Nearly every data packet is there twice ({row['retransmits']:,} of "
-            f"{count(row['packets'], 'packet')} repeat earlier ones): two interfaces show them "
-            "more than half a round trip apart (a queue, or clocks that differ), or the sender "
-            "repeats all. Retransmissions are not known here.",
+            f"{count(row['packets'], 'packet')} repeat earlier ones): "
+            f"{BY_CLOCKS if row['source'] in apart else BY_ANYTHING}. "
+            "Retransmissions are not known here.",
             "Capture on one interface, the one that the bottleneck follows.",
             source=row["source"],
             flow=row["flow"],

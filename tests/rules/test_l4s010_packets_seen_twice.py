@@ -28,6 +28,10 @@ def test_fires_where_nearly_every_packet_may_be_a_copy():
     directions = frame("directions", duplicates=0, packets=1600, retransmits=800)
     (found,) = check(evidence(sources=frame("sources"), directions=directions))
     assert "800 of 1,600 packets" in found.message
+    assert "a queue, or clocks that differ" in found.message
+    apart = frame("sources", interfaces_apart_lo_ns=15_000_000)
+    (found,) = check(evidence(sources=apart, directions=directions))
+    assert "by clocks that differ (L4S014)" in found.message
 
 
 def test_silent_where_a_few_packets_repeat_without_end():

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
-from tests.support.files import RAW_IP, timed_pcap
+from tests.support.files import RAW_IP, enhanced, interface, option, section, timed_pcap
 
 MS = 1_000_000
 START_NS = 1_700_000_000 * 1000 * MS
 MSS = 1448
 SNAPLEN = 128
+LINUX_SLL2, FIRST_INDEX = 276, 2
 SYN, ACK, ACE_BIT = 0x02, 0x10, 6
 DUPLICATES = 3
 """ACKs that show a loss (RFC 5681 section 3.2)."""
@@ -40,6 +42,12 @@ class Plan:
     """Both interfaces are captured, and everything is there twice."""
     behind_ns: int = 0
     """How far the clock of the second interface is behind."""
+    drift_ppm: int = 0
+    """How much slower than the first that clock runs."""
+    named: str = ""
+    """How the capture names interfaces: not, by number (pcapng) or by index (`any`)."""
+    by_arrival: bool = False
+    """Packets stand in the order in which they came, not in that of their times."""
     version: int = 4
     ids: str = "counter"
     stamps: bool = True
@@ -54,6 +62,21 @@ class Plan:
     """Whether the n-th transmission is marked, behind the second interface."""
     seed: int = 0
 
+    def behind(self, at_ns: int) -> int:
+        """How far the clock of the second interface is behind by then."""
+        return self.behind_ns + at_ns * self.drift_ppm // 1_000_000
+
+
+class Frame(NamedTuple):
+    """What one interface shows of a packet."""
+
+    came_ns: int
+    interface: int
+    shown_ns: int
+    """The same time by the interface's clock."""
+    packet: bytes
+    """From the IP header on."""
+
 
 @dataclass
 class Truth:
@@ -62,8 +85,7 @@ class Truth:
     sent: int = 0
     retransmits: int = 0
     marks: int = 0
-    frames: list[tuple[int, int, bytes]] = field(default_factory=list)
-    """Time, interface and bytes from the IP header on."""
+    frames: list[Frame] = field(default_factory=list)
 
 
 class Exchange:
@@ -95,7 +117,8 @@ class Exchange:
         while self.events:
             self.now, _, action = heapq.heappop(self.events)
             action()
-        self.truth.frames.sort(key=lambda frame: frame[0])
+        by_arrival = self.plan.by_arrival
+        self.truth.frames.sort(key=lambda f: f.came_ns if by_arrival else f.shown_ns)
         return self.truth
 
     def _at(self, when: int, action: Callable[[], None]) -> None:
@@ -161,10 +184,14 @@ class Exchange:
         if side == 0:
             # First in, first out.
             second = self.left_ns = max(second, self.left_ns + 1)
-        self.truth.frames.append((first, side, packet))
+        self._take(first, side, packet)
         if plan.copies:
-            self.truth.frames.append((second - plan.behind_ns, 1 - side, packet))
+            self._take(second, 1 - side, packet)
         return second
+
+    def _take(self, came_ns: int, interface: int, packet: bytes) -> None:
+        shown_ns = came_ns - (self.plan.behind(came_ns) if interface == 1 else 0)
+        self.truth.frames.append(Frame(came_ns, interface, shown_ns, packet))
 
     def _segment(self, side: int, flags: int, data: bytes, number: int, ecn: int = 0) -> bytes:
         seq, ack = (1000, 5000) if side == 0 else (5000, 1000)
@@ -237,9 +264,26 @@ class Exchange:
 def exchanged(plan: Plan, path: Path) -> Truth:
     """Writes the capture of an exchange; returns what happened."""
     truth = Exchange(plan).run()
-    packets = [(START_NS + ts, packet) for ts, _, packet in truth.frames]
-    path.write_bytes(timed_pcap(packets, RAW_IP, snaplen=SNAPLEN))
+    packets = [(START_NS + f.shown_ns, f.interface, f.packet) for f in truth.frames]
+    path.write_bytes(_captured(packets, plan.named))
     return truth
+
+
+def _captured(packets: list[tuple[int, int, bytes]], named: str) -> bytes:
+    if named == "pcapng":
+        nanoseconds = option(9, b"\x09")
+        head = section() + 2 * interface(RAW_IP, snaplen=SNAPLEN, options=nanoseconds)
+        return head + b"".join(enhanced(p[:SNAPLEN], ns, n) for ns, n, p in packets)
+    if named == "any":
+        cooked = ((ns, _cooked(n, packet)) for ns, n, packet in packets)
+        return timed_pcap(cooked, LINUX_SLL2, snaplen=SNAPLEN)
+    return timed_pcap(((ns, packet) for ns, _, packet in packets), RAW_IP, snaplen=SNAPLEN)
+
+
+def _cooked(number: int, packet: bytes) -> bytes:
+    """With the header of `-i any` (LINKTYPE_LINUX_SLL2)."""
+    kind = 0x0800 if packet[0] >> 4 == 4 else 0x86DD
+    return struct.pack(">HHIHBB8x", kind, 0, FIRST_INDEX + number, 1, 0, 6) + packet
 
 
 def queue(kind: str, most_ns: int, packets: int) -> Callable[[int], int]:

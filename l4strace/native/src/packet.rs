@@ -70,6 +70,37 @@ impl Network {
     }
 }
 
+/// The interface of a capture that showed a packet: its number in a pcapng file, or the index that the host gave it
+/// (`-i any`). The default is that of a file with one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interface(u32);
+
+impl Interface {
+    /// The `number`th of a file's interface blocks.
+    pub fn numbered(number: u32) -> Self {
+        Interface(number.saturating_add(1) << 16)
+    }
+
+    /// Of those that one interface of the file stands for, the one of this index.
+    pub fn with_index(self, index: u32) -> Self {
+        Interface(self.0 & !0xffff | index & 0xffff)
+    }
+
+    /// The file may have others.
+    #[inline]
+    pub fn is_one_of_several(self) -> bool {
+        self != Interface::default()
+    }
+
+    /// As Wireshark numbers it (`frame.interface_id`, `sll.ifindex`).
+    pub fn name(self) -> String {
+        match self.0 & 0xffff {
+            0 => format!("interface {}", (self.0 >> 16).saturating_sub(1)),
+            index => format!("interface index {index}"),
+        }
+    }
+}
+
 /// Who talks to whom, in the direction of this packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowKey {
@@ -156,6 +187,7 @@ pub struct Packet {
     pub offset: u64,
     /// Nanoseconds since the Unix epoch.
     pub ts_ns: i64,
+    pub interface: Interface,
     pub captured_len: u32,
     pub wire_len: u32,
     pub key: FlowKey,
@@ -212,6 +244,15 @@ mod tests {
         let vni = Network::virtual_network(7);
         assert_eq!(vni.in_vlan(10).name().as_deref(), Some("vni 7"));
         assert_ne!(Network::virtual_network(0), plain);
+    }
+
+    #[test]
+    fn interfaces_have_names() {
+        assert_eq!(Interface::default().name(), "interface 0");
+        assert_eq!(Interface::numbered(2).name(), "interface 2");
+        assert_eq!(Interface::numbered(2).with_index(7).name(), "interface index 7");
+        assert_ne!(Interface::numbered(2).with_index(7), Interface::default().with_index(7));
+        assert_ne!(Interface::numbered(0), Interface::default());
     }
 
     #[test]

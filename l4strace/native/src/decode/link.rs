@@ -176,7 +176,9 @@ fn linux_cooked(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
 }
 
 fn linux_cooked_v2(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
-    let kind = be16(head::<20>(data)?, 0);
+    let header = head::<20>(data)?;
+    let kind = be16(header, 0);
+    layers.packet.interface = layers.packet.interface.with_index(be32(header, 4));
     let (rest, wire) = after(data, wire, 20)?;
     cooked_payload(layers, kind, rest, wire)
 }

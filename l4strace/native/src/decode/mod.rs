@@ -45,7 +45,8 @@ pub enum Outcome {
 
 /// Decodes the frame `data`, of which the wire carried `wire_len` bytes, into `packet`.
 ///
-/// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps.
+/// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps, and the interface's
+/// number in the file.
 #[inline]
 pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
     if link_type == link::ETHERNET && plain::plain(data, wire_len, packet) {

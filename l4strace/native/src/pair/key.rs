@@ -87,6 +87,11 @@ fn keys(packet: &Packet, direction: u32, segment_size: Option<u32>, mut each: im
     }
 }
 
+/// Of a packet as it was captured, on whichever interface.
+pub fn of_segment(packet: &Packet) -> u64 {
+    key(packet, 0, packet.seq, packet.payload_len)
+}
+
 fn key(packet: &Packet, direction: u32, seq: u32, length: u32) -> u64 {
     let (tsval, tsecr) = packet.timestamps.unwrap_or_default();
     // FIN takes a sequence number, but only a packet without data shows it surely.

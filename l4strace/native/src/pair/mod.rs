@@ -9,6 +9,7 @@ mod datagram;
 mod delay;
 mod hash;
 mod histogram;
+mod interfaces;
 mod key;
 mod link;
 mod order;
@@ -19,6 +20,7 @@ mod window;
 
 pub use clock::Offset;
 pub use delay::{Delay, RoundDelay, Rounds};
+pub use interfaces::{Apart, Interfaces};
 pub use link::Span;
 pub use order::Halves;
 pub use path::Path;

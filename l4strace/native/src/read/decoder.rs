@@ -178,6 +178,7 @@ impl Decoder {
             frame,
             offset: self.offset - record.size,
             ts_ns: record.ts_ns,
+            interface: record.interface,
             captured_len: record.captured_len,
             wire_len: record.wire_len,
             ..Packet::default()

@@ -3,6 +3,7 @@
 
 use super::info::SourceInfo;
 use super::record::{u32_at, Record, Step, NEEDED};
+use crate::packet::Interface;
 
 pub const HEADER: usize = 24;
 
@@ -62,6 +63,7 @@ impl Pcap {
     #[inline]
     fn record(&self, [seconds, fraction, captured_len, wire_len]: [u32; 4]) -> Record {
         Record {
+            interface: Interface::default(),
             link_type: self.link_type,
             ts_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns,
             wire_len: wire_len.max(captured_len),

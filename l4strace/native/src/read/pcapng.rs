@@ -3,6 +3,7 @@
 use super::info::SourceInfo;
 use super::record::{u16_at, u32_at, Record, Step, NEEDED};
 use super::resolution::Resolution;
+use crate::packet;
 use crate::stats::{Loss, Stats};
 
 pub const SECTION: u32 = 0x0a0d_0d0a;
@@ -41,6 +42,8 @@ struct Interface {
 pub struct Pcapng {
     pub swapped: bool,
     interfaces: Vec<Interface>,
+    /// Interfaces of the sections before: each section numbers its own from 0.
+    before: u32,
     last_ns: i64,
     /// Drops so far, over all sections and interfaces.
     dropped: u64,
@@ -142,11 +145,13 @@ impl Pcapng {
     /// A block without timestamp: it gets the last one seen, and the table of losses reports it.
     fn simple(&mut self, size: usize, block: &[u8], stats: &mut Stats) -> Option<Record> {
         let wire_len = u32_at(block.get(..12)?, 8, self.swapped);
+        let number = self.number_of(0);
         let interface = self.interfaces.first()?;
         let limit = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
         stats.add(Loss::NoTimestamp, 1);
         Some(Record {
             link_type: interface.link_type,
+            interface: number,
             ts_ns: self.last_ns,
             wire_len,
             captured_len: wire_len.min(limit).min(size as u32 - 16),
@@ -174,12 +179,22 @@ impl Pcapng {
         self.last_ns = ts_ns;
         Some(Record {
             link_type: interface.link_type,
+            interface: self.number_of(id),
             ts_ns,
             wire_len: wire_len.max(captured_len),
             captured_len,
             data,
             size: size as u64,
         })
+    }
+
+    /// The interface `id` of this section among those of the whole file, once that has several.
+    #[inline]
+    fn number_of(&self, id: u32) -> packet::Interface {
+        if self.before == 0 && self.interfaces.len() == 1 {
+            return packet::Interface::default();
+        }
+        packet::Interface::numbered(self.before.saturating_add(id))
     }
 
     fn other(&mut self, kind: u32, block: &[u8], info: &mut SourceInfo, stats: &mut Stats) {
@@ -202,6 +217,7 @@ impl Pcapng {
     }
 
     fn section(&mut self, block: &[u8], info: &mut SourceInfo) {
+        self.before = self.before.saturating_add(self.interfaces.len() as u32);
         self.interfaces.clear();
         for (code, value) in self.options(block.get(24..).unwrap_or_default()) {
             if code == 1 {

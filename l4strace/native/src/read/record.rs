@@ -1,5 +1,7 @@
 //! What the two file formats have in common: a step from one record to the next.
 
+use crate::packet::Interface;
+
 /// No link layer needs more than this of a packet to be decoded; the rest is skipped, not buffered.
 pub const NEEDED: usize = 64 * 1024;
 
@@ -7,6 +9,7 @@ pub const NEEDED: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub link_type: u32,
+    pub interface: Interface,
     pub ts_ns: i64,
     pub wire_len: u32,
     /// Bytes of the packet in the file, of which `data` may be fewer.

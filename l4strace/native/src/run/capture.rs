@@ -1,6 +1,6 @@
 //! What one capture gave.
 
-use crate::pair::{Facts, Halves, Offset, RoundDelay, Rounds, Span, Tracked};
+use crate::pair::{Apart, Facts, Halves, Offset, RoundDelay, Rounds, Span, Tracked};
 use crate::read::{Input, SourceInfo};
 use crate::stats::{Loss, StatRow, Stats};
 use crate::track::{Flow, Initiator, Member, Totals, Tracker, UdpFlow, UdpFlows, UdpRetrace};
@@ -14,13 +14,15 @@ pub struct Capture {
     pub udp: UdpFlows,
     /// Clock against that of the first capture: already subtracted from all timestamps.
     pub clock: Offset,
+    /// Two of its interfaces whose clocks differ.
+    pub apart: Option<Apart>,
     /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
     pub delays: Vec<Option<RoundDelay>>,
 }
 
 impl Capture {
     pub fn new(info: SourceInfo, read: Stats, tracker: Tracker, udp: UdpFlows) -> Self {
-        Capture { info, read, tracker, udp, clock: Offset::default(), delays: Vec::new() }
+        Capture { info, read, tracker, udp, clock: Offset::default(), apart: None, delays: Vec::new() }
     }
 
     /// Its conversations, for numbering them over all captures.

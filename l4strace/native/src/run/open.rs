@@ -3,6 +3,7 @@
 use super::capture::Capture;
 use super::Watcher;
 use crate::packet::Packet;
+use crate::pair::Interfaces;
 use crate::read::{self, Input, ReadError, Sink};
 use crate::track::{self, Crew, Threads, Tracker, UdpFlows};
 
@@ -33,8 +34,9 @@ fn capture<E: From<ReadError>>(
 ) -> Result<(Capture, u64), E> {
     let mut stream = read::open(input)?;
     let mut udp = UdpFlows::default();
+    let mut interfaces = Interfaces::default();
     let tracker = track::follow(threads, |crew| {
-        let mut traffic = Traffic { crew, udp: &mut udp };
+        let mut traffic = Traffic { crew, udp: &mut udp, interfaces: &mut interfaces };
         let mut more = true;
         while more {
             for _ in 0..REPORT_EVERY {
@@ -45,7 +47,8 @@ fn capture<E: From<ReadError>>(
         Ok::<_, E>(())
     })?;
     udp.finish();
-    let capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker, udp);
+    let mut capture = Capture::new(stream.info().clone(), stream.stats().clone(), tracker, udp);
+    capture.apart = interfaces.apart(i64::from(stream.info().resolution_ns));
     Ok((capture, stream.progress().read))
 }
 
@@ -53,15 +56,18 @@ fn capture<E: From<ReadError>>(
 struct Traffic<'t, 'scope, 'env> {
     crew: &'t mut Crew<'scope, 'env, Tracker>,
     udp: &'t mut UdpFlows,
+    interfaces: &'t mut Interfaces,
 }
 
 impl Sink for Traffic<'_, '_, '_> {
     #[inline]
     fn packets(&mut self, packets: &[Packet]) {
+        packets.iter().for_each(|packet| self.interfaces.segment(packet));
         self.crew.packets(packets);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
+        self.interfaces.datagram(packet, payload);
         self.udp.datagram(packet, payload);
     }
 }

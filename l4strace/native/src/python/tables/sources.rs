@@ -27,6 +27,12 @@ pub fn table(captures: &[Capture]) -> PyResult<ArrowTable> {
     t.str("clock", infos().map(|_| Some("realtime")));
     t.i64("clock_offset_ns", captures.iter().map(|c| c.clock.ns.saturating_neg()));
     t.i64("clock_residual_ns", captures.iter().map(|c| c.clock.uncertainty_ns));
+    let apart = || captures.iter().map(|c| c.apart.as_ref());
+    t.str("interface_behind", apart().map(|a| Some(a?.behind.name())));
+    t.str("interface_ahead", apart().map(|a| Some(a?.ahead.name())));
+    t.i64("interfaces_apart_lo_ns", apart().map(|a| Some(a?.least_ns)));
+    t.i64("interfaces_apart_hi_ns", apart().map(|a| Some(a?.most_ns)));
+    t.u64("interfaces_share", apart().map(|a| Some(a?.packets)));
     t.str("sha256", infos().map(|_| None::<&str>));
     t.str("comment", infos().map(|i| i.comment.as_deref()));
     t.finish()
