@@ -416,6 +416,11 @@ PATHS = Table(
         Column("owd_max_us", F64, "us", "Largest one-way delay above that of an empty queue (see `owd_median_us`)."),
         Column("marked_owd_p10_us", F64, "us", "One-way delay, above that of an empty queue, that nine of ten packets marked between the captures exceed."),
         Column("marked_owd_median_us", F64, "us", "Median one-way delay, above that of an empty queue, of the packets marked between the captures."),
+        Column("long_bursts", U64, "", "Bursts of at least three packets near the sender, each at most 200 us behind the one before it."),
+        Column("burst_heads_marked", U64, "", "First and second packets of `long_bursts` that were marked on the way."),
+        Column("burst_tails", U64, "", "Third packets of `long_bursts` and all behind them."),
+        Column("burst_tails_marked", U64, "", "Packets of `burst_tails` that were marked on the way."),
+        Column("burst_tail_frame", U64, "", "Frame of the first of `burst_tails_marked`, in the capture near the sender."),
         Column("clock_offset_ns", I64, "ns", "Offset between the two captures' clocks, already removed from all times."),
     ),
 )

@@ -4,6 +4,7 @@
 //! A second pass over the files, in step by time, after tracking has shown which conversations they
 //! share and where each capture stood. Memory is bounded by the packets on their way between them.
 
+mod bursts;
 mod clock;
 mod datagram;
 mod delay;
@@ -270,6 +271,7 @@ impl Way {
             rounds[usize::from(self.path.far)].add(self.ids[1], far.ts_ns, owd_ns, marked);
         }
         self.path.delayed(owd_ns, marked);
+        self.path.bursts.add(near.ts_ns, near.frame, marked);
     }
 
     /// Karn's rule between two captures: a packet that was lost on the way and its retransmission have one

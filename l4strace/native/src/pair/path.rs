@@ -1,5 +1,6 @@
 //! One flow direction between two captures: what left, what arrived, and what changed on the way.
 
+use super::bursts::Bursts;
 use super::histogram::Histogram;
 use super::key::Sighting;
 use crate::packet::ecn;
@@ -29,6 +30,7 @@ pub struct Path {
     /// Far minus near of all packets that are sure to be the same, and of those that were marked on the way.
     pub owd: Histogram,
     pub marked_owd: Histogram,
+    pub bursts: Bursts,
     /// Smallest of `owd_min_ns` over all flows between the two captures: what delays are above.
     pub base_ns: Option<i64>,
     /// Clock of far minus clock of near.

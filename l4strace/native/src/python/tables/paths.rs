@@ -42,6 +42,11 @@ pub fn table(paths: &[Path]) -> PyResult<ArrowTable> {
     let marked = |share| rows().map(move |p: &&Path| p.above_us(&p.marked_owd, share));
     t.f64("marked_owd_p10_us", marked(0.1));
     t.f64("marked_owd_median_us", marked(0.5));
+    t.u64("long_bursts", rows().map(|p| p.bursts.long));
+    t.u64("burst_heads_marked", rows().map(|p| p.bursts.heads_marked));
+    t.u64("burst_tails", rows().map(|p| p.bursts.tails));
+    t.u64("burst_tails_marked", rows().map(|p| p.bursts.tails_marked));
+    t.u64("burst_tail_frame", rows().map(|p| p.bursts.first_frame));
     t.i64("clock_offset_ns", rows().map(|p| p.clock_offset_ns));
     t.finish()
 }
