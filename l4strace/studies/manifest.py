@@ -8,7 +8,7 @@ from typing import Any
 from l4strace.errors import InputError, UsageError
 from l4strace.ingest import untrusted
 from l4strace.studies import places
-from l4strace.studies.parameters import REPETITION, Value, flat
+from l4strace.studies.parameters import REPETITION, Value, flat, plain
 
 MOST_BYTES = 1 << 20
 NAMES = ("manifest", "parameters", "params", "run")
@@ -45,7 +45,7 @@ def read(path: str) -> tuple[dict[str, Value], str | None]:
         raise InputError(f"{path}: a manifest is one object of names and values")
     named = value.get("parameters")
     parameters = flat(named if isinstance(named, Mapping) else value)
-    repetition = value.get("repetition") if isinstance(named, Mapping) else None
+    repetition = plain(value.get("repetition")) if isinstance(named, Mapping) else None
     for name in [name for name in parameters if REPETITION.fullmatch(name)]:
         repetition = parameters.pop(name)
     return parameters, None if repetition is None else str(repetition)

@@ -35,6 +35,8 @@ UNKNOWN = 2
 """Stands for a rule that could not judge a run."""
 MOST_FAILED = 200
 MOST_TEXT = 120
+MOST_SINGLE = 3.4028234e38
+"""Largest number of single precision (IEEE 754)."""
 CUT = ("L4S001", "L4S002", "L4S004", "L4S008", "L4S013")
 """Rules on captures and logs that hold a part of the run only."""
 CENTERS = {"l4s_share": 0.5}
@@ -194,9 +196,10 @@ def _rules(findings: pl.DataFrame, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def floats(values: Sequence[float | None]) -> str:
-    """Little-endian single precision; NaN where there is no number."""
+    """Little-endian single precision; NaN where there is none or it does not fit."""
     nan = float("nan")
-    packed = struct.pack(f"<{len(values)}f", *(nan if v is None else v for v in values))
+    fitting = (nan if v is None or abs(v) > MOST_SINGLE else v for v in values)
+    packed = struct.pack(f"<{len(values)}f", *fitting)
     return b64encode(packed).decode()
 
 

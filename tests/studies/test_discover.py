@@ -10,7 +10,7 @@ import pytest
 
 from l4strace.core import _native
 from l4strace.errors import InputError, UsageError
-from l4strace.studies import discover, parameters, study
+from l4strace.studies import discover, manifest, parameters, study
 from l4strace.studies.planned import Options
 from tests.support.sweeps import failing, order
 
@@ -147,3 +147,12 @@ def test_a_result_without_its_rate(tmp_path: Path):
     table = tmp_path / "results.csv"
     table.write_text("rate,prague throughput\n50,4\n,5\n")
     assert not found(table)
+
+
+@pytest.mark.parametrize("repetition", ['"\\ud800x"', "[1, 2]", "2026-11-27"])
+def test_a_repetition_is_a_scalar_that_utf8_can_hold(repetition: str, tmp_path: Path):
+    """YAML knows escapes of half characters, lists of lists and dates: once exit 70."""
+    path = tmp_path / "manifest.yaml"
+    path.write_text(f'{{"parameters": {{"rate": 4}}, "repetition": {repetition}}}')
+    found = manifest.read(str(path))[1]
+    assert found is None or found.encode() == b"?x"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import math
 import random
+import struct
+from base64 import b64decode
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -293,3 +296,12 @@ def test_the_first_view_shows_something(browser: chromium.Chromium, tmp_path: Pa
     assert browser.evaluate("document.getElementById('cell').hidden") is False
     browser.evaluate("state.x = state.y; state.y = ''; draw()")
     assert browser.evaluate("document.getElementById('cell').hidden") is True
+
+
+def test_numbers_that_single_precision_cannot_hold_are_none():
+    """A result of 1e308 once ended a sweep with exit 70."""
+    packed = b64decode(page.floats([1.5, None, 1e308, -1e39, 3.4e38]))
+    first, *none, last = struct.unpack("<5f", packed)
+    assert first == 1.5
+    assert all(map(math.isnan, none))
+    assert last == pytest.approx(3.4e38)
