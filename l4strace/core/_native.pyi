@@ -269,8 +269,11 @@ class QlogPieces:
     unread: int
 
     def __init__(self) -> None: ...
-    def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
-        """`header`, `event` or `record` with the JSON of each part that the chunk completes."""
+    def feed(self, chunk: bytes) -> list[tuple[str, bytes | None]]:
+        """`header`, `event` or `record` with each part that the chunk completes.
+
+        Null stands for one that readers cannot parse.
+        """
 
     def finish(self) -> bool:
         """False when a bracket is still open."""

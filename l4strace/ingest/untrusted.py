@@ -55,13 +55,13 @@ def document(path: str, most_bytes: int) -> dict[str, Any]:
     return value
 
 
-def parsed(text: bytes | str, strict: bool = False) -> Any:
+def parsed(text: bytes | str, strict: bool = False, depth: int = MOST_DEPTH) -> Any:
     """JSON as clean values; numbers that 64 bits do not hold become null, unless ``strict``.
 
-    Raises ValueError for whatever is wrong with it.
+    Raises ValueError for whatever is wrong with it, also for more than ``depth`` levels.
     """
     try:
-        return _clean(json.loads(text), MOST_DEPTH, strict)
+        return _clean(json.loads(text), depth, strict)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

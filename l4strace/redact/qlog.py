@@ -68,8 +68,15 @@ PATTERNS = {
     "title": re.compile(r"picoquic|quic-go qlog"),
     "message": re.compile(r"Prague: ?\d{1,20}(?:, ?\d{1,20}){5}", re.ASCII),
 }
-UNREAD: Json = {"data": {}}
+NATIVE_DEPTH = 128
+"""Levels of JSON that the native reader parses."""
+UNREAD_EVENT = b'{"data":{}}'
 """An event without a time: readers count it as unread, as they do what is damaged."""
+UNREAD_HEADER = b'"unread":unread'
+"""No JSON: so are all headers of a contained log that follow one that is damaged."""
+UNREAD_RECORD = b'{"qlog_version":unread}'
+"""What is damaged in a sequence, whose first record has the name by which logs are known."""
+TORN = b"{"
 RECORD = b"\x1e"
 OTHER = "other"
 Json = dict[str, Any]
@@ -80,8 +87,12 @@ def redacted(chunks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
     pieces, copy = _native.QlogPieces(), _Copy(mask)
     for chunk in chunks:
         copy.begin(chunk)
+        before = pieces.unread
         yield b"".join(copy.piece(kind, text) for kind, text in pieces.feed(chunk))
-    yield copy.end(whole=pieces.finish())
+        yield copy.unread(pieces.unread - before)
+    before = pieces.unread
+    whole = pieces.finish()
+    yield copy.end(whole=whole, torn=pieces.unread > before)
 
 
 class _Copy:
@@ -99,49 +110,66 @@ class _Copy:
         if self.sequence is None:
             self.sequence = chunk.lstrip()[:1] == RECORD
 
-    def piece(self, kind: str, text: bytes) -> bytes:
-        """The copy of one piece; of one that no reader takes an event that none takes either."""
-        try:
-            value = untrusted.parsed(text)
-        except ValueError:
-            if kind == "header":
-                return b""
-            value = UNREAD
+    def piece(self, kind: str, text: bytes | None) -> bytes:
+        """The copy of one piece; of one that no reader takes another that none takes either."""
         if kind == "header":
-            return self._header(untrusted.mapping(value))
+            return self._header(None if text is None else _parsed(text))
         if kind == "event":
-            self.events += 1
-            separator = b",\n" if self.events > 1 else b"\n"
-            return separator + _json(self._event(value))
-        start = RECORD if self.sequence else b""
-        return start + _json(self._record(untrusted.mapping(value))) + b"\n"
+            return self._next(UNREAD_EVENT if text is None else _json(self._event(_parsed(text))))
+        if text is None:
+            return self._line(UNREAD_RECORD)
+        return self._line(_json(self._record(untrusted.mapping(_parsed(text)))))
 
-    def end(self, *, whole: bool) -> bytes:
-        """What closes a contained log, unless the original was cut."""
-        if not self.traces:
-            return b""
-        return b"\n]}]}\n" if whole else b"\n"
+    def unread(self, count: int) -> bytes:
+        """Stands for pieces that were too long, torn or of connections that are left out."""
+        one = self._next if self.traces else self._line
+        return b"".join(one(UNREAD_EVENT if self.traces else UNREAD_RECORD) for _ in range(count))
 
-    def _header(self, document: Json) -> bytes:
-        """Opens the next trace of a contained log, or the log."""
-        traces = document.get("traces")
-        last = traces[-1] if isinstance(traces, list) and traces else document
-        trace = self._trace(untrusted.mapping(last))
+    def end(self, *, whole: bool, torn: bool) -> bytes:
+        """What closes a contained log, unless the original was cut, in a piece or after one."""
+        if whole:
+            return b"\n]}]}\n" if self.traces else b""
+        if not torn:
+            return b"\n"
+        return self._next(TORN) if self.traces else (RECORD if self.sequence else b"") + TORN
+
+    def _next(self, event: bytes) -> bytes:
+        """The next event of a contained log."""
+        start = b"" if self.traces else self._header(None)
+        self.events += 1
+        return start + (b",\n" if self.events > 1 else b"\n") + event
+
+    def _line(self, record: bytes) -> bytes:
+        return (RECORD if self.sequence else b"") + record + b"\n"
+
+    def _header(self, value: Any) -> bytes:
+        """Opens the next trace of a contained log, or the log; null opens one that is damaged."""
+        document = untrusted.mapping(value)
+        start = b"]},\n{" if self.traces else self._opened(document) + b"{"
         self.traces += 1
         self.events = 0
-        start = b"]},\n" if self.traces > 1 else self._opened(document)
-        return start + _json(trace)[:-1] + (b"," if trace else b"") + b'"events":['
+        if value is None:
+            return start + UNREAD_HEADER + b',"events":['
+        traces = document.get("traces")
+        last = traces[-1] if isinstance(traces, list) and traces else document
+        trace = _json(self._trace(untrusted.mapping(last)))[1:-1]
+        return start + trace + (b"," if trace else b"") + b'"events":['
 
     def _opened(self, document: Json) -> bytes:
-        outer = self._plain(document, ("qlog_version", "qlog_format", "file_schema", "title"))
-        return _json(outer)[:-1] + (b"," if outer else b"") + b'"traces":['
+        return _json(self._named(document))[:-1] + b',"traces":['
+
+    def _named(self, document: Json) -> Json:
+        """What makes the file a qlog: the name of its version stays, whatever that is."""
+        names = ("qlog_version", "qlog_format", "file_schema", "title")
+        return {"qlog_version": None} | self._plain(document, names)
 
     def _record(self, value: Json) -> Json:
         if "data" in value or "time" in value:
             event = self._event(value)
             return event if isinstance(event, dict) else {}
-        outer = self._plain(value, ("qlog_version", "qlog_format", "file_schema", "title"))
-        return outer | {"trace": self._trace(untrusted.mapping(value.get("trace")) or value)}
+        return self._named(value) | {
+            "trace": self._trace(untrusted.mapping(value.get("trace")) or value)
+        }
 
     def _trace(self, trace: Json) -> Json:
         common = untrusted.mapping(trace.get("common_fields"))
@@ -231,6 +259,10 @@ def _event_name(value: object) -> str:
 
 def _is_ack(frame: object) -> bool:
     return isinstance(frame, dict) and str(frame.get("frame_type")).startswith("ack")
+
+
+def _parsed(text: bytes) -> Any:
+    return untrusted.parsed(text, depth=NATIVE_DEPTH)
 
 
 def _json(value: object) -> bytes:

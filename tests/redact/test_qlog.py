@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from l4strace.core import _native
 from l4strace.ingest.logs import open_log
-from l4strace.ingest.logs.qlog import ANY
+from l4strace.ingest.logs.qlog import ANY, BEGINS
 from l4strace.redact import qlog
 from l4strace.redact.mask import Mask
 
@@ -128,3 +129,44 @@ def test_damage_makes_an_empty_copy_or_a_torn_one(text: str) -> None:
 def test_a_socket_bound_to_every_address_stays_one() -> None:
     text = contained().replace("198.51.100.9", ANY[0])
     assert f'"ip_v4":"{ANY[0]}"' in copied(text)
+
+
+def counts(text: bytes) -> dict[str, int]:
+    """What the native reader counts in a log."""
+    reader = _native.QlogReader()
+    reader.feed(text)
+    reader.finish()
+    return dict(reader.counts())
+
+
+EVENT = '{"time": 1, "name": "metrics_updated", "data": {"cwnd": 14400}}'
+HALF = r'"title": "\ud800"'
+DEEP = '{"time": 1, "name": "x", "data": ' + "[" * 90 + "]" * 90 + "}"
+LONG = '{"title": "' + "x" * (1 << 20) + '"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"qlog_version": "0.3", {HALF}, "traces": [{{"events": [{EVENT}]}}]}}',
+        f'{{"qlog_version": "0.3", "traces": [{{"events": [{EVENT}]}}, '
+        f'{{{HALF}, "events": [{EVENT}]}}]}}',
+        f'{{"qlog_version": "odd one", "traces": [{{"events": [{EVENT}, {DEEP}, {LONG}]}}]}}',
+        '{"qlog_version": "0.3", "traces": ['
+        + ",".join([f'{{"events": [{EVENT}]}}'] * 1030)
+        + "]}",
+        f'{{"qlog_version": "0.3", "traces": [{{"events": [{EVENT}, {{"time": 2, ',
+        f'{{"qlog_version": "0.3", "traces": [{{"events": [{EVENT}',
+        f'\x1e{{"qlog_version": "0.3", {HALF}}}\n\x1e{EVENT}\n\x1e{{"time": [\n\x1e{EVENT}\n',
+        f'\x1e{{"qlog_version": NaN}}\n\x1e{EVENT}\n\x1e{{"time": ',
+        f'{{"qlog_version": "0.3"}}\n{EVENT}\n{{"a":[\n{EVENT}\n',
+    ],
+    ids=["header", "second header", "pieces", "traces", "cut in an event", "cut after one",
+         "sequence", "cut sequence", "lines"],
+)  # fmt: skip
+def test_what_is_damaged_is_damaged_in_the_copy(text: str):
+    """Copies whose header was damaged were refused where their original was read."""
+    original = text.encode()
+    copy = b"".join(qlog.redacted([original], MASK))
+    assert counts(copy) == counts(original)
+    assert BEGINS.match(copy)

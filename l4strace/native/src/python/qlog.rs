@@ -6,7 +6,10 @@ use pyo3::types::{PyBytes, PyDict};
 use super::seam::{caught, native};
 use super::tables::{ArrowTable, Columns};
 use crate::read::ReadError;
-use crate::text_logs::qlog::{Datagram, Piece, Pieces, Qlog, Sample};
+use crate::text_logs::qlog::{json, Datagram, Piece, Pieces, Qlog, Sample};
+
+/// Kind of a piece, and its text where that is JSON.
+type Copied<'py> = (&'static str, Option<Bound<'py, PyBytes>>);
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<QlogReader>()?;
@@ -138,11 +141,7 @@ impl QlogPieces {
     }
 
     /// The pieces that a chunk completes: `header`, `event` or `record`, and the JSON of each.
-    fn feed<'py>(
-        &mut self,
-        py: Python<'py>,
-        chunk: &[u8],
-    ) -> PyResult<Vec<(&'static str, Bound<'py, PyBytes>)>> {
+    fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Vec<Copied<'py>>> {
         caught(|| {
             let mut found = Vec::new();
             self.0.feed(chunk, &mut |piece| {
@@ -151,7 +150,7 @@ impl QlogPieces {
                     Piece::Event(text) => ("event", text),
                     Piece::Record(text) => ("record", text),
                 };
-                found.push((kind, PyBytes::new(py, text)));
+                found.push((kind, json(text).map(|_| PyBytes::new(py, text))));
             });
             Ok(found)
         })

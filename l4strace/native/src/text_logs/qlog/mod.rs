@@ -14,5 +14,5 @@ mod value;
 
 pub use connection::{Datagram, Ends, Sample};
 pub use header::Trace;
-pub use pieces::{Piece, Pieces};
+pub use pieces::{json, Piece, Pieces};
 pub use reader::{Counts, Qlog};

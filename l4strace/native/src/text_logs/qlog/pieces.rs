@@ -1,6 +1,7 @@
 //! Chunks of a qlog in, its headers and events out, each as one JSON text.
 
 use memchr::memchr2;
+use serde_json::Value;
 
 /// A longer event or header is damage: it is not read, but counted.
 const MAX_PIECE: usize = 1 << 20;
@@ -21,6 +22,11 @@ pub enum Piece<'a> {
     Event(&'a [u8]),
     /// A record of a sequential log: a header or an event.
     Record(&'a [u8]),
+}
+
+/// The value of a piece, where it is JSON.
+pub fn json(text: &[u8]) -> Option<Value> {
+    serde_json::from_slice(text).ok()
 }
 
 /// Splits a log, of which only one piece at a time is held.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::connection::{Connection, Datagram, Ends, Sample};
 use super::event;
 use super::header::Trace;
-use super::pieces::{Piece, Pieces, MOST_TRACES};
+use super::pieces::{json, Piece, Pieces, MOST_TRACES};
 
 /// Rows of one batch.
 const BATCH: usize = 1 << 14;
@@ -68,7 +68,7 @@ impl Qlog {
 
     fn piece(&mut self, piece: Piece<'_>) {
         let (Piece::Header(text) | Piece::Event(text) | Piece::Record(text)) = piece;
-        let Ok(json) = serde_json::from_slice::<Value>(text) else {
+        let Some(json) = json(text) else {
             self.counts.unread += 1;
             return;
         };
