@@ -1,12 +1,17 @@
-"""Hostile captures: pcapng with strings in every option, a flow that the hostile logs name."""
+"""Hostile captures: pcapng with strings in every option, a flow that the hostile logs name.
+
+In half of them a flow over UDP lies beside it.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from random import Random
 
 import dpkt
 
+from tests.support.hostile import datagrams
 from tests.support.hostile.logs import START_NS
 from tests.support.hostile.texts import TEXTS, damaged
 
@@ -20,11 +25,13 @@ NAME, DESCRIPTION, RESOLUTION = 2, 3, 9
 def one(seed: str) -> bytes:
     """A capture; two in three are damaged as bytes."""
     chance = Random(seed)
-    data = pcapng(chance)
+    beside = Random(f"over UDP {seed}")
+    over_udp = datagrams.packets(beside, START_NS, CLIENT, SERVER) if beside.random() < 0.5 else []
+    data = pcapng(chance, over_udp)
     return damaged(data, chance) if chance.random() < 0.66 else data
 
 
-def pcapng(chance: Random) -> bytes:
+def pcapng(chance: Random, over_udp: Sequence[tuple[int, bytes]] = ()) -> bytes:
     """One section, one or two interfaces, some tens of packets of one flow."""
     text = chance.choice
     out = block(
@@ -36,7 +43,7 @@ def pcapng(chance: Random) -> bytes:
     for _ in range(chance.choice((1, 1, 2))):
         options = [(NAME, text(TEXTS)), (DESCRIPTION, text(TEXTS)), (RESOLUTION, b"\x09")]
         out += block(INTERFACE, struct.pack("<HHI", 101, 0, 0), options)
-    for ns, packet in packets(chance):
+    for ns, packet in [*packets(chance), *over_udp]:
         fixed = struct.pack("<IIIII", 0, ns >> 32, ns & 0xFFFFFFFF, len(packet), len(packet))
         comment = [(COMMENT, text(TEXTS))] if chance.random() < 0.05 else []
         out += block(ENHANCED, fixed + packet + bytes(-len(packet) % 4), comment)
