@@ -8,6 +8,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from l4strace.evidence import Evidence
 
 MAX_FRAMES = 20
@@ -199,6 +201,21 @@ class ProofPacket(NamedTuple):
     """How its TCP header begins: ports, sequence and acknowledgement number."""
 
 
+class Stretch(NamedTuple):
+    """Packets of one flow from one moment to another, to be drawn."""
+
+    source: int
+    flow: int
+    forward: bool
+    """The direction whose data is drawn."""
+    start_ns: int
+    end_ns: int
+    moments: dict[int, int]
+    """When it shows a finding, by the finding's position in the analysis."""
+    packets: pl.DataFrame | None = None
+    """Rows of `packets`, in the order of the capture; null until they are read."""
+
+
 class Proof(NamedTuple):
     """The packets behind the findings of one analysis."""
 
@@ -208,6 +225,8 @@ class Proof(NamedTuple):
     """The packets behind the findings, without payload, as a pcapng file; empty without any."""
     absent: str = ""
     """Why packets of some input are left out, or nothing."""
+    stretches: tuple[Stretch, ...] = ()
+    """The packets around the findings, for charts."""
 
 
 class Unmet(NamedTuple):

@@ -1,38 +1,14 @@
 // Draws the figures, and makes links, copies and the theme work. Runs after the files that lie before
 // it in SCRIPTS (l4strace/page/fill.py). Everything on the page is readable without any of them.
 
-const root = document.documentElement;
 let figures = {}; // by name, unpacked before anything else
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
 const fontFamily = getComputedStyle(document.body).fontFamily;
-let printing = false;
 
 const plots = () => [...document.querySelectorAll(".plot")];
 const drawn = (plot) => plot.classList.contains("js-plotly-plot");
 const isTimeline = (plot) => Boolean(figures[plot.dataset.figure].layout.meta?.timeline);
-
-function isDark() {
-  if (printing) return false;
-  const chosen = root.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
-// Colours of the style sheet, looked up once per theme.
-const styleColours = new Map();
-function colour(name) {
-  const key = `${name} ${isDark()}`;
-  if (!styleColours.has(key)) {
-    const probe = document.createElement("i");
-    // A dark system still shows its dark colours while `beforeprint` runs.
-    probe.style.colorScheme = isDark() ? "dark" : "light";
-    probe.style.color = `var(${name})`;
-    document.body.append(probe);
-    styleColours.set(key, getComputedStyle(probe).color);
-    probe.remove();
-  }
-  return styleColours.get(key);
-}
 
 // A copy of a value with each light colour (with or without opacity) replaced by its dark one.
 function recoloured(value) {
@@ -80,6 +56,7 @@ const fitting = new ResizeObserver((changes) => {
 
 function redraw() {
   for (const plot of plots()) if (drawn(plot)) draw(plot);
+  redrawPackets();
 }
 
 // Links: #L4S301-flow-3, #flow-3, #marks (first chart of that name), each with &t=12.5,13.0.
@@ -183,6 +160,7 @@ function wire() {
   themeButton();
   reachTables();
   wireZoom();
+  wirePackets();
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.addEventListener("click", () => copy(button.parentElement.querySelector("code").textContent, button));
@@ -226,16 +204,6 @@ async function drawPending() {
   }
   root.dataset.drawn ??= now();
   root.dataset.complete ??= now();
-}
-
-// What lies gzipped in the page, as text.
-async function unpacked(id) {
-  const element = document.getElementById(id);
-  const text = element.textContent;
-  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  element.remove();
-  return new Response(stream).text();
 }
 
 // plotly's script lies in the page, so that it always fits the figures.

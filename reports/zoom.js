@@ -1,4 +1,3 @@
-"use strict";
 // The time window that all timelines share: by mouse, keyboard, buttons, and in the page's address.
 
 let timeWindow = null; // [from, to] in seconds, null: all

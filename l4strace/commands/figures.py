@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from l4strace.pipeline import Judged
     from l4strace.studies.cells import Tables
 
-HEAD_BYTES = 512
+HEAD_BYTES = 1024
 """Bytes at the start of a file that hold the signature of charts of l4strace."""
 
 
@@ -87,6 +89,10 @@ def figures(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that l4strace did not write.")
     ] = False,
+    packets: Annotated[
+        bool,
+        typer.Option("--packets", help="Write the packet chart of each chosen flow, as HTML."),
+    ] = False,
     maps: Maps,
     part: Part,
     files: Files,
@@ -100,32 +106,37 @@ def figures(
     page), and prints the names. Captures that show no flow in common and do not overlap in time
     have a folder each: `1-monday/marks-flow-3.svg`.
 
+    With --packets it writes time and sequence of every packet instead, a page for each flow that
+    --flow names (else of the largest), from --from to --to: `packets-flow-3.html`.
+
     \b
     Examples:
       l4strace figures run.pcapng -o charts
+      l4strace figures run.pcapng -o charts --packets --flow 3 --from 12.5 --to 13
       l4strace figures results -o paper -m l4s_share --columns rate --each aqm
     """
     if (tables := study_folder.tables(files.paths)) is not None:
         _heat_maps(tables, maps, output, force)
         return
     resources.suit(files.paths)
-    from l4strace.page.drawing.svg import svg
+    from l4strace.commands import packet_pages
     from l4strace.pipeline import Asked
 
-    asked = Asked(part.selection(), digests=False)
+    asked = Asked(part.selection(), digests=False, judge=not packets)
     folder = Path(output)
     _make(folder)
     runs = inputs.judged(files, asked)
-    planned: list[tuple[Chart, Destination]] = []
+    planned: list[tuple[Callable[[], bytes], Destination]] = []
     # All places first: a file of another stops the command before it writes any.
     for number, run in enumerate(runs, 1):
         own = folder / _name(number, run) if len(runs) > 1 else folder
         _make(own)
-        for chart in _charts(run):
-            planned.append((chart, Destination(str(own / f"{chart.key}.svg"), _ours, force)))
-    for chart, place in planned:
+        drawn = packet_pages.pages(run, asked.selection) if packets else _charts(run)
+        for name, draw in drawn:
+            planned.append((draw, Destination(str(own / name), _ours, force)))
+    for draw, place in planned:
         with place.opened() as file:
-            file.write(svg(chart.spec, _title(chart), chart.height).encode())
+            file.write(draw())
         console.emit(place.output)
 
 
@@ -177,11 +188,18 @@ def _name(number: int, run: Judged) -> str:
     return f"{number}-{stem(run.evidence.sources['path'][0])}"
 
 
-def _charts(run: Judged) -> list[Chart]:
+def _charts(run: Judged) -> list[tuple[str, Callable[[], bytes]]]:
     from l4strace.page.build import build
     from l4strace.page.case import Case
 
-    return build(Case(run.evidence, run.analysis)).charts
+    charts = build(Case(run.evidence, run.analysis)).charts
+    return [(f"{chart.key}.svg", partial(_drawn, chart)) for chart in charts]
+
+
+def _drawn(chart: Chart) -> bytes:
+    from l4strace.page.drawing.svg import svg
+
+    return svg(chart.spec, _title(chart), chart.height).encode()
 
 
 def _title(chart: Chart) -> str:
@@ -190,7 +208,9 @@ def _title(chart: Chart) -> str:
 
 
 def _ours(path: Path) -> bool:
-    from l4strace.page.drawing.svg import SIGNATURE
+    from l4strace.page import packet_page
+    from l4strace.page.drawing import svg
 
     with path.open("rb") as file:
-        return SIGNATURE.encode() in file.read(HEAD_BYTES)
+        head = file.read(HEAD_BYTES)
+    return any(sign.encode() in head for sign in (svg.SIGNATURE, packet_page.SIGNATURE))

@@ -32,7 +32,9 @@ PACKED_LEVEL = 6
 """Level of gzip; level 9 saves only 1 % on the rows of 5,000 flows."""
 
 
-SCRIPTS = ("zoom.js", "save.js", "table.js", "terms.js", "find.js", "page.js")
+PACKET_SCRIPTS = ("shared.js", "packet_rows.js", "packets.js")
+"""Parts of the script of packet charts."""
+SCRIPTS = (*PACKET_SCRIPTS, "zoom.js", "save.js", "table.js", "terms.js", "find.js", "page.js")
 """Parts of the page's script; the last starts it."""
 
 
@@ -53,9 +55,9 @@ def encoded(report: Report) -> bytes:
         figures=packed(embedded(figures)),
         colours=embedded(dark_of_light()),
         bundle=Markup(bundle.script()) if figures else "",  # noqa: S704 - base64 of our own
-        style=_asset("page.css"),
-        theme_script=_asset("theme.js"),
-        page_script=Markup("\n").join(map(_asset, SCRIPTS)),
+        style=asset("page.css"),
+        theme_script=asset("theme.js"),
+        page_script=Markup("\n").join(map(asset, SCRIPTS)),
         sections=report.sections,
         **{section.name: section.data for section in report.sections},
     )
@@ -78,6 +80,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     templates.filters["packed"] = packed
+    templates.filters["embedded"] = embedded
     templates.filters["typeset"] = typeset
     templates.filters["pieces"] = rule_text.runs
     return templates
@@ -120,5 +123,6 @@ def embedded(value: Any) -> Markup:
     return Markup(safe)  # noqa: S704 - escaped above
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
+    """A file of `reports` as it stands."""
     return Markup((installed.path("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

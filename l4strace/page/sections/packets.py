@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from l4strace.model import ProofPacket
+from l4strace.model import ProofPacket, Stretch
 from l4strace.page.case import Case
+from l4strace.page.drawing import packet_rows
 from l4strace.page.sections.findings import shown_ids
 from l4strace.schema.words import ECN_FIELD
 from l4strace.wording.amounts import NONE, data_size, typeset
@@ -37,24 +38,40 @@ class Row(NamedTuple):
     named: bool
 
 
+class PacketChart(NamedTuple):
+    """Where a finding stands in a stretch of packets: ``moment`` counts ns from its start."""
+
+    stretch: int
+    moment: int
+    about: str
+
+
 class Group(NamedTuple):
-    """The packets of one finding; ``key`` is the id of its card."""
+    """The packets of one finding; ``key`` is the id of its card, ``chart`` null without one."""
 
     key: str
     rule: str
     message: str
     source: str
     rows: tuple[Row, ...]
+    chart: PacketChart | None = None
 
 
 class PacketsSection(NamedTuple):
-    """``excerpt`` is base64, empty where there is none; ``absent`` why packets are missing."""
+    """``excerpt`` is base64, empty where there is none; ``absent`` why packets are missing;
+    ``stretches`` what packet charts draw, by number."""
 
     groups: tuple[Group, ...]
     excerpt: str
     name: str
     about: str
     absent: str
+    stretches: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def charted(self) -> frozenset[str]:
+        """Ids of the cards that have a packet chart."""
+        return frozenset(group.key for group in self.groups if group.chart)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -81,7 +98,28 @@ def build(case: Case) -> PacketsSection:
         f"{_stem(case)}-evidence.pcapng",
         f"{count(distinct, 'packet')} without payload, {data_size(len(proof.excerpt))}",
         proof.absent or nothing,
+        tuple(_drawn(case, stretch) for stretch in proof.stretches),
     )
+
+
+def _drawn(case: Case, stretch: Stretch) -> dict[str, Any]:
+    here = case.evidence.flows.filter(source=stretch.source, flow=stretch.flow)
+    accecn = "accecn" in here["mode"].to_list()
+    return packet_rows.columns(stretch, case.axis.origin_ns, accecn)
+
+
+def _chart(case: Case, place: int) -> PacketChart | None:
+    """The stretch that shows the finding."""
+    stretches = case.analysis.proof.stretches if case.analysis.proof else ()
+    for number, stretch in enumerate(stretches):
+        if place not in stretch.moments or stretch.packets is None or stretch.packets.is_empty():
+            continue
+        way = f"flow {stretch.flow}" + ("" if stretch.forward else ", server to client")
+        ends = (case.axis.seconds(ns) for ns in (stretch.start_ns, stretch.end_ns))
+        times = " to ".join(f"{end:.3f}" for end in ends)
+        about = f"{count(stretch.packets.height, 'packet')} of {way}, t={times} s"
+        return PacketChart(number, stretch.moments[place] - stretch.start_ns, about)
+    return None
 
 
 def _stem(case: Case) -> str:
@@ -98,6 +136,7 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
         message=typeset(finding.message),
         source=case.inputs.get(packets[0].source, ""),
         rows=tuple(_row(case, packet) for packet in packets),
+        chart=_chart(case, place),
     )
 
 

@@ -1,0 +1,122 @@
+"""The packets around findings, for the packet chart: from one more pass, which ends with them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from l4strace.evidence import Capture
+from l4strace.ingest import packets as stream
+from l4strace.model import Analysis, ProofPacket, Stretch
+
+MOST_STRETCHES = 10
+"""Stretches that a page carries, those of the worst findings."""
+DATA_PACKETS = 800
+"""Data packets of a stretch: 2 s at 5 Mbit/s, 10 ms at 1 Gbit/s."""
+LEAD = 0.25
+"""Part of them that lies before the finding's moment."""
+MOST_ROWS = 2_400
+"""Packets of a stretch, ACKs included; with `MOST_STRETCHES` some 0.4 MB of the page."""
+COLUMNS = (
+    *("frame", "ts_ns", "flow", "forward", "seq", "ack", "ack_raw", "payload_len"),
+    *("ip_ecn", "tcp_flags", "window_bytes", "seen", "sack"),
+)
+"""Columns of `packets` that the chart draws or names."""
+
+
+class Moment(NamedTuple):
+    """When a finding's direction shows it, in the capture whose packets prove it."""
+
+    place: int
+    source: int
+    flow: int
+    forward: bool
+    ts_ns: int
+
+
+def of_findings(
+    capture: Capture, analysis: Analysis, packets: Mapping[int, Sequence[ProofPacket]]
+) -> tuple[Stretch, ...]:
+    """Stretches around the findings whose ``packets`` were found; findings close by share one."""
+    planned: list[Stretch] = []
+    for moment in _moments(capture, analysis, packets):
+        at = next((i for i, one in enumerate(planned) if _holds(one, moment)), None)
+        if at is not None:
+            one = planned[at]
+            planned[at] = one._replace(moments={**one.moments, moment.place: moment.ts_ns})
+        elif len(planned) < MOST_STRETCHES and (found := _planned(capture, moment)) is not None:
+            planned.append(found)
+    return tuple(filled(capture, planned, MOST_ROWS))
+
+
+def _moments(
+    capture: Capture, analysis: Analysis, packets: Mapping[int, Sequence[ProofPacket]]
+) -> Iterator[Moment]:
+    for place, found in sorted(packets.items()):
+        finding = analysis.findings[place]
+        first = next((packet for packet in found if packet.named), None)
+        flow = finding.flow if finding.flow is not None else (first or found[0]).flow
+        if flow is None:
+            continue
+        forward = finding.forward
+        if forward is None:
+            forward = _sends_most(capture, found[0].source, flow)
+        begin = finding.span_ns[0] if finding.span_ns else found[0].ts_ns
+        yield Moment(place, found[0].source, flow, forward, first.ts_ns if first else begin)
+
+
+def _sends_most(capture: Capture, source: int, flow: int) -> bool:
+    rows = capture.directions.filter(source=source, flow=flow).sort("payload_bytes")
+    return bool(rows["forward"][-1]) if rows.height else True
+
+
+def _holds(stretch: Stretch, moment: Moment) -> bool:
+    here = (stretch.source, stretch.flow, stretch.forward)
+    return here == moment[1:4] and stretch.start_ns <= moment.ts_ns <= stretch.end_ns
+
+
+def _planned(capture: Capture, moment: Moment) -> Stretch | None:
+    """The time that `DATA_PACKETS` of the direction take around the moment; null without data."""
+    rounds = capture.rounds.filter(
+        source=moment.source, flow=moment.flow, forward=moment.forward
+    ).sort("start_ns")
+    if rounds.is_empty():
+        return None
+    times, sent = [rounds["start_ns"][0]], [0.0]
+    for end_ns, count in rounds.select("end_ns", "sent_packets").iter_rows():
+        times.append(max(end_ns, times[-1] + 1))
+        sent.append(sent[-1] + count + 1e-6)
+    here = _between(moment.ts_ns, times, sent)
+    start = _between(here - LEAD * DATA_PACKETS, sent, times)
+    end = _between(here + (1 - LEAD) * DATA_PACKETS, sent, times)
+    # A handshake, or the ACK of the last packet, lies outside of all rounds.
+    span = min(round(start), moment.ts_ns), max(round(end), moment.ts_ns)
+    moments = {moment.place: moment.ts_ns}
+    return Stretch(moment.source, moment.flow, moment.forward, *span, moments)
+
+
+def _between(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The value at ``x`` of the line through the points, which rise."""
+    at = min(max(bisect_right(xs, x), 1), len(xs) - 1)
+    share = (x - xs[at - 1]) / (xs[at] - xs[at - 1])
+    return ys[at - 1] + min(max(share, 0.0), 1.0) * (ys[at] - ys[at - 1])
+
+
+def filled(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
+    """``planned`` with their packets, at most so many of each. Raises InputError."""
+    rows: list[list[pl.DataFrame]] = [[] for _ in planned]
+    for source in sorted({one.source for one in planned}):
+        mine = [(one, rows[at]) for at, one in enumerate(planned) if one.source == source]
+        flows = frozenset(one.flow for one, _ in mine)
+        span = min(one.start_ns for one, _ in mine), max(one.end_ns for one, _ in mine)
+        wanted = stream.Stretch(flows, span)
+        for frame in stream.of_source(capture, source, columns=COLUMNS, stretch=wanted):
+            for one, held in mine:
+                within = pl.col("ts_ns").is_between(one.start_ns, one.end_ns)
+                left = most - sum(part.height for part in held)
+                held.append(frame.filter(within, flow=one.flow).head(left))
+    for one, held in zip(planned, rows, strict=True):
+        yield one._replace(packets=pl.concat(held) if held else None)

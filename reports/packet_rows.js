@@ -1,0 +1,55 @@
+// The packets of a stretch, and what each shows in the packet chart.
+
+const SEEN = ["new", "retransmitted", "out of order", "keep-alive", "seen twice", "stray"];
+const CODEPOINTS = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
+const FLAG_NAMES = [[1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"]];
+const SYN = 2, ECE = 64, CWR = 128;
+const CE = 3, RETRANSMITTED = 1, LATE = 2, TWICE = 4, STRAY = 5;
+// What the columns of a stretch hold, as arrays to draw from: by place in the stretch.
+function packetRows(data) {
+  const rows = data.t.map((t, i) => ({
+    t, i, frame: data.frame[i], out: data.out[i] === 1, seq: data.seq[i], len: data.len[i], ack: data.ack[i],
+    ecn: data.ecn[i], flags: data.flags[i], window: data.window[i], seen: data.seen[i], sack: data.sack[data.frame[i]],
+  }));
+  rows.sort((a, b) => a.t - b.t || a.i - b.i);
+  let ack = -Infinity, ace = null;
+  for (const row of rows) {
+    const counts = row.seen !== STRAY && row.seen !== TWICE;
+    row.segment = counts && row.out && row.len > 0;
+    row.acks = counts && !row.out && row.ack !== null;
+    [row.low, row.high] = row.acks ? [row.ack, row.ack] : [row.seq, row.seq + row.len];
+    if (!row.acks) continue;
+    row.newer = row.ack >= ack;
+    ack = Math.max(ack, row.ack);
+    if (!data.accecn || row.flags & SYN || !row.newer) continue;
+    row.step = ace === null ? 0 : (aceOf(row) - ace) & 7;
+    ace = aceOf(row);
+  }
+  return rows;
+}
+
+const aceOf = (row) => (row.flags >> 6) & 7;
+
+// The marks of a packet besides its bar or its point on the line of ACKs.
+function marksOf(row, accecn) {
+  const marks = [];
+  if (row.segment) {
+    if (row.seen === RETRANSMITTED) marks.push("again");
+    if (row.seen === LATE) marks.push("late");
+    if (row.ecn === CE) marks.push("ce");
+    if (!accecn && row.flags & CWR) marks.push("cwr");
+  } else if (row.acks) {
+    if (row.step > 0) marks.push("step");
+    if (!accecn && row.flags & ECE && !(row.flags & SYN)) marks.push("ece");
+  }
+  return marks;
+}
+
+function firstAt(rows, t) {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle].t < t) low = middle + 1; else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,146 @@
+"""The packet chart in a real browser: on its own page, and on that of a run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import axe_core_python
+import polars as pl
+import pytest
+
+import l4strace
+from l4strace.model import Stretch
+from l4strace.page import packet_page
+from l4strace.page.packet_page import Shown
+from tests.support import chromium
+from tests.support.places import FIXTURES
+
+MOST_BYTES = 1_500_000
+"""What all packet charts may add to a page."""
+CHART = "packetCharts[0]"
+
+
+@pytest.fixture(scope="module")
+def run() -> l4strace.Run:
+    return l4strace.open(FIXTURES / "misfire/misfire.pcap.xz")
+
+
+@pytest.fixture(scope="module")
+def report(run: l4strace.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "run.html"
+    path.write_text(run.page(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def alone(run: l4strace.Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame]:
+    """A page of one flow's packets, and these."""
+    rows = run.packets.filter(flow=1).collect()
+    span = rows["ts_ns"].min(), rows["ts_ns"].max()
+    stretch = Stretch(0, 1, True, *span, {}, rows)
+    path = tmp_path_factory.mktemp("alone") / "packets.html"
+    path.write_bytes(packet_page.encoded(stretch, Shown("Packets", "all", span[0], True)))
+    return path, rows
+
+
+def opened(browser: chromium.Chromium, page: Path) -> None:
+    browser.complaints.clear()
+    browser.call("Page.navigate", url=page.resolve().as_uri())
+    browser.wait_until("document.querySelector('details[data-drawn]') !== null")
+
+
+def named(browser: chromium.Chromium, frame: int) -> str:
+    """What the chart says of a packet that is clicked where it is drawn."""
+    browser.evaluate(f"chart = {CHART}; row = chart.rows.find((r) => r.frame === {frame}); 0")
+    browser.evaluate("chart.show([row.t - 2e5, row.t + 2e5]); chart.draw(); 0")
+    browser.evaluate(
+        "chart.choose(chart.nearest(chart.x(row.t), chart.y((row.low + row.high) / 2))); 0"
+    )
+    return str(browser.evaluate("document.querySelector('.says').textContent"))
+
+
+def test_a_click_names_the_packet(
+    browser: chromium.Chromium, alone: tuple[Path, pl.DataFrame]
+) -> None:
+    path, rows = alone
+    opened(browser, path)
+    assert browser.evaluate(f"{CHART}.rows.length") == rows.height
+    data = rows.filter(pl.col("payload_len") > 0, forward=True)
+    for row in (data.row(100, named=True), data.row(2000, named=True)):
+        text = named(browser, row["frame"])
+        assert text.startswith(f"frame {row['frame']} · ")
+        assert f"seq {row['seq']:,} · to {row['seq'] + row['payload_len']:,}" in text
+        assert text.endswith(f"frame.number == {row['frame']}")
+    acks = rows.filter(pl.col("payload_len") == 0, forward=False)
+    ack = acks.row(500, named=True)
+    assert f"ack {ack['ack']:,}" in named(browser, ack["frame"])
+    assert not browser.complaints
+
+
+def test_keys_zoom_to_the_microsecond_and_name_the_next_packet(
+    browser: chromium.Chromium, alone: tuple[Path, pl.DataFrame]
+) -> None:
+    opened(browser, alone[0])
+    press = (
+        f"key => {CHART}.canvas.dispatchEvent(new KeyboardEvent('keydown', {{key, bubbles: true}}))"
+    )
+    browser.evaluate(f"press = {press}; for (let i = 0; i < 40; i++) press('+'); 0")
+    assert browser.evaluate(f"{CHART}.shown[1] - {CHART}.shown[0]") == pytest.approx(1000)
+    before = browser.evaluate(f"{CHART}.chosen")
+    browser.evaluate("press('ArrowDown'); 0")
+    assert browser.evaluate(f"{CHART}.chosen") == before + 1
+    browser.evaluate("press('0'); 0")
+    whole = browser.evaluate(f"{CHART}.full")
+    assert browser.evaluate(f"{CHART}.shown") == pytest.approx(whole)
+
+
+def test_one_link_of_a_finding_leads_to_its_packets(
+    browser: chromium.Chromium, report: Path
+) -> None:
+    browser.complaints.clear()
+    browser.load(report)
+    assert browser.evaluate("document.querySelectorAll('.packet-chart canvas').length") == 0
+    browser.evaluate("document.querySelector('a[href=\"#chart-L4S301-flow-1\"]').click()")
+    browser.wait_until("document.querySelector('details[data-drawn]') !== null")
+    moment = browser.evaluate(f"{CHART}.rows[{CHART}.chosen].t - {CHART}.moment")
+    assert 0 <= moment < 1_000_000
+    drawn = f"{CHART}.canvas.getContext('2d').getImageData(0, 0, 600, 300).data.some((v) => v)"
+    assert browser.evaluate(drawn)
+    assert not browser.complaints
+
+
+def test_charts_that_share_a_stretch_open_both(browser: chromium.Chromium, report: Path) -> None:
+    browser.load(report)
+    browser.evaluate("document.querySelectorAll('details[data-stretch]').forEach(d => d.open = 1)")
+    browser.wait_until(
+        "[...document.querySelectorAll('details[data-stretch]')].every(d => 'drawn' in d.dataset)"
+    )
+    assert browser.evaluate("packetCharts.length") >= 4
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_open_chart_fits_and_axe_finds_nothing(
+    browser: chromium.Chromium, report: Path, width: int, scheme: str
+) -> None:
+    browser.size(width)
+    browser.scheme(scheme)
+    browser.load(report, "#chart-L4S301-flow-1")
+    browser.wait_until("document.querySelector('details[data-drawn]') !== null")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    browser.evaluate(f"{script}; 0")
+    found = browser.evaluate(
+        "axe.run('#chart-L4S301-flow-1').then(r => r.violations.map(v => v.id))"
+    )
+    assert found == []
+    browser.size(1280)
+    browser.scheme("light")
+
+
+def test_the_charts_keep_their_budget(report: Path) -> None:
+    text = report.read_text(encoding="utf-8")
+    found = re.findall(r'id="stretch-\d+">([^<]*)<', text)
+    assert found
+    assert sum(map(len, found)) < MOST_BYTES
