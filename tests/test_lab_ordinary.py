@@ -1,0 +1,63 @@
+"""Runs without L4S as the Internet has them (fixtures/lab/sim/ordinary.py): no untrue warning."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.places import FIXTURES
+
+LAB = FIXTURES / "lab"
+SEED, SAMPLE = 8001, 12
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("zstd")]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[SimpleNamespace]:
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in (LAB, LAB / "sim"):
+            patch.syspath_prepend(str(folder))
+        patch.delenv("CARGO_TARGET_DIR", raising=False)
+        names = ("simulate", "ordinary", "truth", "facts")
+        yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
+
+
+def test_every_kind_is_drawn_and_none_asks_for_l4s(lab: Any) -> None:
+    drawn = [lab.ordinary.draw(SEED, index) for index in range(100)]
+    assert drawn == [lab.ordinary.draw(SEED, index) for index in range(100)]
+    places = Counter(one.tags[0] for one in drawn)
+    assert set(places) == set(lab.ordinary.PLACES)
+    assert min(places.values()) > 10
+    flows = [flow for one in drawn for flow in one.flows]
+    assert {flow.cc for flow in flows} == set(lab.ordinary.CONTROLS)
+    assert {flow.kind for flow in flows} == {"bulk", "rate", "short"}
+    assert {one.client_ecn for one in drawn} == {
+        lab.ordinary.DEFAULT_ECN,
+        lab.ordinary.REQUESTS_ECN,
+    }
+
+
+def test_no_warning_is_untrue(lab: Any, tmp_path: Path) -> None:
+    program = lab.simulate.program()
+    tally = lab.truth.Tally()
+    for index in range(SAMPLE):
+        one = lab.ordinary.draw(SEED, index)
+        assert "FAILED" not in lab.simulate.simulate(one, tmp_path, program)
+        folder = tmp_path / one.name
+        cache = tmp_path / "diagnoses"
+        cache.mkdir(exist_ok=True)
+        document = lab.truth.diagnose(folder, lab.truth.INPUTS["packets"], cache, lab.truth.PROJECT)
+        assert isinstance(document, dict), document
+        facts = lab.facts.Facts(json.loads((folder / "truth.json").read_text()))
+        lab.truth.judge_run(facts, document, tally)
+    judged = sum(tally.weighty.values(), Counter())
+    assert judged["right"] > 0
+    assert judged["wrong"] == 0, [run.wrong for run in tally.runs if run.wrong]
