@@ -26,7 +26,7 @@ def lab() -> Iterator[SimpleNamespace]:
         for folder in (LAB, LAB / "sim"):
             patch.syspath_prepend(str(folder))
         patch.delenv("CARGO_TARGET_DIR", raising=False)
-        names = ("simulate", "ordinary", "truth", "facts")
+        names = ("simulate", "ordinary", "rare", "truth", "facts")
         yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
@@ -61,3 +61,22 @@ def test_no_warning_is_untrue(lab: Any, tmp_path: Path) -> None:
     judged = sum(tally.weighty.values(), Counter())
     assert judged["right"] > 0
     assert judged["wrong"] == 0, [run.wrong for run in tally.runs if run.wrong]
+
+
+def test_rare_runs_are_drawn_and_their_senders_take_their_codepoint(
+    lab: Any, tmp_path: Path
+) -> None:
+    drawn = [lab.rare.draw(SEED, index) for index in range(40)]
+    kinds = {one.tags[0]: one for one in drawn}
+    assert set(kinds) == {"cubic-ect1", "bbr-ect1", "dctcp", "slow"}
+    assert kinds["slow"].rate_kbit <= lab.rare.SLOW_KBIT[1]
+    said = lab.simulate.simulate(kinds["cubic-ect1"], tmp_path, lab.simulate.program())
+    assert "FAILED" not in said
+    name = kinds["cubic-ect1"].name
+    facts = lab.facts.Facts(json.loads((tmp_path / name / "truth.json").read_text()))
+    port = kinds["cubic-ect1"].flows[0].dport
+    assert (facts.sent_as(port), facts.sends_ect1(port), facts.is_prague(port)) == (
+        "ect1",
+        True,
+        False,
+    )
