@@ -146,9 +146,9 @@ def _headline(evidence: Evidence, row: Row) -> str:
         return NOT_FALLING_BACK if not_falling_back(row) else IDLE
     if cases.deep(row):
         return TOO_DEEP
-    if row.justified_by == "nothing":
-        return MISFIRED if runs_prague(evidence, row) else CLASSIC_SENDER
-    return ACTS
+    if not runs_prague(evidence, row):
+        return CLASSIC_SENDER
+    return MISFIRED if row.justified_by == "nothing" else ACTS
 
 
 def _severity(evidence: Evidence, row: Row) -> Severity:

@@ -5,7 +5,7 @@ import pytest
 
 from l4strace.derive import neighbors
 from l4strace.model import Confidence, Severity, Skipped
-from l4strace.rules.l4s308_fallback_cuts_from_packets import check
+from l4strace.rules.l4s308_fallback_cuts_from_packets import ACTS, check
 from tests.support.frames import MS, evidence
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starving, steps
@@ -60,6 +60,22 @@ def test_fires_with_the_verdict_that_fits(kind, law, place, severity, words) -> 
     (found,) = check(scene(kind, law, place))
     assert found.severity is severity
     assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("cc", "words"),
+    [
+        (None, "acts behind a classic AQM, as intended, first at t=0.000 s, or the sender is not"),
+        ("cubic", "The sender (cubic) reduces as a classic one behind a classic AQM"),
+        ("prague", "The classic-ECN fallback acts behind a classic AQM, as intended"),
+    ],
+)
+def test_fires_as_a_fallback_only_where_the_sender_is_known_to_run_prague(cc, words) -> None:
+    """Simulated CUBIC under ECT(1) behind CoDel: "the classic-ECN fallback acts, as intended"."""
+    named = DIRECTIONS.with_columns(cc=pl.lit(cc, dtype=pl.String))
+    (found,) = check(scene("classic", FLOOR, directions=named))
+    assert words in found.message
+    assert (found.headline == ACTS) is (cc == "prague")
 
 
 @pytest.mark.parametrize("kind", ["l4s", "classic"])

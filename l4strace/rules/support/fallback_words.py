@@ -147,8 +147,17 @@ def fact(evidence: Evidence, row: Row) -> str:
     if row.justified_by == "slow link":
         times = "" if response.at_the_floor else "at times "
         packet = f"one packet takes {row.place.serialisation_us / 1000:.1f} ms"
-        return f"The classic-ECN fallback acts {times}on a slow L4S link, where {packet}"
-    return f"The classic-ECN fallback acts{_behind(evidence, row)}{_when(evidence, row, response)}"
+        return _acting(evidence, row, f" {times}on a slow L4S link, where {packet}")
+    return _acting(evidence, row, f"{_behind(evidence, row)}{_when(evidence, row, response)}")
+
+
+def _acting(evidence: Evidence, row: Row, how: str) -> str:
+    """CUBIC gives up 30 %, as the fallback does: only Prague's name shows which it is."""
+    if runs_prague(evidence, row):
+        return f"The classic-ECN fallback acts{how}"
+    if control := subjects.control(evidence, row.flow, row.forward):
+        return f"The sender ({control}) reduces as a classic one{how}"
+    return f"The classic-ECN fallback acts{how}, or the sender is not Prague (CUBIC reduces so)"
 
 
 def runs_prague(evidence: Evidence, row: Row) -> bool:
@@ -157,7 +166,7 @@ def runs_prague(evidence: Evidence, row: Row) -> bool:
 
 
 def _misfire(evidence: Evidence, row: Row) -> str:
-    """CUBIC gives up 30 %, as the fallback does: only Prague's name shows which it is."""
+    """As `_acting`, where nothing justifies it."""
     where = " behind an L4S AQM" if row.place.proven_l4s else ""
     if runs_prague(evidence, row):
         return f"The classic-ECN fallback misfired{where}, as the packets show"
