@@ -225,6 +225,7 @@ DIRECTIONS = Table(
         Column("rtt_max_us", F64, "us", "Largest RTT from data to its acknowledgement at this point, without retransmitted data."),
         Column("rtt_samples", U64, "", "Number of RTT samples behind `rtt_min_us`, `rtt_mean_us` and `rtt_max_us`."),
         Column("ts_rtt_min_us", F64, "us", "Smallest RTT from TCP timestamp echoes; coarse where the timestamp clock ticks in ms."),
+        Column("spin_rtt_us", F64, "us", "10th percentile of the times between turns of QUIC's spin bit in this direction, wherever it is captured: near the base RTT if the queue was short for a tenth of the time, and no measure of the queue. Null where the bit does not spin, as in at least one connection of 16."),
         Column("ce_fed_back_lo", U64, "", "Lower bound on the CE packets of this direction that the receiver's feedback reports."),
         Column("ce_fed_back_hi", U64, "", "Upper bound on the CE packets of this direction that the receiver's feedback reports; if any were marked, packets that are unacknowledged at the end count as marked."),
         Column("ce_fed_back_best", U64, "", "Most likely number of CE packets of this direction that the receiver's feedback reports, by the kernel's rules for delivered_ce where they decide."),

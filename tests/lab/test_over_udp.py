@@ -205,3 +205,15 @@ def test_the_controller_of_udp_prague_is_replayed(
     assert sorted(errors)[len(errors) // 2] <= most
     assert trips["empty_reductions"].max() == empty
     assert trips["reductions"].max() > 50
+
+
+@pytest.mark.parametrize(("run", "spins"), [("pq1", True), ("qg1", False), ("qgbleach", False)])
+@pytest.mark.parametrize("end", ["a", "b"])
+def test_the_spin_bit_shows_the_base_rtt_where_it_spins(
+    shared_data: Path, run: str, end: str, spins: bool
+) -> None:
+    """The path has 10 ms and its queue a millisecond; quic-go never spins."""
+    capture = pipeline.read([str(shared_data / "user-space" / run / f"{end}.pcap.xz")])
+    shown = capture.udp_directions["spin_rtt_us"].drop_nulls()
+    assert shown.len() == (2 if spins else 0)
+    assert shown.is_between(10_000, 11_200).all()

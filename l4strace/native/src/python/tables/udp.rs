@@ -180,6 +180,8 @@ fn feedback(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.f64("rtt_mean_us", dirs.iter().map(|d| d.rtt(|rtt| rtt.sum_ns as f64 / rtt.samples as f64 / 1e3)));
     t.f64("rtt_max_us", dirs.iter().map(|d| d.rtt(|rtt| us(rtt.max_ns))));
     t.u64("rtt_samples", dirs.iter().map(|d| d.reported(|n| n.rtt.samples)));
+    let spins = dirs.iter().map(|d| d.view.flow.spin_rtt_us(usize::from(!d.forward)));
+    t.f64("spin_rtt_us", spins.map(|rtt| rtt.map(f64::from)));
     t.u64("ce_fed_back_lo", dirs.iter().map(|d| d.reported(|n| n.ce)));
     t.u64("ce_fed_back_hi", dirs.iter().map(|d| d.reported(|_| ()).and(d.sending).map(Sending::most_ce)));
     t.u64("ce_fed_back_best", dirs.iter().map(|d| d.reported(|n| n.ce)));

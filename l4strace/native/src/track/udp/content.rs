@@ -3,6 +3,7 @@
 use super::prague::Prague;
 use super::quic::Quic;
 use super::rtp::Rtp;
+use crate::packet::Packet;
 
 /// What runs over UDP; names as in the `transport` column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,16 +39,16 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub fn look(&mut self, payload: &[u8], length: u32, side: usize) {
+    pub fn look(&mut self, payload: &[u8], packet: &Packet, side: usize) {
         if self.looked == LOOKED_AT || payload.is_empty() {
             return;
         }
         self.looked += 1;
         // The first two bits part RTP from QUIC (RFC 9443 section 3).
         match payload[0] >> 6 {
-            0 => self.prague[side].look(payload, length),
-            2 => self.rtp[side].look(payload, length),
-            _ => self.quic.look(payload, side),
+            0 => self.prague[side].look(payload, packet.payload_len),
+            2 => self.rtp[side].look(payload, packet.payload_len),
+            _ => self.quic.look(payload, packet.ts_ns, side),
         }
     }
 

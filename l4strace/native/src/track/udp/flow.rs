@@ -128,7 +128,7 @@ impl UdpFlow {
         if payload.len() < usize::from(self.held[side]) && (payload.len() as u32) < packet.payload_len {
             self.held[side] = payload.len() as u8;
         }
-        self.content.look(payload, packet.payload_len, side);
+        self.content.look(payload, packet, side);
         self.feedback.take(packet, payload, side);
         self.last_frame = packet.frame;
     }
@@ -157,6 +157,11 @@ impl UdpFlow {
     /// Version of QUIC, as its long headers state it.
     pub fn version(&self) -> Option<String> {
         (self.transport() == Transport::Quic).then(|| self.content.quic.version()).flatten()
+    }
+
+    /// Near the RTT of an empty queue, as the spin bit of QUIC shows it in what a side sent.
+    pub fn spin_rtt_us(&self, side: usize) -> Option<u32> {
+        (self.transport() == Transport::Quic).then(|| self.content.quic.base_rtt_us(side)).flatten()
     }
 
     /// What a side sent and what was reported of it, where the feedback is read.

@@ -12,6 +12,7 @@ mod runs;
 mod same;
 mod sample;
 mod series;
+mod spin;
 
 pub use content::Transport;
 pub use feedback::{Counts, Sending};

@@ -1,5 +1,7 @@
 //! QUIC: long headers with a known version (RFC 8999 section 5.1), or else a run of short ones.
 
+use super::spin::Spin;
+
 /// Bytes of a connection ID at most (RFC 9000 section 17.2).
 const MOST_ID: u8 = 20;
 /// Short headers without an exception that identify a connection whose handshake was not captured, and how many
@@ -11,6 +13,7 @@ const DIFFERENT: u32 = 8;
 pub(super) struct Quic {
     version: Option<u32>,
     short: [Short; 2],
+    spin: [Spin; 2],
     /// A datagram that begins with neither header.
     odd: bool,
 }
@@ -29,8 +32,9 @@ struct Short {
 impl Quic {
     /// A datagram whose first byte begins with 01, 10 or 11.
     #[inline]
-    pub fn look(&mut self, payload: &[u8], side: usize) {
+    pub fn look(&mut self, payload: &[u8], ts_ns: i64, side: usize) {
         if payload[0] & 0x80 == 0 {
+            self.spin[side].add(payload[0], ts_ns);
             self.short[side].look(payload);
         } else if self.version.is_none() {
             match long_header(payload) {
@@ -43,10 +47,16 @@ impl Quic {
     /// Takes each side for the other.
     pub fn turn(&mut self) {
         self.short.swap(0, 1);
+        self.spin.swap(0, 1);
     }
 
     pub fn is_shown(&self) -> bool {
         self.version.is_some() || (!self.odd && self.short.iter().any(Short::is_shown))
+    }
+
+    /// As the spin bit of a side shows it.
+    pub fn base_rtt_us(&self, side: usize) -> Option<u32> {
+        self.spin[side].base_rtt_us()
     }
 
     pub fn version(&self) -> Option<String> {
