@@ -27,10 +27,10 @@ pub fn frame(data: &[u8]) {
 }
 
 /// A whole file, fed in two pieces: framing, decode and tracking of whatever comes out; then a second pass,
-/// which must find the conversations of the first.
+/// which must find the conversations of the first, and a third without prediction, which must leave the same.
 pub fn capture(data: &[u8]) {
     let Ok(mut decoder) = Decoder::new(&data[..data.len().min(24)]) else { return };
-    let mut again = decoder.clone();
+    let (mut again, mut once_more) = (decoder.clone(), decoder.clone());
     let mut tracker = Tracker::default();
     let cut = data.len() / 2;
     let (done, _) = decoder.feed(&data[..cut], &mut |packets: &[Packet]| tracker.packets(packets));
@@ -49,7 +49,24 @@ pub fn capture(data: &[u8]) {
         effects.forget_rounds();
     });
     assert!(placed.iter().all(|&packets| packets > 0), "a conversation without packets");
+    let mut general = Tracker::general();
+    once_more.feed(data, &mut |packets: &[Packet]| general.packets(packets));
+    general.finish();
+    left_the_same(&tracker, &general);
     let _ = (decoder.info, decoder.stats.rows());
+}
+
+/// What following the packets left, rows and inner state, with prediction and without.
+pub fn left_the_same(predicted: &Tracker, general: &Tracker) {
+    assert_eq!(predicted.flows.len(), general.flows.len());
+    for (flow, other) in predicted.flows.iter().zip(&general.flows) {
+        let other = format!("{other:?}").replace("general: true", "general: false");
+        assert_eq!(format!("{flow:?}"), other);
+    }
+    assert_eq!(predicted.rounds.len(), general.rounds.len());
+    for (row, other) in predicted.rounds.iter().zip(general.rounds.iter()) {
+        assert_eq!(format!("{row:?}"), format!("{other:?}"));
+    }
 }
 
 /// Datagrams of two conversations, from a time that the first eight bytes say. Each has four bytes before its payload:

@@ -3,6 +3,7 @@
 pub(super) mod ace;
 pub(super) mod counters;
 pub(super) mod reports;
+mod standing;
 
 use self::ace::{Arrived, CeBytes, CeCount, Step};
 use self::counters::ByteCounters;

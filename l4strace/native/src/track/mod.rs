@@ -65,9 +65,15 @@ pub struct Tracker {
     thin_at: usize,
     /// First frame since when a conversation has its ports again, and its number.
     resumed: Vec<(u64, u32)>,
+    general: bool,
 }
 
 impl Tracker {
+    /// Follows every packet by the general code, without prediction: all that it leaves must be the same.
+    pub fn general() -> Self {
+        Tracker { general: true, ..Tracker::default() }
+    }
+
     /// Follows packets in the order of the capture.
     ///
     /// While more conversations take turns than a cache holds, they wait until some can be followed together:
@@ -114,10 +120,16 @@ impl Tracker {
         let at = self.table.intern(p, hash);
         self.mix.turn(at.flow);
         if at.new {
-            let serial = u64::from(at.flow) + self.folded;
-            self.flows.push(Box::new(Flow::new(at.flow, serial, p)));
+            self.flows.push(self.begun(at.flow, p));
         }
         at
+    }
+
+    /// A conversation of that number, which `p` begins.
+    fn begun(&self, number: u32, p: &Packet) -> Box<Flow> {
+        let mut flow = Flow::new(number, u64::from(number) + self.folded, p);
+        flow.general = self.general;
+        Box::new(flow)
     }
 
     /// Conversations that began so far, those that were dropped among them.

@@ -64,6 +64,8 @@ pub struct Flow {
     /// Payload per packet on the wire, by side.
     pub(in crate::track) mss: [u32; 2],
     pub(in crate::track) shift: [Option<u8>; 2],
+    /// Nothing is predicted: see [`crate::track::Tracker::general`].
+    pub(in crate::track) general: bool,
     /// Row of the round that ended last, by side, until the next ACK: only what is sent by then shows the window.
     pub(in crate::track) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
@@ -105,6 +107,7 @@ impl Flow {
             patience_ns: PATIENCE_NS,
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
+            general: false,
             ended_row: [None; 2],
             remembered: None,
             held: None,
@@ -175,7 +178,8 @@ impl Flow {
                 self.dirs[side ^ 1].echoes.echoed(tsecr, p.ts_ns);
             }
         }
-        if p.flags & flag::ACK != 0 && p.flags & flag::RST == 0 {
+        let reports = p.flags & flag::ACK != 0 && p.flags & flag::RST == 0;
+        if reports && !(place.new_data && !self.general && self.report_stands(p, side)) {
             self.acknowledge(p, side, place, rows);
         }
         if p.flags & (flag::FIN | flag::RST) != 0 {
@@ -261,7 +265,7 @@ impl Flow {
         let begin = || if from_start { first_byte(data.start, dir.acked, mss) } else { data.start };
         let handshake_ns = dir.handshake_rtt_ns;
         let sender = dir.sender.get_or_insert_with(|| Box::new(Sender::new(begin(), handshake_ns)));
-        if is_probe(data, sender) {
+        if data.is_probe(&sender.segments) {
             dir.feedback.expect(1);
             return Place::default();
         }
@@ -392,9 +396,4 @@ impl Flow {
         };
         (self.mode(), format!("{reason} {shown}"))
     }
-}
-
-/// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.
-fn is_probe(data: &Data, sender: &Sender) -> bool {
-    data.end - data.start == 1 && data.end == sender.segments.max && sender.segments.una == data.end
 }

@@ -1,6 +1,5 @@
 //! Which conversation a packet belongs to when its ports were used more than once.
 
-use super::flow::Flow;
 use super::strays::{Followed, Held};
 use crate::packet::Packet;
 use crate::track::Tracker;
@@ -46,7 +45,7 @@ impl Tracker {
         }
         let at = self.table.restart(flow, first, *side);
         self.flows[flow as usize].successor = Some(at.flow);
-        let mut new = Box::new(Flow::new(at.flow, u64::from(at.flow) + self.folded, first));
+        let mut new = self.begun(at.flow, first);
         new.all(&held, &mut self.rounds);
         self.flows.push(new);
     }

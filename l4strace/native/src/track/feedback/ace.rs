@@ -62,9 +62,9 @@ pub struct CeCount {
     pub best: u64,
     pub naive: u64,
     /// Counter value of the last accepted and of the last seen feedback packet.
-    ace: u8,
-    naive_ace: u8,
-    started: bool,
+    pub(super) ace: u8,
+    pub(super) naive_ace: u8,
+    pub(super) started: bool,
     /// Running share of CE among packets whose marks are known: ACKs for fewer than eight, and options.
     share: f32,
     /// So many packets have entered it.
@@ -78,14 +78,14 @@ pub struct CeCount {
     option_lo: u64,
     option_hi: u64,
     option_best: u64,
-    option_extra: u32,
+    pub(super) option_extra: u32,
     /// Marks since then that `tells_all` ruled out although the packets would allow them, and those since
     /// the ACKs last showed no marks.
     ruled_out: u32,
     ruled_out_lately: u32,
     /// Eight marks that only a hidden packet allows: in the last step, and in one whose hole showed since.
-    hidden: bool,
-    shown: bool,
+    pub(super) hidden: bool,
+    pub(super) shown: bool,
 }
 
 impl CeCount {
@@ -217,7 +217,7 @@ impl CeCount {
         }
     }
 
-    fn learn_share(&mut self, marks: u32, packets: u32) {
+    pub(super) fn learn_share(&mut self, marks: u32, packets: u32) {
         if packets > 0 {
             let share = if marks == 0 { 0.0 } else { (marks as f32 / packets as f32).min(1.0) };
             // An ACK for many packets shows as much as many ACKs.
@@ -246,11 +246,17 @@ impl CeCount {
             let marks = u32::try_from(self.lo - self.option_lo).unwrap_or(u32::MAX);
             self.learn_share(marks, self.option_delivered);
         }
+        self.end_option();
+        let moved = |now: u64, old: u64| now as i64 - old as i64;
+        (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
+    }
+
+    /// What comes is counted from this option on.
+    #[inline]
+    pub(super) fn end_option(&mut self) {
         (self.option_lo, self.option_hi, self.option_best) = (self.lo, self.hi, self.best);
         (self.option_extra, self.ruled_out, self.ruled_out_lately) = (0, 0, 0);
         self.option_delivered = 0;
-        let moved = |now: u64, old: u64| now as i64 - old as i64;
-        (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
     }
 
     /// Takes back what `tells_all` ruled out when the bytes show that a whole run of marks was merged.

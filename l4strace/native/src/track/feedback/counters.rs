@@ -25,12 +25,12 @@ pub struct Verdict {
 /// Counters that one direction's receiver reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByteCounters {
-    wire: [Option<u32>; 3],
+    pub(super) wire: [Option<u32>; 3],
     pub total: [Option<i64>; 3],
     /// Of the totals.
-    sum: i64,
+    pub(super) sum: i64,
     /// What was acknowledged when the last option was read.
-    acked: i64,
+    pub(super) acked: i64,
 }
 
 impl ByteCounters {

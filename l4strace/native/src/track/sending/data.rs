@@ -1,5 +1,6 @@
 //! One data packet, as the parts of a sender hand it on.
 
+use super::segments::Segments;
 use crate::packet::Packet;
 
 /// Packets on the wire that one data packet can stand for: 13 bits, above which a segment keeps its marks.
@@ -17,6 +18,13 @@ pub struct Data {
     pub print: u16,
     /// Packets on the wire, at most MOST_WEIGHT: more than one for an offload super-packet.
     pub weight: u16,
+}
+
+impl Data {
+    /// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.
+    pub fn is_probe(&self, sent: &Segments) -> bool {
+        self.end - self.start == 1 && self.end == sent.max && sent.una == self.end
+    }
 }
 
 /// Segments of the first flight (RFC 6928), of which a later one may come first.

@@ -83,7 +83,6 @@ fn an_injected_syn_does_not_take_the_ports() {
 #[test]
 fn a_second_pass_finds_the_same_conversations() {
     let mut talk = Talk::accecn();
-    let mut packets = Vec::new();
     go_on(&mut talk, 0, 50);
     let base = Packet { ack: 900_000_000, payload_len: 1000, ..Packet::default() };
     talk.say(A, 80, flag::SYN, 7, Packet { seq: 3_000_000_000, ..Packet::default() });
@@ -92,7 +91,7 @@ fn a_second_pass_finds_the_same_conversations() {
     for n in 0..20u32 {
         talk.say(A, 9000 + i64::from(n), flag::ACK, 5, Packet { seq: 700_000_000 + 1000 * n, ..base });
     }
-    std::mem::swap(&mut packets, &mut talk.said);
+    let packets = talk.said.clone();
     talk.end();
     assert_eq!(talk.tracker.flows.len(), 3);
     let mut again = Retrace::new(talk.tracker.starts());
@@ -212,4 +211,10 @@ fn silence_is_no_clock_step() {
         talk.say(A, ms, flag::ACK, 5, data);
     }
     assert_eq!(talk.end().dirs[0].totals.clock_steps, 0);
+}
+
+#[test]
+fn a_flow_that_does_little_takes_little_memory() {
+    let size = std::mem::size_of::<Flow>() + std::mem::size_of::<Handshake>();
+    assert!(size <= 1416, "{size}");
 }
