@@ -25,10 +25,11 @@ def _without_rows(name: str) -> Callable[[], pl.DataFrame]:
 class Capture:
     """Tables read from the inputs; each is declared under the same name in `l4strace.schema`.
 
-    Here `flows` and `directions` hold TCP alone, which is what derived tables and rules read, and
-    `udp_flows` and `udp_directions` the rows of UDP; likewise `udp_kernel` holds what logs of
-    user-space senders say. `traffic` puts them together. `udp_rounds` has what UDP sent over time,
-    in those columns of `rounds` that it fills.
+    Here `flows`, `directions` and `rounds` hold the flows whose feedback is read, of any transport:
+    these are what derived tables and rules measure. `udp_flows` and `udp_directions` have the rows
+    of those over UDP whose feedback is not, and `udp_rounds` what these sent over time, in those
+    columns of `rounds` that it fills. `udp_kernel` holds what logs of user-space senders say.
+    `traffic` puts all together, and `over_udp` has those of UDP.
     """
 
     sources: pl.DataFrame
@@ -128,12 +129,25 @@ def traffic(capture: C) -> C:
     return replace(
         capture,
         flows=flows.sort("source", "flow", maintain_order=True),
-        directions=directions.sort(
-            "source", "flow", "forward", descending=[False, False, True], maintain_order=True
-        ),
+        directions=in_order(directions),
         udp_flows=capture.udp_flows.clear(),
         udp_directions=capture.udp_directions.clear(),
         kernel=pl.concat([capture.kernel, capture.udp_kernel]),
         udp_kernel=capture.udp_kernel.clear(),
         udp_rounds=capture.udp_rounds.clear(),
     )
+
+
+def in_order(directions: pl.DataFrame) -> pl.DataFrame:
+    """Rows by input and flow, the client's direction first."""
+    return directions.sort(
+        "source", "flow", "forward", descending=[False, False, True], maintain_order=True
+    )
+
+
+@kept
+def over_udp(capture: Capture) -> pl.DataFrame:
+    """Rows of `flows` over UDP, whether their feedback is read or not."""
+    import polars as pl
+
+    return traffic(capture).flows.filter(pl.col("transport").ne("tcp"))

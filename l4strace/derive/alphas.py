@@ -59,8 +59,14 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     with the likely clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any
     value at first: `alpha` is the middle of the bounds.
     """
-    found = _native.alphas(plain.rechunk(), _builds(capture))
-    return plain.with_columns(pl.DataFrame(found).get_columns())
+    found = pl.DataFrame(_native.alphas(plain.rechunk(), _builds(capture)))
+    # Only where counters of AccECN feed both clocks; a controller over UDP has its own alpha.
+    of_tcp = pl.col("alpha_25ms").is_not_null()
+    told = [
+        pl.when(of_tcp).then(alpha).otherwise(alpha.name).alias(alpha.name)
+        for alpha in found.get_columns()
+    ]
+    return plain.with_columns(told)
 
 
 def _builds(capture: Capture) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive.measured import measured
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, over_udp
 from l4strace.prague.constants import (
     CLASSIC_THRESHOLD,
     CUT_FLOOR,
@@ -103,10 +103,13 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _from_packets(capture: Capture) -> pl.DataFrame:
-    """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight."""
-    cuts = pl.LazyFrame(measured(capture).cuts()).with_columns(
-        origin=pl.lit("packets"), slack=REGROWN
-    )
+    """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight.
+
+    Of senders over UDP neither the laws nor a window that shows in flight are those of TCP.
+    """
+    over_tcp = ~pl.col("flow").is_in(over_udp(capture)["flow"].implode())
+    cuts = pl.LazyFrame(measured(capture).cuts()).filter(over_tcp)
+    cuts = cuts.with_columns(origin=pl.lit("packets"), slack=REGROWN)
     return _fractions(cuts).collect().pipe(_with_kernel_state, capture.kernel)
 
 

@@ -1,11 +1,11 @@
-"""Flows over UDP beside TCP: which path each takes, and which of them take much of a link."""
+"""Flows over UDP beside those whose feedback is read: their paths, and what they take of a link."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from l4strace.derive import neighbors, numbers
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture, kept, over_udp
 from l4strace.schema.keys import KEY, PATH
 
 LEAST_SHARE = 1 / 20
@@ -38,6 +38,14 @@ def directions(capture: Capture) -> pl.DataFrame:
     one_way = pl.col("near") != pl.col("far")
     shared = one_way | ((same["sender"] | same["receiver"]) & ~back)
     return ways.filter(shared).select(*KEY, "path", "at", "first_ns", "last_ns", "bps")
+
+
+def measured(capture: Capture) -> pl.DataFrame:
+    """Rows of `neighbors.directions` over UDP, whose feedback is read, with `bps`."""
+    known = neighbors.directions(capture).filter(pl.col("data_packets") > 0)
+    return known.join(over_udp(capture), on=["source", "flow"], how="semi").with_columns(
+        bps=_rate()
+    )
 
 
 def _receiver() -> pl.Expr:

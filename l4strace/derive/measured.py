@@ -17,7 +17,7 @@ SENT = ("start_ns", "end_ns", "sent_packets", "sent_bytes", "limited_by")
 @kept
 def measured(capture: Capture) -> _native.Measured:
     """Rounds by direction and `round`, and the directions, numbered by row; and those over UDP."""
-    ect1 = vantage.scalable(capture).lazy().select(*KEY, scalable=pl.lit(True))
+    ect1 = vantage.scalable_over_tcp(capture).lazy().select(*KEY, scalable=pl.lit(True))
     known = (
         neighbors.directions(capture).lazy().join(ect1, on=KEY, how="left", maintain_order="left")
     )
@@ -26,7 +26,8 @@ def measured(capture: Capture) -> _native.Measured:
         "scalable",
         near=pl.col("vantage").ne_missing(receiver()),
         at=numbers.paths(capture),
-        prague=pl.col("data_ect1") + pl.col("data_ce") > 0,
+        prague=(pl.col("data_ect1") + pl.col("data_ce") > 0)
+        & pl.col("transport").fill_null("tcp").eq("tcp"),
     )
     return _made(capture, directions.collect().rechunk())
 

@@ -37,11 +37,13 @@ def directions(capture: Capture) -> pl.DataFrame:
     """Directions with a `path` name, the `sender`'s address and what their data packets carried.
 
     `marked_as` is `ect1`, `ect0` or `not_ect`: the codepoint of most data packets; a CE packet
-    counts for the codepoint it replaced, which the others show.
+    counts for the codepoint it replaced, which the others show. `began`: the capture shows the
+    start.
     """
     ends = capture.flows.lazy().select(
         "source",
         "flow",
+        "transport",
         "mode",
         "handshake",
         "vantage",
@@ -62,6 +64,7 @@ def directions(capture: Capture) -> pl.DataFrame:
         pl.when("forward").then("client").otherwise("server").alias("sender"),
         pl.format("{}>{}", source.fill_null("?"), target.fill_null("?")).alias("path"),
         carried().alias("marked_as"),
+        pl.coalesce("from_start", pl.col("handshake") != "none").alias("began"),
     )
     return named.collect()
 

@@ -54,8 +54,7 @@ def bases(capture: Capture) -> pl.DataFrame:
     near = pl.col("vantage").ne_missing(receiver())
     overtaken = pl.when(near).then("overtaken").fill_null(0).max().over(numbers.paths(capture))
     directions = neighbors.directions(capture).select(
-        *(*KEY, "marked_as", numbers.paths(capture)),
-        began=pl.col("handshake") != "none",
+        *(*KEY, "marked_as", "began", numbers.paths(capture)),
         # SACK shows packets that overtook others; where the snaplen cuts it off any may have.
         doubt=(overtaken >= OVERTAKEN)
         | (pl.col("options_cut").fill_null(0).max().over("source", "flow") > 0),

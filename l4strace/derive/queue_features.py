@@ -85,11 +85,7 @@ def known(capture: Capture) -> pl.DataFrame:
     owd = one.select(
         *(*KEY, "owd_base_us", "owd_floor_us", "owd_low_us"), in_order=~pl.col("overtakes")
     )
-    found = (
-        neighbors.directions(capture)
-        .lazy()
-        .select(*KEY, "marked_as", began=pl.col("handshake") != "none")
-    )
+    found = neighbors.directions(capture).lazy().select(*KEY, "marked_as", "began")
     for more in (queue_delay.bases(capture).lazy(), neighbors.counters(capture).lazy(), owd):
         found = found.join(more, on=KEY, how="left", maintain_order="left")
     sized = phases.sized(capture).select("capacity_bps", "noise_us")
@@ -111,7 +107,7 @@ def _carried(capture: Capture) -> pl.LazyFrame:
         & (pl.col("acked_bytes") > neighbors.MIN_ACKED_PACKETS * 1000)
     )
     erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
-    began = (pl.col("handshake") != "none").any().over("source", "path")
+    began = pl.col("began").any().over("source", "path")
     mangled = neighbors.counters(capture)
     return (
         neighbors.directions(capture)
@@ -125,11 +121,14 @@ def _carried(capture: Capture) -> pl.LazyFrame:
             erased.alias("erased"),
             pl.col("mangled").fill_null(False).any().over("source", "path").alias("cleared"),
             (pl.col("mangled") & pl.col("option_mss").is_null()).fill_null(False).alias("deaf"),
-            pl.col("retransmits").alias("losses"),
+            pl.coalesce("retransmits", "reported_lost").alias("losses"),
             pl.col("lost_before").fill_null(0),
             # A capture that began late may have missed what another one shows.
             pl.col("data_ce").fill_null(0).max().over(DIRECTION).alias("seen_marks"),
-            pl.col("retransmits").fill_null(0).max().over(DIRECTION).alias("seen_losses"),
+            pl.coalesce("retransmits", "reported_lost", 0)
+            .max()
+            .over(DIRECTION)
+            .alias("seen_losses"),
             (pl.col("ce_fed_back_hi") / pl.col("data_packets")).alias("possible_share"),
         )
         .join(_lost_between(capture), on=KEY, how="left", maintain_order="left")

@@ -126,15 +126,18 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 
 def _with_datagrams(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Flows over UDP that take much of the path: whether any sent (`beside`).
+    """Other flows over UDP that take much of the path: whether any sent (`beside`).
 
-    One that began in the second before, where no flow over TCP did, is the `culprit`.
+    One that began in the second before, where no flow that is measured did, is the `culprit`.
     """
-    known = datagrams.directions(capture).select(*PATH, "bps", "first_ns", "last_ns", begun="flow")
+    columns = (*PATH, "bps", "first_ns", "last_ns")
+    tables = (datagrams.directions(capture), datagrams.measured(capture))
+    known = pl.concat(table.select(*columns, begun="flow") for table in tables)
     met = (
-        events.select(*EVENT, "start_ns", "end_ns", "capacity_bps")
+        events.select(*EVENT, "flow", "start_ns", "end_ns", "capacity_bps")
         .join(known, on=PATH)
         .filter(
+            pl.col("begun") != pl.col("flow"),
             pl.col("bps") >= datagrams.LEAST_SHARE * pl.col("capacity_bps"),
             pl.col("first_ns") <= pl.col("end_ns"),
             pl.col("last_ns") >= pl.col("start_ns"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture, kept, traffic
+from l4strace.evidence import Capture, kept, over_udp, traffic
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import at_sender as at_sender
 from l4strace.schema.vantage import distance
@@ -71,6 +71,12 @@ def scalable(capture: Capture) -> pl.DataFrame:
     others = pl.col("data_ect0").fill_null(0) + pl.col("data_not_ect").fill_null(0)
     counted = capture.directions.select(*KEY, "data_ect1", "data_ect0", "data_not_ect")
     return once(capture, counted).filter((ect1 > 0) & (ect1 >= others)).select(KEY)
+
+
+@kept
+def scalable_over_tcp(capture: Capture) -> pl.DataFrame:
+    """Directions of `scalable` that may run the kernel's Prague, with its laws and detector."""
+    return scalable(capture).join(over_udp(capture), on=["source", "flow"], how="anti")
 
 
 @kept

@@ -12,7 +12,7 @@ import polars as pl
 from l4strace import console
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import host_file, tracked, translated, untrusted
+from l4strace.ingest import host_file, reported, tracked, translated, untrusted
 from l4strace.ingest.digest import with_digests
 from l4strace.ingest.join import controls
 from l4strace.ingest.tracked import Progress, Tracked
@@ -53,7 +53,8 @@ def load(
     sources = capture.sources
     if digests:
         sources = with_digests(sources, packets.digests)
-    return controls.named(replace(capture, sources=sources, host_files=tuple(hosts)))
+    named = controls.named(replace(capture, sources=sources, host_files=tuple(hosts)))
+    return reported.measured(named)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from l4strace.page.transports import drawn
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import TimeAxis, axis_of
 from l4strace.wording.names import direction_key, short_names
-from l4strace.wording.verdict import conversations
+from l4strace.wording.verdict import conversations, of_tcp
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -62,8 +62,8 @@ class Case:
 
     @cached_property
     def flow_count(self) -> int:
-        """Conversations, as terminal and verdict count them."""
-        return conversations(self.evidence)
+        """Conversations over TCP, as terminal and verdict count them."""
+        return of_tcp(self.evidence)
 
     @cached_property
     def without_data(self) -> int:

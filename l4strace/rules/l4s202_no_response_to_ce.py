@@ -19,7 +19,8 @@ When it is wrong
 ----------------
 If the sender follows another law than alpha/2 and reduces less. A capture that begins in the middle
 of the flow does not show alpha: such flows are left out. So are flows behind a link that releases
-packets in bursts (L4S406): what is in flight then follows the link and not the window.
+packets in bursts (L4S406): what is in flight then follows the link and not the window. Senders over
+UDP have other laws and are not judged.
 
 What to do
 ----------
@@ -38,7 +39,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 
 CODE = "L4S202"
 MIN_PACKETS = 1.0
@@ -53,17 +54,19 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ignored = subjects.once(evidence, evidence.laws).filter(
         (pl.col("law") == "none") & (asked >= MIN_PACKETS)
     )
+    unknown = datagrams.unknown_law(evidence, CODE)
     if ignored.is_empty():
-        return []
+        return [*unknown]
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     bursty = subjects.noise(evidence).filter(pl.col("release_us").is_not_null())
     ignored = ignored.join(begun, on=["source", "flow"], how="semi").join(
         bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left"
     )
-    return [
+    judged = [
         _finding(row) if row["release_us"] is None else Skipped(CODE, BURSTY, row["flow"])
         for row in ignored.iter_rows(named=True)
     ]
+    return [*judged, *unknown]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

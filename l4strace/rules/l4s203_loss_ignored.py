@@ -23,7 +23,8 @@ Losses at the end of a transfer, after which there is nothing to send. Direction
 retransmissions may be needless (reordering, losses without a queue, which one capture cannot
 distinguish from it, or a snaplen that cuts SACK off) are left out. Rounds with fewer than 8 packets
 in flight are left out. BBR sends at the rate that it measured and reduces only after heavy loss:
-where a log or a host file names it, this is a notice.
+where a log or a host file names it, this is a notice. Senders over UDP have other laws and are not
+judged.
 
 What to do
 ----------
@@ -45,7 +46,7 @@ from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import count
 
 CODE = "L4S203"
@@ -93,8 +94,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
+    unknown = datagrams.unknown_law(evidence, CODE)
     if ignored.is_empty():
-        return []
+        return [*unknown]
     needless = _needless(evidence)
     unsure = ignored.join(needless, on=subjects.DIRECTION, how="semi")
     results: list[Finding | Skipped] = [
@@ -104,7 +106,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if unsure.height:
         reason = f"{count(unsure.height, 'flow direction')}: reordering may explain the losses"
         results.append(Skipped(CODE, reason))
-    return results
+    return results + unknown
 
 
 def _needless(evidence: Evidence) -> pl.DataFrame:

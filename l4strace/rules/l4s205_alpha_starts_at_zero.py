@@ -22,7 +22,8 @@ When it is wrong
 Builds that start at 0 and halve the window at the first mark are correct and not reported; they too
 lose the halving when the first ACK with a mark also acknowledges unmarked packets: slow start then
 overwrites it (prague_update_cwnd). Logs and captures that start in the middle are left out. From
-packets alone other causes of a late response look the same, hence medium confidence.
+packets alone other causes of a late response look the same, hence medium confidence. Senders over
+UDP have other laws and are not judged.
 
 What to do
 ----------
@@ -42,7 +43,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.keys import of_round
 
 CODE = "L4S205"
@@ -86,7 +87,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
             results.append(_packet_finding(row))
-    return results
+    return results + datagrams.unknown_law(evidence, CODE)
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:

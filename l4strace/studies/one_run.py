@@ -79,9 +79,9 @@ def _of_results(run: str, made: results.Made) -> list[Row]:
 
 
 def _opening(evidence: Evidence, analysis: Analysis) -> Row:
-    from l4strace.wording.verdict import conversations, verdict
+    from l4strace.wording.verdict import of_tcp, verdict
 
-    opening = verdict(analysis, conversations(evidence))
+    opening = verdict(analysis, of_tcp(evidence))
     return {
         "verdict": opening.sentence,
         "severity": opening.severity.name.lower() if opening.severity is not None else None,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, over_udp
 from l4strace.model import Analysis, Confidence, Finding, Severity, Unmet, VerdictLines
 from l4strace.wording.headlines import within
 from l4strace.wording.order import cause_first, root
@@ -44,6 +44,14 @@ def conversations(capture: Capture) -> int:
     """Conversations of the captures; of the logs where there is no capture."""
     seen: int = capture.directions["flow"].n_unique() or capture.flows["flow"].n_unique()
     return seen
+
+
+def of_tcp(capture: Capture) -> int:
+    """The same of TCP alone: `Status` counts those over UDP that are judged."""
+    others = over_udp(capture)["flow"].implode()
+    tables = (capture.directions["flow"], capture.flows["flow"])
+    seen, known = (numbers.filter(~numbers.is_in(others)).n_unique() for numbers in tables)
+    return seen or known
 
 
 def verdict(analysis: Analysis, flows: int) -> Verdict:

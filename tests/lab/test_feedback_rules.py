@@ -32,7 +32,7 @@ def test_a_real_receiver_is_silent_and_one_that_reads_no_ecn_fires(
     found = {}
     for path in (recorded, blind):
         derived = pipeline.derive(pipeline.read([str(path)]))
-        (row,) = derived.udp_directions.filter(pl.col("reported_packets") > 0).to_dicts()
+        (row,) = derived.directions.filter(pl.col("reported_packets") > 0).to_dicts()
         assert (row["ce"], row["reported_packets"]) == (872, 11_640)
         found[path] = l4s119_marks_not_reported.check(derived)
     assert found[recorded] == []

@@ -12,7 +12,7 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Analysis, Severity
 from l4strace.output import text
-from l4strace.wording.verdict import conversations, verdict
+from l4strace.wording.verdict import of_tcp, verdict
 
 CODEPOINTS = ["not_ect", "ect1", "ect0", "ce"]
 RUNS = {
@@ -50,13 +50,13 @@ def test_a_capture_without_tcp_names_its_flow_and_its_marks(
     shared_data: Path, name: str, transport: str, packets: int, ce: int
 ) -> None:
     evidence, analysis = judged(shared_data / "reports" / f"{name}.pcap.xz")
-    larger = evidence.udp_directions.sort("payload_bytes").tail(1)
+    larger = traffic(evidence).directions.sort("payload_bytes").tail(1)
     assert larger.select("packets", "ect1", "ce").row(0) == (packets, packets - ce, ce)
     assert evidence.udp_flows["transport"].to_list() == [transport]
     assert evidence.flows.is_empty()
     assert analysis.status is not None
     assert analysis.status.answer == "partly"
-    opening = verdict(analysis, conversations(evidence))
+    opening = verdict(analysis, of_tcp(evidence))
     assert f"{packets:,} packets" in opening.sentence
     assert "not judged" in opening.sentence
     assert not opening.judged
@@ -76,8 +76,10 @@ def test_what_a_flow_over_udp_takes_is_no_change_of_the_link(shared_data: Path) 
     )
 
 
-@pytest.mark.parametrize("ends", ["a", "b", "ab"])
-def test_udp_prague_that_starves_beside_tcp_is_named(shared_data: Path, ends: str) -> None:
+@pytest.mark.parametrize(("ends", "mbit"), [("a", 2.35), ("b", 2.34), ("ab", 2.35)])
+def test_udp_prague_that_starves_beside_tcp_is_named(
+    shared_data: Path, ends: str, mbit: float
+) -> None:
     """After t=4 s it has 2 Mbit/s and BBR 17."""
     paths = [str(shared_data / "user-space" / "mixup" / f"{end}.pcap.xz") for end in ends]
     evidence = pipeline.derive(pipeline.read(paths, companions=False), strict=True)
@@ -85,12 +87,54 @@ def test_udp_prague_that_starves_beside_tcp_is_named(shared_data: Path, ends: st
     (finding,) = (one for one in analysis.findings if one.severity >= Severity.WARNING)
     assert (finding.rule, finding.flow) == ("L4S501", 2)
     assert finding.message == (
-        "Flow 2 (UDP Prague, ECT(1)) starves from t=2.6 s: 2.35 Mbit/s beside 16.9 Mbit/s of "
+        f"Flow 2 (UDP Prague, ECT(1)) starves from t=2.6 s: {mbit} Mbit/s beside 16.9 Mbit/s of "
         "flow 1 (port 55440, ECT(0)) while both send."
     )
-    opening = verdict(analysis, conversations(evidence))
+    opening = verdict(analysis, of_tcp(evidence))
     assert opening.sentence == finding.message
     assert "flow 2: 10.9.0.1:33747 > 10.9.0.2:8080" in text.render(evidence, analysis)
+
+
+@pytest.mark.parametrize("ends", ["a", "ab"])
+@pytest.mark.parametrize(
+    ("run", "kinds", "capacity_mbit"),
+    [
+        ("up1", ["l4s"], 19.5),
+        ("up8888", ["l4s"], None),
+        ("sc1", ["l4s"], None),
+        ("mixup", ["l4s", "l4s"], 19.3),
+        ("mixreno", ["l4s", "l4s"], 19.3),
+        # Not-ECT shows no queue.
+        ("upbleach", ["unknown"], 19.6),
+    ],
+)
+def test_feedback_in_clear_shows_the_queue(
+    shared_data: Path, run: str, ends: str, kinds: list[str], capacity_mbit: float | None
+) -> None:
+    """All of them meet a DualPI2 on a link of 20 Mbit/s with headers.
+
+    Of a sender that waits for its reports, or may send as fast as its media, no rate is a capacity.
+    """
+    paths = [str(shared_data / "user-space" / run / f"{end}.pcap.xz") for end in ends]
+    evidence = pipeline.derive(pipeline.read(paths, companions=False), strict=True)
+    near = evidence.bottlenecks.filter(source=0)
+    assert near["kind"].to_list() == kinds
+    (phase,) = evidence.phases.filter(source=0).to_dicts()
+    assert phase["capacity_shown"] is (capacity_mbit is not None)
+    if capacity_mbit is not None:
+        assert phase["capacity_bps"] / 1e6 == pytest.approx(capacity_mbit, abs=0.1)
+    status = pipeline.judge(evidence, strict=True).status
+    assert status is not None
+    assert status.answer == ("yes" if "l4s" in kinds else "no")
+
+
+def test_a_healthy_run_has_no_fault_but_the_pause_of_its_link(shared_data: Path) -> None:
+    """From t=7.09 s the emulated link of up1 held all packets for 0.1 s, as both ends show."""
+    for run, expected in (("up1", ["L4S503", "L4S401"]), ("sc1", ["L4S401"])):
+        _, analysis = judged(shared_data / "user-space" / run / "a.pcap.xz")
+        assert [one.rule for one in analysis.findings] == expected
+        codes = {one.rule for one in analysis.skipped if "law of its sender" in one.reason}
+        assert codes == {"L4S202", "L4S203", "L4S205"}
 
 
 @pytest.mark.parametrize("run", ["mixup", "mixreno"])
@@ -108,7 +152,7 @@ def test_udp_prague_and_reno_share_their_link(shared_data: Path) -> None:
     assert not [one for one in analysis.findings if one.rule in ("L4S501", "L4S502")]
     assert analysis.frame is not None
     assert analysis.frame.sharing == (
-        "Flow 1 has 9.71 Mbit/s, flow 2 (UDP Prague) 9.5 Mbit/s while both send "
+        "Flow 1 has 9.69 Mbit/s, flow 2 (UDP Prague) 9.54 Mbit/s while both send "
         "(Jain's index 1.00)."
     )
     assert analysis.frame.fallback == (
@@ -169,7 +213,7 @@ def test_a_sender_that_waits_for_its_reports(shared_data: Path) -> None:
 
 def test_an_error_bit_ends_ect1_for_good(shared_data: Path) -> None:
     run = shared_data / "user-space" / "upbleach"
-    (row,) = pipeline.read([str(run / "a.pcap.xz")]).udp_directions.filter("forward").to_dicts()
+    (row,) = pipeline.read([str(run / "a.pcap.xz")]).directions.filter("forward").to_dicts()
     assert (row["ect1"], row["l4s_error_frame"]) == (1, 2)
 
 
@@ -188,7 +232,7 @@ def test_the_controller_of_udp_prague_is_replayed(
         values = [value.strip() for value in line.removeprefix("s: ").split(",")]
         if line.startswith("s: ") and len(values) == 16 and values[0].isdigit():
             sent.append((int(values[0]), int(values[10]), int(values[11])))
-    started = captured.udp_directions.filter(pl.col("reported_packets") > 0)["first_ns"][0]
+    started = captured.directions.filter(pl.col("reported_packets") > 0)["first_ns"][0]
     zero_ns = started - 1000 * sent[0][0]
     trips = captured.udp_round_trips
     same, errors = [], []

@@ -10,7 +10,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.derive import sender_logs
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, over_udp
 from l4strace.model import Finding
 from l4strace.rules import l4s009_kernel_log_not_joined as not_joined
 from l4strace.rules import l4s115_ecn_validation_failed as l4s115
@@ -43,12 +43,12 @@ def test_every_log_joins_its_flow_and_direction(shared_data: Path, run: str, end
     for name in LOGS[run]:
         capture = read(folder, f"{end}.pcap.xz", name)
         (row,) = rows(capture)
-        flow = capture.udp_flows.filter(pl.col("flow") == row["flow"]).row(0, named=True)
+        flow = over_udp(capture).filter(pl.col("flow") == row["flow"]).row(0, named=True)
         of_client = name.startswith("cq")
         sends = flow["client" if row["forward"] else "server"]
         assert (sends == SENDER) is not of_client
         assert capture.udp_kernel["flow"].null_count() == 0
-        assert capture.udp_flows.height == 1
+        assert over_udp(capture)["flow"].n_unique() == 1
         if name.startswith(("cq.sq", "sq.sq")):
             # The log states Unix time, and both ends of the run have one clock.
             assert capture.sources["clock_offset_ns"][-1] == 0

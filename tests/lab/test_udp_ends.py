@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from l4strace import pipeline
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, over_udp, traffic
 from l4strace.model import Analysis, Finding
 
 RUNS = ("pq1", "pqbleach", "qg1", "qgbleach", "up1", "up8888", "upbleach", "sc1")
@@ -30,7 +29,7 @@ def of_the_path(analysis: Analysis) -> list[Finding]:
 def test_every_packet_that_both_captures_hold_is_matched(shared_data: Path, run: str) -> None:
     evidence, analysis = both(shared_data, run)
     truth = json.loads((shared_data / "user-space" / "truth.json").read_text())[run]
-    flow = evidence.udp_flows.row(0, named=True)
+    flow = over_udp(evidence).row(0, named=True)
     for row in evidence.paths.to_dicts():
         sender = flow["client"] if row["forward"] else flow["server"]
         near, far = (truth[end][f"udp from {sender}"] for end in ("a", "b"))
@@ -41,10 +40,10 @@ def test_every_packet_that_both_captures_hold_is_matched(shared_data: Path, run:
     assert evidence.paths.height == 2
     cleared = {one.measures[0].value for one in of_the_path(analysis)}
     assert cleared == ({BLEACHED[run]} if run in BLEACHED else set())
-    places = set(evidence.udp_flows["vantage"])
+    places = set(over_udp(evidence)["vantage"])
     assert places == {"client", "server"}
-    heavier = evidence.udp_directions.sort("payload_bytes").tail(1)["forward"].item()
-    at_sender = evidence.udp_flows.filter(source=0)["vantage"].item()
+    heavier = traffic(evidence).directions.sort("payload_bytes").tail(1)["forward"].item()
+    at_sender = over_udp(evidence).filter(source=0)["vantage"].item()
     assert at_sender == ("client" if heavier else "server")
 
 
@@ -65,5 +64,8 @@ def test_the_receiver_alone_accuses_nobody(shared_data: Path) -> None:
 
 def test_udp_beside_tcp_is_matched_too(shared_data: Path) -> None:
     evidence, _ = both(shared_data, "mixup")
-    over_udp = evidence.paths.filter(pl.col("flow").is_in(evidence.udp_flows["flow"].implode()))
-    assert over_udp.select("matched", "lost", "ect1_to_ce").rows() == [(2856, 0, 726), (2856, 0, 0)]
+    datagrams = evidence.paths.join(over_udp(evidence).select("flow").unique(), on="flow")
+    assert datagrams.select("matched", "lost", "ect1_to_ce").rows() == [
+        (2856, 0, 726),
+        (2856, 0, 0),
+    ]

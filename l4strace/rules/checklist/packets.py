@@ -33,6 +33,8 @@ def ect1(sender: Sender) -> Answer:
 
 def feedback(sender: Sender) -> Answer:
     """AccECN, and that it reports marks."""
+    if sender.over_udp:
+        return _reports(sender)
     mode = sender.handshake["mode"]
     if mode in ("classic", "none"):
         return FAIL, f"ECT(1) without AccECN. {sender.handshake['mode_reason']}"
@@ -48,6 +50,15 @@ def feedback(sender: Sender) -> Answer:
         reported = reported if low == high else f"{low:,} to {reported}"
         return PASS, f"AccECN was negotiated, and the receiver reported {reported}."
     return PASS, "AccECN was negotiated; there was no CE packet to report."
+
+
+def _reports(sender: Sender) -> Answer:
+    """Reports in clear over UDP count marks of themselves."""
+    row = sender.row
+    if sender.found("L4S119"):
+        return FAIL, "The receiver saw CE packets and reported fewer (L4S119)."
+    reported = count(row["reported_packets"] or 0, "packet")
+    return PASS, f"The receiver reported {reported}, {row['ce_fed_back_best'] or 0:,} of them CE."
 
 
 def loss_in_time(sender: Sender) -> Answer:

@@ -53,6 +53,11 @@ class Sender:
         """The capture stood at the sender: packets are as they left."""
         return of_direction(self.handshake, self.forward) == "sender"
 
+    @property
+    def over_udp(self) -> bool:
+        """Its transport is not TCP, and no law of its response is known."""
+        return self.handshake["transport"] not in (None, "tcp")
+
     @cached_property
     def law(self) -> dict[str, Any] | None:
         """Row of `laws` of the sender's direction."""

@@ -1,7 +1,8 @@
 """What flows over UDP carry: counted to the packet, and how far it is judged.
 
-Codepoints, sizes and times stand in clear in every packet. Losses, RTT and the response to marks
-are in feedback that QUIC and SRTCP encrypt; that of UDP Prague and of RTP (RFC 8888) is read.
+Codepoints, sizes and times stand in clear in every packet. Losses, RTT and marks that arrived are
+in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RFC 8888) is read,
+rules judge the flow as one of TCP, apart from its response: its law is another.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import neighbors
-from l4strace.evidence import Capture, Evidence, kept
+from l4strace.evidence import Capture, Evidence, kept, over_udp, traffic
+from l4strace.model import Skipped
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
 from l4strace.wording.quantities import count, listed, share
 
 NAMED = 3
 """Flows that a reason names."""
+
+UNKNOWN_LAW = "the law of its sender is not that of TCP Prague"
+"""Why the response of a flow over UDP is not judged."""
 
 UNREAD = {
     "quic": "QUIC encrypts its feedback",
@@ -35,8 +40,12 @@ def flows(capture: Capture) -> pl.DataFrame:
     capture with most marks; `codepoint` that most of them left with, null where all are CE;
     `share` of CE; whether the receiver's feedback is read (`reported`).
     """
-    counted = capture.udp_directions.select(
-        "source", "flow", "forward", "packets", *CODEPOINTS, bytes="payload_bytes"
+    named = over_udp(capture).select("flow", "transport").unique("flow", keep="first")
+    fed_back = pl.col("ce_fed_back_best") / pl.col("reported_packets")
+    counted = _directions(capture).select(
+        *("source", "flow", "forward", "packets", *CODEPOINTS),
+        bytes="payload_bytes",
+        share=pl.max_horizontal(pl.col("ce") / pl.col("packets"), fed_back),
     )
     # The capture nearer to the sender has the fewest marks, and the least erased.
     nearer = counted.sort("flow", "forward", "ce", "not_ect", "source")
@@ -44,11 +53,10 @@ def flows(capture: Capture) -> pl.DataFrame:
         pl.col("bytes").first(),
         pl.col("packets", *CODEPOINTS).last(),
         _most().first().alias("codepoint"),
-        share=(pl.col("ce") / pl.col("packets")).max(),
+        share=pl.col("share").max(),
     )
     larger = ways.sort("bytes", "packets", descending=True).unique("flow", keep="first")
-    named = capture.udp_flows.select("flow", "transport").unique("flow", keep="first")
-    reported = pl.col("flow").is_in(_reported(capture)["flow"].implode())
+    reported = pl.col("flow").is_in(capture.flows["flow"].implode())
     return (
         larger.join(named, on="flow")
         .with_columns(reported=reported)
@@ -59,8 +67,10 @@ def flows(capture: Capture) -> pl.DataFrame:
     )
 
 
-def _reported(capture: Capture) -> pl.DataFrame:
-    return capture.udp_directions.filter(pl.col("reported_packets") > 0).select("flow")
+def _directions(capture: Capture) -> pl.DataFrame:
+    """Of all flows over UDP."""
+    of_udp = pl.col("flow").is_in(over_udp(capture)["flow"].implode())
+    return traffic(capture).directions.filter(of_udp)
 
 
 def _most() -> pl.Expr:
@@ -116,15 +126,24 @@ def may_be_fixed(evidence: Evidence, flow: int) -> bool:
 
     Of TCP, `held_back` shows whether it does.
     """
-    if flow not in evidence.udp_flows["flow"]:
+    if flow not in over_udp(evidence)["flow"]:
         return False
     return evidence.coexistence.filter(pl.col("flow") == flow)["held_back"].is_null().any()
 
 
 def named(evidence: Capture, flow: int) -> str:
     """`flow 3`, and where it runs over UDP its transport: `flow 2 (UDP Prague)`."""
-    rows = evidence.udp_flows.filter(pl.col("flow") == flow)
+    rows = over_udp(evidence).filter(pl.col("flow") == flow)
     return f"flow {flow} ({_transports(rows)})" if rows.height else f"flow {flow}"
+
+
+def unknown_law(evidence: Evidence, code: str) -> list[Skipped]:
+    """That a rule on the response of senders does not judge those over UDP, where it reads one."""
+    read = flows(evidence).filter("reported")
+    if read.is_empty():
+        return []
+    who = f"{count(read.height, 'flow')} over UDP ({_transports(read)})"
+    return [Skipped(code, f"{who}: {UNKNOWN_LAW}")]
 
 
 def judged(capture: Capture) -> int:
@@ -162,13 +181,15 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     lost = "losses and " * bool(unread.height)
     more = "" if followed else f" A capture at the other end too shows {lost}path changes."
     if unread.is_empty():
-        return f"Queue and response to marks are not judged.{more}"
+        return f"The response to marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     what = "" if followed else "Loss, "
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
         more += " A qlog of the sender shows RTT and window."
-    other = f" Of {_transports(read)}, queue and response to marks are not." if read.height else ""
+    other = f" Of {_transports(read)}, the response to marks is not: {UNKNOWN_LAW}." * bool(
+        read.height
+    )
     return f"{what}RTT, queue and response to marks are not judged: {why}.{more}{other}"
 
 

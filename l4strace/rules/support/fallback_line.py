@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.derive.vantage import scalable_over_tcp
+from l4strace.evidence import Evidence, over_udp
 from l4strace.fallback import cases
 from l4strace.fallback.cases import MIN_STEPS
 from l4strace.fallback.place import LIKELY_CONFIDENCE, SUITED, Place
@@ -15,7 +16,6 @@ from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence
 from l4strace.prague.constants import DEPTH_REFERENCE_US
-from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import ABOVE, SCORE_LIMIT, fact, not_falling_back
 from l4strace.wording.quantities import share
 
@@ -53,8 +53,8 @@ NOT_SHOWN: dict[Case, str] = {
 def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> str:
     """What Prague's fallback does; ``name`` words flows."""
     known = rows(evidence)
-    if subjects.scalable(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
-        beside = " over TCP" * (not evidence.udp_flows.is_empty())
+    if scalable_over_tcp(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
+        beside = " over TCP" * (not over_udp(evidence).is_empty())
         return (
             f"nothing to judge: no data packet{beside} carries ECT(1), as those of a Prague flow do"
         )

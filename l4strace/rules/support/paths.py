@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.derive import neighbors, vantage
 from l4strace.derive import phases as derived
-from l4strace.evidence import Evidence, kept
+from l4strace.evidence import Evidence, kept, over_udp
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
 
@@ -95,5 +95,5 @@ def changed(evidence: Evidence, packets: pl.Expr) -> pl.Expr:
     sender sends as Not-ECT (RFC 3168 section 6.1.5) and with other flags: as many as were lost
     prove nothing. Over UDP no packet is sent again.
     """
-    over_udp = pl.col("flow").is_in(evidence.udp_flows["flow"].implode())
-    return packets > pl.when(over_udp).then(0).otherwise(pl.col("lost").fill_null(0))
+    datagrams = pl.col("flow").is_in(over_udp(evidence)["flow"].implode())
+    return packets > pl.when(datagrams).then(0).otherwise(pl.col("lost").fill_null(0))

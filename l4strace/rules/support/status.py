@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, over_udp
 from l4strace.model import Finding, Status
 from l4strace.rules.support import datagrams, hosts, subjects
 from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CODEPOINTS
@@ -113,10 +113,10 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
         arrives, change = _changed_on_the_way(ect1, faults)
         clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
         clause += _given_up(known, faults)
-        if arrives and answer != "yes":
-            answer = "partly"
-            meets = "it meets" if ect1.height == 1 else "they meet"
-            clause += f"; which queue {meets} is not judged"
+        if arrives:
+            met, queue = _queue_over_udp(evidence, ect1)
+            clause += queue * (ect1["reported"].any() or answer != "yes")
+            answer = "yes" if met or answer == "yes" else "partly"
         elif answer == "unknown" and not of_tcp.flows:
             answer = "no" if known["codepoint"].count() else answer
         parts = [sentence] if of_tcp.flows or evidence.kernel.height else []
@@ -131,6 +131,29 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
         udp_ect1=ect1.height,
         udp_judged=datagrams.judged(evidence),
         unjudged=datagrams.unjudged(evidence),
+    )
+
+
+def _queue_over_udp(evidence: Evidence, ect1: pl.DataFrame) -> tuple[int, str]:
+    """How many of these flows meet an L4S queue; `; it probably meets an L4S queue`, or why not."""
+    one = ect1.height == 1
+    it, meets = ("it", "meets") if one else ("they", "meet")
+    if not ect1["reported"].any():
+        return 0, f"; which queue {it} {meets} is not judged"
+    queues = subjects.bottlenecks(evidence).join(ect1.select("flow"), on="flow", how="semi")
+    met = queues.filter(pl.col("kind") == "l4s")
+    if met.height:
+        who = "it" if one else f"{met.height:,} of these"
+        likely = subjects.hedge(max(met["confidence"].fill_null(0.0)))
+        return met.height, f"; {who} {likely}{_verb(met, 'meets', 'meet')} an L4S queue"
+    known = queues.filter(pl.col("kind") != "unknown").sort("confidence", descending=True)
+    if known.is_empty():
+        return 0, f"; the packets do not show which queue {it} {meets}"
+    queue = BOTTLENECKS[known["kind"][0]]
+    likely = subjects.hedge(known["confidence"][0])
+    return (
+        0,
+        f"; {it} {likely}{meets} no L4S queue (bottleneck of flow {known['flow'][0]}: {queue})",
     )
 
 
@@ -164,10 +187,11 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     bottleneck that its ECT(1) data meets; `reason` for its mode.
     """
     counters = [f"data_{name}" for name in CODEPOINTS]
+    over_tcp = ~pl.col("flow").is_in(over_udp(evidence)["flow"].implode())
+    sent = evidence.directions.filter(over_tcp)
     carried = (
         subjects.once(
-            evidence,
-            evidence.directions.select(*subjects.KEY, "data_packets", "payload_bytes", *counters),
+            evidence, sent.select(*subjects.KEY, "data_packets", "payload_bytes", *counters)
         )
         .group_by("flow")
         .agg(pl.col("data_packets", *counters).sum(), bytes=pl.col("payload_bytes").max())
@@ -175,11 +199,15 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     if carried.filter(pl.col("data_packets") > 0).height:
         carried = carried.filter(pl.col("data_packets") > 0)
     accecn = pl.col("mode") == "accecn"
-    handshakes = evidence.flows.group_by("flow").agg(
-        shown=(pl.col("syn_ace").is_not_null() | (pl.col("mode") != "unknown")).any(),
-        asked=((pl.col("syn_ace") == ACCECN_REQUEST) | accecn).any(),
-        accecn=accecn.any(),
-        reason=pl.col("mode_reason").drop_nulls().first(),
+    handshakes = (
+        evidence.flows.filter(over_tcp)
+        .group_by("flow")
+        .agg(
+            shown=(pl.col("syn_ace").is_not_null() | (pl.col("mode") != "unknown")).any(),
+            asked=((pl.col("syn_ace") == ACCECN_REQUEST) | accecn).any(),
+            accecn=accecn.any(),
+            reason=pl.col("mode_reason").drop_nulls().first(),
+        )
     )
     scalable = subjects.scalable(evidence).select(subjects.DIRECTION)
     queues = subjects.bottlenecks(evidence).join(scalable, on=subjects.DIRECTION, how="semi")

@@ -97,10 +97,10 @@ def test_judged_is_what_both_ends_or_feedback_show() -> None:
     both = over_udp(flow(0, "quic", ect1=9), flow(1, "udp", ect1=9), paths=frame("paths", flow=0))
     assert datagrams.judged(both) == 1
     kind, sent = flow(0, "rtp", ect1=9)
-    told = over_udp((kind, sent.with_columns(reported_packets=pl.lit(9, pl.UInt64))))
+    told = evidence(flows=kind, directions=sent)
     assert datagrams.judged(told) == 1
     assert datagrams.unjudged(told).endswith(
-        "Queue and response to marks are not judged. "
+        "The response to marks is not judged: the law of its sender is not that of TCP Prague. "
         "A capture at the other end too shows path changes."
     )
 

@@ -250,7 +250,8 @@ impl Flow {
                 held: stuck || held(rounds, row, next, known),
             }
         });
-        Flow::of(span, Some(steady), carried)
+        let media = direction.rows.clone().any(|row| rounds.limit(row) == Limit::Media);
+        Flow::of(span, (!media).then_some(steady), carried)
     }
 
     fn of_datagrams(span: Span, datagrams: &Datagrams) -> Flow {
@@ -332,6 +333,7 @@ fn held(rounds: &Rounds<'_>, row: usize, next: Option<usize>, known: &Known) -> 
     match rounds.limit(row) {
         Limit::Rwnd => known.scaled || partial,
         Limit::App => partial || !more(),
+        Limit::Feedback | Limit::Media => true,
         Limit::Cwnd | Limit::Unknown => partial,
     }
 }

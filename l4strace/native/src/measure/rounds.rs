@@ -88,6 +88,8 @@ pub enum Limit {
     App,
     Rwnd,
     Cwnd,
+    Feedback,
+    Media,
     #[default]
     Unknown,
 }
@@ -99,13 +101,15 @@ impl Limit {
             Some("app") => Limit::App,
             Some("rwnd") => Limit::Rwnd,
             Some("cwnd") => Limit::Cwnd,
+            Some("feedback") => Limit::Feedback,
+            Some("media") => Limit::Media,
             _ => Limit::Unknown,
         }
     }
 
-    /// The application or the receiver limited the round.
+    /// The application or the receiver limited the round, or may have.
     pub fn held(self) -> bool {
-        matches!(self, Limit::App | Limit::Rwnd)
+        matches!(self, Limit::App | Limit::Rwnd | Limit::Feedback | Limit::Media)
     }
 }
 

@@ -331,7 +331,7 @@ impl Path<'_> {
         let window = rounds.inflight_max_bytes.get(row).zip(rounds.rwnd_bytes.get(row));
         let overrun = window.is_some_and(|(flight, rwnd)| flight as f64 > OVERRUN * rwnd as f64);
         match rounds.limit(row) {
-            Limit::App => true,
+            Limit::App | Limit::Feedback | Limit::Media => true,
             Limit::Rwnd => !overrun,
             Limit::Cwnd | Limit::Unknown => false,
         }

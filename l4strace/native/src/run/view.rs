@@ -4,7 +4,7 @@ use super::capture::Capture;
 use super::udp_vantage::Orders;
 use super::Run;
 use crate::pair::RoundDelay;
-use crate::track::{reflected, Direction, Flow, Initiator, Mode, RoundRow, UdpFlow, Vantage};
+use crate::track::{reflected, Direction, Flow, Initiator, Limit, Mode, RoundRow, UdpFlow, Vantage};
 
 /// One conversation in one capture.
 pub struct FlowView<'a> {
@@ -31,11 +31,22 @@ pub struct DirectionView<'a> {
     pub dir: &'a Direction,
 }
 
+/// What the receiver of a round reports of its packets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Feedback {
+    /// Counters of AccECN.
+    Counters,
+    /// ECE, or nothing of marks.
+    Echo,
+    /// Reports in clear of a transport over UDP, and whether congestion control alone limits its sender.
+    Reports { elastic: bool },
+}
+
 /// One round.
 pub struct RoundView<'a> {
     pub source: u16,
     pub number: u32,
-    pub mode: Mode,
+    pub feedback: Feedback,
     pub vantage: Vantage,
     pub delay: Option<&'a RoundDelay>,
     pub row: &'a RoundRow,
@@ -76,30 +87,46 @@ impl Run {
         flows
     }
 
-    /// By capture, number, direction and round; `flows` as [`Run::flows`] gives them.
+    /// By capture, number, direction and round; `flows` as [`Run::flows`] gives them. Of UDP too, where its
+    /// receivers report in clear.
     pub fn rounds<'a>(&'a self, flows: &[FlowView<'_>]) -> Vec<RoundView<'a>> {
-        let unknown = (Mode::Unknown, Vantage::Unknown);
+        let unknown = (Feedback::Echo, Vantage::Unknown);
         let mut known: Vec<Vec<_>> = self.numbers.iter().map(|n| vec![unknown; n.len()]).collect();
         for v in flows {
-            known[usize::from(v.source)][v.flow.id as usize] = (v.mode, v.vantage());
+            let feedback = if v.mode == Mode::AccEcn { Feedback::Counters } else { Feedback::Echo };
+            known[usize::from(v.source)][v.flow.id as usize] = (feedback, v.vantage());
         }
         let count = self.captures.iter().map(|capture| capture.tracker.rounds.len()).sum();
         let mut rounds: Vec<RoundView<'_>> = Vec::with_capacity(count);
         for (source, capture) in self.captures.iter().enumerate() {
             rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| {
-                let (mode, vantage) = known[source][row.flow as usize];
+                let (feedback, vantage) = known[source][row.flow as usize];
                 RoundView {
                     source: source as u16,
                     delay: capture.delays.get(i).and_then(Option::as_ref),
                     number: self.numbers[source][row.flow as usize],
-                    mode,
+                    feedback,
                     vantage,
                     row,
                 }
             }));
         }
+        rounds.extend(self.udp_flows().iter().flat_map(UdpView::rounds));
         rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
         rounds
+    }
+}
+
+impl<'a> UdpView<'a> {
+    /// Rounds of its directions whose receiver reports in clear.
+    fn rounds(&self) -> impl Iterator<Item = RoundView<'a>> {
+        let (flow, source, number, vantage) = (self.flow, self.source, self.number, self.vantage);
+        [0, 1].into_iter().flat_map(move |side| {
+            let sending = flow.sending(side).filter(|sending| sending.counts.is_reported());
+            let feedback = Feedback::Reports { elastic: flow.limit(side) == Limit::Cwnd };
+            let view = move |row| RoundView { source, number, feedback, vantage, delay: None, row };
+            sending.into_iter().flat_map(|sending| sending.rows.iter()).map(view)
+        })
     }
 }
 
@@ -180,9 +207,38 @@ impl DirectionView<'_> {
 }
 
 impl RoundView<'_> {
+    /// A value of feedback that counts marks.
+    pub fn counted<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
+        (self.feedback != Feedback::Echo).then(|| value(self.row))
+    }
+
     /// A value that only AccECN gives.
     pub fn accecn<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
-        (self.mode == Mode::AccEcn).then(|| value(self.row))
+        (self.feedback == Feedback::Counters).then(|| value(self.row))
+    }
+
+    /// Alpha by one of two clocks, likeliest or a bound; over UDP, as its own controller was replayed.
+    pub fn alpha(&self, clock: usize, bound: usize) -> Option<f64> {
+        match (self.feedback, clock) {
+            (Feedback::Counters, _) => Some(self.row.alphas[clock].values[bound]),
+            (Feedback::Reports { .. }, 0) => self.of_sender(|row| Some(f64::from(row.controlled?.alpha))),
+            _ => None,
+        }
+    }
+
+    /// Packets that the sender lets fly.
+    pub fn window(&self) -> Option<f64> {
+        let replayed = self.of_sender(|row| Some(f64::from(row.controlled?.window)));
+        self.row.cwnd_packets.or(replayed)
+    }
+
+    /// What limited the sender. Over UDP one with bulk data takes what it gets, wherever it was captured.
+    pub fn limited_by(&self) -> Limit {
+        match (self.feedback, self.row.limited_by) {
+            (Feedback::Reports { elastic: false }, _) => Limit::Media,
+            (Feedback::Reports { elastic: true }, Limit::Unknown) => Limit::Cwnd,
+            (_, limit) => limit,
+        }
     }
 
     /// A value of the sender's window or RTT, of which a capture at its receiver shows nothing.
@@ -192,6 +248,6 @@ impl RoundView<'_> {
 
     /// A value that only classic ECN gives.
     pub fn classic<T>(&self, value: impl Fn(&RoundRow) -> T) -> Option<T> {
-        (self.mode != Mode::AccEcn).then(|| value(self.row))
+        (self.feedback == Feedback::Echo).then(|| value(self.row))
     }
 }

@@ -115,7 +115,8 @@ class Link:
     @cached_property
     def all(self) -> Part:
         """All flows of the path together."""
-        name = "all flows" if self.case.evidence.udp_flows.is_empty() else "all TCP flows"
+        unread = self.case.evidence.udp_flows.height
+        name = "all flows whose feedback is read" if unread else "all flows"
         return Part(name, "", RECORDED, self.rounds)
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from l4strace import model
-from l4strace.evidence import traffic
+from l4strace.evidence import over_udp, traffic
 from l4strace.model import Severity
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
@@ -108,7 +108,7 @@ def _tally(case: Case) -> tuple[Tally, ...]:
 
 def _scope(case: Case, paragraph: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
-    udp = 0 if case.evidence.udp_flows.is_empty() else int(captures["udp_packets"].sum())
+    udp = 0 if over_udp(case.evidence).is_empty() else int(captures["udp_packets"].sum())
     packets = count(int(captures["tcp_packets"].sum()) + udp, "packet" if udp else "TCP packet")
     where = f" in {captures.height} captures" if captures.height > 1 else ""
     flows = conversations(traffic(case.evidence))

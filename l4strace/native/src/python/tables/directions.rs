@@ -125,4 +125,5 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.i64("without_ect_since_ns", dirs.iter().map(|_| None));
     t.u64("without_ect_since_frame", dirs.iter().map(|_| None));
     t.u64("without_ect_packets", dirs.iter().map(|_| None));
+    t.bool("from_start", dirs.iter().map(|_| None::<bool>));
 }

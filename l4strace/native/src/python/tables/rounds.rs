@@ -41,9 +41,9 @@ fn identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
 }
 
 fn feedback(t: &mut Columns, rounds: &[RoundView<'_>]) {
-    t.u32("ce_lo", rounds.iter().map(|r| r.accecn(|r| r.ce.lo)));
-    t.u32("ce_hi", rounds.iter().map(|r| r.accecn(|r| r.ce.hi)));
-    t.u32("ce_best", rounds.iter().map(|r| r.accecn(|r| r.ce.best)));
+    t.u32("ce_lo", rounds.iter().map(|r| r.counted(|r| r.ce.lo)));
+    t.u32("ce_hi", rounds.iter().map(|r| r.counted(|r| r.ce.hi)));
+    t.u32("ce_best", rounds.iter().map(|r| r.counted(|r| r.ce.best)));
     t.u64("ce_bytes", rounds.iter().map(|r| r.row.ce_bytes));
     t.u32("ece_acks", rounds.iter().map(|r| r.classic(|r| r.ece_acks)));
 }
@@ -69,9 +69,9 @@ fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     let rows = || rounds.iter().map(|r| r.row);
     t.u64("inflight_max_bytes", rounds.iter().map(|r| r.of_sender(|r| Some(r.inflight_max_bytes))));
     t.u32("inflight_max_packets", rounds.iter().map(|r| r.of_sender(|r| Some(r.inflight_max_packets))));
-    t.f64("cwnd_packets", rows().map(|r| r.cwnd_packets));
+    t.f64("cwnd_packets", rounds.iter().map(RoundView::window));
     t.u64("rwnd_bytes", rows().map(|r| r.rwnd_bytes));
-    t.str("limited_by", rows().map(|r| Some(r.limited_by.name())));
+    t.str("limited_by", rounds.iter().map(|r| Some(r.limited_by().name())));
     t.f64("goodput_bps", rows().map(|r| r.goodput_bps));
     t.f64("train_bps", rows().map(|r| r.train_bps));
     t.u32("retransmits", rows().map(|r| r.retransmits));
@@ -84,8 +84,7 @@ fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
 fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
     for (clock, name) in ["alpha", "alpha_25ms"].into_iter().enumerate() {
         for (i, suffix) in ["", "_lo", "_hi"].into_iter().enumerate() {
-            let value = move |r: &RoundRow| r.alphas[clock].values[i];
-            t.f64(&format!("{name}{suffix}"), rounds.iter().map(|r| r.accecn(value)));
+            t.f64(&format!("{name}{suffix}"), rounds.iter().map(|r| r.alpha(clock, i)));
         }
         let updates = move |r: &RoundRow| r.alphas[clock].updates;
         t.u32(&format!("{name}_updates"), rounds.iter().map(|r| r.accecn(updates)));

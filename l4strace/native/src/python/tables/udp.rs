@@ -12,7 +12,7 @@ use crate::packet::{Address, FlowKey, Network};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input};
 use crate::run::UdpView;
-use crate::track::{Counts, Limit, RttTotals, Sending, Tally, UdpSlot};
+use crate::track::{Counts, Limit, RttTotals, Sending, Tally, Transport, UdpSlot};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(datagrams, m)?)
@@ -88,6 +88,9 @@ fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.i64("without_ect_since_ns", given_up().map(|since| since.map(|s| s.0)));
     t.u64("without_ect_since_frame", given_up().map(|since| since.map(|s| s.1)));
     t.u64("without_ect_packets", runs().map(|r| r.without_ect));
+    // Numbers of UDP Prague begin at 1.
+    let numbered = |d: &Direction<'_>| d.view.flow.transport() == Transport::UdpPrague;
+    t.bool("from_start", dirs.iter().map(|d| d.sending.filter(|_| numbered(d)).map(Sending::is_from_start)));
 }
 
 /// One direction that showed packets.

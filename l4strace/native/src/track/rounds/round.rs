@@ -103,6 +103,10 @@ pub enum Limit {
     Cwnd,
     Rwnd,
     App,
+    /// It waited for the next report.
+    Feedback,
+    /// Media may set the rate, whatever is in flight.
+    Media,
     #[default]
     Unknown,
 }
@@ -113,6 +117,8 @@ impl Limit {
             Limit::Cwnd => "cwnd",
             Limit::Rwnd => "rwnd",
             Limit::App => "app",
+            Limit::Feedback => "feedback",
+            Limit::Media => "media",
             Limit::Unknown => "unknown",
         }
     }

@@ -73,7 +73,7 @@ impl Sending {
     }
 
     /// The capture holds its first packet: numbers begin at 1.
-    pub(super) fn is_from_start(&self) -> bool {
+    pub fn is_from_start(&self) -> bool {
         self.from_start
     }
 
@@ -294,7 +294,8 @@ impl Sending {
         let Some(at) = self.ended_row.take_if(|_| !self.round.open) else { return };
         let went_on = self.counts.rtt_min_ns().is_some_and(|rtt| now_ns - self.drained_ns <= rtt / 2);
         if went_on && self.rows.at(at).limited_by == Limit::App {
-            self.rows.at(at).limited_by = Limit::Cwnd;
+            // Reports that come packet by packet let the window itself go on.
+            self.rows.at(at).limited_by = if self.is_coarse { Limit::Feedback } else { Limit::Cwnd };
         }
     }
 
