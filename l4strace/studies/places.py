@@ -67,8 +67,8 @@ def file(place: str) -> File:
         system, path = _system(place)
         try:
             return _remote(system.info(path), place, place.rpartition("/")[2])
-        except OSError as error:
-            raise InputError(f"{place}: {error}") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{shown(place)}: {shown(str(error))}") from error
     try:
         return _local(Path(place), Path(place).name)
     except (OSError, ValueError) as error:
@@ -185,7 +185,7 @@ def fetched(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
             try:
                 system.get_file(path, copy)
             except OSError as error:
-                raise InputError(f"{place}: {error}") from error
+                raise InputError(f"{shown(place)}: {shown(str(error))}") from error
             local.append(copy)
         yield tuple(local)
 
@@ -200,7 +200,7 @@ def _below_url(place: str) -> list[File]:
     try:
         found = system.find(root, detail=True)
     except OSError as error:
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{shown(place)}: {shown(str(error))}") from error
     base = root.rstrip("/") + "/"
     protocol = place.partition("://")[0]
     files = []
@@ -221,11 +221,11 @@ def _system(place: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise UsageError(f"{place}: URLs need fsspec", EXTRA) from error
+        raise UsageError(f"{shown(place)}: URLs need fsspec", EXTRA) from error
     try:
         system, path = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:
-        raise UsageError(f"{place}: {error}") from error
+        raise UsageError(f"{shown(place)}: {shown(str(error))}") from error
     return system, str(path)
 
 

@@ -156,3 +156,14 @@ def test_a_repetition_is_a_scalar_that_utf8_can_hold(repetition: str, tmp_path: 
     path.write_text(f'{{"parameters": {{"rate": 4}}, "repetition": {repetition}}}')
     found = manifest.read(str(path))[1]
     assert found is None or found.encode() == b"?x"
+
+
+@pytest.mark.parametrize("name", [b"file:///etc/pa\xffswd", b"file:///e\x00x", b"file:///e\x1bx"])
+def test_urls_that_no_file_can_have_fail_by_themselves(name: bytes, tmp_path: Path):
+    """Bytes that are no UTF-8, and NUL, in a URL of a list: once exit 70."""
+    pytest.importorskip("fsspec")
+    (tmp_path / "runs.txt").write_bytes(name + b"\n")
+    done = study.sweep(order(tmp_path / "runs.txt", tmp_path / "res"), failing)
+    (error,) = done.tables["runs"]["error"]
+    assert error.isprintable()
+    assert error.startswith("file:///e")
