@@ -1,0 +1,85 @@
+"""Packets over UDP leave their sender with CE.
+
+What it checks
+--------------
+Directions over UDP with CE packets in a capture that stood at their sender.
+
+Why it matters
+--------------
+These marks are not those of the path. Some stacks send CE on purpose, one packet in 10 to 100 round
+trips, to see whether their peer reports CE (s2n-quic). Whoever compares the receiver's count of CE
+with the marks of the bottleneck finds it higher by these packets.
+
+Evidence
+--------
+`directions.ce`, `first_ce_frame` and `first_ce_ns`, against `directions.packets`, where
+`flows.vantage` is the sender; `flows.transport`.
+
+When it is wrong
+----------------
+A capture on the sending host shows packets behind the host's own queue: a qdisc that marks makes
+the same picture. `tc -s qdisc` shows whether one does.
+
+What to do
+----------
+Nothing where the stack probes. Else look for the queue of the host that marks.
+
+References
+----------
+RFC 9000 section 13.4.2 (validation), RFC 9331 section 4.2
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive.vantage import at_sender, once
+from l4strace.evidence import Evidence, traffic
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.wording.quantities import count
+
+CODE = "L4S212"
+PROBES = 0.01
+"""Share of CE up to which a stack may probe: s2n-quic sends one packet in 10 round trips at most,
+and a round trip that has room for L4S has ten packets and more."""
+
+
+def check(evidence: Evidence) -> list[Finding | Skipped]:
+    """One finding for each direction over UDP with CE at its sender."""
+    known = traffic(evidence)
+    places = known.flows.filter(pl.col("transport") != "tcp").select("source", "flow", "vantage")
+    near = once(known, known.directions.filter(pl.col("ce") > 0))
+    rows = near.join(places, on=["source", "flow"]).filter(at_sender())
+    return [_finding(row) for row in rows.to_dicts()]
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    queue = "a queue of its host, in front of the capture, marks them"
+    cause = f"The stack probes whether its peer reports CE, or {queue}."
+    if row["ce"] > PROBES * row["packets"]:
+        cause = f"So many are no probe (threshold {PROBES:.0%} of the packets): {queue}."
+    return Finding(
+        CODE,
+        Severity.INFO,
+        Confidence.MEDIUM,
+        f"{row['ce']:,} of {count(row['packets'], 'packet')} leave the sender with CE. {cause}",
+        "Compare with `tc -s qdisc` of the sender; do not count these marks as the path's.",
+        source=row["source"],
+        flow=row["flow"],
+        forward=row["forward"],
+        span_ns=(row["first_ce_ns"], row["last_ns"]),
+        frames=(row["first_ce_frame"],),
+        measures=(Measure("CE packets at the sender", row["ce"], "packet", "0"),),
+    )
+
+
+RULE = Rule(
+    CODE,
+    "ce-at-the-sender",
+    "UDP packets leave their sender with CE.",
+    check,
+    __doc__,
+    ("Packets leave their sender with CE",),
+)
