@@ -129,8 +129,6 @@ class Direction:
     """Marks of all ECT(0) packets of the path."""
     ect0_ratio: float = nan
     """Marked share of its ECT(0) packets over that of its ECT(1) packets."""
-    ect0_counted: bool = False
-    """Two captures counted those marks packet by packet."""
     ect0_parts: float = nan
     """Tenths of the time with marks of ECT(0) packets."""
 

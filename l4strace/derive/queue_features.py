@@ -42,7 +42,6 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
             pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
-            pl.col("ect0_between_ratio").is_not_null().alias("ect0_counted"),
         )
         .drop("path", "ect0_between", "ect0_between_ratio")
         .join(_carried(capture), on=KEY, how="left", maintain_order="left")

@@ -79,8 +79,8 @@ MIN_ECT0_MARKS = 10
 """Marks of ECT(0) packets that show a share: single ones may fall while the flow starts."""
 
 MIN_ECT0_PARTS = 3
-"""Tenths of the time with marks of ECT(0) packets that are counted one by one, from which they show
-how often: slow start may send most of a flow's packets. By eye."""
+"""Tenths of the time with marks of ECT(0) packets from which they show how often: slow start may
+send most of a flow's packets, and drives a dual queue to its limit. By eye."""
 
 STEP = "step_thresh of sch_dualpi2.c, CoDel's target (RFC 8289)"
 BEGIN = "marks begin {at} of queue delay (threshold {threshold})"
@@ -273,7 +273,7 @@ def slow_and_tolerated(d: Direction) -> Shown:
 )
 def uncoupled(d: Direction) -> Shown:
     """Far more often than a coupled dual queue marks them."""
-    seen = at_least(d.ect0_marks, MIN_ECT0_MARKS) & ~is_so(d.ect0_counted and _once(d))
+    seen = at_least(d.ect0_marks, MIN_ECT0_MARKS) & ~is_so(_once(d))
     return at_least(d.ect0_ratio, UNCOUPLED) & seen
 
 
