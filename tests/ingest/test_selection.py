@@ -55,7 +55,7 @@ def test_flows_are_chosen_by_number_port_host_and_dscp(options: dict, chosen: li
 
 
 def test_runs_and_flows_over_udp_are_chosen_too(fixtures: Path):
-    captures = [str(fixtures / "user-space" / f"up1-{end}.pcap.xz") for end in "ab"]
+    captures = [str(fixtures / "user-space" / f"pq1-{end}.pcap.xz") for end in "ab"]
     run = pipeline.read([*captures, str(fixtures / "misfire" / "misfire.pcap.xz")])
     over_udp = Selection.of(ports=run.udp_flows["server_port"].unique().to_list())
     (chosen,) = pipeline.unrelated(run, over_udp)
