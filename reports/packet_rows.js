@@ -1,4 +1,4 @@
-// The packets of a stretch, and what each shows in the packet chart.
+// What each packet of a stretch shows in the packet chart.
 
 const SEEN = ["new", "retransmitted", "out of order", "keep-alive", "seen twice", "stray"];
 const CODEPOINTS = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];

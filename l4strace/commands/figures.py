@@ -111,7 +111,6 @@ def figures(
 
     \b
     Examples:
-      l4strace figures run.pcapng -o charts
       l4strace figures run.pcapng -o charts --packets --flow 3 --from 12.5 --to 13
       l4strace figures results -o paper -m l4s_share --columns rate --each aqm
     """

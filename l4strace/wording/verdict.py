@@ -47,7 +47,7 @@ def conversations(capture: Capture) -> int:
 
 
 def of_tcp(capture: Capture) -> int:
-    """The same of TCP alone: `Status` counts those over UDP that are judged."""
+    """Conversations over TCP alone: `Status` counts those over UDP that are judged."""
     others = over_udp(capture)["flow"].implode()
     tables = (capture.directions["flow"], capture.flows["flow"])
     seen, known = (numbers.filter(~numbers.is_in(others)).n_unique() for numbers in tables)

@@ -99,7 +99,7 @@ def test_no_thread_outlives_an_input_that_cannot_be_read(
     """Beside a good capture, whose checksum is worked out in a thread."""
     bad = tmp_path / "bad.pcap"
     make(bad)
-    code = COUNTED.format(words=["diagnose", "--no-html", str(capture), str(bad)])
+    code = COUNTED.format(words=["diagnose", "--json", str(capture), str(bad)])
     # A command that ran in this process may have set it.
     env = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)

@@ -53,7 +53,10 @@ def facts(nature: str = "dualpi2", marks: str = "ect1", **changes: Any) -> Any:
         "fallback": 1,
         "fault": "none",
         "build": "20-bit",
-        "flows": [{"dport": one, "kind": "bulk", "numbers": []} for one in (PRAGUE, CUBIC)],
+        "flows": [
+            {"dport": dport, "cc": cc, "kind": "bulk", "numbers": []}
+            for dport, cc in ((PRAGUE, "prague"), (CUBIC, "cubic"))
+        ],
         "late_s": 0,
         "offloads": False,
     }

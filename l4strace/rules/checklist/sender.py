@@ -55,7 +55,7 @@ class Sender:
 
     @property
     def over_udp(self) -> bool:
-        """Its transport is not TCP, and no law of its response is known."""
+        """The transport is not TCP, and no law of the sender's response is known."""
         return self.handshake["transport"] not in (None, "tcp")
 
     @cached_property

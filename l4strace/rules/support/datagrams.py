@@ -68,7 +68,7 @@ def flows(capture: Capture) -> pl.DataFrame:
 
 
 def _directions(capture: Capture) -> pl.DataFrame:
-    """Of all flows over UDP."""
+    """The directions of all flows over UDP."""
     of_udp = pl.col("flow").is_in(over_udp(capture)["flow"].implode())
     return traffic(capture).directions.filter(of_udp)
 

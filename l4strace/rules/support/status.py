@@ -108,30 +108,36 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
 def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
     """Adds the flows over UDP; ``of_tcp.sentence`` is that of TCP alone, without its opening."""
     known, ect1 = datagrams.flows(evidence), datagrams.ect1(evidence)
-    answer, sentence = of_tcp.answer, of_tcp.sentence
+    answer, parts = of_tcp.answer, [of_tcp.sentence]
     if known.height:
-        arrives, change = _changed_on_the_way(ect1, faults)
-        clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
-        clause += _given_up(known, faults)
-        if arrives:
-            met, queue = _queue_over_udp(evidence, ect1)
-            clause += queue * (ect1["reported"].any() or answer != "yes")
-            answer = "yes" if met or answer == "yes" else "partly"
-        elif answer == "unknown" and not of_tcp.flows:
-            answer = "no" if known["codepoint"].count() else answer
-        parts = [sentence] if of_tcp.flows or evidence.kernel.height else []
+        answer, clause = _clause_over_udp(evidence, of_tcp, faults)
+        parts = [of_tcp.sentence] if of_tcp.flows or evidence.kernel.height else []
         # What is sent as L4S comes first.
-        place = 0 if answer != of_tcp.answer else len(parts)
-        parts.insert(place, clause)
-        sentence = "; ".join(parts)
+        parts.insert(0 if answer != of_tcp.answer else len(parts), clause)
     return of_tcp._replace(
         answer=answer,
-        sentence=f"{OPENINGS[answer]}: {sentence}.",
+        sentence=f"{OPENINGS[answer]}: {'; '.join(parts)}.",
         udp_flows=known.height,
         udp_ect1=ect1.height,
         udp_judged=datagrams.judged(evidence),
         unjudged=datagrams.unjudged(evidence),
     )
+
+
+def _clause_over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> tuple[str, str]:
+    """The answer of TCP and UDP together, and what is said of UDP."""
+    known, ect1 = datagrams.flows(evidence), datagrams.ect1(evidence)
+    arrives, change = _changed_on_the_way(ect1, faults)
+    clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
+    clause += _given_up(known, faults)
+    if arrives:
+        met, queue = _queue_over_udp(evidence, ect1)
+        yes = of_tcp.answer == "yes"
+        said = queue if ect1["reported"].any() or not yes else ""
+        return "yes" if met or yes else "partly", clause + said
+    if of_tcp.answer == "unknown" and not of_tcp.flows and known["codepoint"].count():
+        return "no", clause
+    return of_tcp.answer, clause
 
 
 def _queue_over_udp(evidence: Evidence, ect1: pl.DataFrame) -> tuple[int, str]:

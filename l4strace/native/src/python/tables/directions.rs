@@ -59,6 +59,7 @@ fn rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.f64("rtt_max_us", dirs.iter().map(|d| rtt(d).map(|r| r.max_ns as f64 / 1e3)));
     t.u64("rtt_samples", dirs.iter().map(|d| rtt(d).map_or(0, |r| r.samples)));
     t.f64("ts_rtt_min_us", dirs.iter().map(|d| us(d.dir.echoes.min_ns)));
+    t.f64("spin_rtt_us", dirs.iter().map(|_| None));
 }
 
 fn feedback(t: &mut Columns, dirs: &[DirectionView<'_>]) {
