@@ -61,7 +61,7 @@ def is_one(path: Path) -> bool:
     with os.fdopen(os.open(path, flags), "rb") as file:
         try:
             columns = pl.read_parquet_schema(file)
-        except (pl.exceptions.PolarsError, OSError):
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             return False
     return {*IDENTITY, "name", "value"} <= set(columns)
 

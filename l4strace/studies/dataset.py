@@ -209,12 +209,15 @@ def lying_at(place: str) -> Dataset | None:
 
 
 def table_of(content: bytes) -> pl.DataFrame:
-    """A table from Parquet. Raises ValueError for one of more than `MOST_CELLS`."""
+    """A table from Parquet. Raises ValueError for more than `MOST_CELLS`, and for damage."""
     file = io.BytesIO(content)
-    rows = pl.scan_parquet(file).select(pl.len()).collect().item()
-    if rows * len(pl.read_parquet_schema(file)) > MOST_CELLS:
-        raise ValueError(f"more than {MOST_CELLS:,} cells")
-    return pl.read_parquet(file)
+    try:
+        rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+        if rows * len(pl.read_parquet_schema(file)) > MOST_CELLS:
+            raise ValueError(f"more than {MOST_CELLS:,} cells")
+        return pl.read_parquet(file)
+    except pl.exceptions.PanicException as error:  # Footers that polars does not check.
+        raise ValueError(f"damaged Parquet ({error})") from error
 
 
 def parameters_of(runs: pl.DataFrame) -> list[str]:

@@ -21,8 +21,12 @@ BATCH = 120
 SWEEPS = int(os.environ.get("L4STRACE_HOSTILE_SWEEPS", "480"))
 
 
-def batch(first: int, module: str = "batch") -> dict:
-    command = [sys.executable, "-m", f"tests.support.hostile.{module}", str(first), str(BATCH)]
+PANICS = 13_028
+"""A dataset with a footer over which polars panics, which is no Exception."""
+
+
+def batch(first: int, module: str = "batch", count: int = BATCH) -> dict:
+    command = [sys.executable, "-m", f"tests.support.hostile.{module}", str(first), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"cases from {first}: {done.stderr[-2000:]}"
     return json.loads(done.stdout.splitlines()[-1])
@@ -53,3 +57,7 @@ def test_hostile_sweeps_end_in_0_to_3_and_touch_nothing_else() -> None:
     assert not failed, f"{len(failed)} of {SWEEPS}: {failed[:5]}"
     for code in "023":
         assert sum(result["codes"].get(code, 0) for result in results) > 0
+
+
+def test_a_dataset_that_polars_panics_over_is_one_line() -> None:
+    assert batch(PANICS, "sweeps", 1)["codes"] == {"3": 1}
