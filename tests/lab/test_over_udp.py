@@ -10,6 +10,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.evidence import Evidence, traffic
+from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, Severity
 from l4strace.output import text
 from l4strace.wording.verdict import of_tcp, verdict
@@ -261,3 +262,17 @@ def test_the_spin_bit_shows_the_base_rtt_where_it_spins(
     shown = capture.udp_directions["spin_rtt_us"].drop_nulls()
     assert shown.len() == (2 if spins else 0)
     assert shown.is_between(10_000, 11_200).all()
+
+
+@pytest.mark.parametrize("end", ["a", "b"])
+def test_packets_of_tcp_are_not_those_of_a_flow_over_udp(shared_data: Path, end: str) -> None:
+    """A second pass over the capture numbers the packets of TCP, and so do the flows."""
+    evidence, _ = judged(shared_data / "user-space" / "mixup" / f"{end}.pcap.xz")
+    of_tcp = pl.col("transport") == "tcp"
+    tcp = set(traffic(evidence).flows.filter(of_tcp)["flow"])
+    over_udp = set(traffic(evidence).flows.filter(~of_tcp)["flow"])
+    counted = evidence.directions.filter(pl.col("flow").is_in(tcp))["packets"].sum()
+    found = pl.concat(stream.batches(evidence, columns=["ts_ns", "flow"]))["flow"]
+    assert (set(found.drop_nulls()), found.count()) == (tcp, counted)
+    wanted = stream.Stretch(frozenset(over_udp))
+    assert sum(frame.height for frame in stream.batches(evidence, stretch=wanted)) == 0
