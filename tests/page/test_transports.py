@@ -8,8 +8,9 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.sections import flows, timelines, verdict
+from l4strace.page.sections import flows, timelines, traffic, verdict
 from l4strace.page.transports import drawn
+from l4strace.wording.amounts import NONE
 from tests.support.datagrams import over_udp
 from tests.support.frames import evidence, frame, rounds
 from tests.support.places import FIXTURES
@@ -91,3 +92,8 @@ def test_flows_of_all_transports_stand_in_one_chart_and_one_table() -> None:
     assert rows[9].charted
     assert rows[9].mode == "UDP Prague"
     assert "flow-9" in mixed.anchors
+
+
+def test_no_transport_over_udp_shows_what_is_retransmitted(prague: Case) -> None:
+    (row, _) = traffic.build(prague).rows
+    assert (row.again, flows.build(prague).rows[0].retransmits.text) == (NONE, NONE)

@@ -11,10 +11,11 @@ from l4strace.page.chart import Chart
 from l4strace.page.sections.traffic import panels, short
 from l4strace.page.sections.traffic.link import Link, Part, busiest
 from l4strace.page.sections.traffic.short import ShortRow
+from l4strace.schema.keys import KEY
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
 TITLE = "Traffic"
-ABSENT = "No round trip of TCP with data: the rates of flows over UDP stand with their charts."
+ABSENT = "No round trip with data is known: rates of flows over UDP stand with their charts."
 
 
 class TrafficRow(NamedTuple):
@@ -76,9 +77,16 @@ def _row(link: Link, shown: Part) -> TrafficRow:
         used=share(None if used is None else used * part, 1),
         delay=_pair(shown.delays),
         marked=marked.bound + share(marked.packets, delivered),
-        again=share(int(rounds["retransmits"].sum()), delivered),
+        again=_retransmitted(link, rounds),
         rtt=_pair(shown.rtts),
     )
+
+
+def _retransmitted(link: Link, rounds: pl.DataFrame) -> str:
+    """Share of the delivered packets whose transport shows which are retransmitted."""
+    counted = link.case.evidence.directions.drop_nulls("retransmits")
+    known = rounds.join(counted, on=KEY, how="semi")
+    return share(int(known["retransmits"].sum()), int(known["acked_packets"].sum()))
 
 
 def _rate(rounds: pl.DataFrame, acked: int) -> float | None:
