@@ -21,7 +21,8 @@ function packetRows(data) {
     if (!row.acks) continue;
     row.newer = row.ack >= ack;
     ack = Math.max(ack, row.ack);
-    if (!data.accecn || row.flags & SYN || !row.newer) continue;
+    // The client's ACK of the handshake has the SYN/ACK's codepoint in place of the counter.
+    if (!data.accecn || row.flags & SYN || row.frame === data.handshake || !row.newer) continue;
     row.step = ace === null ? 0 : (aceOf(row) - ace) & 7;
     ace = aceOf(row);
   }

@@ -63,6 +63,6 @@ def _page(run: Judged, selection: Selection, direction: Direction) -> bytes:
         f"Packets of flow {direction.flow}: {direction_name(flow, direction.forward)}",
         count(packets, "packet"),
         axis_of(run.read).origin_ns,
-        flow["mode"] == "accecn",
+        flow,
     )
     return packet_page.encoded(stretch, shown)

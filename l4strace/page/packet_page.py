@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -16,12 +17,12 @@ SIGNATURE = 'content="l4strace packets"'
 
 
 class Shown(NamedTuple):
-    """What the page says of its stretch."""
+    """Title, the line below it, and what the chart needs: ``flow`` is a row of `flows`."""
 
     title: str
     about: str
     origin_ns: int
-    accecn: bool
+    flow: Mapping[str, Any]
 
 
 def encoded(stretch: Stretch, shown: Shown) -> bytes:
@@ -37,7 +38,7 @@ def encoded(stretch: Stretch, shown: Shown) -> bytes:
             style=fill.asset("page.css"),
             theme_script=fill.asset("theme.js"),
             script=Markup("\n").join(map(fill.asset, fill.PACKET_SCRIPTS)),
-            stretch=packet_rows.columns(stretch, shown.origin_ns, shown.accecn),
+            stretch=packet_rows.columns(stretch, shown.origin_ns, shown.flow),
         )
     )
     return text.encode("utf-8", "replace")

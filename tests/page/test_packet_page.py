@@ -37,11 +37,16 @@ def report(run: l4strace.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def alone(run: l4strace.Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame]:
     """A page of one flow's packets, and these."""
     rows = run.packets.filter(flow=1).collect()
-    span = rows["ts_ns"].min(), rows["ts_ns"].max()
-    stretch = Stretch(0, 1, True, *span, {}, rows)
     path = tmp_path_factory.mktemp("alone") / "packets.html"
-    path.write_bytes(packet_page.encoded(stretch, Shown("Packets", "all", span[0], True)))
+    write(path, run, rows, forward=True)
     return path, rows
+
+
+def write(path: Path, run: l4strace.Run, rows: pl.DataFrame, *, forward: bool) -> None:
+    span = rows["ts_ns"].min(), rows["ts_ns"].max()
+    stretch = Stretch(0, 1, forward, *span, {}, rows)
+    flow = run.flows.row(by_predicate=pl.col("flow") == 1, named=True)
+    path.write_bytes(packet_page.encoded(stretch, Shown("Packets", "all", span[0], flow)))
 
 
 def opened(browser: chromium.Chromium, page: Path) -> None:
@@ -76,6 +81,18 @@ def test_a_click_names_the_packet(
     ack = acks.row(500, named=True)
     assert f"ack {ack['ack']:,}" in named(browser, ack["frame"])
     assert not browser.complaints
+
+
+def test_the_code_of_the_handshake_is_no_mark(
+    browser: chromium.Chromium, run: l4strace.Run, tmp_path: Path
+) -> None:
+    """No packet of the server is CE; the client's first ACK repeats how the SYN/ACK arrived."""
+    rows = run.packets.filter(flow=1).collect()
+    assert rows.filter(forward=False, ip_ecn=3).is_empty()
+    assert rows.filter(pl.col("tcp_flags") & 2 == 0, forward=True)["ace"].n_unique() == 2
+    write(page := tmp_path / "reverse.html", run, rows, forward=False)
+    opened(browser, page)
+    assert browser.evaluate(f"{CHART}.rows.filter((row) => row.step > 0).length") == 0
 
 
 def test_keys_zoom_to_the_microsecond_and_name_the_next_packet(

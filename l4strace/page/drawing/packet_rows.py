@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -14,9 +15,10 @@ SEEN = ("new", "retransmit", "out of order", "probe", "copy", "stray")
 HALF, WRAP = 1 << 31, 1 << 32
 
 
-def columns(stretch: Stretch, origin_ns: int, accecn: bool) -> dict[str, Any]:
+def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[str, Any]:
     """Columns by name: `t` counts from ``start`` (seconds on the page's axis) in ns; `out` is 1 for
-    a packet of the direction whose data is drawn; numbers of data count from ``base``."""
+    a packet of the direction whose data is drawn; numbers of data count from ``base``.
+    ``flow`` is a row of `flows` of the same capture."""
     rows = pl.DataFrame() if stretch.packets is None else stretch.packets
     if rows.is_empty():
         return {}
@@ -39,7 +41,8 @@ def columns(stretch: Stretch, origin_ns: int, accecn: bool) -> dict[str, Any]:
     return {
         "start": (stretch.start_ns - origin_ns) / NANO,
         "base": base,
-        "accecn": accecn,
+        "accecn": flow["mode"] == "accecn",
+        "handshake": flow["final_ack_frame"],
         "moments": sorted({ns - stretch.start_ns for ns in stretch.moments.values()}),
         "sack": _blocks(shown.filter(~ours), base),
         **table.to_dict(as_series=False),

@@ -104,8 +104,7 @@ def build(case: Case) -> PacketsSection:
 
 def _drawn(case: Case, stretch: Stretch) -> dict[str, Any]:
     here = case.evidence.flows.filter(source=stretch.source, flow=stretch.flow)
-    accecn = "accecn" in here["mode"].to_list()
-    return packet_rows.columns(stretch, case.axis.origin_ns, accecn)
+    return packet_rows.columns(stretch, case.axis.origin_ns, here.row(0, named=True))
 
 
 def _chart(case: Case, place: int) -> PacketChart | None:

@@ -9,6 +9,7 @@ from l4strace.page.drawing import packet_rows
 from l4strace.schema import TABLES
 
 ORIGIN_NS = 1_000_000_000
+FLOW = {"mode": "accecn", "final_ack_frame": 3}
 ROWS = [
     # frame, ts_ns, forward, seq, ack, ack_raw, payload_len, seen, sack
     (7, 10, True, 5001, 1, 1, 1000, "new", None),
@@ -28,14 +29,15 @@ def stretch() -> Stretch:
 
 
 def test_numbers_count_from_the_first_byte_of_the_data() -> None:
-    drawn = packet_rows.columns(stretch(), ORIGIN_NS, accecn=True)
+    drawn = packet_rows.columns(stretch(), ORIGIN_NS, FLOW)
     assert (drawn["base"], drawn["start"]) == (5001, 5e-9)
     assert drawn["t"] == [5, 15, 25]
     assert (drawn["out"], drawn["seq"], drawn["ack"]) == ([1, 1, 0], [0, 0, 1], [1, 1, 0])
     assert drawn["seen"] == [0, 1, None]
     assert drawn["sack"] == {"9": [1000, 2000]}
     assert drawn["moments"] == [15]
+    assert (drawn["accecn"], drawn["handshake"]) == (True, 3)
 
 
 def test_a_stretch_without_packets_draws_nothing() -> None:
-    assert packet_rows.columns(stretch()._replace(packets=None), ORIGIN_NS, accecn=True) == {}
+    assert packet_rows.columns(stretch()._replace(packets=None), ORIGIN_NS, FLOW) == {}
