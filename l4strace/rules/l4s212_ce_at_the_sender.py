@@ -18,7 +18,8 @@ Evidence
 When it is wrong
 ----------------
 A capture on the sending host shows packets behind the host's own queue: a qdisc that marks makes
-the same picture. `tc -s qdisc` shows whether one does.
+the same picture. `tc -s qdisc` shows whether one does. A tunnel copies the CE of the flow that it
+carries (RFC 6040): what runs over plain UDP is not judged.
 
 What to do
 ----------
@@ -38,18 +39,21 @@ import polars as pl
 from l4strace.derive.vantage import at_sender, once
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.wording.quantities import count
+from l4strace.rules.support.tried import VALIDATING
+from l4strace.wording.quantities import count, share
 
 CODE = "L4S212"
-PROBES = 0.01
+PROBES = 0.1
 """Share of CE up to which a stack may probe: s2n-quic sends one packet in 10 round trips at most,
-and a round trip that has room for L4S has ten packets and more."""
+and a round trip has at least one."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction over UDP with CE at its sender."""
     known = traffic(evidence)
-    places = known.flows.filter(pl.col("transport") != "tcp").select("source", "flow", "vantage")
+    places = known.flows.filter(pl.col("transport").is_in(VALIDATING)).select(
+        "source", "flow", "vantage"
+    )
     near = once(known, known.directions.filter(pl.col("ce") > 0))
     rows = near.join(places, on=["source", "flow"]).filter(at_sender())
     return [_finding(row) for row in rows.to_dicts()]
@@ -59,7 +63,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     queue = "a queue of its host, in front of the capture, marks them"
     cause = f"The stack probes whether its peer reports CE, or {queue}."
     if row["ce"] > PROBES * row["packets"]:
-        cause = f"So many are no probe (threshold {PROBES:.0%} of the packets): {queue}."
+        cause = f"So many are no probe (threshold {share(PROBES)} of the packets): {queue}."
     return Finding(
         CODE,
         Severity.INFO,

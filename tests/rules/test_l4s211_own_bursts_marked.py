@@ -34,6 +34,12 @@ def test_fires_where_third_packets_are_marked_and_others_are_not():
     assert "59 % of the third and later packets are CE, 1 % of the first two" in found.message
 
 
+def test_marks_of_ect0_count_as_well():
+    columns = {"ect1_to_ce": 0, "ect0_to_ce": 1300}
+    (found,) = findings(RULE, run(**columns))
+    assert found.measures[1].value == 1300
+
+
 def test_silent_on_a_recorded_sender_that_paces():
     assert findings(RULE, recorded("up1")) == []
     assert findings(RULE, recorded("pq1", "a")) == []
@@ -42,12 +48,13 @@ def test_silent_on_a_recorded_sender_that_paces():
 @pytest.mark.parametrize(
     "columns",
     [
-        {"long_bursts": 20, "burst_heads_marked": 2},  # too few
-        {"burst_tails_marked": 300, "ect1_to_ce": 500},  # rarely
+        {"burst_tails_marked": 9, "burst_heads_marked": 0, "ect1_to_ce": 9},  # by chance
         {"burst_heads_marked": 1500, "ect1_to_ce": 2600},  # the queue was there before
         {"ect1_to_ce": 2600},  # so it was for all others
         {"burst_tails": 700, "burst_tails_marked": 400},  # most marks come without bursts
+        {"burst_heads_marked": 1500, "ect1_to_ce": 0, "ect0_to_ce": 2600},  # classic, all alike
         {"transport": "tcp"},
+        {"transport": "udp"},  # a tunnel: the bursts of the flow in it
     ],
 )
 def test_silent_where_something_else_causes_the_marks(columns: dict[str, Any]):

@@ -2,8 +2,10 @@
 
 import lzma
 import struct
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from l4strace import pipeline
@@ -31,7 +33,9 @@ def probing(folder: Path, every: int, ends: str = "ab") -> Evidence:
     return pipeline.derive(pipeline.read(captures, companions=False), strict=True)
 
 
-@pytest.mark.parametrize(("every", "cause"), [(110, "The stack probes"), (4, "are no probe")])
+@pytest.mark.parametrize(
+    ("every", "cause"), [(110, "The stack probes"), (20, "The stack probes"), (4, "are no probe")]
+)
 def test_fires_on_ce_that_leaves_the_sender(tmp_path: Path, every: int, cause: str):
     (found,) = findings(RULE, probing(tmp_path, every))
     assert cause in found.message
@@ -41,3 +45,10 @@ def test_fires_on_ce_that_leaves_the_sender(tmp_path: Path, every: int, cause: s
 def test_silent_on_marks_of_the_path(tmp_path: Path):
     assert findings(RULE, probing(tmp_path, 4, "b")) == []
     assert findings(RULE, recorded("pq1")) == []
+
+
+def test_silent_on_what_may_be_a_tunnel(tmp_path: Path):
+    """It copies the CE of the flow that it carries."""
+    probed = probing(tmp_path, 4)
+    udp = probed.udp_flows.with_columns(transport=pl.lit("udp"))
+    assert findings(RULE, replace(probed, udp_flows=udp)) == []
