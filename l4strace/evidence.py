@@ -119,8 +119,11 @@ def _place(function: Callable[..., object]) -> str:
 
 @kept
 def traffic(capture: C) -> C:
-    """``capture`` with the rows of all transports in `flows` and `directions`, to be shown."""
-    if capture.udp_flows.is_empty():
+    """``capture`` with all transports in `flows`, `directions` and `kernel`, to be shown.
+
+    A sender over UDP may have a log although its feedback is read.
+    """
+    if capture.udp_flows.is_empty() and capture.udp_kernel.is_empty():
         return capture
     import polars as pl
 

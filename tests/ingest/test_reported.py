@@ -1,5 +1,7 @@
 """Which flows over UDP stand where those of TCP do."""
 
+from dataclasses import replace
+
 from l4strace.evidence import Capture, over_udp, traffic
 from l4strace.ingest.reported import measured
 from tests.support.frames import capture, frame, rounds, stack
@@ -29,6 +31,13 @@ def test_a_flow_whose_receiver_reports_is_measured_and_counted_once() -> None:
     assert found.udp_rounds.is_empty()
     assert found.rounds["flow"].to_list() == [1, 1, 9, 9, 9]
     assert over_udp(found)["flow"].to_list() == [9]
+
+
+def test_the_log_of_its_sender_is_shown_beside_those_of_kernels() -> None:
+    logged = replace(run(READ, REPORTS), udp_kernel=frame("kernel", flow=9))
+    shown = traffic(measured(logged))
+    assert shown.kernel["flow"].to_list() == [9]
+    assert shown.udp_kernel.is_empty()
 
 
 def test_data_of_which_no_report_is_read_leaves_the_flow_beside() -> None:
