@@ -26,7 +26,7 @@ REQUIREMENTS = (
     ("ECN-capable control packets", "RFC 9331 A.2.1", packets.control),
     ("Faster than additive increase", "RFC 9331 A.2.2", response.increase),
     ("Fast start", "RFC 9331 A.2.3", response.start),
-    ("DSCP 45 (NQB) only without a queue", "RFC 9956", packets.nqb),
+    ("No bursts under DSCP 45 (NQB)", "RFC 9956", packets.nqb),
 )
 """Requirement, sections and the function that answers it with a verdict and its evidence."""
 

@@ -6,13 +6,10 @@ from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sende
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
 from l4strace.schema.words import NQB
 from l4strace.wording.names import dscp
-from l4strace.wording.quantities import count, quantity, share
+from l4strace.wording.quantities import count, quantity
 
 NEARLY_ALL = 0.99
 """Share of ECT(1) data from which the rest is an exception. By eye."""
-FILLS = 0.5
-"""Share of the bottleneck's rate from which a sender takes what it gets. By eye: RFC 9956 is for
-senders that their application keeps far below."""
 DOUBTS = ("L4S108", "L4S110", "L4S111", "L4S112")
 """Rules that find the counters of the feedback damaged."""
 
@@ -114,28 +111,14 @@ def control(sender: Sender) -> Answer:
 
 
 def nqb(sender: Sender) -> Answer:
-    """Who asks for the low-latency queue by DSCP 45 promises a low, smooth rate."""
+    """A sender that asks for the low-latency queue by DSCP 45 promises not to fill it."""
     row = sender.row
     if row["dscp"] is None:
         return NOT_SHOWN, "No packet of this direction was captured."
     where = "left the sender" if sender.there else "passed this capture"
     rewritten = f" {found.message}" if (found := sender.found("L4S118")) else ""
     fact = f"Most packets {where} as {dscp(row['dscp'])}.{rewritten}"
-    if row["dscp"] == NQB:
-        return _keeps_small(sender, fact)
-    if row["other_dscps"] or not sender.there:
-        return NOT_SHOWN, fact
-    return PASS, f"All packets left the sender as {dscp(row['dscp'])}.{rewritten}"
-
-
-def _keeps_small(sender: Sender, fact: str) -> Answer:
-    """Whether an NQB sender takes much of the path, or sends bursts."""
-    rate = (sender.bottleneck or {}).get("rate_bps")
+    if row["dscp"] != NQB:
+        return NOT_SHOWN, f"{fact} The sender does not ask for NQB."
     verdict, burst = bursts(sender)
-    if not rate:
-        return NOT_SHOWN, f"{fact} {burst}"
-    length_ns = sender.row["last_ns"] - sender.row["first_ns"]
-    taken = sender.row["payload_bytes"] * 8e9 / max(length_ns, 1) / rate
-    if taken >= FILLS:
-        return FAIL, f"{fact} The sender takes {share(taken)} of {quantity(rate, 'bit/s')}."
     return verdict, f"{fact} {burst}"
