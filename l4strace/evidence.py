@@ -27,9 +27,9 @@ class Capture:
 
     Here `flows`, `directions` and `rounds` hold the flows whose feedback is read, of any transport:
     these are what derived tables and rules measure. `udp_flows` and `udp_directions` have the rows
-    of those over UDP whose feedback is not, and `udp_rounds` what these sent over time, in those
-    columns of `rounds` that it fills. `udp_kernel` holds what logs of user-space senders say.
-    `traffic` puts all together, and `over_udp` has those of UDP.
+    of those over UDP whose feedback is not, and `udp_rounds` what directions over UDP without rows
+    in `rounds` sent over time, in those columns that it fills. `udp_kernel` holds what logs of
+    user-space senders say. `traffic` puts all together, and `over_udp` has those of UDP.
     """
 
     sources: pl.DataFrame

@@ -43,9 +43,8 @@ def directions(capture: Capture) -> pl.DataFrame:
 def measured(capture: Capture) -> pl.DataFrame:
     """Rows of `neighbors.directions` over UDP, whose feedback is read, with `bps`."""
     known = neighbors.directions(capture).filter(pl.col("data_packets") > 0)
-    return known.join(over_udp(capture), on=["source", "flow"], how="semi").with_columns(
-        bps=_rate()
-    )
+    read = known.join(capture.udp_rounds, on=KEY, how="anti", maintain_order="left")
+    return read.join(over_udp(capture), on=["source", "flow"], how="semi").with_columns(bps=_rate())
 
 
 def _receiver() -> pl.Expr:

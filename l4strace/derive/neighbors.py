@@ -71,9 +71,14 @@ def directions(capture: Capture) -> pl.DataFrame:
 
 @kept
 def datagrams(capture: Capture) -> pl.DataFrame:
-    """Directions over UDP, in the columns of `directions`."""
-    over_udp = replace(capture, flows=capture.udp_flows, directions=capture.udp_directions)
-    return directions(over_udp)
+    """Directions over UDP of which only what they sent is known, in the columns of `directions`.
+
+    Another capture may read the feedback of their flow.
+    """
+    unread = replace(capture, flows=capture.udp_flows, directions=capture.udp_directions)
+    sent = capture.udp_rounds.select(KEY)
+    here = directions(capture).join(sent, on=KEY, how="semi", maintain_order="left")
+    return pl.concat([directions(unread), here])
 
 
 def carried() -> pl.Expr:

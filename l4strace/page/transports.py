@@ -23,11 +23,16 @@ def drawn(evidence: Evidence) -> Evidence:
 
     There `acked_bytes` is what the receiver reported; where no report is read, what was sent.
     """
-    if evidence.udp_flows.is_empty():
+    if evidence.udp_flows.is_empty() and evidence.udp_rounds.is_empty():
         return evidence
     sent = TABLES["rounds"].conform(_sent(evidence.udp_rounds))
     everything = traffic(evidence)
-    return replace(everything, rounds=pl.concat([evidence.rounds, sent]), kernel=evidence.kernel)
+    return replace(
+        everything,
+        rounds=pl.concat([evidence.rounds, sent]),
+        kernel=evidence.kernel,
+        udp_rounds=evidence.udp_rounds.clear(),
+    )
 
 
 def _sent(slots: pl.DataFrame) -> pl.DataFrame:

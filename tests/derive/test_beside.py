@@ -7,10 +7,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from l4strace.derive import capacity, coexistence, phases, spikes
+from l4strace.derive import capacity, coexistence, datagrams, phases, spikes
 from l4strace.evidence import Capture
 from tests.support.datagrams import COUNT, LINK, SLOT_NS, TAKES, over_udp, rest, run, wave
-from tests.support.frames import MS
+from tests.support.frames import MS, stack
 
 
 def changes(made: Capture) -> list[str]:
@@ -30,6 +30,22 @@ def test_a_slot_has_what_both_carried() -> None:
     assert found["delivered_bps"].to_list() == pytest.approx([20e6] * 150, rel=0.01)
     assert found["beside_bps"][75] == pytest.approx(14e6, rel=0.01)
     assert found["beside_bps"][25] == 0.0
+
+
+def test_where_its_feedback_is_read_in_another_capture_it_counts_once() -> None:
+    """Its row stands where those of TCP do, though this capture knows only what it sent."""
+    alone, beside = run(rest(TAKES)), over_udp(TAKES)
+    made = replace(
+        alone,
+        flows=stack(alone.flows, beside["udp_flows"]),
+        directions=stack(alone.directions, beside["udp_directions"]),
+        udp_rounds=beside["udp_rounds"],
+    )
+    assert capacity.slots(made).equals(capacity.slots(run(rest(TAKES), beside)))
+    assert changes(made) == []
+    assert coexistence.table(made)["other_flow"].to_list() == [9, 0]
+    assert datagrams.directions(made)["flow"].to_list() == [9]
+    assert datagrams.measured(made).is_empty()
 
 
 def test_the_other_direction_of_the_link_counts_nothing() -> None:

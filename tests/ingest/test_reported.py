@@ -52,14 +52,27 @@ def test_data_of_which_no_report_is_read_leaves_the_flow_beside() -> None:
 
 
 def test_the_reports_may_be_read_in_another_capture() -> None:
-    """One that holds only the way of the data reads none."""
+    """One that holds only the way of the data reads none: what it sent is counted there."""
     one = run(READ, REPORTS)
     blind = frame("directions", source=1, flow=9, forward=True, data_packets=9)
-    both = capture(
+    both = replace(
+        one,
         udp_flows=stack(one.udp_flows, frame("flows", source=1, flow=9, transport="rtp")),
         udp_directions=stack(one.udp_directions, blind),
+        udp_rounds=stack(one.udp_rounds, rounds(5, source=1, flow=9)),
     )
-    assert measured(both).flows.filter(transport="rtp")["source"].to_list() == [0, 1]
+    found = measured(both)
+    assert found.flows.filter(transport="rtp")["source"].to_list() == [0, 1]
+    assert set(found.rounds.select("source", "flow").rows()) == {(0, 1), (0, 9)}
+    assert found.udp_rounds.select("source", "flow").rows() == [(1, 9)] * 5
+
+
+def test_the_way_of_the_reports_counts_nowhere() -> None:
+    """As acknowledgments of TCP do not."""
+    made = run(READ, REPORTS)
+    back = rounds(4, flow=9, forward=False)
+    found = measured(replace(made, udp_rounds=stack(made.udp_rounds, back)))
+    assert found.udp_rounds.is_empty()
 
 
 def test_without_udp_the_capture_stays_as_it_is() -> None:

@@ -49,6 +49,11 @@ def test_without_udp_the_evidence_stays_as_it_is() -> None:
     assert drawn(plain) is plain
 
 
+def test_what_was_sent_is_drawn_where_only_another_capture_reads_the_reports() -> None:
+    slots = over_udp([8.0] * 20)["udp_rounds"]
+    assert drawn(evidence(udp_rounds=slots)).rounds.height == slots.height
+
+
 def test_feedback_in_clear_draws_what_tcp_draws(prague: Case) -> None:
     (flow,) = timelines.build(prague).flows
     assert [chart.key.removesuffix("-flow-0") for chart in flow.charts] == [
