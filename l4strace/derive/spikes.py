@@ -54,11 +54,12 @@ def _events(capture: Capture) -> pl.DataFrame:
 def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     """Whether the path got slower: a change of phase, or what as many flows delivered before."""
     slots = capacity.slots(capture).select(
-        *PATH, "flows", "beside_bps", at="start_ns", bps="delivered_bps"
+        *PATH, "flows", "beside_bps", at="start_ns", until="end_ns", bps="delivered_bps"
     )
     near = events.select(*EVENT, "start_ns", "end_ns").join(slots, on=PATH)
     before = pl.col("at").is_between(pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") - 1)
-    inside = pl.col("at").is_between(pl.col("start_ns"), pl.col("end_ns"))
+    # Of a slot that began earlier, or went on, a pause takes a part.
+    inside = (pl.col("at") >= pl.col("start_ns")) & (pl.col("until") <= pl.col("end_ns"))
     rates = near.group_by(EVENT).agg(
         # What a flow over UDP took is not taken by the link.
         (pl.col("bps") - pl.col("beside_bps")).filter(before).median().alias("was"),

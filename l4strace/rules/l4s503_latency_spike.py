@@ -25,7 +25,8 @@ cut off SACK (`directions.options_cut` of the ACKs) it is a lower bound.
 What to do
 ----------
 By cause. rate-drop: expect it where the link changes its rate. new-flow: an AQM with per-flow
-queues isolates. burst: fix the sender's pacing.
+queues isolates. burst: fix the sender's pacing. Unknown: a link or a host that stood still holds
+all packets at once, whatever the queue.
 
 References
 ----------
@@ -55,6 +56,13 @@ CAUSES = {
     "unknown": "Its cause is unknown",
 }
 
+ACTIONS = {
+    "rate-drop": "Compare with the moments at which the link changed its rate.",
+    "new-flow": "Give each flow a queue of its own (fq_codel, cake), or start flows more slowly.",
+    "burst": "Pace the sender, and end its slow start at the first marks.",
+    "unknown": "Look at all flows at its start, and whether hosts or link stood still.",
+}
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each path and cause: the highest episode, and how many spikes there are."""
@@ -79,7 +87,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"{_when(evidence, row)}: {reached} "
         f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."
         f"{events.others(row, row['flow'])}{lost}{_more(row)}",
-        "Check the window and the marks at its start.",
+        ACTIONS[row["cause"]],
         source=row["source"],
         flow=row["flow"],
         forward=row["forward"],
@@ -102,7 +110,7 @@ def _when(evidence: Evidence, row: dict[str, Any]) -> str:
 
 
 def _more(row: dict[str, Any]) -> str:
-    """Spikes besides those that the finding tells of, nothing without any."""
+    """` It is the highest of 4 spikes`, where the finding does not tell of all."""
     if row["alike"] == row["spikes"]:
         return ""
     unknown = " of unknown cause" if row["cause"] == "unknown" else " with this cause"
