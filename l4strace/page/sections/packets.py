@@ -91,7 +91,7 @@ def build(case: Case) -> PacketsSection:
         if place in keys
     )
     distinct = len({(one.source, one.frame) for each in proof.packets.values() for one in each})
-    nothing = "" if groups else "No finding names a packet."
+    nothing = "" if groups else "No finding names a packet of TCP."
     return PacketsSection(
         groups,
         base64.b64encode(proof.excerpt).decode(),

@@ -57,7 +57,7 @@ LINKS = (
 """Links, those first whose cause is named where several explain a finding."""
 
 WORKING = ("L4S402",)
-"""Rules that explain another finding even as info: a queue that never marks is no fault."""
+"""Rules that explain another finding even as info, such as a queue that never marks."""
 
 
 def linked(findings: Sequence[Finding], coexistence: pl.DataFrame) -> tuple[Finding, ...]:

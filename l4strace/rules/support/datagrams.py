@@ -20,7 +20,7 @@ from l4strace.wording.quantities import count, listed, share
 NAMED = 3
 """Flows that a reason names."""
 
-UNKNOWN_LAW = "the law of its sender is not that of TCP Prague"
+UNKNOWN_LAW = "its sender need not follow TCP Prague's law"
 """Why the response of a flow over UDP is not judged."""
 
 UNREAD = {
@@ -179,14 +179,16 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     read, unread = known.filter("reported"), known.filter(~pl.col("reported"))
     followed = known.filter(_followed(capture)).height == known.height
     lost = "losses and " * bool(unread.height)
-    more = "" if followed else f" A capture at the other end too shows {lost}path changes."
+    more = (
+        "" if followed else f" A second capture, at the other end, would show {lost}path changes."
+    )
     if unread.is_empty():
         return f"The response to marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     what = "" if followed else "Loss, "
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
-        more += " A qlog of the sender shows RTT and window."
+        more += " A qlog of the sender would show RTT and window."
     other = f" Of {_transports(read)}, the response to marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )

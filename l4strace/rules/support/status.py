@@ -42,6 +42,8 @@ class Steps:
 
     flows: pl.DataFrame
     path_faults: Faults
+    named: str
+    """`4 flows with data`."""
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -88,11 +90,12 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
         rule: frozenset(f.flow for f in findings if f.rule == rule and f.flow is not None)
         for rule in (*ON_THE_WAY, *GIVEN_UP)
     }
-    steps = Steps(_conversations(evidence), faults)
+    flows = _conversations(evidence)
+    steps = Steps(flows, faults, _named(evidence, flows))
     if steps.flows.is_empty():
         why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
         return _over_udp(evidence, Status("unknown", why), faults)
-    clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps.flows)]
+    clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps)]
     of_tcp = Status(
         steps.answer,
         ", ".join(clauses),
@@ -125,7 +128,7 @@ def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:
 
 
 def _clause_over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> tuple[str, str]:
-    """The answer of TCP and UDP together, and what is said of UDP."""
+    """The answer of all transports, and the clause on flows over UDP."""
     known, ect1 = datagrams.flows(evidence), datagrams.ect1(evidence)
     arrives, change = _changed_on_the_way(ect1, faults)
     clause = datagrams.clause(evidence, arrives=arrives or ect1.is_empty()) + change
@@ -157,10 +160,9 @@ def _queue_over_udp(evidence: Evidence, ect1: pl.DataFrame) -> tuple[int, str]:
         return 0, f"; the packets do not show which queue {it} {meets}"
     queue = BOTTLENECKS[known["kind"][0]]
     likely = subjects.hedge(known["confidence"][0])
-    return (
-        0,
-        f"; {it} {likely}{meets} no L4S queue (bottleneck of flow {known['flow'][0]}: {queue})",
-    )
+    # What one flow meets, others need not.
+    who = "it" if one else f"flow {known['flow'][0]}"
+    return 0, f"; {who} {likely}meets no L4S queue (bottleneck: {queue})"
 
 
 def _given_up(known: pl.DataFrame, faults: Faults) -> str:
@@ -255,7 +257,7 @@ def _clauses(steps: Steps) -> list[str]:
 def _agreed(steps: Steps, alone: bool) -> Iterator[str]:
     """Who requested AccECN, and who got it."""
     first = steps.asked.row(0, named=True)
-    who = f"flow {first['flow']}" if alone else f"of {_named(steps.flows)} {steps.asked.height:,}"
+    who = f"flow {first['flow']}" if alone else f"of {steps.named} {steps.asked.height:,}"
     if alone and steps.accecn.height:
         yield f"flow {first['flow']} negotiated AccECN"
         return
@@ -300,22 +302,23 @@ def _queue(steps: Steps, alone: bool) -> str:
     return f"but {likely}{'meets no' if alone else 'none meets an'} L4S queue ({queue})"
 
 
-def _nobody_asked(evidence: Evidence, flows: pl.DataFrame) -> str:
+def _nobody_asked(evidence: Evidence, steps: Steps) -> str:
     """Without any request: the setting that explains it, or that no handshake was captured."""
+    flows = steps.flows
     ect1 = flows.filter("ect1").height
     carrying = f"{ect1:,} {'has' if ect1 == 1 else 'have'} ECT(1) data"
     unseen = flows.height - flows.filter("shown").height
     if unseen == flows.height:
         sent = carrying if ect1 else "none has ECT(1) data"
-        return f"no handshake of {_named(flows)} was captured, {sent}"
+        return f"no handshake of {steps.named} was captured, {sent}"
     also = f", although {carrying}" if ect1 else ""
     if flows.height == 1:
         nobody = f"flow {flows['flow'][0]} did not request"
     elif unseen:
-        seen = f"{flows.height - unseen:,} of {_named(flows)}"
+        seen = f"{flows.height - unseen:,} of {steps.named}"
         nobody = f"none of the captured handshakes ({seen}) requested"
     else:
-        nobody = f"none of {_named(flows)} requested"
+        nobody = f"none of {steps.named} requested"
     return f"{nobody} AccECN{also}{_settings(evidence)}"
 
 
@@ -330,9 +333,11 @@ def _settings(evidence: Evidence) -> str:
     return f": {'; '.join(known)}" if known else ""
 
 
-def _named(flows: pl.DataFrame) -> str:
-    """`4 flows with data`."""
-    return count(flows.height, "flow") + " with data" * bool(flows["data_packets"].max())
+def _named(evidence: Evidence, flows: pl.DataFrame) -> str:
+    """`4 flows with data`; beside others `4 flows over TCP with data`."""
+    over_tcp = "" if datagrams.flows(evidence).is_empty() else " over TCP"
+    with_data = " with data" * bool(flows["data_packets"].max())
+    return f"{count(flows.height, 'flow')}{over_tcp}{with_data}"
 
 
 def _verb(flows: pl.DataFrame, one: str, many: str) -> str:

@@ -39,8 +39,8 @@ def test_one_flow_is_named_with_its_marks() -> None:
     assert found.unjudged == (
         "1 flow over UDP (QUIC): 100 packets, 90 % ECT(1) and 10 % CE. "
         "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback. "
-        "A capture at the other end too shows losses and path changes. "
-        "A qlog of the sender shows RTT and window."
+        "A second capture, at the other end, would show losses and path changes. "
+        "A qlog of the sender would show RTT and window."
     )
 
 
@@ -100,8 +100,8 @@ def test_judged_is_what_both_ends_or_feedback_show() -> None:
     told = evidence(flows=kind, directions=sent)
     assert datagrams.judged(told) == 1
     assert datagrams.unjudged(told).endswith(
-        "The response to marks is not judged: the law of its sender is not that of TCP Prague. "
-        "A capture at the other end too shows path changes."
+        "The response to marks is not judged: its sender need not follow TCP Prague's law. "
+        "A second capture, at the other end, would show path changes."
     )
 
 
@@ -126,7 +126,7 @@ def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
     assert found.sentence == "No: flow 0 (QUIC) sends ECT(1), but the path erases it (L4S104)."
     assert found.unjudged.endswith(" RTT, queue and response to marks are not judged: "
                                    "QUIC encrypts its feedback. "
-                                   "A qlog of the sender shows RTT and window.")  # fmt: skip
+                                   "A qlog of the sender would show RTT and window.")  # fmt: skip
     two = judged(over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), **erased))
     assert two.answer == "partly"
     assert "; the path erases ECT(1) of 1 flow (L4S104); which queue they meet" in two.sentence
