@@ -15,7 +15,7 @@ copy then looks like one.
 Evidence
 --------
 `sources.interface_behind`, `interface_ahead`, `interfaces_apart_lo_ns`, `interfaces_apart_hi_ns`
-and `interfaces_share`; `directions.rtt_min_us`; `sources.path` names the input.
+and `interfaces_compared`; `directions.rtt_min_us`; `sources.path` names the input.
 
 When it is wrong
 ----------------
@@ -65,7 +65,7 @@ def _finding(row: dict[str, Any], rtt_us: float | None) -> Finding:
         measures=(
             Measure("clocks apart, at least", least_us, "us", "0"),
             Measure("clocks apart, at most", most_us, "us"),
-            Measure("packets that both interfaces show", row["interfaces_share"]),
+            Measure("packets compared", row["interfaces_compared"], "packet"),
         ),
     )
 

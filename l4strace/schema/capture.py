@@ -52,7 +52,7 @@ SOURCES = Table(
         Column("interface_ahead", STR, "", "Interface whose clock is ahead of that of `interface_behind`."),
         Column("interfaces_apart_lo_ns", I64, "ns", "Least by which the clock of `interface_behind` can be behind, as no packet arrives before it leaves."),
         Column("interfaces_apart_hi_ns", I64, "ns", "Most by which the clock of `interface_behind` can be behind."),
-        Column("interfaces_share", U64, "", "Packets that both interfaces show and that bound the two clocks, of a sample of at most 4,096."),
+        Column("interfaces_compared", U64, "", "Packets that both interfaces show and that bound the two clocks: at most 4,096."),
         Column("sha256", STR, "", "SHA-256 of the file as stored; null for a stream and for files over 256 MiB."),
         Column("comment", STR, "", "Section comment of a pcapng file, or the command line that wrote a log."),
     ),

@@ -14,7 +14,7 @@ def scene(least_ms: int | None, rtt_ms: int):
             interface_ahead="interface 0",
             interfaces_apart_lo_ns=apart,
             interfaces_apart_hi_ns=None if apart is None else apart + 100_000,
-            interfaces_share=900,
+            interfaces_compared=900,
         ),
         directions=frame("directions", rtt_min_us=rtt_ms * 1000.0),
     )

@@ -32,7 +32,7 @@ pub fn table(captures: &[Capture]) -> PyResult<ArrowTable> {
     t.str("interface_ahead", apart().map(|a| Some(a?.ahead.name())));
     t.i64("interfaces_apart_lo_ns", apart().map(|a| Some(a?.least_ns)));
     t.i64("interfaces_apart_hi_ns", apart().map(|a| Some(a?.most_ns)));
-    t.u64("interfaces_share", apart().map(|a| Some(a?.packets)));
+    t.u64("interfaces_compared", apart().map(|a| Some(a?.packets)));
     t.str("sha256", infos().map(|_| None::<&str>));
     t.str("comment", infos().map(|i| i.comment.as_deref()));
     t.finish()
