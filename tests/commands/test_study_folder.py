@@ -6,13 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-ROWS = "aqm,rate,rtt,i,prague throughput,cubic throughput\n" + "".join(
-    f"{aqm},{rate},{rtt},{i},{share * rate * 1e4 + i},{(100 - share) * rate * 1e4}\n"
-    for aqm, share in (("DualPI2", 9), ("CoDel", 45))
-    for rate in (4, 40)
-    for rtt in (10, 20)
-    for i in range(4)
-)
+from tests.support.sweeps import ROWS
 
 
 def test_figures_and_tables_from_the_command_line(call, tmp_path: Path):

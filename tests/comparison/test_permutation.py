@@ -11,6 +11,7 @@ from l4strace.comparison import modes, permutation, statistics
 from tests.support import studies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [12, 1])
 def test_level_and_coverage(cells: int):
     """240 draws know a level of 5 % to 1.4 points: `make truth-studies` has the finer table."""
