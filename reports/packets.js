@@ -197,7 +197,7 @@ class PacketChart {
     this.axes(pen, width, height);
     pen.save();
     pen.beginPath();
-    pen.rect(MARGIN.left, 0, this.wide, height - MARGIN.bottom);
+    pen.rect(MARGIN.left, MARGIN.top, this.wide, height - MARGIN.top - MARGIN.bottom);
     pen.clip();
     this.moments(pen, height);
     this.lines(pen, seen);
