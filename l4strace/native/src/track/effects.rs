@@ -8,7 +8,7 @@ use super::conversation::strays::Followed;
 use super::rounds::rows::Rows;
 use crate::packet::{flag, Packet};
 
-/// Conversations from which on those without data are forgotten, as tracking does.
+/// Conversations from which on the quietest without data are forgotten down to half of them, as tracking does.
 const FOLD_AT: usize = 1 << 16;
 
 /// What a packet turned out to be.
@@ -80,11 +80,12 @@ impl Effects {
             self.fold();
         }
         let flow = self.flows.entry(number).or_insert_with(|| Box::new(Flow::new(number, number.into(), p)));
-        let before = [Known::of(&flow.dirs[side]), Known::of(&flow.dirs[side ^ 1])];
+        let mut before = Known::both(flow, side);
         if flow.packet(p, side, &mut self.rounds) == Followed::Elsewhere {
             // Another connection on its ports, which the capture does not show begin.
             let held = flow.take_held();
             **flow = Flow::new(number, number.into(), p);
+            before = Known::both(flow, side);
             flow.all(&held, &mut self.rounds);
         }
         let syn = p.flags & flag::SYN != 0;
@@ -103,7 +104,13 @@ impl Effects {
 
     #[cold]
     fn fold(&mut self) {
-        self.flows.retain(|_, flow| flow.dirs.iter().any(|dir| dir.sender.is_some()));
+        let bare = self.flows.iter().filter(|(_, flow)| flow.is_bare());
+        let mut bare: Vec<(i64, u32)> = bare.map(|(number, flow)| (flow.last_ns, *number)).collect();
+        let many = bare.len().saturating_sub(FOLD_AT / 2);
+        if many > 0 {
+            bare.select_nth_unstable(many - 1);
+            bare.iter().take(many).for_each(|(_, number)| drop(self.flows.remove(number)));
+        }
         self.fold_at = 2 * self.flows.len();
     }
 }
@@ -119,11 +126,16 @@ struct Known {
     acked_bytes: i64,
     rtt: (u64, i64),
     ce: [i64; 3],
-    naive: u64,
+    naive: i64,
     counters: [Option<i64>; 3],
 }
 
 impl Known {
+    /// Of the direction of `side`, and of the other one.
+    fn both(flow: &Flow, side: usize) -> [Self; 2] {
+        [side, side ^ 1].map(|side| Known::of(&flow.dirs[side]))
+    }
+
     fn of(dir: &Direction) -> Self {
         let (totals, ce, sender) = (&dir.totals, &dir.feedback.ce, dir.sender.as_ref());
         Known {
@@ -135,7 +147,7 @@ impl Known {
             acked_bytes: dir.acked_bytes() as i64,
             rtt: sender.map_or((0, 0), |s| (s.rtt.samples, s.rtt.sum_ns)),
             ce: [ce.lo, ce.hi, ce.best].map(|count| count as i64),
-            naive: ce.naive,
+            naive: ce.naive as i64,
             counters: dir.feedback.bytes.as_ref().map_or([None; 3], |bytes| bytes.total),
         }
     }
@@ -166,7 +178,7 @@ impl Known {
             bytes: now.acked_bytes - self.acked_bytes,
             rtt_ns: (now.rtt.0 > self.rtt.0).then(|| now.rtt.1 - self.rtt.1),
             ce: started.then(|| [0, 1, 2].map(|i| now.ce[i] - self.ce[i])),
-            ace_step: started.then(|| (now.naive - self.naive) as u8),
+            ace_step: started.then(|| ((now.naive - self.naive) & 7) as u8),
             counters: if p.accecn.is_some() { [0, 1, 2].map(step) } else { [None; 3] },
             inflight: dir
                 .sender

@@ -93,3 +93,44 @@ fn each_packet_is_named_for_what_it_is() {
     assert_eq!(done[5].window, Some(500 << 7));
     assert_eq!(done[4].acked.unwrap().inflight, None);
 }
+
+#[test]
+fn another_connection_on_the_ports_begins_from_nothing() {
+    let mut talk = Talk::default();
+    let sent =
+        |at: u32, n: u32| Packet { seq: at + 1000 * n, ack: at, payload_len: 1000, ..Packet::default() };
+    let told = |at: u32, n: u32, ace: u32| {
+        let flags = flag::ACK | ((5 + ace) as u16 & 7) << 6;
+        Packet { seq: at, ack: at + 1000 * n, flags, ..Packet::default() }
+    };
+    for n in 0..20 {
+        talk.say(A, 10 * i64::from(n), Packet { flags: flag::ACK | 5 << 6, ..sent(1000, n) });
+        talk.say(B, 10 * i64::from(n) + 5, told(1000, n + 1, n));
+    }
+    let later = 3_000_000_000;
+    for n in 0..5 {
+        talk.say(A, 300 + 10 * i64::from(n), Packet { flags: flag::ACK | 5 << 6, ..sent(later, n) });
+        talk.say(B, 305 + 10 * i64::from(n), told(later, n + 1, 0));
+    }
+    let (done, tracker) = talk.effects();
+    assert_eq!(tracker.flows.len(), 2);
+    let acked: Vec<Acked> = done[40..].iter().skip(1).step_by(2).filter_map(|one| one.acked).collect();
+    assert_eq!(acked.iter().map(|one| one.bytes).collect::<Vec<_>>(), [1000; 5]);
+    assert!(acked.iter().all(|one| one.ce == Some([0; 3]) && one.ace_step == Some(0)));
+    let seen: Vec<Option<Seen>> = done[40..].iter().map(|one| one.seen).collect();
+    assert_eq!(seen[..3], [Some(Seen::Stray), None, Some(Seen::New)]);
+}
+
+#[test]
+fn a_flood_of_handshakes_costs_a_young_conversation_nothing() {
+    let (mut effects, talk) = (Effects::default(), Talk::accecn());
+    for p in &talk.packets {
+        effects.of(p, 0, usize::from(p.key != packet(A).key));
+    }
+    for number in 1..FOLD_AT as u32 + 10 {
+        effects.of(&Packet { flags: flag::SYN, ts_ns: -1, ..packet(A) }, number, 0);
+    }
+    assert!(effects.flows.len() < FOLD_AT);
+    let ack = Packet { seq: 5001, ack: 1001, flags: flag::ACK | 5 << 6, window: 500, ..packet(B) };
+    assert_eq!(effects.of(&ack, 0, 1).window, Some(500 << 7));
+}

@@ -67,7 +67,7 @@ impl Flow {
     }
 
     /// Neither side sent data, nor acknowledged more than SYN and FIN.
-    fn is_bare(&self) -> bool {
+    pub(in crate::track) fn is_bare(&self) -> bool {
         self.dirs.iter().all(|dir| dir.sender.is_none() && dir.acked <= 2)
     }
 }
