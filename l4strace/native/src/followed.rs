@@ -44,10 +44,10 @@ impl Followed {
 
     /// Rows of the next packets; None when no more can come.
     pub fn batch(&mut self) -> Result<Option<Vec<Row>>, ReadError> {
-        let (mut rows, mut read, mut least_ns) = (Vec::new(), 0, i64::MAX);
+        let (mut rows, mut read) = (Vec::new(), 0);
         while read < BATCH {
             let Some(packet) = self.stream.next()? else { break };
-            (read, least_ns) = (read + 1, least_ns.min(packet.ts_ns));
+            read += 1;
             let place = self.numbering.place(packet);
             if !self.only.is_of(place.as_ref()) {
                 continue;
@@ -63,9 +63,8 @@ impl Followed {
         if let Some(effects) = &mut self.effects {
             effects.forget_rounds();
         }
-        // Clocks run back a little at most: all that follows is later, too.
-        let over = read == 0 || self.only.span_ns.is_some_and(|(_, end)| least_ns > end);
-        Ok((!over).then_some(rows))
+        // Later packets may be of an earlier time: sections, interfaces and clocks that are set each have their own.
+        Ok((read > 0).then_some(rows))
     }
 }
 
