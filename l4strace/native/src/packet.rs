@@ -73,17 +73,22 @@ impl Network {
 /// The interface of a capture that showed a packet: its number in a pcapng file, or the index that the host gave it
 /// (`-i any`). The default is that of a file with one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Interface(u32);
+pub struct Interface {
+    /// From 1; 0 in a file with one.
+    number: u32,
+    /// 0 where the host gave none.
+    index: u32,
+}
 
 impl Interface {
     /// The `number`th of a file's interface blocks.
     pub fn numbered(number: u32) -> Self {
-        Interface(number.saturating_add(1) << 16)
+        Interface { number: number.saturating_add(1), index: 0 }
     }
 
     /// Of those that one interface of the file stands for, the one of this index.
     pub fn with_index(self, index: u32) -> Self {
-        Interface(self.0 & !0xffff | index & 0xffff)
+        Interface { index, ..self }
     }
 
     /// The file may have others.
@@ -94,8 +99,8 @@ impl Interface {
 
     /// As Wireshark numbers it (`frame.interface_id`, `sll.ifindex`).
     pub fn name(self) -> String {
-        match self.0 & 0xffff {
-            0 => format!("interface {}", (self.0 >> 16).saturating_sub(1)),
+        match self.index {
+            0 => format!("interface {}", self.number.saturating_sub(1)),
             index => format!("interface index {index}"),
         }
     }
@@ -253,6 +258,10 @@ mod tests {
         assert_eq!(Interface::numbered(2).with_index(7).name(), "interface index 7");
         assert_ne!(Interface::numbered(2).with_index(7), Interface::default().with_index(7));
         assert_ne!(Interface::numbered(0), Interface::default());
+        // Hosts with many containers count on.
+        assert_eq!(Interface::default().with_index(70_000).name(), "interface index 70000");
+        assert_ne!(Interface::default().with_index(2), Interface::default().with_index(65_538));
+        assert_eq!(Interface::numbered(70_000).name(), "interface 70000");
     }
 
     #[test]
