@@ -28,6 +28,8 @@ impl Transport {
 
 /// Datagrams of a conversation that are looked at: a call begins with hundreds of its checks for a path (RFC 8445).
 const LOOKED_AT: u16 = 4096;
+/// First bits of a QUIC packet whose header is short (RFC 9000 section 17.3).
+const SHORT_HEADER: u8 = 1;
 
 /// What the datagrams of both directions showed.
 #[derive(Clone, Debug, Default)]
@@ -40,15 +42,20 @@ pub(super) struct Content {
 
 impl Content {
     pub fn look(&mut self, payload: &[u8], packet: &Packet, side: usize) {
-        if self.looked == LOOKED_AT || payload.is_empty() {
+        let Some(&first) = payload.first() else { return };
+        // The first two bits part RTP from QUIC (RFC 9443 section 3).
+        let kind = first >> 6;
+        if kind == SHORT_HEADER {
+            self.quic.spin[side].add(first, packet.ts_ns);
+        }
+        if self.looked == LOOKED_AT {
             return;
         }
         self.looked += 1;
-        // The first two bits part RTP from QUIC (RFC 9443 section 3).
-        match payload[0] >> 6 {
+        match kind {
             0 => self.prague[side].look(payload, packet.payload_len),
             2 => self.rtp[side].look(payload, packet.payload_len),
-            _ => self.quic.look(payload, packet.ts_ns, side),
+            _ => self.quic.look(payload, side),
         }
     }
 

@@ -13,7 +13,7 @@ const DIFFERENT: u32 = 8;
 pub(super) struct Quic {
     version: Option<u32>,
     short: [Short; 2],
-    spin: [Spin; 2],
+    pub spin: [Spin; 2],
     /// A datagram that begins with neither header.
     odd: bool,
 }
@@ -32,9 +32,8 @@ struct Short {
 impl Quic {
     /// A datagram whose first byte begins with 01, 10 or 11.
     #[inline]
-    pub fn look(&mut self, payload: &[u8], ts_ns: i64, side: usize) {
+    pub fn look(&mut self, payload: &[u8], side: usize) {
         if payload[0] & 0x80 == 0 {
-            self.spin[side].add(payload[0], ts_ns);
             self.short[side].look(payload);
         } else if self.version.is_none() {
             match long_header(payload) {

@@ -25,8 +25,11 @@ pub(super) struct Spin {
 
 impl Spin {
     pub fn add(&mut self, first_byte: u8, ts_ns: i64) {
+        if self.between_us.len() == MOST {
+            return;
+        }
         let bit = first_byte & SPIN;
-        self.packets += 1;
+        self.packets = self.packets.saturating_add(1);
         if self.packets > 1 && bit != self.bit {
             self.turn(ts_ns);
         }
@@ -36,7 +39,7 @@ impl Spin {
     #[cold]
     fn turn(&mut self, ts_ns: i64) {
         self.turns += 1;
-        if let Some(before_ns) = self.turned_ns.filter(|_| self.between_us.len() < MOST) {
+        if let Some(before_ns) = self.turned_ns {
             let us = ts_ns.saturating_sub(before_ns).max(0) / 1000;
             self.between_us.push(u32::try_from(us).unwrap_or(u32::MAX));
         }

@@ -130,3 +130,18 @@ fn whatever_the_bytes_are_nothing_is_taken_for_a_transport() {
         assert_eq!(of(payloads).transport(), Transport::Udp);
     }
 }
+
+#[test]
+fn the_spin_bit_of_a_fast_connection_is_read_to_its_end() {
+    let mut flows = UdpFlows::default();
+    let (trips, each, mut seed) = (100, 400, 3);
+    for n in 0..trips * each {
+        let spin = (n / each % 2) as u8 * 0x20;
+        let payload = [0x40 | spin | random(&mut seed) & 0x1f, 1, 2, 3, 4];
+        let ts_ns = n as i64 * 20_000_000 / each as i64;
+        let one = Packet { ts_ns, ..datagram(n + 1, [50_000, 443], ecn::ECT1, 1200) };
+        flows.datagram(&one, &payload);
+    }
+    let flow = flows.kept().next().expect("a flow");
+    assert_eq!(flow.spin_rtt_us(0), Some(20_000));
+}
