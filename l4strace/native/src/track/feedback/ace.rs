@@ -6,6 +6,8 @@
 
 /// Where the counter starts on the wire (RFC 9768 section 3.2.2.2).
 pub const ACE_START: u8 = 5;
+/// Marks after which ACE, three bits, is the same again.
+pub const ACE_WRAPS: u32 = 8;
 
 /// Weight of the newest step in running means: of the CE share that predicts what a lost ACK held, and of
 /// what ACKs for eight packets and more report.
@@ -178,7 +180,7 @@ impl CeCount {
 
     /// So many packets arrived since the last option that ACE may be what it was in spite of marks.
     pub fn may_wrap(&self) -> bool {
-        self.option_delivered.saturating_add(self.option_extra) >= 8
+        self.option_delivered.saturating_add(self.option_extra) >= ACE_WRAPS
     }
 
     #[cold]
@@ -205,7 +207,7 @@ impl CeCount {
     #[inline]
     fn learn(&mut self, delta: u32, most: u32, arrived: Arrived) {
         self.option_delivered = self.option_delivered.saturating_add(arrived.delivered);
-        if most < 8 {
+        if most < ACE_WRAPS {
             self.learn_share(delta, most);
             return;
         }

@@ -1,6 +1,6 @@
 //! What packets report on the other side's data: ACE, ECE and the AccECN option.
 
-use super::ace::ACE_START;
+use super::ace::{ACE_START, ACE_WRAPS};
 use crate::packet::{flag, AccEcnOption, Packet};
 use crate::track::conversation::flow::Flow;
 use crate::track::handshake::Mode;
@@ -9,8 +9,6 @@ use crate::track::sending::sender::Sender;
 
 /// ACE, read as a number, where ECE is set without AE and CWR.
 const ECE_ALONE: u8 = 0b001;
-/// Marks after which ACE, three bits, is the same again (RFC 9768 section 3.2.2).
-const COUNTER_WRAPS: u32 = 8;
 
 impl Flow {
     /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
@@ -87,7 +85,7 @@ impl Flow {
         } else if newer && p.payload_len == 0 {
             let echoing = &mut self.dirs[side ^ 1].feedback.echoing;
             let echoed = std::mem::replace(echoing, p.ace() == ECE_ALONE);
-            if echoed && p.ace() == 0 && got.packets < COUNTER_WRAPS - 1 {
+            if echoed && p.ace() == 0 && got.packets < ACE_WRAPS - 1 {
                 self.mode = Some(Mode::Classic);
             }
         }

@@ -1,16 +1,13 @@
 //! Header prediction: nearly every data packet repeats the report of the packet before it, the acknowledgement, the
 //! counter and the option. Such a report is followed here, with what it cannot move left out.
 
-use super::ace::CeCount;
+use super::ace::{CeCount, ACE_WRAPS};
 use super::counters::ByteCounters;
 use super::Feedback;
 use crate::packet::{flag, AccEcnOption, Packet};
 use crate::track::conversation::direction::{Carried, Direction};
 use crate::track::conversation::flow::Flow;
 use crate::track::handshake::Mode;
-
-/// Packets from which ACE may have come round (RFC 9768 section 3.2.2).
-const COUNTER_WRAPS: u32 = 8;
 
 impl Flow {
     /// Follows the report of a packet with new data of `side` if it is the one that stands: the same as
@@ -73,7 +70,7 @@ impl CeCount {
         self.started
             && self.ace == ace
             && self.naive_ace == ace
-            && extra < COUNTER_WRAPS
+            && extra < ACE_WRAPS
             && !self.hidden
             && !self.shown
     }
