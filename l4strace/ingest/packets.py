@@ -11,7 +11,7 @@ from polars.io.plugins import register_io_source
 
 from l4strace.core import _native
 from l4strace.errors import InputError
-from l4strace.evidence import Capture, over_udp
+from l4strace.evidence import Capture
 from l4strace.ingest import file_names
 from l4strace.schema import TABLES, Table
 from l4strace.schema.words import CAPTURES
@@ -143,14 +143,8 @@ def scan(
 
 def _starts(capture: Capture, source: int) -> list[tuple[int, int]]:
     """First frame and number of each of the source's conversations over TCP."""
-    others = pl.col("flow").is_in(over_udp(capture)["flow"].implode())
-    rows = capture.directions.filter(pl.col("source") == source, ~others)
-    return list(
-        rows.group_by("flow")
-        .agg(pl.col("first_frame").min())
-        .select("first_frame", "flow")
-        .iter_rows()
-    )
+    rows = capture.flows.filter(pl.col("source") == source).drop_nulls("first_frame")
+    return list(rows.select("first_frame", "flow").iter_rows())
 
 
 def _frames(stream: _native.Batches, progress: Progress | None) -> Iterator[pl.DataFrame]:

@@ -179,6 +179,7 @@ FLOWS = Table(
         Column("vantage", STR, "", "Where the capture was taken: `client`, `server`, `middle` or `unknown`; from the RTT on either side of it, over UDP from TTLs that no router lowered and from the order in which captures saw the packets."),
         Column("tunnel", STR, "", "Tunnel around the flow: `gre`, `vxlan`, `geneve`, `ipip` or `gtp`; null without one."),
         Column("ended", STR, "", "How the flow ended: `fin`, `rst` or `open` (not closed in the capture)."),
+        Column("first_frame", U64, "", "First frame of the conversation, whichever part of the run is chosen; null over UDP."),
         Column("first_ns", I64, "ns", "Time of the flow's first packet."),
         Column("last_ns", I64, "ns", "Time of the flow's last packet."),
     ),

@@ -5,8 +5,10 @@ from pathlib import Path
 import polars as pl
 
 from l4strace.ingest import load, packets
+from l4strace.ingest.selection import Selection, in_time
 from l4strace.schema import TABLES
-from tests.support.files import pcap
+from tests.support.files import pcap, timed_pcap
+from tests.support.places import FIXTURES
 from tests.support.wrappings import FRAME
 
 
@@ -52,3 +54,22 @@ def test_a_lazy_frame_reads_only_what_is_asked(tmp_path: Path) -> None:
     ].to_list() == [5, 6]
     lazy.drop("sack").sink_csv(tmp_path / "out.csv")
     assert pl.read_csv(tmp_path / "out.csv").height == 10
+
+
+def test_a_part_of_the_time_is_followed_from_the_beginning() -> None:
+    """Window scale and sequence numbers are those of the whole run, whatever the page shows."""
+    capture = load.load([str(FIXTURES / "accecn-clean/sender.pcap.xz")])
+    whole = pl.concat(packets.batches(capture))
+    chosen = Selection.of(from_s=1.0)
+    cut = pl.concat(packets.batches(in_time(capture, chosen)))
+    assert cut.equals(whole)
+
+
+def test_packets_behind_later_ones_are_found(tmp_path: Path) -> None:
+    """Sections and interfaces have clocks of their own, and clocks are set."""
+    path = tmp_path / "run.pcap"
+    later = [(10**18 + 10**9 + number, FRAME) for number in range(40_000)]
+    path.write_bytes(timed_pcap([*later, *((10**18 + number, FRAME) for number in range(10))]))
+    early = packets.Stretch(span_ns=(10**18, 10**18 + 9))
+    capture = load.load([str(path)])
+    assert sum(frame.height for frame in packets.batches(capture, stretch=early)) == 10

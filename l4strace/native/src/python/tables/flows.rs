@@ -16,6 +16,7 @@ pub fn table(flows: &[FlowView<'_>]) -> Columns {
         t.str("vantage", flows.iter().map(|v| Some(v.vantage().name())));
         t.str("tunnel", flows.iter().map(|v| tunnel_name(v.flow.tunnel)));
         t.str("ended", flows.iter().map(|v| Some(v.flow.ended.name())));
+        t.u64("first_frame", flows.iter().map(|v| v.flow.first_frame));
         t.i64("first_ns", flows.iter().map(|v| v.flow.first_ns));
         t.i64("last_ns", flows.iter().map(|v| v.flow.last_ns));
     })
