@@ -33,6 +33,7 @@ SUMS = {
     **{f"ce_fed_back_{bound}": f"ce_{bound}" for bound in ("lo", "hi", "best")},
     **{name: name for name in ("acked_bytes", "retransmits", "out_of_order")},
     **{name: name for name in ("rtt_samples", "ece_acks")},
+    "reported_packets": "acked_packets",
 }
 """Columns of `directions` that are sums of a column of `rounds`."""
 ON_THE_WIRE = {"data_segments": "data_packets", "ce_segments": "data_ce"}
@@ -136,8 +137,8 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     """``capture`` between the selection's moments, at the resolution of rounds.
 
     Rounds count where they begin. Counters of `directions` that `rounds` has are counted anew, of
-    data packets; handshakes, options, UDP and the comparison of two captures are of
-    the whole run.
+    data packets. Handshakes, options, what is reported as lost, UDP whose feedback is not read and
+    the comparison of two captures are of the whole run.
     Raises UsageError when nothing lies between the moments.
     """
     if not selection.of_time:
@@ -238,11 +239,15 @@ def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFram
         name: pl.when(pl.col(seen) > 0).then(pl.col(name) / pl.col(seen)).otherwise(1.0)
         for name, seen in ON_THE_WIRE.items()
     }
+    anew = {name: pl.col(f"{name}_anew") for name in sums.columns if name not in KEY}
+    # What a transport does not show stays unknown.
+    anew |= {
+        name: pl.when(pl.col(name).is_not_null()).then(anew[name].fill_null(0)) for name in SUMS
+    }
     recounted = (
         had.with_columns(**each)
-        .drop([name for name in sums.columns if name not in KEY])
-        .join(sums, on=KEY, how="left")
-        .with_columns(pl.col(*SUMS).fill_null(0))
+        .join(sums, on=KEY, how="left", suffix="_anew")
+        .with_columns(**anew)
         .with_columns((pl.col(name) * pl.col(seen)).round() for name, seen in ON_THE_WIRE.items())
     )
     return (

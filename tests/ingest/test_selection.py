@@ -10,6 +10,7 @@ from l4strace.errors import UsageError
 from l4strace.evidence import Evidence
 from l4strace.ingest.selection import Selection, findings_of, in_time, of_flows
 from tests.support import frames
+from tests.support.ends import recorded
 from tests.support.frames import frame, stack
 
 FLOWS = frame(
@@ -123,7 +124,9 @@ def test_the_share_of_marks_of_a_stretch_is_of_packets_on_the_wire() -> None:
     run = frames.capture(
         sources=frame("sources", first_ns=0, last_ns=1000 * frames.MS),
         flows=frame("flows", first_ns=0, last_ns=1000 * frames.MS),
-        directions=frame("directions", data_packets=4_000, data_segments=40_000),
+        directions=frame(
+            "directions", data_packets=4_000, data_segments=40_000, ce_fed_back_best=3_000
+        ),
         rounds=frames.rounds(100, ce_best=30),
     )
     (row,) = in_time(run, Selection.of(to_s=0.5)).directions.to_dicts()
@@ -145,3 +148,15 @@ def test_a_direction_without_rounds_stays_and_nothing_in_time_is_refused():
     assert cut.directions["packets"].to_list() == [7, 400]
     with pytest.raises(UsageError, match="no flow between"):
         in_time(run, Selection.of(from_s=30.0))
+
+
+def test_a_stretch_of_a_flow_over_udp_counts_what_was_reported_in_it() -> None:
+    run = recorded("up1", "a")
+    cut = in_time(run, Selection.of(to_s=0.3))
+    rounds = cut.rounds.filter(forward=True)
+    (whole, row) = (
+        one.directions.row(by_predicate=pl.col("forward"), named=True) for one in (run, cut)
+    )
+    assert 0 < row["reported_packets"] == rounds["acked_packets"].sum() < whole["reported_packets"]
+    assert row["ce_fed_back_best"] == rounds["ce_best"].sum()
+    assert row["retransmits"] is None
