@@ -10,7 +10,10 @@ from l4strace import console
 from l4strace.errors import UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from l4strace.ingest.selection import Selection
+    from l4strace.model import Stretch
     from l4strace.page.case import Case
     from l4strace.page.direction import Direction
     from l4strace.pipeline import Judged
@@ -21,16 +24,31 @@ MOST_PACKETS = 250_000
 
 def pages(run: Judged, selection: Selection) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Name and maker of each page. Raises UsageError where no packets of TCP can be drawn."""
+    from l4strace.evidence_packets.stretches import filled
+    from l4strace.model import Stretch
     from l4strace.page.case import Case
 
     case = Case(run.evidence, run.analysis)
     flows = selection.numbers(run.evidence) if selection.of_flows else [None]
-    found = [_larger(case, flow) for flow in flows]
-    known = [one for one in found if one is not None and not one.over_udp]
+    found = [one for flow in flows if (one := _larger(case, flow)) is not None]
+    for direction in found:
+        if direction.over_udp:
+            console.note(f"flow {direction.flow} is not drawn: it runs over UDP")
+    known = [one for one in found if not one.over_udp]
     if not known:
         raise UsageError("no flow of TCP with data to draw", "`l4strace flows` lists them.")
-    for direction in known:
-        yield f"packets-{direction.key}.html", partial(_page, run, selection, direction)
+    first_ns, end_ns = selection.bounds_ns(run.read)
+    planned = [
+        Stretch(one.source, one.flow, one.forward, first_ns, end_ns - 1, moments={})
+        for one in known
+    ]
+    # One more than is drawn shows whether there are more.
+    stretches = list(filled(run.read, planned, MOST_PACKETS + 1))
+    for direction, stretch in zip(known, stretches, strict=True):
+        if stretch.packets is None or stretch.packets.is_empty():
+            raise UsageError("no packet lies between --from and --to")
+        page = partial(_page, run, direction, stretch, stretch.packets)
+        yield f"packets-{direction.key}.html", page
 
 
 def _larger(case: Case, flow: int | None) -> Direction | None:
@@ -40,29 +58,21 @@ def _larger(case: Case, flow: int | None) -> Direction | None:
     return max(known, key=lambda one: one.totals["payload_bytes"] or 0, default=None)
 
 
-def _page(run: Judged, selection: Selection, direction: Direction) -> bytes:
-    from l4strace.evidence_packets.stretches import filled
-    from l4strace.model import Stretch
+def _page(run: Judged, direction: Direction, stretch: Stretch, packets: pl.DataFrame) -> bytes:
     from l4strace.page import packet_page
     from l4strace.wording.moments import axis_of
     from l4strace.wording.names import direction_name
     from l4strace.wording.quantities import count
 
-    first_ns, end_ns = selection.bounds_ns(run.read)
-    wanted = Stretch(
-        direction.source, direction.flow, direction.forward, first_ns, end_ns - 1, moments={}
-    )
-    (stretch,) = filled(run.read, [wanted], MOST_PACKETS)
-    packets = 0 if stretch.packets is None else stretch.packets.height
-    if not packets:
-        raise UsageError("no packet lies between --from and --to")
-    if packets == MOST_PACKETS:
-        console.note(f"only the first {count(packets, 'packet')} are drawn: narrow --from and --to")
+    drawn = packets.head(MOST_PACKETS)
+    if drawn.height < packets.height:
+        first = f"the first {count(drawn.height, 'packet')}"
+        console.note(f"only {first} are drawn: narrow --from and --to")
     flow = direction.row
     shown = packet_page.Shown(
         f"Packets of flow {direction.flow}: {direction_name(flow, direction.forward)}",
-        count(packets, "packet"),
+        count(drawn.height, "packet"),
         axis_of(run.read).origin_ns,
         flow,
     )
-    return packet_page.encoded(stretch, shown)
+    return packet_page.encoded(stretch._replace(packets=drawn), shown)

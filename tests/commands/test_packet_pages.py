@@ -6,6 +6,9 @@ from pathlib import Path
 
 from l4strace.errors import UsageError
 from l4strace.page.packet_page import SIGNATURE
+from tests.support.places import FIXTURES
+
+UDP = FIXTURES / "user-space/up1-a.pcap.xz"
 
 
 def test_the_largest_flow_by_default_and_only_the_time_asked_for(call, sample: Path) -> None:
@@ -31,4 +34,12 @@ def test_a_page_of_another_stays(call, sample: Path) -> None:
 def test_without_a_packet_in_the_time_nothing_is_written(call, sample: Path) -> None:
     done = call("figures", sample, "-o", "charts", "--packets", "--from", "500")
     assert isinstance(done.exception, UsageError)
+    assert not list(Path("charts").glob("*"))
+
+
+def test_a_flow_over_udp_is_not_drawn_and_the_note_says_so(call) -> None:
+    """No chart of the packets of another conversation stands in its place."""
+    done = call("figures", UDP, "-o", "charts", "--packets", "--flow", "0")
+    assert isinstance(done.exception, UsageError)
+    assert "flow 0 is not drawn: it runs over UDP" in done.stderr
     assert not list(Path("charts").glob("*"))
