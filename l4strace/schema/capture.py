@@ -347,9 +347,9 @@ ROUNDS = Table(
         Column("classic_ecn_hi", F64, "", "Highest `classic_ecn` that the packets allow. With `classic_ecn_lo` below 8 and this above, packets do not show the fallback's state.", NOT_AT_RECEIVER),
         Column("classic_ecn_buggy_lo", F64, "", "Lowest `classic_ecn_buggy` that the packets allow.", NOT_AT_RECEIVER),
         Column("classic_ecn_buggy_hi", F64, "", "Highest `classic_ecn_buggy` that the packets allow.", NOT_AT_RECEIVER),
-        Column("owd_min_us", F64, "us", "Smallest one-way delay of the round between two captures, above the smallest of the run; null with one capture."),
-        Column("owd_mean_us", F64, "us", "Mean one-way delay of the round between two captures, above the smallest of the run; null with one capture."),
-        Column("owd_max_us", F64, "us", "Largest one-way delay of the round between two captures, above the smallest of the run; null with one capture."),
+        Column("owd_min_us", F64, "us", "Smallest one-way delay of the round between two captures, above the smallest of the run; null with one capture, and over UDP."),
+        Column("owd_mean_us", F64, "us", "Mean one-way delay of the round between two captures, above the smallest of the run; null with one capture, and over UDP."),
+        Column("owd_max_us", F64, "us", "Largest one-way delay of the round between two captures, above the smallest of the run; null with one capture, and over UDP."),
         Column("marked_owd_min_us", F64, "us", "Smallest one-way delay of the round's packets marked between the two captures, above the smallest of the run; null without marks."),
     ),
 )
