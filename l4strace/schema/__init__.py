@@ -9,7 +9,7 @@ the tables.
 
 from types import ModuleType
 
-from l4strace.schema import analysis, capture, evidence, logs
+from l4strace.schema import analysis, capture, evidence, logs, packets
 from l4strace.schema.table import Column, Table
 
 __all__ = ["FOUND", "STREAMED", "TABLES", "Column", "Table"]
@@ -19,10 +19,12 @@ def _declared(stage: ModuleType) -> dict[str, Table]:
     return {table.name: table for table in vars(stage).values() if isinstance(table, Table)}
 
 
-TABLES: dict[str, Table] = _declared(capture) | _declared(logs) | _declared(evidence)
+TABLES: dict[str, Table] = (
+    _declared(packets) | _declared(capture) | _declared(logs) | _declared(evidence)
+)
 """The tables that rules read, by name, in the order of declaration."""
 
-STREAMED = ("packets", "acks")
+STREAMED = tuple(_declared(packets))
 """Tables that are read out of the captures on demand, never held in memory."""
 
 FOUND: dict[str, Table] = _declared(analysis)
