@@ -1,4 +1,4 @@
-"""inet_diag over netlink: dump the TCP sockets of this network namespace with chosen attributes."""
+"""inet_diag over netlink: TCP sockets of this network namespace, all or one, with attributes."""
 
 import errno
 import os
@@ -6,8 +6,8 @@ import socket
 import struct
 
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY = 4, 20
-REQUEST_DUMP = 0x301
-"""NLM_F_REQUEST | NLM_F_DUMP."""
+REQUEST, REQUEST_DUMP = 0x1, 0x301
+"""NLM_F_REQUEST, and with NLM_F_DUMP."""
 ERROR, DONE = 2, 3
 BYTECODE = 1
 """INET_DIAG_REQ_BYTECODE: a filter that the kernel runs per socket."""
@@ -18,6 +18,13 @@ DIAG = struct.Struct("=BBBB2s2s16s16sI8sIIIII")
 ESTABLISHED_AND_LATER = 0x1 << 1 | 0x1 << 4 | 0x1 << 5 | 0x1 << 8 | 0x1 << 9
 """Established, both FIN waits, close wait, last ACK: the states that have a congestion window."""
 BUFFER = 1 << 20
+ANY_COOKIE = (1 << 64) - 1
+"""INET_DIAG_NOCOOKIE."""
+
+
+def network():
+    """Return what identifies this network namespace: the number that the kernel keeps in it."""
+    return os.stat("/proc/self/ns/net").st_ino
 
 
 def bytecode(ports):
@@ -48,7 +55,26 @@ def request(family, extensions, ports, states=ESTABLISHED_AND_LATER):
     body = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, wanted, 0, states) + b"\0" * 48
     if ports:
         body += attribute(BYTECODE, bytecode(ports))
-    return NLMSG.pack(NLMSG.size + len(body), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0) + body
+    return message(REQUEST_DUMP, body)
+
+
+def lookup(saddr, daddr, sport, dport, cookie=None):
+    """Return the request for one socket; without its cookie a listener may answer for it."""
+    family = family_of(saddr)
+    body = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
+    body += struct.pack("!HH", sport, dport)
+    body += socket.inet_pton(family, saddr).ljust(16, b"\0")
+    body += socket.inet_pton(family, daddr).ljust(16, b"\0")
+    body += struct.pack("=IQ", 0, ANY_COOKIE if cookie is None else cookie)
+    return message(REQUEST, body)
+
+
+def message(flags, body):
+    return NLMSG.pack(NLMSG.size + len(body), SOCK_DIAG_BY_FAMILY, flags, 1, 0) + body
+
+
+def family_of(text):
+    return socket.AF_INET6 if ":" in text else socket.AF_INET
 
 
 def attributes(data, at, end):
@@ -71,6 +97,11 @@ def address(family, raw):
     return socket.inet_ntop(socket.AF_INET6, raw)
 
 
+def error_of(data, at):
+    code = -struct.unpack_from("=i", data, at + NLMSG.size)[0]
+    return OSError(code, errno.errorcode.get(code, "netlink") + ": " + os.strerror(code))
+
+
 class Sockets:
     """A netlink socket that dumps TCP sockets."""
 
@@ -90,13 +121,22 @@ class Sockets:
                 if kind == DONE:
                     return
                 if kind == ERROR:
-                    code = -struct.unpack_from("=i", data, at + NLMSG.size)[0]
-                    raise OSError(
-                        code, errno.errorcode.get(code, "netlink") + ": " + os.strerror(code)
-                    )
+                    raise error_of(data, at)
                 if length < NLMSG.size + DIAG.size or at + length > len(data):
                     return
                 start = at + NLMSG.size
                 fields = DIAG.unpack_from(data, start)
                 yield fields, attributes(data, start + DIAG.size, at + length)
                 at += (length + 3) & ~3
+
+    def find(self, message):
+        """Send a lookup; return the inet_diag_msg fields, None where this namespace has no such
+        socket. Raises OSError."""
+        self.netlink.send(message)
+        data = self.netlink.recv(BUFFER)
+        if NLMSG.unpack_from(data)[1] != ERROR:
+            return DIAG.unpack_from(data, NLMSG.size)
+        error = error_of(data, 0)
+        if error.errno == errno.ENOENT:
+            return None
+        raise error

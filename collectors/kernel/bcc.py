@@ -28,6 +28,7 @@ from kernel.kprobes import Kprobes, program_skipped
 from kernel.receiver import Receiver
 from kernel.samples import FIELDS, Decoder
 from log import Log, finish, prague_parameters
+from netlink import network
 from process import Stop, cannot, tell
 
 COLLECTOR = "bcc/cc_probes"
@@ -96,7 +97,7 @@ def load_bcc():
     return bcc
 
 
-def defines(layout, ports, dctcp, symbols, every_ack):
+def defines(layout, ports, dctcp, symbols, every_ack, namespace):
     """Return the macros that fit the program to this kernel and this call."""
     macros = dict(layout.macros)
     macros.update(("BIT_" + name, bit) for name, bit in layout.bits().items())
@@ -105,6 +106,7 @@ def defines(layout, ports, dctcp, symbols, every_ack):
     macros["WITH_DCTCP"] = int("dctcp_update_alpha" in symbols and bool(dctcp))
     macros["WITH_TCP_PROBE"] = 1
     macros["EVERY_ACK"] = int(every_ack)
+    macros["NAMESPACE"] = namespace
     macros["CA_EVENT_LOSS"] = 3 if layout.loss_event is None else layout.loss_event
     macros["DERIVE_ALPHA"] = int("prague_update_alpha" not in symbols)
     macros["STATE_IS_CWR"] = int("prague_enter_cwr" not in symbols)
@@ -221,7 +223,8 @@ def collect(arguments, stream):
     symbols = offsets.symbols(r"(?:prague|dctcp)_\w+")
     prague = offsets.prague(kernel)
     dctcp = offsets.dctcp(kernel)
-    macros = defines(layout, arguments.port or [], dctcp, symbols, arguments.every_ack)
+    namespace = 0 if arguments.all_namespaces else network()
+    macros = defines(layout, arguments.port or [], dctcp, symbols, arguments.every_ack, namespace)
     parts = ("sample.bpf.h", "probes.bpf.c")
     text = "".join(pkgutil.get_data(__name__, part).decode() for part in parts)
     try:
@@ -236,6 +239,8 @@ def collect(arguments, stream):
         program.attach(symbols, DCTCP_PROBES if dctcp else ())
         extra = {"probes": [*program.attached, "tcp_probe"]}
         log = Log(stream, COLLECTOR, FIELDS, prague, extra)
+        if namespace and not layout.shows_namespace:
+            program.notes.append("sockets of all network namespaces are recorded: not in BTF")
         for note in program.notes:
             log.note(note)
         decoder = Decoder(layout, prague, dctcp, random.SystemRandom().getrandbits(64))
@@ -257,6 +262,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="bcc", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, action="append", help="only sockets with this port")
     parser.add_argument("--every-ack", action="store_true", help="no change filter")
+    parser.add_argument(
+        "--all-namespaces", action="store_true", help="not only sockets of this one"
+    )
     parser.add_argument("--buffer", type=int, metavar="MB", help="buffer of each CPU")
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")

@@ -36,6 +36,8 @@ FIELDS = {
     "G_SRTT_SHIFT": ("tcp_sock", "g_srtt_shift", 4),
     "G_MDEV_SHIFT": ("tcp_sock", "g_mdev_shift", 4),
 }
+NAMESPACE = (("NET", "sock", "__sk_common.skc_net.net"), ("INUM", "net", "ns.inum"))
+"""From a socket to the number of its network namespace."""
 REQUIRED_FIELDS = ("SPORT", "DPORT", "CA_OPS", "CA_PRIV", "SND_CWND", "SND_UNA")
 RATE_SAMPLE = {
     # acked_sacked counts what this ACK delivered; ece_delta exists in L4STeam's trees only
@@ -76,12 +78,15 @@ class Layout:
         minimum = kernel.field("tcp_sock", "rtt_min.s")
         value = kernel.field("minmax_sample", "v")
         self._put("MIN_RTT", minimum and value and (minimum[0] + value[0], 4, 0, 0), 4)
+        for macro, structure, path in NAMESPACE:
+            self._put(macro, kernel.field(structure, path), 0)
         name = kernel.field("tcp_congestion_ops", "name")
         self.macros["OFF_OPS_NAME"] = name[0] if name else -1
         for macro, names in RATE_SAMPLE.items():
             found = [kernel.field("rate_sample", field) for field in names]
             found = [place for place in found if place]
             self.macros["OFF_" + macro] = found[0][0] if found else -1
+        self.shows_namespace = all(self.macros["OFF_" + row[0]] >= 0 for row in NAMESPACE)
         self.missing = [n for n in REQUIRED_FIELDS if self.macros["OFF_" + n] < 0]
         # prague_cong_control(sk, rs), or (sk, ack, flag, rs) since Linux 6.10
         count = kernel.callback_parameters("tcp_congestion_ops", "cong_control")

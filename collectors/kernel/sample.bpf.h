@@ -144,6 +144,19 @@ static inline void release(struct sample *s)
 	__sync_fetch_and_add(&slot->busy, -1);
 }
 
+// Whether the socket is of the network namespace that is recorded, of any where NAMESPACE is 0.
+static inline int is_ours(u64 sk)
+{
+	u64 net = 0;
+	u32 inum = 0;
+
+	if (!NAMESPACE || OFF_NET < 0 || OFF_INUM < 0)
+		return 1;
+	bpf_probe_read_kernel(&net, sizeof(net), (void *)(sk + OFF_NET));
+	bpf_probe_read_kernel(&inum, sizeof(inum), (void *)(net + OFF_INUM));
+	return inum == NAMESPACE;
+}
+
 // Fills a sample, which the caller releases; 0 when the socket is not wanted.
 static inline struct sample *fill(u64 sk)
 {
@@ -158,7 +171,7 @@ static inline struct sample *fill(u64 sk)
 		sport = SWAP(sport);
 	}
 	dport = SWAP(dport);
-	if (!(WANTED(sport, dport)))
+	if (!(WANTED(sport, dport)) || !is_ours(sk))
 		return 0;
 	s = claim();
 	if (!s)

@@ -75,9 +75,9 @@ class Buffer:
                 return False
             for now, number, at in events_of_page(page):
                 event = by_id.get(number)
-                if event is None:
-                    continue
-                lines.append((now, event.line(now, page, at), event.event))
+                line = event and event.line(now, page, at)
+                if line:
+                    lines.append((now, line, event.event))
         return True
 
     def newly_lost(self):

@@ -88,8 +88,9 @@ class Probe:
     name = "tcp_probe"
     event = "probe"
 
-    def __init__(self, form):
+    def __init__(self, form, owns):
         self.id = form.id
+        self.owns = owns
         self.present = [row for row in PROBE if row[0] in form.fields]
         self.extended = "classic_ecn" in form.fields
         names = ["saddr", "daddr", "sport", "dport", "sock_cookie"] + [
@@ -100,8 +101,8 @@ class Probe:
         self.heads = {}
         where = {name: index for index, name in enumerate(self.order)}
         # One sockaddr pair and cookie make the constant head of a socket's lines.
-        self.key = [where[name] for name in ("saddr", "daddr", "sport", "dport")]
-        self.cookie = where.get("sock_cookie")
+        identity = ("saddr", "daddr", "sport", "dport", "sock_cookie")
+        self.key = [where[name] for name in identity if name in where]
         self.values = [where[row[0]] for row in self.present]
         self.ssthresh = where["ssthresh"]
         body = ",".join('"%s":%%d' % row[1] for row in self.present)
@@ -115,27 +116,30 @@ class Probe:
 
     def socket(self, values):
         key = tuple(values[index] for index in self.key)
-        head = self.heads.get(key)
-        if head is None:
+        if key not in self.heads:
             saddr, daddr = text_of_sockaddr(key[0]), text_of_sockaddr(key[1])
-            head = socket_head(saddr, daddr, key[2], key[3], self.cookie_of(values))
-            self.heads[key] = head
-        return head
-
-    def cookie_of(self, values):
-        return values[self.cookie] if self.cookie is not None else 0
+            self.heads[key] = head_of(self.owns, saddr, daddr, *key[2:])
+        return self.heads[key]
 
     def line(self, now, page, at):
+        """Return the sample's line, None for a socket that is not recorded."""
         values = self.struct.unpack_from(page, at)
         head = self.socket(values)
+        if head is None:
+            return None
         if values[self.ssthresh] >= INFINITE_SSTHRESH:
             kept = [values[index] for index in self.finite_values]
             return (self.without_ssthresh % (now, head, *kept)).encode()
         return (self.template % (now, head, *[values[index] for index in self.values])).encode()
 
 
-def socket_head(saddr, daddr, sport, dport, cookie):
-    """Return the part of a line that names the socket; kernel pointers stay out of the log."""
+def head_of(owns, saddr, daddr, sport, dport, cookie=None):
+    """Return the part of a line that names the socket, None if `owns` says that it is not ours.
+
+    Kernel pointers stay out of the log.
+    """
+    if owns and saddr and not owns(saddr, daddr, sport, dport, cookie):
+        return None
     named = {"sk": "%x" % cookie if cookie else None, "saddr": saddr, "daddr": daddr}
     named.update(sport=sport, dport=dport)
     return json.dumps({k: v for k, v in named.items() if v is not None}, separators=(",", ":"))[
@@ -148,8 +152,9 @@ class Change:
 
     NAMES = ("sport", "dport", "family", "saddr", "daddr", "saddr_v6", "daddr_v6")
 
-    def __init__(self, form, name, event, own, log_name, kind):
+    def __init__(self, form, owns, name, event, own, log_name, kind):
         self.name, self.event, self.id = name, event, form.id
+        self.owns, self.heads = owns, {}
         self.log_name, self.kind = log_name, kind
         names = [n for n in (*self.NAMES, own) if n in form.fields]
         self.struct, order = form.struct(names)
@@ -158,14 +163,22 @@ class Change:
     def fields(self):
         return {self.log_name: self.kind}
 
-    def line(self, now, page, at):
-        values = dict(zip(self.order, self.struct.unpack_from(page, at)))
+    def socket(self, values):
         if values.get("family", socket.AF_INET) == socket.AF_INET6:
             saddr, daddr = text_of_in6(values["saddr_v6"]), text_of_in6(values["daddr_v6"])
         else:
             saddr = socket.inet_ntop(socket.AF_INET, values["saddr"])
             daddr = socket.inet_ntop(socket.AF_INET, values["daddr"])
-        head = socket_head(saddr, daddr, values["sport"], values["dport"], 0)
+        key = saddr, daddr, values["sport"], values["dport"]
+        if key not in self.heads:
+            self.heads[key] = head_of(self.owns, *key)
+        return self.heads[key]
+
+    def line(self, now, page, at):
+        values = dict(zip(self.order, self.struct.unpack_from(page, at)))
+        head = self.socket(values)
+        if head is None:
+            return None
         text = '{"type":"sample","ts_ns":%d,"event":"%s",%s,"%s":%d}\n'
         return (text % (now, self.event, head, self.log_name, values["own"])).encode()
 
@@ -177,8 +190,12 @@ CHANGES = (
 )
 
 
-def load(folder):
-    """Return readers for the tracepoints that this kernel has."""
+def load(folder, owns=None):
+    """Return readers for the tracepoints that this kernel has.
+
+    Where there is `owns`, they read the sockets for which it is true, given by addresses, ports and
+    cookie.
+    """
     found = []
     for name in ("tcp_probe", *tuple(row[0] for row in CHANGES)):
         try:
@@ -187,7 +204,7 @@ def load(folder):
         except OSError:
             continue
         rows = [row for row in CHANGES if row[0] == name]
-        found.append(Change(form, *rows[0]) if rows else Probe(form))
+        found.append(Change(form, owns, *rows[0]) if rows else Probe(form, owns))
     return found
 
 

@@ -16,6 +16,7 @@ import os
 import sys
 
 from kernel import trace_buffer, trace_events, tracing
+from kernel.namespace import Namespace
 from log import Log, finish
 from process import Stop, cannot, tell
 
@@ -114,6 +115,17 @@ def pump(log, stop, buffers, by_id):
             stop.sleep(POLL_SECONDS)
 
 
+def owner(everywhere):
+    """Return what tells our sockets from others, None for all, and why it had to be that."""
+    if everywhere:
+        return None, None
+    try:
+        return Namespace().has, None
+    except OSError as error:
+        text = "sockets of all network namespaces are recorded: no inet_diag here (%s)"
+        return None, text % error.strerror
+
+
 def collect(arguments, stream):
     stop = Stop(arguments.duration, arguments.with_parent)
     try:
@@ -122,7 +134,8 @@ def collect(arguments, stream):
         remedy = "mount -t tracefs tracefs /sys/kernel/tracing"
         reason = "%s: %s" % (error.strerror, os.strerror(error.errno))
         cannot(reason, remedy if os.geteuid() == 0 else "run with sudo")
-    events = trace_events.load(os.path.join(folder, "events/tcp"))
+    owns, trouble = owner(arguments.all_namespaces)
+    events = trace_events.load(os.path.join(folder, "events/tcp"), owns)
     if not any(event.name == "tcp_probe" for event in events):
         cannot("this kernel has no tcp:tcp_probe tracepoint", "Linux 4.16 or newer; use diag")
     try:
@@ -131,6 +144,8 @@ def collect(arguments, stream):
         cannot("no trace instance: %s" % error, "run as root with tracefs writable")
     try:
         log = Log(stream, COLLECTOR, trace_events.fields(events), trace_events.layout(events))
+        if trouble:
+            log.note(trouble)
         buffers = [trace_buffer.Buffer(instance.path, cpu) for cpu in instance.cpus()]
         set_up(instance, events, arguments.port, arguments.buffer)
         tell({"started": COLLECTOR})
@@ -154,6 +169,9 @@ def collect(arguments, stream):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="tracefs", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, action="append", help="only sockets with this port")
+    parser.add_argument(
+        "--all-namespaces", action="store_true", help="not only sockets of this one"
+    )
     parser.add_argument("--buffer", type=int, metavar="MB", help="buffer of each CPU")
     parser.add_argument("--duration", type=float, help="seconds, then stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent dies")

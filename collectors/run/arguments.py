@@ -11,6 +11,7 @@ def parse(arguments):
     parser.add_argument("-i", "--interface", action="append", required=True)
     parser.add_argument("-o", "--output", required=True, metavar="STEM")
     parser.add_argument("--kernel", choices=("auto", "none", *SOURCES), default="auto")
+    parser.add_argument("--all-namespaces", action="store_true", help="kernel state of all sockets")
     parser.add_argument("--filter", default="", help="pcap filter")
     parser.add_argument("--snaplen", type=int, default=128)
     parser.add_argument("--ring", type=int, metavar="MB", help="keep only the last MB of packets")

@@ -8,16 +8,12 @@ import os
 
 from files import create, write_all
 from host import interfaces
+from netlink import network
 from process import began
 
 FOLDER = "/run/l4strace"
 """Root's own, gone after a boot as the settings are."""
 PREFIX = "offloads-"
-
-
-def network():
-    """Return what identifies this network namespace: names of interfaces are its own."""
-    return os.stat("/proc/self/ns/net").st_ino
 
 
 class Offloads:

@@ -140,14 +140,19 @@ class Recording:
         if self.arguments.kernel_buffer:
             options += ["--buffer", str(self.arguments.kernel_buffer)]
         for name in SOURCES if wanted == "auto" else (wanted,):
-            extra = ["--interval", str(self.arguments.interval)] if name == "diag" else []
-            if self.try_kernel(name, options + extra):
+            if self.try_kernel(name, options + self.own_options(name)):
                 return
             if self.stop:
                 break
         self.files.discard(self.log)
         if not self.stop and wanted != "auto":
             self.give_up("kernel state by %s: %s" % (wanted, self.told[-1]))
+
+    def own_options(self, name):
+        """Return the options that not all sources of kernel state have."""
+        if name == "diag":
+            return ["--interval", str(self.arguments.interval)]
+        return ["--all-namespaces"] if self.arguments.all_namespaces else []
 
     def try_kernel(self, name, options):
         packer = Packer(self.files.open[self.arguments.output + self.log], self.packed_by)
@@ -157,6 +162,8 @@ class Recording:
         if part.wait_started(seconds, self.stop):
             self.kernel, self.packer, self.source = part, packer, name
             self.say("kernel state by %s (%s)" % (name, part.told["started"]))
+            if name == "diag" and self.arguments.all_namespaces:
+                self.warn("diag sees the sockets of this network namespace only")
             return True
         part.ask_to_stop()
         part.wait(5.0)

@@ -42,6 +42,7 @@ class Request:
     buffer_mb: int | None = None
     kernel_buffer_mb: int | None = None
     offloads: str = "keep"
+    all_namespaces: bool = False
 
     def options(self, interfaces: tuple[str, ...] = ()) -> list[str]:
         """Options of the collector `record`, without output and command."""
@@ -49,6 +50,7 @@ class Request:
         options += [f"--filter={self.filter_text}", f"--backend={self.backend}"]
         options += [f"--interval={self.interval_ms}", f"--offloads={self.offloads}"]
         options += [f"--interface={name}" for name in interfaces or self.interfaces]
+        options += ["--all-namespaces"] if self.all_namespaces else []
         for name, value in (
             ("duration", self.duration_s),
             ("ring", self.ring_mb),

@@ -95,6 +95,13 @@ class Recording(NamedTuple):
             "--kernel", help="Source of kernel state; auto takes the best one of this host."
         ),
     ] = Kernel.auto
+    all_namespaces: Annotated[
+        bool,
+        typer.Option(
+            "--all-namespaces",
+            help="Record kernel state of the sockets of all network namespaces, not only of this.",
+        ),
+    ] = False
     packets: Annotated[
         Backend,
         typer.Option(
@@ -151,6 +158,7 @@ class Recording(NamedTuple):
             buffer_mb=self.buffer,
             kernel_buffer_mb=self.kernel_buffer,
             offloads=self.offloads.value,
+            all_namespaces=self.all_namespaces,
         )
 
 

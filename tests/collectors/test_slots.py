@@ -38,6 +38,7 @@ def run(folder: Path, header: str) -> Counts:
     macros |= {f"SIZE_{name}": room for name, (_, _, room) in FIELDS.items()} | {"SIZE_MIN_RTT": 4}
     macros |= {f"BIT_{name}": bit for name, bit in Layout.bits(None).items()}  # type: ignore[arg-type]
     macros |= {"CA_SIZE": 104, "EVERY_ACK": 1, "OFF_CA_PRIV": 2048}
+    macros |= {"NAMESPACE": 0, "OFF_NET": -1, "OFF_INUM": -1}
     defined = [f"-D{name}={value}" for name, value in macros.items()]
     source = Path(__file__).with_name("slots.cpp")
     options = ["-O1", "-w", "-fpermissive", "-DWANTED(s,d)=1", '-DHEADER="sample.bpf.h"']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 
 import pytest
 
@@ -47,7 +48,9 @@ VALUES = {
 }
 
 
-def tracepoint(fields: str, values: dict[str, int]) -> tuple[trace_events.Probe, bytes]:
+def tracepoint(
+    fields: str, values: dict[str, int], owns: Callable[..., bool] | None = None
+) -> tuple[trace_events.Probe, bytes]:
     """The reader of one form and a record of it."""
     text, at = COMMON, 68
     record = bytearray(8)
@@ -61,7 +64,7 @@ def tracepoint(fields: str, values: dict[str, int]) -> tuple[trace_events.Probe,
         text += f"\tfield:__u{8 * width} {name};\toffset:{at};\tsize:{width};\tsigned:0;\n"
         record += b"\0" * (at - len(record)) + values.get(name, 0).to_bytes(width, "little")
         at += width
-    return trace_events.Probe(trace_events.Format(text)), bytes(record)
+    return trace_events.Probe(trace_events.Format(text), owns), bytes(record)
 
 
 @pytest.mark.parametrize("fields", [MAINLINE, LONGER])
@@ -84,6 +87,21 @@ def test_a_record_becomes_a_line(fields: str) -> None:
     assert probe.extended is (fields == LONGER)
     declared = trace_events.fields([probe])
     assert set(line) - {"type"} <= set(declared)
+
+
+def test_a_socket_of_another_namespace_has_no_line_and_is_asked_for_once() -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def owns(*identity: object) -> bool:
+        asked.append(identity)
+        return identity[-1] == 0xABC
+
+    probe, ours = tracepoint(MAINLINE, VALUES, owns)
+    _, other = tracepoint(MAINLINE, VALUES | {"sock_cookie": 0xDEF})
+    lines = [probe.line(1, record, 0) for record in (ours, other, ours, other)]
+    assert [line is None for line in lines] == [False, True, False, True]
+    ends = ("10.0.0.1", "10.0.0.2", 5201, 40000)
+    assert asked == [(*ends, 0xABC), (*ends, 0xDEF)]
 
 
 def test_an_infinite_threshold_is_left_out() -> None:
