@@ -14,7 +14,7 @@ SAMPLE := fixtures/misfire/misfire.pcap.xz
 CORPUS ?= corpus
 RUST   := $(shell find $(NATIVE)/src -name '*.rs') $(NATIVE)/Cargo.toml $(NATIVE)/Cargo.lock $(wildcard $(NATIVE)/build.rs)
 
-.PHONY: help demo build test test-system test-vm test-all check format rust-test py-test docs docs-site bench instructions truth truth-studies fuzz audit dist lock sanitize clean
+.PHONY: help demo build test test-system test-vm test-all side-by-side check check-rust check-python format rust-test py-test docs docs-site bench instructions truth truth-studies fuzz audit dist lock sanitize clean
 
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -45,7 +45,7 @@ $(VENV)/.dev: $(VENV)/.pip
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-test: check rust-test py-test ## checks, unit tests and recorded runs: no root, no other program, 8 minutes at most
+test: side-by-side py-test ## checks, unit tests and recorded runs: no root, no other program, 8 minutes at most
 
 test-system: $(VENV)/.dev dist ## browser, namespaces, capture, hostile batches, wheels (what to install: .ci/run)
 	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
@@ -60,13 +60,21 @@ test-vm: $(VENV)/.dev build ## what boots the virtual machine (root, QEMU, deboo
 
 test-all: test test-system test-vm ## every check and every test, each once
 
-check: $(VENV)/.dev ## formatting, lint, types, layers
+# What one processor compiles while the other checks.
+side-by-side:
+	$(MAKE) --jobs=2 --output-sync=target check rust-test
+
+check: check-python check-rust ## formatting, lint, types, layers
+
+check-rust:
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
 	cargo fmt --manifest-path $(NATIVE)/loom/Cargo.toml --check
 	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
 	# In the profile of `cargo test`, which compiles half of the same.
 	cargo clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
 	cargo clippy --quiet --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
+
+check-python: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
