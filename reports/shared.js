@@ -35,3 +35,18 @@ async function unpacked(id) {
   element.remove();
   return new Response(stream).text();
 }
+
+// The button that changes the theme; `changed` draws everything in its colours.
+function wireTheme(changed) {
+  const button = document.getElementById("theme");
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const follow = () => { label(); changed(); };
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("l4strace-theme", root.dataset.theme); } catch { /* no storage */ }
+    follow();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
+}

@@ -132,14 +132,10 @@ def _sides(sources: list[str], by: str, of: str, conditions: list[str]) -> Sides
 
 
 def _overlaid(sources: list[str]) -> tuple[Side, Side] | None:
-    """The two captures to overlay in charts; null when the sides are anything else."""
+    """The runs of two places over each other; null for the sides of one sweep."""
     from l4strace.comparison import overlay
-    from l4strace.comparison.sides import is_capture
 
-    if len(sources) != 2 or not all(map(is_capture, sources)):
-        return None
-    first, second = (overlay.side([place]) for place in sources)
-    return (first, second) if first and second else None
+    return overlay.sides(*sources) if len(sources) == 2 else None
 
 
 def _on_cores() -> Measure:

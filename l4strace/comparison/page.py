@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from l4strace.comparison import overlay, text
 from l4strace.comparison.comparison import Comparison, Measured
 from l4strace.comparison.overlay import Side
+from l4strace.page import fill
+from l4strace.page.drawing import bundle
+from l4strace.page.drawing.palette import STROKES, dark_of_light
 from l4strace.studies import page
+
+SCRIPTS = ("shared.js", *fill.CHART_SCRIPTS, "compare.js")
+"""Parts of the script of the charts; the last starts it."""
 
 LEGEND = (
     "Each cell: the difference of the means, second side minus first. Cells marked as differing "
@@ -18,14 +25,15 @@ LEGEND = (
 
 
 def render(comparison: Comparison, sides: tuple[Side, Side] | None = None) -> str:
-    """The page as HTML; with ``sides`` two single runs are drawn over each other."""
+    """The page as HTML; ``sides`` are drawn over each other where no parameter
+    pairs the runs."""
     first, second = comparison.names
     report = text.render(comparison).splitlines()
     return page.fill(
         "compare.html.j2",
         _data(comparison),
         maps=bool(comparison.parameters),
-        overlay=_overlay(comparison, sides) if sides else None,
+        overlay=_overlay(sides) if sides and not comparison.parameters else None,
         title=f"{first} / {second}",
         kind="comparison",
         legend=LEGEND,
@@ -41,12 +49,18 @@ def render(comparison: Comparison, sides: tuple[Side, Side] | None = None) -> st
     )
 
 
-def _overlay(comparison: Comparison, sides: tuple[Side, Side]) -> dict[str, Any]:
+def _overlay(sides: tuple[Side, Side]) -> dict[str, Any]:
+    """What charts over time need, as on the page of a run."""
+    charts = overlay.charts(sides)
     return {
-        "names": comparison.names,
-        "flows": [one.flow for one in sides],
-        "charts": overlay.charts(*sides),
-        "phases": overlay.phases(*sides),
+        "sides": [{"name": side.name, "about": side.about} for side in sides],
+        "charts": charts,
+        "phases": overlay.phases(sides),
+        "strokes": STROKES,
+        "figures": fill.packed(fill.embedded({chart.key: chart.spec for chart in charts})),
+        "colours": fill.embedded(dark_of_light()),
+        "bundle": Markup(bundle.script()),  # noqa: S704 - base64 of our own
+        "scripts": Markup("\n").join(map(fill.asset, SCRIPTS)),
     }
 
 

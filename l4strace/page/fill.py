@@ -34,8 +34,10 @@ PACKED_LEVEL = 6
 
 PACKET_SCRIPTS = ("shared.js", "packet_rows.js", "packets.js")
 """Parts of the script of packet charts."""
-SCRIPTS = (*PACKET_SCRIPTS, "zoom.js", "save.js", "table.js", "terms.js", "find.js", "page.js")
-"""Parts of the page's script; the last starts it."""
+CHART_SCRIPTS = ("charts.js", "zoom.js", "save.js", "links.js")
+"""Parts of the script of charts over time."""
+SCRIPTS = (*PACKET_SCRIPTS, *CHART_SCRIPTS, "table.js", "terms.js", "find.js", "page.js")
+"""Parts of the script of a run's page; the last starts it."""
 
 
 def fill(report: Report) -> str:

@@ -12,13 +12,10 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
-import jinja2
 import polars as pl
-from markupsafe import Markup
 
-from l4strace import installed
 from l4strace.console import printable
-from l4strace.page.fill import POLICY, embedded
+from l4strace.page.fill import POLICY, asset, embedded, environment
 from l4strace.studies import cells
 from l4strace.studies.cells import Tables
 from l4strace.studies.dataset import parameters_of
@@ -79,23 +76,19 @@ def render(
 
 def fill(template: str, drawn: dict[str, Any], **values: Any) -> str:
     """A page with heat maps of ``drawn`` (as `data` makes it): one file that needs nothing else."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(installed.path("reports")),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(
-        policy=POLICY,
-        style=_asset("page.css"),
-        own_style=_asset("sweep.css"),
-        theme_script=_asset("theme.js"),
-        script=_asset("sweep.js"),
-        figure_script=_asset("sweep_figure.js"),
-        data=embedded(drawn),
-        **values,
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            policy=POLICY,
+            style=asset("page.css"),
+            own_style=asset("sweep.css"),
+            theme_script=asset("theme.js"),
+            script=asset("sweep.js"),
+            figure_script=asset("sweep_figure.js"),
+            data=embedded(drawn),
+            **values,
+        )
     )
 
 
@@ -269,12 +262,3 @@ def short(text: str) -> str:
     """One line without control characters, of bounded length."""
     line = printable(text).replace("\n", " ")
     return line if len(line) <= MOST_TEXT else f"{line[: MOST_TEXT - 1]}…"
-
-
-def _shown(value: Any) -> Any:
-    plain = isinstance(value, str) and not isinstance(value, Markup)
-    return printable(value) if plain else value
-
-
-def _asset(name: str) -> Markup:
-    return Markup((installed.path("reports") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file

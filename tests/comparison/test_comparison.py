@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,12 @@ from l4strace.comparison import (
     comparison,
     document,
     libraries,
-    overlay,
-    page,
     sides,
     statistics,
     text,
 )
 from l4strace.comparison.sides import Sides
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import pool
 from l4strace.studies.cells import Tables
 
 STUDIES = 1_000
@@ -245,29 +241,3 @@ def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(errors.UsageError, match="needs scipy") as raised:
         libraries.check()
     assert "l4strace[compare]" in raised.value.hint
-
-
-def test_a_side_of_an_overlay_is_one_run(fixtures: Path):
-    files = [str(fixtures / n / "sender.pcap.xz") for n in ("accecn-bleached", "accecn-all-ce")]
-    with pytest.raises(errors.UsageError, match="2 unrelated runs"):
-        overlay.side(files)
-
-
-def test_two_captures_are_measured_and_drawn_over_each_other(fixtures: Path):
-    places = [
-        str(fixtures / name / "sender.pcap.xz") for name in ("accecn-all-ce", "accecn-acks-lost")
-    ]
-    both = sides.of_places(*places, pool.on_cores(1))  # type: ignore[arg-type]
-    compared = comparison.compare(both)
-    assert not any(measured.judged for measured in compared.measures)
-    assert "may be chance" in text.render(compared)
-    first, second = (overlay.side([place]) for place in places)
-    assert first
-    assert second
-    html = page.render(compared, (first, second))
-    assert "Both runs over the same axes" in html
-    goodput = overlay.charts(first, second)[0]
-    assert all(path.startswith("M86") for path in goodput["paths"])
-    assert goodput["y"][0][1] == "0 bit/s"
-    assert html.count('class="overlay"') == len(overlay.charts(first, second))
-    assert "t=0.0 s to " in overlay.phases(first, second)[0]["first"]

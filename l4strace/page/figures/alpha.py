@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 
 from l4strace.page.direction import Direction
-from l4strace.page.drawing.figure import Figure
+from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import REPLAYED
 from l4strace.page.drawing.scale import HEADROOM
 from l4strace.page.drawing.series import band, line, points_of, recorded
 from l4strace.wording.amounts import number
+from l4strace.wording.moments import TimeAxis
 
 NAME = "alpha"
 TITLE = "Alpha"
@@ -31,16 +33,24 @@ def draw(direction: Direction) -> Figure | None:
         bounds = "bounds of the CE count and of the start"
         traces += band(rounds, "alpha_lo", "alpha_hi", bounds, REPLAYED, direction.points, 1.0)
         traces.append(line(replayed, "replayed from packets", REPLAYED))
-    top = _top(direction)
+    return framed(traces, direction.axis, _top(direction)) if traces else None
+
+
+def framed(traces: list[Trace], axis: TimeAxis, top: float) -> Figure:
+    """``traces`` of alpha on a scale that ends at ``top``."""
     y: dict[str, Any] = {"range": [0, top]} if top < 1 else {}
-    return timeline(traces, "share of marks", direction.axis, **y) if traces else None
+    return timeline(traces, "share of marks", axis, **y)
 
 
 def _top(direction: Direction) -> float:
-    """Where the scale ends: alpha may start at 1 and then stay at a few percent for the run."""
     tables = (direction.kernel, _replayed(direction))
     late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length * SETTLED)
-    highest = [table.select(late.max()).item() for table in tables]
+    return end_of_scale(table.select(late.max()).item() for table in tables)
+
+
+def end_of_scale(highest: Iterable[float | None]) -> float:
+    """Where the scale ends by the highest values of each curve after the start: alpha may start at
+    1 and then stay at a few percent for the run."""
     return min(1.0, (1 + HEADROOM) * max((one for one in highest if one), default=1.0))
 
 

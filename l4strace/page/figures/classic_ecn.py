@@ -11,7 +11,7 @@ from l4strace.page.drawing.palette import BUGGY, CE, ECT1, REPLAYED, Stroke, fai
 from l4strace.page.drawing.series import Points, band, line, points_of, recorded
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD, SCORE_MAX
 from l4strace.wording.amounts import number
-from l4strace.wording.moments import moment
+from l4strace.wording.moments import TimeAxis, moment
 
 NAME = "classic_ecn"
 TITLE = "Fallback score (classic_ecn)"
@@ -38,12 +38,15 @@ def draw(direction: Direction) -> Figure | None:
             traces += _bounds(direction, from_packets, name, stroke)
         if data:
             traces.append(line(data, name, stroke, width=1.8))
-    if not traces:
-        return None
+    return framed(traces, direction.axis) if traces else None
+
+
+def framed(traces: list[Trace], axis: TimeAxis) -> Figure:
+    """``traces`` of the score in its zones."""
     figure = timeline(
         traces,
         "score",
-        direction.axis,
+        axis,
         height=HEIGHT + 40,
         range=[-0.3, STICKY + 0.3],
         tickvals=[0, (SCALABLE + CLASSIC) / 2, STICKY],

@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
 from l4strace.page.drawing.series import dots, line, points
-from l4strace.page.drawing.smooth import interval_of, per_interval
+from l4strace.page.drawing.smooth import Rates, interval_of, per_interval
 from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
 
@@ -21,7 +21,7 @@ def draw(direction: Direction) -> Figure | None:
     """Goodput as a line; intervals with retransmissions as dots on it."""
     if not direction.rounds["goodput_bps"].count():
         return None
-    rates = per_interval(direction.rounds, _interval(direction))
+    rates = rates_of(direction)
     most = direction.points
     traces = [line(points(rates.x, rates.goodput_bps, most, MBIT), "goodput", MEASURED)]
     lossy = [(x, bps) for x, bps, again in zip(*rates, strict=True) if again]
@@ -35,12 +35,16 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
+    every = duration(interval(direction) * 1e6)
+    counted = f"{data_size(direction.delivered_bytes)} {direction.counted}"
+    return f"Over intervals of {every}. Mean {mean(direction)} ({counted}){_losses(direction)}."
+
+
+def mean(direction: Direction) -> str:
+    """Goodput from the direction's first packet to its last."""
     totals = direction.totals
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    rate = bit_rate(8 * direction.delivered_bytes / seconds) if seconds > 0 else NONE
-    every = duration(_interval(direction) * 1e6)
-    counted = f"{data_size(direction.delivered_bytes)} {direction.counted}"
-    return f"Over intervals of {every}. Mean {rate} ({counted}){_losses(direction)}."
+    return bit_rate(8 * direction.delivered_bytes / seconds) if seconds > 0 else NONE
 
 
 def _losses(direction: Direction) -> str:
@@ -52,5 +56,11 @@ def _losses(direction: Direction) -> str:
     return f"; {count(int(direction.rounds['retransmits'].sum()), 'packet')} reported as lost"
 
 
-def _interval(direction: Direction) -> float:
+def rates_of(direction: Direction) -> Rates:
+    """Goodput and retransmissions of each interval."""
+    return per_interval(direction.rounds, interval(direction))
+
+
+def interval(direction: Direction) -> float:
+    """Seconds of the intervals of its rates."""
     return interval_of(direction.rounds, direction.axis.length)
