@@ -88,6 +88,9 @@ fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.i64("without_ect_since_ns", given_up().map(|since| since.map(|s| s.0)));
     t.u64("without_ect_since_frame", given_up().map(|since| since.map(|s| s.1)));
     t.u64("without_ect_packets", runs().map(|r| r.without_ect));
+    let classes = || dirs.iter().map(|d| d.view.flow.spacing(usize::from(!d.forward)).classes());
+    t.u32_lists("pairs_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[0]))));
+    t.u32_lists("turns_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[1]))));
     // Numbers of UDP Prague begin at 1.
     let numbered = |d: &Direction<'_>| d.view.flow.transport() == Transport::UdpPrague;
     t.bool("from_start", dirs.iter().map(|d| d.sending.filter(|_| numbered(d)).map(Sending::is_from_start)));

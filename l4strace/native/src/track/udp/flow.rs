@@ -5,6 +5,7 @@ use super::feedback::{Feedback, Sending};
 use super::runs::Runs;
 use super::sample::Sample;
 use super::series::{Series, Slot};
+use super::spacing::Spacing;
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
 use crate::track::dscp::Dscps;
 use crate::track::handshake::vantage::Vantage;
@@ -89,6 +90,7 @@ pub struct UdpFlow {
     pub dirs: [Tally; 2],
     series: [Series; 2],
     runs: [Runs; 2],
+    spacing: [Spacing; 2],
     pub samples: [Sample; 2],
     /// Of each datagram of a direction, so many of the first bytes of its payload were captured, or all of it.
     pub held: [u8; 2],
@@ -110,6 +112,7 @@ impl UdpFlow {
             dirs: Default::default(),
             series: Default::default(),
             runs: Default::default(),
+            spacing: Default::default(),
             samples: Default::default(),
             held: [COMPARED; 2],
             shift_ns: 0,
@@ -124,6 +127,7 @@ impl UdpFlow {
         self.dirs[side].add(packet);
         self.series[side].add(packet);
         self.runs[side].add(packet);
+        self.spacing[side].add(packet);
         self.samples[side].add(packet, payload);
         if payload.len() < usize::from(self.held[side]) && (payload.len() as u32) < packet.payload_len {
             self.held[side] = payload.len() as u8;
@@ -190,6 +194,11 @@ impl UdpFlow {
         &self.runs[side]
     }
 
+    /// How close to each other a side's packets arrived, marked and unmarked.
+    pub fn spacing(&self, side: usize) -> &Spacing {
+        &self.spacing[side]
+    }
+
     /// Since when a side sends no ECT any more, and the frame.
     pub fn given_up(&self, side: usize) -> Option<(i64, u64)> {
         self.runs[side].given_up(self.shift_ns)
@@ -201,6 +210,7 @@ impl UdpFlow {
         self.dirs.swap(0, 1);
         self.series.swap(0, 1);
         self.runs.swap(0, 1);
+        self.spacing.swap(0, 1);
         self.samples.swap(0, 1);
         self.held.swap(0, 1);
         self.content.turn();

@@ -12,6 +12,7 @@ mod runs;
 mod same;
 mod sample;
 mod series;
+mod spacing;
 mod spin;
 
 pub use content::Transport;
