@@ -42,12 +42,13 @@ impl Slot {
     /// The path itself limited what was delivered in the slot: marks, or that even the fastest packet
     /// waited. Though a window limits one flow, a queue in which the packets of all wait fills the path.
     ///
-    /// Jitter of a step gathers packets to bursts that wait and are marked, however little the path carries.
+    /// Jitter of a step gathers packets to bursts that wait and are marked, however little the path carries:
+    /// then marks count where even the fastest packet waited.
     pub fn fills(&self) -> bool {
         let waited = self.queue_us.unwrap_or(0.0);
         let stands = waited >= QUEUE_US.max(self.noise_us).max(QUEUE_PACKETS * self.packet_us());
         if self.held_back < HELD_BACK {
-            (self.marks > 0.0 && self.noise_us < HIDES * NOTED_US) || stands
+            (self.marks > 0.0 && (self.noise_us < HIDES * NOTED_US || self.stands())) || stands
         } else {
             stands && self.floor_us.unwrap_or(0.0) >= QUEUE_US
         }
@@ -117,6 +118,8 @@ mod tests {
         assert!(busy(|s| (s.marks, s.queue_us) = (0.0, Some(5000.0))), "even the fastest packet waits");
         assert!(!busy(|s| (s.marks, s.queue_us, s.noise_us) = (0.0, Some(5000.0), 6e3)), "jitter");
         assert!(!busy(|s| (s.marks, s.noise_us) = (2.0, 3e3)), "marks of bursts that jitter made");
+        assert!(!busy(|s| (s.queue_us, s.noise_us) = (Some(1.9e3), 5e3)), "whose first packet hardly waits");
+        assert!(busy(|s| (s.queue_us, s.noise_us) = (Some(2e3), 5e3)), "marks of a queue in jitter");
         assert!(busy(|s| (s.marks, s.noise_us) = (2.0, 2e3)));
         assert!(!busy(|s| s.held_back = 1.0), "marks of a flow that its window holds");
         let all = |s: &mut super::Slot| (s.held_back, s.queue_us, s.floor_us) = (1.0, Some(5e3), Some(4e3));

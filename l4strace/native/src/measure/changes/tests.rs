@@ -254,6 +254,18 @@ fn delays_within_the_noise_are_no_standing_queue() {
     assert_eq!(firsts(&[filled().with(noise), slow().with(noise).with(gaps)]), NONE);
 }
 
+/// Simulated run s9912-060: 34.7, then 99.5 Mbit/s through 2 ms of jitter, behind RED.
+#[test]
+fn marks_of_a_queue_in_jitter_show_a_capacity_to_rise_from() {
+    let noisy = |s: &mut Slot| s.noise_us = 4_900.0;
+    let rise = |queue_us: f64| {
+        let marked = full().with(at(33e6)).with(noisy).with(|s| s.queue_us = Some(queue_us));
+        firsts(&[marked, full().with(at(92e6)).with(noisy)])
+    };
+    assert_eq!(rise(2_400.0), [30]);
+    assert_eq!(rise(1_900.0), NONE, "jitter alone gathers packets to bursts that are marked");
+}
+
 #[test]
 fn slow_start_is_no_rise() {
     let step = |n| FULL.with(|s| s.delivered_bps = 50e6 * f64::from(n) / 15.0);
