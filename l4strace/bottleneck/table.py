@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.bottleneck import agreement, evidence, verdict
+from l4strace.bottleneck import agreement, datagrams, evidence, verdict
 from l4strace.bottleneck.agreement import Judged
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.signs import losses
@@ -47,6 +47,10 @@ class Paths:
             row, phases=1 if one_phase else self.phases[at], ect1_on_path=at in self.with_ect1
         )
 
+    def of_datagrams(self, row: Row) -> Direction:
+        at = _at(row)
+        return datagrams.of_row(row, phases=self.phases[at], ect1_on_path=at in self.with_ect1)
+
 
 def bottlenecks(capture: Capture) -> pl.DataFrame:
     """One row per flow direction with enough data."""
@@ -65,24 +69,35 @@ def signs(capture: Capture) -> pl.DataFrame:
 @kept
 def _judged(capture: Capture) -> list[tuple[Row, Judged]]:
     """Each direction as it was measured, and what its path and its phases make of it."""
+    paths = _paths(capture)
+    rows = datagrams.measured(capture)
+    judged = guard.each(lambda row: _own(row, paths.of_datagrams(row)), rows, _failed)
+    return _of_rounds(capture, paths) + list(zip(rows, judged, strict=True))
+
+
+def _of_rounds(capture: Capture, paths: Paths) -> list[tuple[Row, Judged]]:
+    """The directions whose feedback is read."""
     if capture.rounds.is_empty():
         return []
     features = queue_features.features(capture)
     few = queue_features.few_rounds(capture, features).to_dicts()
+    rows = features.to_dicts()
+    judged = guard.each(lambda row: _own(row, paths.of_row(row)), rows, _failed)
+    judged += [_too_short(row) for row in few]
+    asked = {r.at for r in judged if agreement.leaves_open(r) and paths.phases[r.at] > 1}
+    parts = (part for part in phases.table(capture).to_dicts() if _at(part) in asked)
+    by_phase = _by_phase(capture, parts, paths)
+    whole = [agreement.within(one, by_phase[one.key]) for one in judged]
+    return list(zip([*rows, *few], agreement.agreed(whole), strict=True))
+
+
+def _paths(capture: Capture) -> Paths:
     of_path = phases.table(capture)
     at = zip(of_path["source"], of_path["path"], strict=True)
     ect1 = neighbors.directions(capture).filter(
         (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
     )
-    paths = Paths(Counter(at), frozenset(ect1.select("source", "path").unique().rows()))
-    rows = features.to_dicts()
-    judged = guard.each(lambda row: _own(row, paths.of_row(row)), rows, _failed)
-    judged += [_too_short(row) for row in few]
-    asked = {r.at for r in judged if agreement.leaves_open(r) and paths.phases[r.at] > 1}
-    parts = (part for part in of_path.to_dicts() if _at(part) in asked)
-    by_phase = _by_phase(capture, parts, paths)
-    whole = [agreement.within(one, by_phase[one.key]) for one in judged]
-    return list(zip([*rows, *few], agreement.agreed(whole), strict=True))
+    return Paths(Counter(at), frozenset(ect1.select("source", "path").unique().rows()))
 
 
 def _by_phase(

@@ -30,7 +30,8 @@ be compared show whether they waited in the queue of a long flow. The time of a 
 capacity has no one rate, and one without `phases.capacity_shown` only a bound. What cannot be
 determined is worded for the direction with most `directions.payload_bytes`. The signs that decided
 are the measures: `signs.sign`, `value` or `words`, `bound`, `threshold` and `unit`. No kernel state
-is used.
+is used. Of a flow over UDP whose feedback is encrypted captures of both ends show marks and their
+one-way delay: marks that begin early name the kind, later ones may be those of jitter.
 
 When it is wrong
 ----------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import nan
 
 import pytest
 
@@ -186,6 +187,7 @@ SHOWN = (
         marks=60,
         marking_delay_us=3_300.0,
     ),
+    Direction(noise_us=nan, mark_limit_us=3_000.0, marks=8, marking_delay_us=6_300.0),
     Direction(noise_us=8_000.0, mark_limit_us=3_000.0, marks=8, marking_delay_us=6_300.0),
     Direction(mark_limit_us=3_000.0, marks=10, marking_delay_us=4_000.0),
     Direction(

@@ -140,6 +140,11 @@ def jitter_hides(d: Direction) -> Shown:
     return above(d.noise_us, d.marking_delay_us - d.mark_limit_us)
 
 
+@sign("no feedback shows the jitter of the path")
+def unknown_noise(d: Direction) -> Shown:
+    return is_so(isnan(d.noise_us))
+
+
 @sign(
     "a mark or two come far beyond the border",
     "us",
@@ -394,6 +399,6 @@ def _worded(d: Direction, shown: Shown) -> Shown:
     """With the delay at which marks set in no more precise than the capture shows it."""
     if not shown.true:
         return shown
-    packet = None if isnan(d.serialisation_us) else d.serialisation_us
-    row = {"marking_delay_us": shown.value, "noise_us": d.noise_us}
-    return shown._replace(words=marking_delay(row | {"serialisation_us": packet}))
+    known = {"serialisation_us": d.serialisation_us, "noise_us": d.noise_us}
+    row = {name: value for name, value in known.items() if not isnan(value)}
+    return shown._replace(words=marking_delay(row | {"marking_delay_us": shown.value}))

@@ -185,14 +185,14 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     if unread.is_empty():
         return f"The response to marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
-    what = "" if followed else "Loss, "
+    what = "RTT" if followed else "Loss, RTT, queue"
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
         more += " A qlog of the sender would show RTT and window."
     other = f" Of {_transports(read)}, the response to marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )
-    return f"{what}RTT, queue and response to marks are not judged: {why}.{more}{other}"
+    return f"{what} and response to marks are not judged: {why}.{more}{other}"
 
 
 def _transports(rows: pl.DataFrame) -> str:

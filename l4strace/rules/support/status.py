@@ -136,7 +136,7 @@ def _clause_over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> tupl
     if arrives:
         met, queue = _queue_over_udp(evidence, ect1)
         yes = of_tcp.answer == "yes"
-        said = queue if ect1["reported"].any() or not yes else ""
+        said = queue if ect1["reported"].any() or met or not yes else ""
         return "yes" if met or yes else "partly", clause + said
     if of_tcp.answer == "unknown" and not of_tcp.flows and known["codepoint"].count():
         return "no", clause
@@ -147,9 +147,9 @@ def _queue_over_udp(evidence: Evidence, ect1: pl.DataFrame) -> tuple[int, str]:
     """How many of these flows meet an L4S queue; `; it probably meets an L4S queue`, or why not."""
     one = ect1.height == 1
     it, meets = ("it", "meets") if one else ("they", "meet")
-    if not ect1["reported"].any():
-        return 0, f"; which queue {it} {meets} is not judged"
     queues = subjects.bottlenecks(evidence).join(ect1.select("flow"), on="flow", how="semi")
+    if queues.is_empty() and not ect1["reported"].any():
+        return 0, f"; which queue {it} {meets} is not judged"
     met = queues.filter(pl.col("kind") == "l4s")
     if met.height:
         who = "it" if one else f"{met.height:,} of these"

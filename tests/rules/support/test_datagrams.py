@@ -124,7 +124,7 @@ def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
     erased = {"paths": path(0, ect1_to_not_ect=90)}
     found = judged(over_udp(flow(0, "quic", ect1=90), **erased))
     assert found.sentence == "No: flow 0 (QUIC) sends ECT(1), but the path erases it (L4S104)."
-    assert found.unjudged.endswith(" RTT, queue and response to marks are not judged: "
+    assert found.unjudged.endswith(" RTT and response to marks are not judged: "
                                    "QUIC encrypts its feedback. "
                                    "A qlog of the sender would show RTT and window.")  # fmt: skip
     two = judged(over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), **erased))
