@@ -21,15 +21,16 @@ function fillNumbers(details) {
   if (!details.open || !drawn(plot)) return;
   const table = document.createElement("table");
   const row = (cells, tag) => {
-    const tr = table.insertRow();
+    const tr = (tag === "th" ? table.createTHead() : table.tBodies[0] ?? table.createTBody()).insertRow();
     for (const cell of cells) {
       const element = document.createElement(tag);
       element.textContent = cell;
-      if (tag === "td") element.className = "n";
+      if (tag === "td") element.className = "n"; else element.scope = "col";
       tr.append(element);
     }
   };
-  row(["series", "x", "y"], "th");
+  const { xaxis, yaxis } = figures[details.dataset.numbers].layout;
+  row(["series", isTimeline(plot) ? "t (s)" : xaxis.title.text, yaxis.title.text], "th");
   const numbers = numbersOf(plot);
   for (const cells of numbers) row(cells, "td");
   if (numbers.length === MAX_ROWS) row(["first 500 rows of the window; zoom in for others", "", ""], "td");

@@ -18,6 +18,8 @@ PACKAGES = {
     "g++": "g++",
     "ip": "iproute2",
     "mkfs.ext4": "e2fsprogs",
+    "pdftoppm": "poppler-utils",
+    "pdftotext": "poppler-utils",
     "ps": "procps",
     "qemu-system-x86_64": "qemu-system-x86",
     "sshd": "openssh-server",
