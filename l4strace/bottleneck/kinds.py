@@ -108,7 +108,7 @@ ROWS = (
         "{late}; no other long flow shows whether others share the queue"),
     Row("l4s", PARTLY, (marks.about_border, sent.ect1, marks.never_beyond),
         "{about_border}; {never_beyond}"),
-    Row(*UNKNOWN, (marks.about_border, marks.unknown_noise), "{about_border}, and {unknown_noise}"),
+    Row(*UNKNOWN, (marks.about_border, sent.unknown_noise), "{about_border}, and {unknown_noise}"),
     Row(*UNKNOWN, (marks.about_border, marks.jitter_hides), "{jitter_hides}"),
     Row(*UNKNOWN, (marks.about_border,), "{about_border}, near the border of L4S and classic AQMs"),
 

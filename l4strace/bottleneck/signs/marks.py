@@ -140,11 +140,6 @@ def jitter_hides(d: Direction) -> Shown:
     return above(d.noise_us, d.marking_delay_us - d.mark_limit_us)
 
 
-@sign("no feedback shows the jitter of the path")
-def unknown_noise(d: Direction) -> Shown:
-    return is_so(isnan(d.noise_us))
-
-
 @sign(
     "a mark or two come far beyond the border",
     "us",

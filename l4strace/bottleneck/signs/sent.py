@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, at_least, is_so, sign
 from l4strace.derive.noise import REORDERED
@@ -42,3 +44,8 @@ def reordered(d: Direction) -> Shown:
     """Where both ends show that most retransmissions are repairs, lateness casts no doubt."""
     lost = d.lost_between >= MOSTLY_LOST * d.losses
     return at_least(d.late_share, REORDERED) & is_so(not lost)
+
+
+@sign("no feedback shows the jitter of the path")
+def unknown_noise(d: Direction) -> Shown:
+    return is_so(isnan(d.noise_us))
