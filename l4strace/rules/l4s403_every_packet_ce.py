@@ -47,7 +47,7 @@ import polars as pl
 
 from l4strace.bottleneck.signs.losses import QUEUE_US
 from l4strace.bottleneck.signs.marks import EVERY_PACKET
-from l4strace.derive import marked
+from l4strace.derive import marked, timed
 from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
@@ -118,7 +118,7 @@ def _queues(evidence: Evidence) -> pl.DataFrame:
     seen = rounds.filter((pl.col("vantage") != receiver).fill_null(True))
     empty = (pl.col("queue_delay_us") < EMPTY_US).fill_null(False)
     return seen.group_by(subjects.DIRECTION).agg(
-        pl.col("queue_delay_us").median().alias("queue_us"),
+        timed.median("queue_delay_us").alias("queue_us"),
         pl.col("inflight_max_packets").median().alias("flight"),
         pl.col("acked_packets").filter(empty).sum().alias("empty_packets"),
         pl.col("ce_best").filter(empty).sum().alias("empty_marked"),

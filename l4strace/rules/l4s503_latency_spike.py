@@ -2,9 +2,10 @@
 
 What it checks
 --------------
-Spikes of delay on a path: 50 ms or longer, more than 15 ms above the median of a flow and more than
-three times as high as it. One event counts once, with all flows that it hit, and spikes that follow
-each other at gaps shorter than themselves are told together. Those of slow start are in L4S204.
+Spikes of delay on a path: 50 ms or longer, more than 15 ms above the usual delay of a flow and more
+than three times as high as it. The usual delay is not exceeded for half of the flow's time. One
+event counts once, with all flows that it hit, and spikes that follow each other at gaps shorter
+than themselves are told together. Those of slow start are in L4S204.
 
 Why it matters
 --------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import marked, neighbors, queue_delay, vantage
+from l4strace.derive import marked, neighbors, queue_delay, timed, vantage
 from l4strace.evidence import Evidence
 from l4strace.prague.constants import CLASSIC_THRESHOLD, SCALABLE_THRESHOLD
 from l4strace.schema.keys import DIRECTION, KEY
@@ -55,14 +55,13 @@ def table(evidence: Evidence, run: str) -> pl.DataFrame:
 def _rounds(evidence: Evidence) -> pl.DataFrame:
     rounds = vantage.once(evidence, queue_delay.rounds(evidence))
     span = pl.col("end_ns").max() - pl.col("start_ns").min()
-    delay = pl.col("queue_delay_us")
     return rounds.group_by(KEY).agg(
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
         round_bytes=pl.col("acked_bytes").sum(),
         goodput_bps=pl.when(span > 0).then(pl.col("acked_bytes").sum() * 8e9 / span),
-        queue_delay_us=delay.median(),
-        queue_delay_p99_us=delay.quantile(0.99, "linear"),
+        queue_delay_us=timed.median("queue_delay_us"),
+        queue_delay_p99_us=timed.quantile("queue_delay_us", 0.99),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from l4strace.bottleneck import table as room
 from l4strace.derive import phases, queue_features
 from l4strace.evidence import Capture
-from tests.support.frames import capture, frame, stack
+from tests.support.frames import MS, capture, frame, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
 ZEROED = stack(
@@ -152,3 +152,14 @@ def test_what_a_flow_always_waits_may_be_its_longer_path(first: float, unmarked:
         capture(flows=FLOWS, directions=directions, rounds=stack(*made))
     )
     assert found["far_unmarked"].to_list() == [unmarked, unmarked]
+
+
+def test_a_queue_stands_in_most_of_the_time_not_in_most_rounds() -> None:
+    """Of 200 rounds 120 take 10 ms without a queue, and 80 take 60 ms behind one."""
+    ends = [10 * (n + 1) for n in range(120)] + [1_200 + 60 * (n + 1) for n in range(80)]
+    times = {
+        "start_ns": [0, *(MS * end for end in ends[:-1])],
+        "end_ns": [MS * end for end in ends],
+    }
+    row = verdict(directions=PRAGUE, rounds=of([200.0] * 120 + [50_000.0] * 80, **times))
+    assert row["queue_delay_us"] == 50_000.0

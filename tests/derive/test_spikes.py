@@ -37,6 +37,19 @@ def test_spike_has_start_height_and_length() -> None:
     assert (row["one_way"], row["culprit"]) == (False, None)
 
 
+def test_the_usual_delay_is_that_of_most_of_the_time() -> None:
+    """Two seconds of 200 short rounds at 5 ms, then 6.4 s of 64 long ones at 68 ms: no spike."""
+
+    def found(long: int) -> pl.DataFrame:
+        ends = [10 * MS * (n + 1) for n in range(200)]
+        ends += [2_000 * MS + 100 * MS * (n + 1) for n in range(long)]
+        delays = waits([5_000.0] * 200 + [68_000.0] * long)
+        return table(rounds(200 + long, start_ns=[0, *ends[:-1]], end_ns=ends, **delays))
+
+    assert found(64).is_empty()
+    assert found(19)["usual_us"].to_list() == [5_000.0], "1.9 s of 3.9 s"
+
+
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [

@@ -4,7 +4,7 @@ import polars as pl
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s403_every_packet_ce import check
-from tests.support.frames import evidence, frame, rounds
+from tests.support.frames import MS, evidence, frame, rounds
 from tests.support.scenes import FLOWS, bottleneck
 
 
@@ -30,6 +30,19 @@ def test_fires_as_notice_when_a_queue_explains_it() -> None:
     seen = frame("directions", data_ce=1000)
     (found,) = check(evidence(directions=seen, rounds=rounds(50, queue_delay_us=15_000.0)))
     assert found.severity is Severity.NOTICE
+    assert "15.0 ms" in found.message
+
+
+def test_fires_with_the_queue_of_most_of_the_time() -> None:
+    """60 rounds of 10 ms without a queue, and 40 of 100 ms behind one."""
+    ends = [10 * (n + 1) for n in range(60)] + [600 + 100 * (n + 1) for n in range(40)]
+    made = rounds(
+        100,
+        start_ns=[0, *(MS * end for end in ends[:-1])],
+        end_ns=[MS * end for end in ends],
+        queue_delay_us=[100.0] * 60 + [15_000.0] * 40,
+    )
+    (found,) = check(evidence(directions=frame("directions", data_ce=1000), rounds=made))
     assert "15.0 ms" in found.message
 
 

@@ -169,7 +169,7 @@ def never_full(d: Direction) -> Shown:
     return at_most(d.path_lost_high_us, BELOW * d.path_max_us) & queued & is_so(d.phases == 1)
 
 
-@sign("a queue stands in most rounds", "us", STANDS)
+@sign("a queue stands most of the time", "us", STANDS)
 def standing(d: Direction) -> Shown:
     return at_least(d.queue_delay_us, standing_us(d))
 

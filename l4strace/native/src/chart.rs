@@ -1,24 +1,4 @@
-//! What the page's charts show of many rounds: see `l4strace/page/drawing/smooth.py` and
-//! `l4strace/page/sections/traffic/link.py`.
-
-/// A value and how much it counts.
-pub type Weighted = (f64, f64);
-
-/// Of each of `shares`: the value below which that part of the weights lies; none without a weight.
-///
-/// Weights are whole numbers, so that their sums are exact in any order.
-pub fn quantiles(mut values: Vec<Weighted>, shares: &[f64]) -> Vec<f64> {
-    values.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
-    let whole: f64 = values.iter().map(|(_, weight)| weight).sum();
-    // As polars divides by a number: a share may fall on the edge between two values.
-    let (mut so_far, inverse) = (0.0, 1.0 / whole);
-    for (_, weight) in &mut values {
-        so_far += *weight;
-        *weight = so_far * inverse;
-    }
-    let Some(last) = values.len().checked_sub(1) else { return Vec::new() };
-    shares.iter().map(|share| values[values.partition_point(|(_, part)| part < share).min(last)].0).collect()
-}
+//! What the page's charts show of many rounds: see `l4strace/page/drawing/smooth.py`.
 
 /// Sums of `counts` over intervals, from the first that holds a row to the last.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,14 +28,7 @@ pub fn per_interval(ended: &[f64], interval: f64, counts: &[Vec<u64>]) -> Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::{per_interval, quantiles, Sums};
-
-    #[test]
-    fn weights_count() {
-        let values = vec![(30.0, 1.0), (10.0, 98.0), (20.0, 1.0)];
-        assert_eq!(quantiles(values, &[0.5, 0.99, 1.0]), [10.0, 20.0, 30.0]);
-        assert!(quantiles(Vec::new(), &[0.5]).is_empty());
-    }
+    use super::{per_interval, Sums};
 
     #[test]
     fn intervals_without_rows_are_zero() {

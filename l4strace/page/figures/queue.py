@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from l4strace.derive import timed
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
@@ -31,13 +32,15 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    delay = direction.rounds["queue_delay_us"].drop_nulls()
-    if not delay.len():
+    middle, high = direction.rounds.select(
+        timed.median("queue_delay_us").alias("middle"),
+        timed.quantile("queue_delay_us", 0.99).alias("high"),
+    ).row(0)
+    if middle is None:
         return "One-way delay above its smallest, between the two captures."
-    middle, high = duration(delay.median()), duration(delay.quantile(0.99))  # type: ignore[arg-type]
     text = (
-        "RTT above the smallest of the path, mean of each round. Of rounds: "
-        f"median {middle}, 99th percentile {high}"
+        "RTT above the smallest of the path, mean of each round. Over time: "
+        f"median {duration(middle)}, 99th percentile {duration(high)}"
     )
     found = direction.bottleneck or {}
     if found.get("marking_delay_us") is not None:

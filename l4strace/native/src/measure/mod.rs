@@ -22,7 +22,7 @@ mod marking_gaps;
 pub mod neighbors;
 pub mod networks;
 pub mod noise;
-mod numbers;
+pub mod numbers;
 mod own;
 pub mod phases;
 pub mod policer;

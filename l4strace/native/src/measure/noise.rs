@@ -58,7 +58,7 @@ fn spread(rounds: &Rounds<'_>, of: u32, rows: &[usize]) -> Spread {
     };
     let answers = |row: &usize| samples(row) >= 2 && rounds.retransmits.or_zero(*row) == 0;
     let acks = |row: usize| f64::from(samples(&row));
-    let length = |row: usize| (rounds.end_ns.or_zero(row) - rounds.start_ns.or_zero(row)) as f64 / 1000.0;
+    let length = |row: usize| rounds.length_ns(row) as f64 / 1000.0;
     let shown = || rows().filter(answers);
     let all = |column: Column<'_, f64>| middle(rows().map(|row| column.get(row)));
     Spread {

@@ -21,6 +21,31 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(if low == high { low } else { 0.5 * (high - low) + low })
 }
 
+/// A value and how much it counts.
+pub type Weighted = (f64, f64);
+
+/// Of each of `shares`: the value below which that part of the weights lies; none without a weight.
+///
+/// Weights are whole numbers, so that their sums are exact in any order.
+pub fn weighted_quantiles(mut values: Vec<Weighted>, shares: &[f64]) -> Vec<f64> {
+    values.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
+    let whole: f64 = values.iter().map(|(_, weight)| weight).sum();
+    // As polars divides by a number: a share may fall on the edge between two values.
+    let (mut so_far, inverse) = (0.0, 1.0 / whole);
+    for (_, weight) in &mut values {
+        so_far += *weight;
+        *weight = so_far * inverse;
+    }
+    let Some(last) = values.len().checked_sub(1) else { return Vec::new() };
+    shares.iter().map(|share| values[values.partition_point(|(_, part)| part < share).min(last)].0).collect()
+}
+
+/// The value below which half of the weights lie.
+pub fn weighted_median(values: Vec<Weighted>) -> Option<f64> {
+    let values = values.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
+    weighted_quantiles(values, &[0.5]).first().copied()
+}
+
 /// The value at a place in order, and those beyond it. What 0 over 0 gives is the largest, whatever its sign.
 fn select(values: &mut [f64], at: usize) -> (f64, &[f64]) {
     // Where all are numbers, one comparison of two is enough: that takes a third of the time.

@@ -2,7 +2,7 @@
 
 use super::floors::FLAT_US;
 use super::full::QUEUE_US;
-use super::numbers::{mean, median, quantile};
+use super::numbers::{mean, median, quantile, weighted_median};
 use super::rating::{Rating, ANSWERED_AT_ONCE};
 use super::rounds::Codepoint;
 use super::waits::{Directed, Round};
@@ -70,6 +70,7 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     let values = |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(of).collect() };
     let (mut queues, mut marking) =
         (values(|round| round.queue_us.get()), values(|round| round.marking_us.get()));
+    let timed = rounds.iter().filter_map(|round| Some((round.queue_us.get()?, round.length_ns() as f64)));
     let marking_delay_us = quantile(&mut marking, LOW);
     let stepped = rounds.iter().filter(|round| {
         round.queue_us.get().zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
@@ -85,7 +86,7 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
         seconds,
         rate_bps: rating.rate_bps,
         mark_limit_us: border(rounds, rating),
-        queue_delay_us: median(&mut queues),
+        queue_delay_us: weighted_median(timed.collect()),
         queue_high_us: quantile(&mut queues, HIGH),
         marking_delay_us,
         stepped: mean(stepped.filter_map(|round| Some(f64::from(u8::from(round.marks? > 0))))),

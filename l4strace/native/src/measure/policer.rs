@@ -82,7 +82,7 @@ struct Group {
 
 /// `rows` are in the order of their begin.
 fn groups(rounds: &Rounds<'_>, rows: &[usize]) -> Vec<Group> {
-    let length = |row: &usize| (rounds.end_ns.or_zero(*row) - rounds.start_ns.or_zero(*row)) as f64;
+    let length = |row: &usize| rounds.length_ns(*row) as f64;
     let usual = median(&mut rows.iter().map(length).collect::<Vec<_>>()).unwrap_or(0.0);
     let mut found: Vec<Group> = Vec::new();
     for row in rows.iter().copied().filter(|row| rounds.retransmits.or_zero(*row) > 0) {

@@ -65,6 +65,10 @@ impl Rounds<'_> {
         self.round_trips.get(row).is_none_or(|trips| trips == 1)
     }
 
+    pub fn length_ns(&self, row: usize) -> i64 {
+        self.end_ns.or_zero(row).saturating_sub(self.start_ns.or_zero(row))
+    }
+
     /// Single rounds of a direction: others do not show what one round does to the next.
     pub fn singles(&self, direction: &Direction) -> Vec<usize> {
         direction.rows.clone().filter(|row| self.single(*row)).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::delays::{bases, counted, delays, Delay, Way};
-use super::numbers::{median, most};
+use super::numbers::{median, most, weighted_median};
 use super::rounds::{Direction, Rounds};
 use super::{MIN_ACKED_PACKETS, MIN_ROUNDS};
 
@@ -121,10 +121,9 @@ fn high(rounds: &Rounds<'_>, row: usize, base_us: Option<f64>) -> bool {
 }
 
 fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[Delay]) -> Vec<Peak> {
-    let mut values: Vec<f64> = delays.iter().filter_map(|delay| delay.us).collect();
-    let Some(usual_us) = median(&mut values) else { return Vec::new() };
+    let Some(usual_us) = usual_us(rounds, rows, delays) else { return Vec::new() };
     let limit_us = usual_us + ABOVE_US.max(ABOVE_RATIO * usual_us);
-    if values.iter().all(|us| *us <= limit_us) {
+    if delays.iter().filter_map(|delay| delay.us).all(|us| us <= limit_us) {
         return Vec::new();
     }
     let bursts = rows.iter().filter_map(|row| rounds.burst_bytes.get(*row));
@@ -138,10 +137,16 @@ fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[D
     rows.iter().zip(delays).filter_map(peak).collect()
 }
 
+/// Not exceeded for half of the time: rounds through a long queue are few.
+fn usual_us(rounds: &Rounds<'_>, rows: &[usize], delays: &[Delay]) -> Option<f64> {
+    let timed = |(row, delay): (&usize, &Delay)| Some((delay.us?, rounds.length_ns(*row) as f64));
+    weighted_median(rows.iter().zip(delays).filter_map(timed).collect())
+}
+
 /// For how long (ns) packets of a round arrived that waited beyond the limit, of which the largest delay is
 /// `beyond_us` above it: the whole round where all did, else their part of the time that its packets took.
 fn above_ns(rounds: &Rounds<'_>, row: usize, one_way: bool, beyond_us: f64) -> i64 {
-    let length_ns = (rounds.end_ns.or_zero(row) - rounds.start_ns.or_zero(row)) as f64;
+    let length_ns = rounds.length_ns(row) as f64;
     let (least, most) = match one_way {
         true => (rounds.owd_min_us.get(row), rounds.owd_max_us.get(row)),
         false => (rounds.rtt_min_us.get(row), rounds.rtt_max_us.get(row)),

@@ -1,6 +1,6 @@
 //! What a direction carried in its single rounds, however few they are.
 
-use super::numbers::median;
+use super::numbers::weighted_median;
 use super::rounds::{Direction, Rounds};
 use super::waits::{marks, queue_us, Known};
 
@@ -12,7 +12,7 @@ pub struct Sums {
     pub marks: i64,
     /// Retransmitted packets.
     pub losses: u64,
-    /// Median over the rounds.
+    /// Median over the time of the rounds.
     pub queue_delay_us: Option<f64>,
 }
 
@@ -21,14 +21,14 @@ pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> V
     let of_direction = |(of, direction): (usize, &Direction)| {
         let rows = rounds.singles(direction);
         let counted = |of: &dyn Fn(usize) -> u64| rows.iter().map(|row| of(*row)).sum();
-        let mut queues: Vec<f64> = rows.iter().filter_map(|row| queue_us(rounds, *row, &known[of])).collect();
+        let timed = |row: &usize| Some((queue_us(rounds, *row, &known[of])?, rounds.length_ns(*row) as f64));
         (!rows.is_empty()).then(|| Sums {
             of,
             rounds: rows.len() as u32,
             acked: counted(&|row| u64::from(rounds.acked_packets.or_zero(row))),
             marks: rows.iter().filter_map(|row| marks(rounds, *row, &known[of])).sum(),
             losses: counted(&|row| u64::from(rounds.retransmits.or_zero(row))),
-            queue_delay_us: median(&mut queues),
+            queue_delay_us: weighted_median(rows.iter().filter_map(timed).collect()),
         })
     };
     directions.iter().enumerate().filter(|(_, direction)| direction.near).filter_map(of_direction).collect()

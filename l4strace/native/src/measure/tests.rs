@@ -1,6 +1,6 @@
 //! Small cases; `tests/derive` compares whole tables.
 
-use super::numbers::{correlation, median, quantile, rank_correlation};
+use super::numbers::{correlation, median, quantile, rank_correlation, weighted_median, weighted_quantiles};
 use super::{Bits, Column};
 
 #[test]
@@ -23,6 +23,15 @@ fn the_median_of_an_even_number_lies_between_the_middle_two() {
     assert_eq!(median(&mut [4.0, 1.0, 2.0, 8.0]), Some(3.0));
     assert_eq!(median(&mut [4.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&mut []), None);
+}
+
+#[test]
+fn weights_count() {
+    let values = vec![(30.0, 1.0), (10.0, 98.0), (20.0, 1.0)];
+    assert_eq!(weighted_quantiles(values.clone(), &[0.5, 0.99, 1.0]), [10.0, 20.0, 30.0]);
+    assert_eq!(weighted_median(values), Some(10.0));
+    assert_eq!(weighted_median(vec![(1.0, 3.0), (9.0, 4.0), (5.0, 0.0)]), Some(9.0));
+    assert_eq!(weighted_median(vec![(1.0, 0.0)]), None);
 }
 
 #[test]

@@ -121,6 +121,10 @@ pub struct Round {
 }
 
 impl Round {
+    pub fn length_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
     pub fn marked(&self) -> bool {
         self.marks.is_some_and(|marks| marks > 0)
     }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use super::given::Given;
 use super::seam::native;
 use crate::chart;
+use crate::measure::numbers::weighted_quantiles;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(quantiles, m)?)?;
@@ -19,7 +20,7 @@ fn quantiles(py: Python<'_>, rows: Given, shares: Vec<f64>) -> PyResult<Vec<f64>
     let weighted =
         weighted.filter_map(|(value, weight)| value.zip(weight)).filter(|(_, weight)| *weight > 0.0);
     let weighted = weighted.collect();
-    native(py, || Ok::<_, PyErr>(chart::quantiles(weighted, &shares)))
+    native(py, || Ok::<_, PyErr>(weighted_quantiles(weighted, &shares)))
 }
 
 /// Sums of `columns` over intervals by where a row `ended`, and the number of the first interval.

@@ -61,7 +61,7 @@ fn marks_and_delays_of_a_flow() {
     // Two of twelve rounds: 1,000 and 1,100 us.
     assert_eq!((found.own.marks, found.whole.marks, found.path.marks), (30, 32, 32));
     assert_eq!(found.own.marking_delay_us, Some(1000.0));
-    assert_eq!(found.own.queue_delay_us, Some(550.0));
+    assert_eq!(found.own.queue_delay_us, Some(500.0));
     assert_eq!((found.whole.queue_max_us, found.own.stepped), (Some(1100.0), Some(1.0)));
     assert_eq!((found.own.flat, found.whole.high_acked), (Some(true), 0));
 }
