@@ -5,7 +5,9 @@ What it checks
 Whether a flow direction stayed below a fifth of the rate that it and another one had together, from
 some time to the end of their overlap, without its own application limiting it. A sender has what it
 asks for if its rate is the same each second, or if its window does not grow although neither marks
-nor losses cut it.
+nor losses cut it. A sender starts with ten packets: for as many round trips as it takes to double
+these to half of the rate, and two more, it does not starve, unless a mark, a loss or a window that
+grows no further ended that before.
 
 Why it matters
 --------------

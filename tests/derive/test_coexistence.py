@@ -272,3 +272,22 @@ def test_a_starvation_that_eases_for_a_second_is_one(late: int, since: int | Non
     )
     begun = result["starved_since_ns"][0]
     assert begun == (None if since is None else pytest.approx(since * MS, abs=1_100 * MS))
+
+
+@pytest.mark.parametrize(
+    ("packets", "starves"), [([10, 15, 22, 33, 49, 72, 105], False), ([10] + [6] * 12, True)]
+)
+def test_a_sender_that_still_doubles_does_not_starve(packets: list[int], starves: bool) -> None:
+    """Simulated run s8001-096: a transfer of seven round trips of 500 ms beside a long one."""
+    begins = [500 * MS * n for n in range(len(packets))]
+    own = rounds(
+        len(packets),
+        flow=0,
+        start_ns=begins,
+        end_ns=[begin + 500 * MS for begin in begins],
+        rtt_min_us=[100_000.0] + [480_000.0] * (len(packets) - 1),
+        acked_packets=packets,
+        acked_bytes=[1448 * count for count in packets],
+    )
+    result = table(own, rounds(1000, flow=1, acked_packets=30, acked_bytes=30 * 1448))
+    assert result["starved_since_ns"].is_not_null().to_list() == [starves, False]

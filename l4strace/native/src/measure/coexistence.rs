@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::beside::Datagrams;
 use super::numbers::{mean, median};
 use super::rounds::{Codepoint, Direction, Limit, Rounds};
+use super::start_up::StartUp;
 use super::starvation::{paced, shares, starved, steady, Share, Starved, MIN_STARVED_SLOTS, SLOT_NS};
 use super::{MIN_ACKED_PACKETS, MIN_ROUNDS};
 use crate::prague::build::TARGET_RTT_US;
@@ -126,8 +127,21 @@ fn pair(own: &Flow, other: &Flow) -> Option<Pair> {
         bits: bits(own),
         other_bits: bits(other),
         held_back: own.set.and_then(|_| held_back()),
-        starved: own.set.and_then(|set| starved(&slots, start_ns, end_ns, set)),
+        starved: own.set.and_then(|set| {
+            let from_ns = started_ns(own, other, start_ns, end_ns)?;
+            starved(&shares(&own.slots, &other.slots, from_ns, end_ns), from_ns, end_ns, set)
+        }),
     })
+}
+
+/// From when on shares count: a sender that starts has little at first. To the nearest slot; None where that
+/// lasts to the end.
+fn started_ns(own: &Flow, other: &Flow, start_ns: i64, end_ns: i64) -> Option<i64> {
+    let Some(start_up) = &own.start_up else { return Some(start_ns) };
+    let bits: f64 = [own, other].map(|flow| flow.bits_until(end_ns) - flow.bits_until(start_ns)).iter().sum();
+    let fair_bps = bits / 2.0 * 1e9 / end_ns.saturating_sub(start_ns) as f64;
+    let slot = start_up.end_ns(fair_bps)?.saturating_add(SLOT_NS / 2).div_euclid(SLOT_NS);
+    Some(start_ns.max(slot * SLOT_NS)).filter(|from_ns| *from_ns < end_ns)
 }
 
 /// When a direction sent, and how much.
@@ -217,6 +231,8 @@ struct Flow {
     set: Option<fn(&[Share]) -> bool>,
     /// Its rounds in the order of their ends, each with the bits until then.
     ends: Vec<End>,
+    /// None over UDP, whose rounds are not known.
+    start_up: Option<StartUp>,
 }
 
 /// What a round delivered, or a slot of datagrams.
@@ -250,8 +266,13 @@ impl Flow {
                 held: stuck || held(rounds, row, next, known),
             }
         });
+        let mut start_up = StartUp::default();
+        for row in direction.rows.clone() {
+            let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
+            start_up.add(start_ns, end_ns, rounds.acked_packets.or_zero(row), pressed(rounds, row));
+        }
         let media = direction.rows.clone().any(|row| rounds.limit(row) == Limit::Media);
-        Flow::of(span, (!media).then_some(steady), carried)
+        Flow { start_up: Some(start_up), ..Flow::of(span, (!media).then_some(steady), carried) }
     }
 
     fn of_datagrams(span: Span, datagrams: &Datagrams) -> Flow {
@@ -270,7 +291,8 @@ impl Flow {
         set: Option<fn(&[Share]) -> bool>,
         carried: impl ExactSizeIterator<Item = Carried>,
     ) -> Flow {
-        let mut flow = Flow { span, slots: BTreeMap::new(), set, ends: Vec::with_capacity(carried.len()) };
+        let ends = Vec::with_capacity(carried.len());
+        let mut flow = Flow { span, slots: BTreeMap::new(), set, ends, start_up: None };
         carried.for_each(|one| flow.add(&one));
         flow.ends.sort_by_key(|end| end.end_ns);
         let mut sum = 0.0;

@@ -32,6 +32,7 @@ pub mod rounds;
 pub mod scores;
 pub mod slots;
 pub mod spikes;
+mod start_up;
 pub mod starvation;
 #[cfg(test)]
 mod stretches;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::coexistence::{Slot, SMALL_WINDOW};
 use super::numbers::{mean, median};
+use super::start_up::INITIAL_WINDOW;
 use super::{FRAME_BITS, HELD_BACK};
 
 /// Slots to compare shares in: tens of round trips, and short enough to date a starvation.
@@ -20,8 +21,7 @@ const MOSTLY: f64 = 0.8;
 /// As many as are averaged (see `smooth`): fewer are one dip.
 pub const MIN_STARVED_SLOTS: usize = 3;
 
-/// The first and the last second may hold little: a transfer that is over sooner has not starved, it was
-/// still in slow start. By eye.
+/// The first and the last second may hold little: a transfer that is over sooner has not starved. By eye.
 const MIN_STARVED_NS: i64 = 2_000_000_000;
 
 /// Relative deviation of the rates of single seconds below which a source sets the rate: by eye, from
@@ -37,9 +37,8 @@ const STEADY_SLOTS: usize = 5;
 /// move: 100 kbit/s (PRAGUE_MINRATE in `prague_cc.h` of L4STeam/udp_prague) and a half.
 const LEAST_PACED: f64 = 150e3;
 
-/// Bits of the other flow from which it takes something: ten packets, an initial window (RFC 6928), are
-/// sent whatever the path holds.
-const LEAST_TAKEN: f64 = 10.0 * FRAME_BITS;
+/// Bits of the other flow from which it takes something: an initial window is sent whatever the path holds.
+const LEAST_TAKEN: f64 = INITIAL_WINDOW * FRAME_BITS;
 
 /// Both flows in one slot; None where one had no rounds.
 pub struct Share {
